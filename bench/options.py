@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from spielleiter.bench.load.drivers import default_process_count
 
-PARTS: Final = ("floor", "server", "rules", "protocol", "start", "memory", "plies", "match")
+PARTS: Final = ("floor", "server", "rules", "protocol", "start", "memory", "plies", "match", "viewer")
 EDITIONS: Final = ("2021-r3", "2027")
 GAMES: Final = (1, 20, 100, 500)
 

@@ -105,9 +105,18 @@ def _by_edition(title: str, found: Sequence[Record]) -> Table:
     return table
 
 
+_SINGLE: Final = (
+    ("start", "Start"),
+    ("memory", "Memory of the server"),
+    ("plies", "One game: plies and rooms"),
+    ("viewer", "Pages of the viewer"),
+)
+"""The parts whose figures are listed one below the other, with the titles of their tables."""
+
+
 def _single(records: Records) -> list[Table]:
     tables = []
-    for part, title in (("start", "Start"), ("memory", "Memory of the server"), ("plies", "One game: plies and rooms")):
+    for part, title in _SINGLE:
         table = Table(title, ("", "edition"), ("", "unit"))
         for record in records.where(part=part):
             for name, figure in record.figures.items():

@@ -18,6 +18,7 @@ from spielleiter.bench.parts.protocol import measure_protocol
 from spielleiter.bench.parts.rules import measure_rules
 from spielleiter.bench.parts.start import measure_start
 from spielleiter.bench.parts.traffic import measure_traffic
+from spielleiter.bench.parts.viewer import measure_viewer
 from spielleiter.server.runtime.descriptors import connections_possible
 
 CONNECTIONS: Final = 8192
@@ -34,6 +35,7 @@ PARTS: Final[tuple[tuple[frozenset[str], Part], ...]] = (
     (frozenset({"memory"}), measure_memory),
     (frozenset({"plies"}), measure_plies),
     (frozenset({"match"}), measure_match),
+    (frozenset({"viewer"}), measure_viewer),
 )
 """The parts, each with the values of the option `only` that select it."""
 

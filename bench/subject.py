@@ -93,11 +93,12 @@ class Subject:
 def running_server(folder: Path, *options: str) -> Iterator[Subject]:
     """Run the server with its default settings, except for `options`: with clocks, events, log and replays.
 
-    All its files are in `folder`, which must be empty.
+    It has no viewer unless `options` say so: the viewer is loaded some time after the start, and its memory and its
+    processor time would then be measured by chance. All its files are in `folder`, which must be empty.
     """
     port_file, replays = folder / "port", folder / "replays"
     arguments = ["-m", "spielleiter", "serve", "--port", "0", "--port-file", str(port_file)]
-    arguments += ["--start-piece", START_PIECE, "--save-replay", str(replays), *options]
+    arguments += ["--start-piece", START_PIECE, "--save-replay", str(replays), "--viewer", "off", *options]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("SPIELLEITER_")}
     with (folder / LOG_NAME).open("w", encoding="utf-8") as log:
         process = start_python(arguments, stdin=subprocess.DEVNULL, stderr=log, cwd=folder, env=environment)

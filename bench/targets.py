@@ -39,6 +39,8 @@ MOST_DISK: Final = 60.0
 """The disk space of a match for each game, in KiB."""
 MOST_BUILT_IN: Final = 20.0
 """The time of 200 games between built-in players, two at a time, in seconds."""
+LEAST_BESIDE_PAGES: Final = 0.95
+"""The throughput of 50 games beside 100 pages of the viewer as a fraction of that without any page."""
 MOST_GROWTH: Final = 10.0
 """The memory of a match for 1,000 additional games, in MiB: only their records, which the reports are made from."""
 
@@ -86,6 +88,8 @@ def targets_of(records: Records) -> list[Target]:
     found += _machine(records)
     for edition in editions:
         found += _room(records, edition)
+    for edition in editions:
+        found += _viewer(records, edition)
     for edition in editions:
         found += _match(records, "scripted", edition=edition)
     found += _match(records, "built-in")
@@ -144,6 +148,12 @@ def _room(records: Records, edition: str) -> Iterator[Target]:
         figure = records.figure(name, part=part, **labels)
         if figure is not None:
             yield Target(title, edition, bound, False, figure.median, figure.unit)
+
+
+def _viewer(records: Records, edition: str) -> Iterator[Target]:
+    figure = records.figure("with pages to without", part="viewer", edition=edition)
+    if figure is not None:
+        yield Target("throughput beside pages", edition, LEAST_BESIDE_PAGES, True, figure.median, figure.unit)
 
 
 def _match(records: Records, programs: str, **labels: Label) -> Iterator[Target]:

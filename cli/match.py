@@ -104,8 +104,9 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
 
 
 def _play(setup: MatchSetup, folder: Path, conditions: Conditions, report_every: int | None) -> MatchResult:
+    from spielleiter.cli.match_pages import write_pages
     from spielleiter.cli.progress import Interim, showing_progress
-    from spielleiter.match.playing import play_and_report
+    from spielleiter.match.playing import play_and_report, write_match_reports
     from spielleiter.match.runner import EndReason, count_cores
     from spielleiter.match.season import season_text
     from spielleiter.match.stopping import sprt_of
@@ -127,6 +128,8 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions, report_every:
         interim = Interim(sprt_of(setup), report_every)
         with showing_progress(setup.games, tuple(journal.records.values()), interim=interim) as progress:
             result = run_async(lambda: play_and_report(setup, folder, journal, progress, conditions))
+        if result.end is not EndReason.INTERRUPTED and write_pages(folder, result.records):
+            write_match_reports(setup, folder, journal)
     _show(result.summary, folder, result.end)
     if result.end is EndReason.UNFIT:
         show_unfit(setup, folder, result.records)

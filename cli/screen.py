@@ -17,7 +17,7 @@ import shutil
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext, suppress
-from typing import Final
+from typing import Final, TextIO
 
 import click
 import trio
@@ -150,22 +150,10 @@ class Screen:
     # -- properties of the terminal -------------------------------------------------------------------------------
 
     def _canvas(self) -> Canvas:
-        encoding = getattr(self._out, "encoding", None) or "utf-8"
-        empty = _EMPTY if _EMPTY.encode(encoding, "ignore") else "."
-        if not self._is_terminal:
-            return Canvas(rows=_UNLIMITED, empty=empty)
-        size = self._terminal_size()
-        return Canvas(size.columns - 1, size.lines - 1, is_coloured=not os.environ.get("NO_COLOR"), empty=empty)
+        return canvas_of(self._out)
 
     def _terminal_size(self) -> os.terminal_size:
-        """The size of the terminal, at least two columns and two rows."""
-        try:
-            size = os.get_terminal_size(self._out.fileno())
-        except (OSError, ValueError):
-            size = os.terminal_size((0, 0))
-        if not (size.columns and size.lines):  # pseudo-terminals are often created without a size
-            size = shutil.get_terminal_size()
-        return os.terminal_size((max(size.columns, 2), max(size.lines, 2)))
+        return terminal_size(self._out)
 
     @property
     def is_in_foreground(self) -> bool:
@@ -174,3 +162,28 @@ class Screen:
             return os.tcgetpgrp(self._out.fileno()) == os.getpgrp()
         except (AttributeError, OSError, ValueError):  # no terminal, or no job control on this platform
             return True
+
+
+def canvas_of(out: TextIO, rows: int | None = None) -> Canvas:
+    """The canvas for drawings on the stream `out`: its size, whether it shows colours, and what it can encode.
+
+    `rows` is the maximum number of lines; None: those of the terminal.
+    """
+    encoding = getattr(out, "encoding", None) or "utf-8"
+    empty = _EMPTY if _EMPTY.encode(encoding, "ignore") else "."
+    if not out.isatty():
+        return Canvas(rows=_UNLIMITED if rows is None else rows, empty=empty)
+    size = terminal_size(out)
+    has_colours = not os.environ.get("NO_COLOR")
+    return Canvas(size.columns - 1, size.lines - 1 if rows is None else rows, is_coloured=has_colours, empty=empty)
+
+
+def terminal_size(out: TextIO) -> os.terminal_size:
+    """The size of the terminal `out`, at least two columns and two rows."""
+    try:
+        size = os.get_terminal_size(out.fileno())
+    except (OSError, ValueError):
+        size = os.terminal_size((0, 0))
+    if not (size.columns and size.lines):  # pseudo-terminals are often created without a size
+        size = shutil.get_terminal_size()
+    return os.terminal_size((max(size.columns, 2), max(size.lines, 2)))

@@ -13,7 +13,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -38,20 +38,11 @@ class MonitorStarted(ServerEvent, frozen=True):
 
 
 class ViewerStarted(ServerEvent, frozen=True):
-    """The pages for the browser are served at `url`; `note` says why that is not the configured address, if it is not.
-
-    `access` says who may look at them.
-    """
+    """Pages are served at `url` for those whom `access` names; `note` says why not at the configured address."""
 
     url: str
     access: str
     note: str = ""
-
-
-class ViewerUnavailable(ServerEvent, frozen=True):
-    """The pages for the browser are not served, or not any more; games are not affected."""
-
-    reason: str
 
 
 class AdminsExcluded(ServerEvent, frozen=True):
@@ -301,16 +292,13 @@ class PeerTooSlow(ServerEvent, frozen=True):
 
 
 class SettingIgnored(ServerEvent, frozen=True):
-    """A setting of the official server that has no effect in this one."""
+    """A setting has no effect: one that only the official server has, or one that cannot be used here."""
 
     setting: str
 
 
 class InternalError(ServerEvent, frozen=True):
-    """A bug of this server; `error` is the traceback. The affected connection is ended, and the server goes on.
-
-    `connection` is empty where no connection is affected.
-    """
+    """A bug of this server; `error` is the traceback. The affected `connection`, if any, is ended; the server goes on."""
 
     connection: str
     error: str
@@ -327,7 +315,6 @@ KINDS: frozenset[type[ServerEvent]] = frozenset(
 ) - {ServerEvent}
 """All kinds of events."""
 
-Subscriber: TypeAlias = Callable[[ServerEvent], None]
 _Event = TypeVar("_Event", bound=ServerEvent)
 
 
@@ -370,16 +357,10 @@ class EventStream:
 
     def on(self, kind: type[_Event], callback: Callable[[_Event], None]) -> None:
         """Call `callback` with every event of this `kind` from now on. It must not block, and should not raise."""
-        self._add(callback, (kind,))
+        self.subscribe(callback, (kind,))
 
-    def subscribe(self, subscriber: Subscriber, kinds: Collection[type[ServerEvent]] | None = None) -> None:
-        """Call `subscriber` with every event of these `kinds` (None: of all kinds) from now on.
-
-        It must not block, and should not raise. See `on` for subscribers to a single kind.
-        """
-        self._add(subscriber, kinds)
-
-    def _add(self, subscriber: Callable[[Any], None], kinds: Collection[type[ServerEvent]] | None) -> None:
+    def subscribe(self, subscriber: Callable[[Any], None], kinds: Collection[type[ServerEvent]] | None = None) -> None:
+        """Call `subscriber` as `on` does, with every event of these `kinds` (None: of all kinds) from now on."""
         self._subscriptions.append((subscriber, kinds))
         self._subscribers.clear()
 

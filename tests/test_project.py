@@ -228,6 +228,9 @@ TABLES_OF_GAMES = {
     "client/evaluation.py",
     "client/strategies.py",
     "cli/board.py",
+    "viewer/positions/blokus.py",
+    "viewer/positions/describe.py",
+    "viewer/positions/hase_und_igel.py",
 }
 RULES_AND_WIRE_FORMS = ("game/", "protocol/")
 SCRIPTED = ("bench/",)  # its scripted games are games of a certain season

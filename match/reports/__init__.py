@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from spielleiter.match.programs.last_words import read_tail
+from spielleiter.match.records.game_files import REPLAY_PAGE
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.reports.csv import render_csv
 from spielleiter.match.reports.files import write_text
@@ -44,12 +45,17 @@ def write_reports(folder: Path, summary: Summary, records: Sequence[GameRecord])
         render_csv(games, summary.season),
         render_junit(summary, games, _errors(folder, games)),
         render_markdown(summary),
-        render_html(summary, games),
+        render_html(summary, games, _with_page(folder, games)),
     )
     paths = tuple(folder / name for name in REPORTS)
     for path, text in zip(paths, texts, strict=True):
         write_text(path, text)
     return paths
+
+
+def _with_page(folder: Path, games: Iterable[GameRecord]) -> frozenset[int]:
+    """The games whose replay has a page beside it."""
+    return frozenset(game.game for game in games if game.folder and (folder / game.folder / REPLAY_PAGE).is_file())
 
 
 def _errors(folder: Path, games: Iterable[GameRecord]) -> dict[int, str]:

@@ -7,10 +7,11 @@ names, reasons and other texts from programs are escaped. Links lead into the fo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from statistics import median
 from typing import Final
 
+from spielleiter.match.records.game_files import REPLAY_PAGE
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.reports.escaping import escape_html as escape
 from spielleiter.match.reports.page import link, page, table
@@ -41,8 +42,8 @@ from spielleiter.server.text.width import shortened
 _WIDEST: Final = 1000.0  # the highest Elo difference that a plot shows
 
 
-def render_html(summary: Summary, records: Sequence[GameRecord]) -> str:
-    """The text of the file; `records` are sorted by game."""
+def render_html(summary: Summary, records: Sequence[GameRecord], pages: Collection[int] = ()) -> str:
+    """The text of the file; `records` are sorted by game. `pages` are the games whose replay has a page beside it."""
     first, second = map(escape, summary.names)
     tests = (("SPRT", sprt_text(summary)), ("Significance", significance_text(summary)))
     facts = [f"{games_text(summary)}.", *(f"{name}: {text}." for name, text in tests if text)]
@@ -51,11 +52,11 @@ def render_html(summary: Summary, records: Sequence[GameRecord]) -> str:
         *(f"<p>{escape(fact)}</p>" for fact in facts),
         _results(summary),
         _comparison(summary),
-        _faults(summary, records),
+        _faults(summary, records, pages),
         _times(summary),
         f"<p>In the plots:{_key('p0', first)}{_key('p1', second)}{_key('draw', 'draw')}</p>",
         *_figures(summary, records),
-        _games(records),
+        _games(records, pages),
     ]
     season = "" if summary.season is None else f"{summary.season}: "
     return page(f"{season}{summary.names[0]} vs {summary.names[1]}", body)
@@ -97,21 +98,21 @@ def _comparison(summary: Summary) -> str:
     )
 
 
-def _faults(summary: Summary, records: Sequence[GameRecord]) -> str:
+def _faults(summary: Summary, records: Sequence[GameRecord], pages: Collection[int]) -> str:
     rows: list[tuple[str | int, ...]] = [(each.name, *fault_counts(each)) for each in summary.programs]
     faults = table("Faults", ("Program", *FAULT_COLUMNS), rows)
     played = {record.game: record for record in records}
     lines = "".join(
-        f"<li>{_incident(line, played[each.game])}</li>"
+        f"<li>{_incident(line, played[each.game], pages)}</li>"
         for each, line in zip(summary.incidents, incident_texts(summary), strict=True)
     )
     return f"{faults}<ul>{lines}</ul>" if lines else faults
 
 
-def _incident(line: str, record: GameRecord) -> str:
+def _incident(line: str, record: GameRecord, pages: Collection[int]) -> str:
     """The line of an incident; its first words are a link to the game's folder, and the replay is linked at its end."""
     game, colon, rest = line.partition(":")
-    replay = "" if record.replay is None else f" ({link(f'{record.folder}/{record.replay}', 'replay')})"
+    replay = "" if record.replay is None else f" ({_replay_link(record, pages)})"
     return f"{_folder_link(record, game)}{colon}{escape(rest)}{replay}"
 
 
@@ -134,14 +135,14 @@ def _times(summary: Summary) -> str:
     )
 
 
-def _games(records: Sequence[GameRecord]) -> str:
+def _games(records: Sequence[GameRecord], pages: Collection[int]) -> str:
     head = ("Game", "Start", "First", "Result", "Verdict", "Points", "Moves", "Time", "Replay")
     lines = [f'<details><summary>All {len(records)} games</summary><div class="wide"><table><thead><tr>']
     lines += ["".join(f"<th>{cell}</th>" for cell in head), "</tr></thead>"]
     for record in records:
         points = " : ".join(NO_VALUE if each is None else str(each) for each in record.points)
         verdict = record.verdict if record.verdict == Verdict.REGULAR else f"{record.verdict}: {record.reason}"
-        replay = "" if record.replay is None else link(f"{record.folder}/{record.replay}", "replay")
+        replay = _replay_link(record, pages)
         cells = [
             f"<td>{_folder_link(record, str(record.game))}</td>",
             f'<td class="text">{escape(record.start or NO_VALUE)}</td>',
@@ -156,6 +157,13 @@ def _games(records: Sequence[GameRecord]) -> str:
 
 def _folder_link(record: GameRecord, text: str) -> str:
     return link(f"{record.folder}/", text) if record.folder else escape(text)
+
+
+def _replay_link(record: GameRecord, pages: Collection[int]) -> str:
+    """A link to the page that shows the replay or, without one, to the file; empty if there is no replay."""
+    if record.replay is None:
+        return ""
+    return link(f"{record.folder}/{REPLAY_PAGE if record.game in pages else record.replay}", "replay")
 
 
 # -- plots ------------------------------------------------------------------------------------------------------

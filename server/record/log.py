@@ -38,7 +38,6 @@ LEVELS: Final[dict[type[events.ServerEvent], int]] = {
     events.RequestRefused: logging.WARNING,
     events.SettingIgnored: logging.WARNING,
     events.TimeVerdict: logging.WARNING,
-    events.ViewerUnavailable: logging.WARNING,
     events.InternalError: logging.ERROR,
     events.ReplayFailed: logging.ERROR,
     events.ResultsLost: logging.ERROR,

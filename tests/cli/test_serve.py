@@ -16,6 +16,7 @@ from click.shell_completion import BashComplete
 
 import spielleiter.server.app
 from spielleiter.cli.cli import cli
+from spielleiter.server.app import Companion
 from spielleiter.server.config.config import SETTINGS, Config
 from spielleiter.server.errors import StartError
 from tests.cli.background import run
@@ -39,7 +40,7 @@ class _Served:
         for name in ("SPIELLEITER_PORT", "SPIELLEITER_HOST"):
             monkeypatch.delenv(name, raising=False)
 
-    async def serve(self, config: Config, *, stop: trio.Event) -> None:
+    async def serve(self, config: Config, *, stop: trio.Event, companion: Companion) -> None:
         self.config = config
         if self.error:
             raise self.error

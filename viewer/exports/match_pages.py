@@ -33,13 +33,13 @@ def write_match_pages(folder: Path, replays: Iterable[str]) -> Iterator[str]:
         replay = folder / name
         page = replay.with_name(PAGE)
         if not page.exists():
-            if not has_script:
-                _write(folder / SCRIPT, render_shared_script())
-                has_script = True
             try:
                 game = describe_game(load_replay(replay), details_beside(replay))
             except ReplayFileError:
                 continue
+            if not has_script:
+                _write(folder / SCRIPT, render_shared_script())
+                has_script = True
             _write(page, render_small_page(game, "../" * name.count("/")))
         yield name
 

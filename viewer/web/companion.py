@@ -61,7 +61,7 @@ async def _run(
 ) -> None:
     stream = server.stream
     if pages is not None and not pages.sockets:
-        stream.publish(events.ViewerUnavailable(pages.note))
+        stream.publish(events.SettingIgnored(f"viewer ({pages.note})"))
     if not monitor and (pages is None or not pages.sockets):
         return
     try:
@@ -76,7 +76,6 @@ async def _run(
                 await site.serve_pages(pages.sockets)
     except Exception as error:
         stream.publish(events.InternalError.of(error))
-        stream.publish(events.ViewerUnavailable("they failed; the event before this one says why"))
 
 
 def _load() -> type[Site]:

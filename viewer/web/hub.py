@@ -10,7 +10,7 @@ streams is bounded.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,10 +19,12 @@ import trio
 from spielleiter.viewer.web.errors import WebError, unknown_room
 from spielleiter.viewer.web.live_games import LiveGames
 from spielleiter.viewer.web.server_sent_events import frame
-from spielleiter.viewer.web.watched_game import WatchedGame
+from spielleiter.viewer.web.watched_game import CATCH_UP, Breathe, WatchedGame
 
 MOST_STREAMS: Final = 192
 """The maximum number of event streams of all pages together."""
+MOST_WAITING: Final = 16
+"""The number of requests that may wait until a whole game is described."""
 SHORTEST_INTERVAL: Final = 0.1
 """Seconds between two updates of a page."""
 BUSY_MOVES: Final = 200.0
@@ -70,6 +72,8 @@ class Hub:
         self._list_version = 0
         self._list_changed = trio.Event()
         self._describing = trio.CapacityLimiter(1)
+        self._describes_after = trio.current_time()
+        self._is_busy = False
         self._moves = count_moves()
         self._looked_at = trio.current_time()
 
@@ -130,8 +134,8 @@ class Hub:
     async def whole_game(self, room_id: str) -> dict[str, Any]:
         """Return the whole game in the room `room_id`. Raises WebError if there is none."""
         watched = self.game(room_id)
-        async with self._describing:
-            return await watched.whole(trio.lowlevel.checkpoint)
+        await self._describe_whole(watched)
+        return watched.as_replay()
 
     # -- the task that computes -------------------------------------------------------------------------------------
 
@@ -148,26 +152,23 @@ class Hub:
         moves, now = self._count_moves(), trio.current_time()
         per_second = (moves - self._moves) / max(now - self._looked_at, SHORTEST_INTERVAL)
         self._moves, self._looked_at = moves, now
-        return BUSY if per_second > BUSY_MOVES else IDLE
+        self._is_busy = per_second > BUSY_MOVES
+        return BUSY if self._is_busy else IDLE
 
     async def _update(self) -> float:
         """Compute everything that has changed; return the processor time that it took, in seconds."""
-        cost = 0.0
-        before = self._processor_time()
-        if self._list_watchers:
-            self._refresh_list()
 
-        async def breathe() -> None:
-            nonlocal cost, before
-            cost += self._processor_time() - before
-            await trio.lowlevel.checkpoint()
-            before = self._processor_time()
+        async def update(breathe: Breathe) -> None:
+            if self._list_watchers:
+                self._refresh_list()
+            for watched in list(self._watched.values()):
+                if watched.refresh(trio.current_time()):
+                    await watched.describe_new(breathe, 1 if self._is_busy else CATCH_UP)
+                    watched.publish()
+                else:
+                    await breathe()
 
-        for watched in list(self._watched.values()):
-            if watched.refresh(trio.current_time()):
-                await watched.describe_new(breathe)
-                watched.publish()
-        return cost + self._processor_time() - before
+        return await self._timed(update)
 
     def _refresh_list(self) -> None:
         listed = self.games.listed()
@@ -192,13 +193,48 @@ class Hub:
         self._list_watchers -= 1
         self.close_stream()
 
-    async def describe_all(self, watched: WatchedGame) -> None:
-        """Describe everything of a game that a page has just opened."""
-        async with self._describing:
-            has_changed = watched.refresh(trio.current_time())
-            await watched.whole(trio.lowlevel.checkpoint)
+    async def describe_first(self, watched: WatchedGame) -> None:
+        """Describe a game that a page has just opened: all of it, or only the newest position if the server is busy."""
+        has_changed = watched.refresh(trio.current_time())
+        if self._is_busy:
+            await watched.describe_new(trio.lowlevel.checkpoint)
+        else:
+            await self._describe_whole(watched)
         if has_changed:
             watched.publish()
+
+    async def _describe_whole(self, watched: WatchedGame) -> None:
+        """Describe all positions of a game, one game at a time, within the share of the processor that is allowed.
+
+        Raises WebError if too many requests wait for this.
+        """
+        if watched.is_described():
+            return
+        if self._describing.statistics().tasks_waiting >= MOST_WAITING:
+            raise WebError(
+                429,
+                "Der Server ist gerade zu beschäftigt, um dieses Spiel ganz zu zeigen; versuche es gleich noch einmal.",
+                "The server is too busy to show all of this game; try again in a moment.",
+            )
+        async with self._describing:
+            await trio.sleep_until(self._describes_after)
+            cost = await self._timed(watched.describe_all)
+            share = BUSY.share if self._is_busy else IDLE.share
+            self._describes_after = trio.current_time() + cost / share
+
+    async def _timed(self, describe: Callable[[Breathe], Awaitable[None]]) -> float:
+        """Await `describe`, and return the processor time that it took without its pauses, in seconds."""
+        cost = 0.0
+        before = self._processor_time()
+
+        async def breathe() -> None:
+            nonlocal cost, before
+            cost += self._processor_time() - before
+            await trio.lowlevel.checkpoint()
+            before = self._processor_time()
+
+        await describe(breathe)
+        return cost + self._processor_time() - before
 
     def leave_game(self, watched: WatchedGame) -> None:
         """Forget a page that has watched this game."""
@@ -238,7 +274,7 @@ class GameSource:
         if self._is_gone:
             return None
         if self._version is None:
-            await self._hub.describe_all(self._watched)
+            await self._hub.describe_first(self._watched)
         while self._version is not None and self._watched.content() == self._content:
             await self._watched.wait_for_change(self._version)
             self._version = self._watched.version

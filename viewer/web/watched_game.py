@@ -125,14 +125,23 @@ class WatchedGame:
             count -= 1
         return count
 
-    async def whole(self, breathe: Breathe) -> dict[str, Any]:
-        """Return the whole game so far, in the form of a replay."""
+    def is_described(self) -> bool:
+        """Return whether all positions so far are described."""
+        self._scan()
+        return None not in self._positions
+
+    async def describe_all(self, breathe: Breathe) -> None:
+        """Describe all positions so far."""
         self._scan()
         for ply in range(len(self._mementos)):
             if self._positions[ply] is None:
                 self._describe(ply)
                 await breathe()
+
+    def as_replay(self) -> dict[str, Any]:
+        """Return the game as far as it is described, in the form of a replay."""
         game, edition = self.game, self.game.edition
+        count = next((ply for ply, data in enumerate(self._positions) if data is None), len(self._positions))
         view = view_of(game.state)
         return {
             "format": FORMAT,
@@ -146,8 +155,8 @@ class WatchedGame:
             "edition": edition.name,
             "title": " – ".join(shown_name(name) or f"{number}" for number, name in enumerate(game.names, 1)),
             "players": self._players(),
-            "positions": _raw(self._positions),
-            "plies": _raw(self._plies[1:]),
+            "positions": _raw(self._positions[:count]),
+            "plies": _raw(self._plies[1:count]),
             "softLimitSeconds": game.soft_limit,
             "end": describe_end(self.game.record),
             "pieces": view.pieces(),

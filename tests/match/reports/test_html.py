@@ -41,6 +41,8 @@ def test_tables_plots_and_games_are_there() -> None:
         "./games/00001/",
         "./games/00001/replay.xml.gz",
     ]
+    with_page = parse(render_html(summary, records, {1}))
+    assert with_page.findall(".//details//a")[1].get("href") == "./games/00001/replay.html"
     assert any(text.startswith("SPRT: LLR") for text in words(root, ".//p"))
 
 

@@ -1,0 +1,42 @@
+"""The pages of a match's replays, which its report links to. They are made after the games, so they cost no game time.
+
+Invariants: a page that cannot be made is no failure of the match: one line says why, and the report links to the
+replay's file instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from spielleiter.cli.commands import print_line
+
+if TYPE_CHECKING:
+    from spielleiter.match.records.game_record import GameRecord
+
+_MANY: Final = 20
+"""The number of pages from which the command says what it is waiting for; each takes about a fifth of a second."""
+
+
+def write_pages(folder: Path, records: Iterable[GameRecord]) -> bool:
+    """Make the pages of all kept replays in the folder of a match that have none. Return whether there is any page.
+
+    Ctrl-C leaves out those that are missing.
+    """
+    from spielleiter.server.errors import os_error_text
+    from spielleiter.viewer.exports.match_pages import PAGE, write_match_pages
+
+    games = sorted(records, key=lambda record: record.game)
+    replays = [f"{record.folder}/{record.replay}" for record in games if record.folder and record.replay]
+    missing = sum(1 for replay in replays if not (folder / replay).with_name(PAGE).exists())
+    if missing >= _MANY:
+        print_line(f"making the pages of {missing} replays; Ctrl-C leaves out the rest", err=True)
+    try:
+        for _ in write_match_pages(folder, replays):
+            pass
+    except KeyboardInterrupt:
+        print_line("left out; `match --resume` makes the missing pages", err=True)
+    except OSError as error:
+        print_line(f"pages of the replays: {os_error_text(error)}", err=True)
+    return bool(replays)

@@ -1,0 +1,185 @@
+"""`spielleiter replay`: a saved game in the browser, in the terminal, or as a file to pass on.
+
+Invariants: the file is read completely before anything is written or opened, so a bad replay leaves nothing behind. A
+replay that cannot be shown is misuse: one line, exit code 2.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from spielleiter.cli.commands import Misuse, print_line, run_async
+from spielleiter.cli.encoding import json_text
+from spielleiter.cli.numbers import WholeNumber
+from spielleiter.cli.options import json_option
+
+if TYPE_CHECKING:
+    from spielleiter.viewer.replays.game import Details
+    from spielleiter.viewer.replays.reading import Replay
+
+_OUT = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--html", type=_OUT, metavar="OUT", help="Write one page that needs no server and no other file.")
+@click.option("--png", type=_OUT, metavar="OUT", help="Write a picture of the position after --ply.")
+@click.option("--gif", type=_OUT, metavar="OUT", help="Write the whole game as an animation.")
+@click.option("--text", "as_text", is_flag=True, help="Print the moves and the last position.")
+@json_option
+@click.option(
+    "--ply",
+    type=WholeNumber(),
+    metavar="N",
+    help="For --png, --text and --json: the position after N moves.  [default: the last one]",
+)
+@click.option("--no-browser", is_flag=True, help="Print the address of the page instead of opening it.")
+def replay(
+    file: Path,
+    *,
+    html: Path | None,
+    png: Path | None,
+    gif: Path | None,
+    as_text: bool,
+    as_json: bool,
+    ply: int | None,
+    no_browser: bool,
+) -> None:
+    """Show the game in FILE, a replay of this server or of an official one.
+
+    FILE may be compressed with gzip; its season is recognised. Think times, hints and outputs of the programs are shown
+    as well if they are in the files beside it: the .json file and results.jsonl of `serve --save-replay`, or the folder
+    of a match.
+
+    Without options, the game opens in the browser, and Ctrl-C ends the program. The page is served on this machine
+    only.
+
+    With --json, prints one object: the whole game, or with --ply one of its positions (docs/replays.md).
+
+    The exit code is 0; 2 if FILE is not a replay that can be shown; 1 if a file could not be written.
+    """
+    if as_text and as_json:
+        raise click.UsageError("expected --text or --json, and not both")
+    game = _Game(file)
+    if ply is not None and ply > game.plies:
+        raise Misuse(f"--ply {ply}: {file.name} has {game.plies} plies, expected a number from 0 to {game.plies}")
+    outputs = [(html, game.html), (png, lambda: game.png(ply)), (gif, game.gif)]
+    for path, render in outputs:
+        if path is not None:
+            path.write_bytes(render())
+    if as_json:
+        click.echo(json_text(game.json if ply is None else game.json["positions"][ply]))
+    elif as_text:
+        _print_game(game, ply)
+    elif not any(path for path, _ in outputs):
+        _serve(file, is_opened=not no_browser)
+
+
+class _Game:
+    """The game in a file, and the forms in which it can be exported. Raises Misuse if it cannot be read."""
+
+    def __init__(self, file: Path) -> None:
+        from spielleiter.viewer.replays.details import details_beside
+        from spielleiter.viewer.replays.errors import ReplayFileError
+        from spielleiter.viewer.replays.game import describe_game
+        from spielleiter.viewer.replays.reading import load_replay
+
+        try:
+            self.replay: Replay = load_replay(file)
+        except ReplayFileError as error:
+            raise Misuse(f"{file}: {error}") from None
+        details: Details = details_beside(file)
+        self.json: dict[str, Any] = describe_game(self.replay, details)
+
+    @property
+    def plies(self) -> int:
+        """The number of moves."""
+        return len(self.json["positions"]) - 1
+
+    def html(self) -> bytes:
+        from spielleiter.viewer.exports.html import render_page
+
+        return render_page(self.json)
+
+    def png(self, ply: int | None) -> bytes:
+        from spielleiter.viewer.exports.pictures import render_png
+
+        return render_png(self.json, -1 if ply is None else ply)
+
+    def gif(self) -> bytes:
+        from spielleiter.viewer.exports.pictures import render_gif
+
+        return render_gif(self.json)
+
+
+# -- the terminal -------------------------------------------------------------------------------------------------
+
+
+def _print_game(game: _Game, ply: int | None) -> None:
+    """Print all moves, the last position and the end of the game; or, with `ply`, one position and its move."""
+    from spielleiter.cli.board import draw
+    from spielleiter.cli.screen import canvas_of
+    from spielleiter.viewer.replays.game import distinct_positions
+
+    shown = game.json
+    names = [player["name"] or f"player {number}" for number, player in enumerate(shown["players"], 1)]
+    print_line(f"{names[0]} against {names[1]}, {shown['edition']}, {game.plies} plies")
+    for each in shown["plies"] if ply is None else shown["plies"][max(0, ply - 1) : ply]:
+        _print_ply(each, shown["positions"][each["ply"]], is_detailed=ply is not None)
+    memento = list(distinct_positions(game.replay.record))[game.plies if ply is None else ply]
+    canvas = canvas_of(sys.stdout, rows=1000)
+    for line in draw(memento.state, memento.names, canvas) or ():
+        click.echo(line, color=canvas.is_coloured)
+    if ply is None or ply == game.plies:
+        _print_end(shown["end"])
+
+
+def _print_ply(ply: dict[str, Any], position: dict[str, Any], *, is_detailed: bool) -> None:
+    move = position["lastMove"]
+    time = "" if ply["thinkSeconds"] is None else f"  {ply['thinkSeconds']:.3f} s"
+    points = ":".join(str(player["points"]) for player in position["players"])
+    print_line(f"{ply['ply']:3}  {points:>7}  {'' if move is None else move['text']}{time}")
+    if is_detailed:
+        for hint in ply["hints"]:
+            print_line(f"     hint: {hint['content']}")
+        for line in ply["stderr"] or ():
+            print_line(f"     stderr: {line}")
+
+
+def _print_end(end: dict[str, Any] | None) -> None:
+    if end is None:
+        print_line("the file holds no result")
+        return
+    print_line(end["words"]["en"])
+    if end["reason"]:
+        print_line(f"the server's reason: {end['reason']}")
+    if end["illegal"] is not None:
+        cells = ", ".join(f"({x}, {y})" for x, y in end["illegal"]["offendingCells"])
+        print_line(f"the move broke a rule: {end['illegal']['rule']}" + (f" Cells: {cells}" if cells else ""))
+    if end["verdictWords"] is not None:
+        print_line(f"the match's verdict: {end['verdictWords']['en']}")
+    for line in end["stderr"] or ():
+        print_line(f"     stderr: {line}")
+
+
+# -- the browser --------------------------------------------------------------------------------------------------
+
+
+def _serve(file: Path, *, is_opened: bool) -> None:
+    """Serve the page until Ctrl-C."""
+    from spielleiter.viewer.web.replay_server import serve_replay
+
+    def announce(address: str) -> None:
+        print_line(f"{address} shows {file.name}; Ctrl-C ends it")
+        if is_opened:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    with contextlib.suppress(KeyboardInterrupt):  # the usual end of this command
+        run_async(lambda: serve_replay(file, announce))

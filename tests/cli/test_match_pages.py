@@ -1,0 +1,82 @@
+"""The report of a match links each kept game to the page of its replay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spielleiter.cli import match_pages
+from spielleiter.cli.match_pages import write_pages
+from spielleiter.match.records.game_files import REPLAY_PAGE
+from spielleiter.match.records.game_record import GameRecord
+from spielleiter.viewer.exports.html import SCRIPT
+from tests.cli.matches import play
+from tests.match.sample_records import game
+from tests.viewer.replay_files import replay_of
+
+
+@pytest.mark.slow
+def test_the_report_links_to_the_pages(tmp_path: Path) -> None:
+    result = play(tmp_path, games=2)
+    assert result.exit_code == 0, result.output
+    report = (tmp_path / "out" / "report.html").read_text()
+    for number in (1, 2):
+        page = f"games/{number:04d}/{REPLAY_PAGE}"
+        assert (tmp_path / "out" / page).stat().st_size < 60_000
+        assert f'href="./{page}"' in report
+    assert (tmp_path / "out" / SCRIPT).exists()
+    assert "making the pages" not in result.output
+
+
+@pytest.mark.slow
+def test_games_that_are_not_kept_have_no_page(tmp_path: Path) -> None:
+    assert play(tmp_path, "--keep", "none", games=2).exit_code == 0
+    assert REPLAY_PAGE not in (tmp_path / "out" / "report.html").read_text()
+    assert not (tmp_path / "out" / SCRIPT).exists()
+
+
+def records_with_replays(folder: Path, count: int) -> list[GameRecord]:
+    content = replay_of("blokus-2027", plies=1)
+    records = []
+    for number in range(1, count + 1):
+        record = game(number)
+        assert record.replay is not None
+        path = folder / record.folder / record.replay
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
+        records.append(record)
+    return records
+
+
+def test_many_pages_are_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(match_pages, "_MANY", 2)
+    assert write_pages(tmp_path, records_with_replays(tmp_path, 2))
+    assert capsys.readouterr().err == "making the pages of 2 replays; Ctrl-C leaves out the rest\n"
+    assert write_pages(tmp_path, [game(1), game(2)])
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (KeyboardInterrupt(), "left out; `match --resume` makes the missing pages\n"),
+        (OSError(28, "No space left on device"), "pages of the replays: No space left on device\n"),
+    ],
+)
+def test_pages_that_cannot_be_made_are_one_line(
+    error: BaseException,
+    line: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr("spielleiter.viewer.exports.match_pages._write", fail)
+    assert write_pages(tmp_path, records_with_replays(tmp_path, 1))
+    assert capsys.readouterr().err == line
+    assert not write_pages(tmp_path, [game(2, folder="", replay=None)])

@@ -1,0 +1,183 @@
+"""`spielleiter replay`: the game in the terminal, as JSON, as files; bad files are one line with exit code 2."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from spielleiter.game.blokus import SetMove
+from spielleiter.game.blokus.polyomino import Rotation, Shape
+from spielleiter.protocol.messages import Memento
+from spielleiter.server.editions import EDITIONS
+from spielleiter.server.record.replay import encode_replay
+from spielleiter.viewer.replays.details import details_beside
+from spielleiter.viewer.replays.game import describe_game
+from spielleiter.viewer.replays.reading import load_replay
+from tests.cli.background import run
+from tests.viewer.replay_files import played, record_of, refused_record, replay_of
+
+BLOKUS = EDITIONS["blokus-2027"]
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """A replay of four plies with hints and think times."""
+    record = record_of(BLOKUS, played(BLOKUS, plies=4))
+    last = record[2]
+    assert isinstance(last, Memento)
+    record[2] = Memento(last.state, last.names, ("a hint", "\u202ered"))
+    path = tmp_path / "game.xml"
+    path.write_bytes(encode_replay(BLOKUS.dialect, "", record))
+    (tmp_path / "game.json").write_text(json.dumps({"think_times": [[0.5, 0.25], [1.5]]}))
+    return path
+
+
+def test_text_has_every_move_the_board_and_the_end(saved: Path) -> None:
+    done = run("replay", str(saved), "--text")
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert lines[0] == "Anton against Berta, blokus-2027, 4 plies"
+    game = describe_game(load_replay(saved))
+    for ply, line in enumerate(lines[1:5], 1):
+        assert line.split()[0] == str(ply)
+        assert game["positions"][ply]["lastMove"]["text"] in line
+    assert [line.endswith(" s") for line in lines[1:5]] == [True, True, True, False]
+    assert lines[1].endswith("0.500 s")
+    assert lines[-1] == game["end"]["words"]["en"]
+    board = [line.split("   ")[0] for line in lines if line[:2].strip().isdigit() and " · " in line]
+    assert len(board) == 20
+    assert "\x1b" not in done.stdout
+
+
+def test_one_ply_in_the_terminal_with_its_hints(saved: Path) -> None:
+    done = run("replay", str(saved), "--text", "--ply", "2")
+    lines = done.stdout.splitlines()
+    assert lines[1].split()[0] == "2"
+    assert lines[2:4] == ["     hint: a hint", r"     hint: \u202ered"]
+    assert "turn 2, round 1" in done.stdout
+    assert "wins" not in done.stdout
+    start = run("replay", str(saved), "--text", "--ply", "0").stdout
+    assert "turn 0, round 1" in start
+    assert "last:" not in start
+
+
+def test_json_is_the_game_or_one_position(saved: Path) -> None:
+    game = json.loads(run("replay", str(saved), "--json").stdout)
+    assert game == describe_game(load_replay(saved), details_beside(saved))
+    assert game["plies"][0]["thinkSeconds"] == 0.5
+    assert json.loads(run("replay", str(saved), "--json", "--ply", "3").stdout) == game["positions"][3]
+
+
+def test_files_are_written_in_one_call(saved: Path, tmp_path: Path) -> None:
+    html, png, gif = (tmp_path / name for name in ("a.html", "a.png", "a.gif"))
+    done = run("replay", str(saved), "--html", str(html), "--png", str(png), "--gif", str(gif), "--ply", "1")
+    assert (done.exit_code, done.output) == (0, "")
+    assert b'id="game"' in html.read_bytes()
+    assert Image.open(io.BytesIO(png.read_bytes())).format == "PNG"
+    assert getattr(Image.open(io.BytesIO(gif.read_bytes())), "n_frames") == 5  # noqa: B009 - not in its type
+    last = tmp_path / "last.png"
+    run("replay", str(saved), "--png", str(last))
+    assert last.read_bytes() != png.read_bytes()
+
+
+def test_an_illegal_move_is_told_in_the_terminal(tmp_path: Path) -> None:
+    states = played(BLOKUS, plies=4)
+    move = SetMove(states[-1].color_on_turn, Shape.MONO, Rotation.NONE, is_flipped=False, x=40, y=2)  # type: ignore[attr-defined]
+    path = tmp_path / "a.xml"
+    path.write_bytes(encode_replay(BLOKUS.dialect, "", refused_record(BLOKUS, states, move, "Text der Ausgabe")))
+    output = run("replay", str(path), "--text").stdout
+    assert "the server's reason: Text der Ausgabe" in output
+    assert "the move broke a rule: The piece is not completely on the board. Cells: (40, 2)" in output
+
+
+def test_a_game_of_a_match_shows_the_verdict_and_the_last_words(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    end = {
+        "words": {"en": "Berta wins."},
+        "reason": "",
+        "illegal": None,
+        "verdictWords": {"en": "new: crashed"},
+        "stderr": ["ValueError"],
+    }
+    game = {**describe_game(load_replay(saved)), "end": end}
+    monkeypatch.setattr("spielleiter.viewer.replays.game.describe_game", lambda *_: game)
+    lines = run("replay", str(saved), "--text").stdout.splitlines()
+    assert lines[-3:] == ["Berta wins.", "the match's verdict: new: crashed", "     stderr: ValueError"]
+    monkeypatch.setattr("spielleiter.viewer.replays.game.describe_game", lambda *_: {**game, "end": None})
+    assert run("replay", str(saved), "--text").stdout.splitlines()[-1] == "the file holds no result"
+
+
+def test_a_replay_of_hase_und_igel(tmp_path: Path) -> None:
+    path = tmp_path / "a.xml.gz"
+    path.write_bytes(gzip.compress(replay_of("hase-und-igel-2018", plies=3)))
+    done = run("replay", str(path), "--text")
+    assert done.exit_code == 0
+    assert "hase-und-igel-2018, 3 plies" in done.stdout
+    assert "S start" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (None, "There is no such file."),
+        (b"", "The file is empty."),
+        (b"hello", "The file is not a replay: it holds no XML"),
+        (replay_of("blokus-2027", plies=1)[:-20], "The file is incomplete: its end is missing."),
+        (
+            b'<protocol><room><data class="memento"><state/></data></room></protocol>',
+            "The replay is of a season that this program does not know",
+        ),
+    ],
+)
+@pytest.mark.parametrize("options", [("--text",), ("--json",), ("--png", "x.png"), ("--no-browser",)])
+def test_a_bad_file_is_one_line(
+    content: bytes | None, problem: str, options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if content is not None:
+        Path("game.xml").write_bytes(content)
+    done = run("replay", "game.xml", *options)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"spielleiter: game.xml: {problem}")
+    assert done.stderr.count("\n") == 1
+    assert not Path("x.png").exists()
+
+
+def test_misuse_is_one_line(saved: Path) -> None:
+    too_high = run("replay", str(saved), "--ply", "5")
+    assert too_high.exit_code == 2
+    assert too_high.stderr == ("spielleiter: --ply 5: game.xml has 4 plies, expected a number from 0 to 4\n")
+    both = run("replay", str(saved), "--text", "--json")
+    assert both.exit_code == 2
+    assert "expected --text or --json" in both.stderr
+
+
+def test_a_file_that_cannot_be_written_is_one_line(saved: Path, tmp_path: Path) -> None:
+    done = run("replay", str(saved), "--png", str(tmp_path / "nowhere" / "a.png"))
+    assert done.exit_code == 1
+    assert done.stderr.count("\n") == 1
+    assert "No such file or directory" in done.stderr
+
+
+@pytest.mark.parametrize("options", [(), ("--no-browser",)])
+def test_without_options_the_page_is_served(
+    options: tuple[str, ...], saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    async def serve(path: Path, on_listening: Any) -> None:
+        assert path == saved
+        on_listening("http://127.0.0.1:1/#/replay/game.xml/0")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("spielleiter.viewer.web.replay_server.serve_replay", serve)
+    done = run("replay", str(saved), *options)
+    assert done.exit_code == 0
+    assert done.stdout == "http://127.0.0.1:1/#/replay/game.xml/0 shows game.xml; Ctrl-C ends it\n"
+    assert opened == ([] if options else ["http://127.0.0.1:1/#/replay/game.xml/0"])

@@ -1,0 +1,76 @@
+"""The process of the analysis: JSON lines, its exit codes, and a replay on standard input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spielleiter.game.hase_und_igel.board import Board
+from spielleiter.protocol.messages import Memento
+from spielleiter.server.editions import EDITIONS
+from spielleiter.server.record.replay import encode_replay
+from spielleiter.viewer.analysis.__main__ import main
+from tests.timeouts import HANG_TIMEOUT
+from tests.viewer.replay_files import played, record_of
+
+EDITION = EDITIONS["hase-und-igel-2018"]
+
+
+def replay() -> bytes:
+    states = played(EDITION)[-7:]
+    return encode_replay(EDITION.dialect, "", record_of(EDITION, states))
+
+
+def lines_of(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.mark.slow
+def test_a_process_of_its_own_reads_standard_input() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "spielleiter.viewer.analysis", "-"],
+        input=replay(),
+        capture_output=True,
+        timeout=HANG_TIMEOUT,
+        check=True,
+    )
+    lines = lines_of(done.stdout.decode())
+    assert done.stderr == b""
+    assert {line["event"] for line in lines[:-1]} == {"progress"}
+    assert lines[-1]["event"] == "result"
+    assert set(lines[-1]["method"]) == {"de", "en"}
+    winner = record_of(EDITION, played(EDITION))[-1]
+    assert all(moment["player"] not in getattr(winner, "winners", ()) for moment in lines[-1]["moments"])
+
+
+def test_a_file_and_one_player(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.xml"
+    path.write_bytes(replay())
+    for number in (1, 2):
+        assert main([str(path), "--player", str(number), "--seed", "3"]) == 0
+        result = lines_of(capsys.readouterr().out)[-1]
+        assert all(moment["player"] == number - 1 for moment in result["moments"])
+
+
+def test_a_bad_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(tmp_path / "missing.xml")]) == 2
+    (line,) = lines_of(capsys.readouterr().out)
+    assert line == {
+        "event": "failed",
+        "error": {"de": "Diese Datei gibt es nicht.", "en": "There is no such file."},
+    }
+
+
+def test_impossible_positions_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = played(EDITION, plies=0)[0]
+    object.__setattr__(state, "board", Board.from_letters("SC" + 100 * "H"))
+    path = tmp_path / "a.xml"
+    path.write_bytes(encode_replay(EDITION.dialect, "", [Memento(state)]))
+    assert main([str(path)]) == 2
+    (line,) = lines_of(capsys.readouterr().out)
+    assert "cannot occur in a game" in line["error"]["en"]

@@ -1,0 +1,77 @@
+"""`python -m spielleiter.viewer.analysis FILE`: analyses a replay and prints JSON lines.
+
+    {"event": "progress", "done": 3, "of": 71}
+    {"event": "result", "moments": [...], "method": {"de": ..., "en": ...}}
+
+A FILE that cannot be shown gives one line, `{"event": "failed", "error": {"de": ..., "en": ...}}`, and exit code 2.
+`-` reads the replay from standard input. `--player 1` or `--player 2` looks at the moves of that player; otherwise at
+those of the loser. `--seed N` draws other continuations.
+
+Invariants: the process has a low priority, so that it takes little time from games on the same machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+from pathlib import Path
+
+from spielleiter.viewer.analysis.estimate import AnalysisError, find_moments
+from spielleiter.viewer.analysis.report import METHOD, describe_moments, sides_to_explain
+from spielleiter.viewer.positions.view import Json, Words
+from spielleiter.viewer.replays.contents import MOST_BYTES
+from spielleiter.viewer.replays.ending import describe_end
+from spielleiter.viewer.replays.errors import ReplayFileError
+from spielleiter.viewer.replays.game import distinct_positions
+from spielleiter.viewer.replays.reading import load_replay, read_replay
+
+_EXIT_MISUSE = 2
+_IMPOSSIBLE: Words = {
+    "de": "Die Datei enthält Stellungen, die in keinem Spiel vorkommen können.",
+    "en": "The file holds positions that cannot occur in a game.",
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Analyse the replay that the arguments name, and return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m spielleiter.viewer.analysis", description=__doc__)
+    parser.add_argument("file", help="the replay; - for standard input")
+    parser.add_argument("--player", type=int, choices=(1, 2), help="whose moves to look at (default: the loser's)")
+    parser.add_argument("--seed", type=int, default=0, help="draws other continuations (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    with contextlib.suppress(AttributeError, OSError):  # not on Windows
+        os.nice(10)
+    try:
+        if options.file == "-":
+            replay = read_replay(sys.stdin.buffer.read(MOST_BYTES + 1), "")
+        else:
+            replay = load_replay(Path(options.file))
+        end = describe_end(replay.record)
+        winner = None if end is None else end["winner"]
+        players = sides_to_explain(winner) if options.player is None else (options.player - 1,)
+        states = [memento.state for memento in distinct_positions(replay.record)]
+        moments = find_moments(states, players, options.seed, _print_progress)
+    except ReplayFileError as error:
+        _print({"event": "failed", "error": error.words})
+        return _EXIT_MISUSE
+    except AnalysisError:
+        _print({"event": "failed", "error": _IMPOSSIBLE})
+        return _EXIT_MISUSE
+    _print({"event": "result", "moments": describe_moments(moments, states), "method": METHOD})
+    return 0
+
+
+def _print_progress(done: int, of: int) -> None:
+    _print({"event": "progress", "done": done, "of": of})
+
+
+def _print(line: Json) -> None:
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
