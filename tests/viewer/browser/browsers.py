@@ -112,7 +112,9 @@ class Visit:
         """Return what axe-core finds wrong with the page. Skips the test if axe-core is not installed."""
         if not AXE.exists():
             pytest.skip("axe-core is missing (npm ci --prefix tests/viewer/browser)")
-        self.page.evaluate(AXE.read_text(encoding="utf-8"))  # in the page's own world: its policy allows no further script
+        self.page.evaluate(
+            AXE.read_text(encoding="utf-8")
+        )  # in the page's own world: its policy allows no further script
         found = self.page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
         return [
             f"{rule['id']}: {rule['help']} – {node['html'][:150]} – {node['failureSummary'][:300]}"

@@ -78,7 +78,7 @@ class Served:
         dialect, game_type = EDITIONS[edition].dialect, EDITIONS[edition].game_type
 
         def play() -> None:
-            play_game(chosen, port=self.port, reservation_code=code, game_type=game_type, dialect=dialect)  # type: ignore[arg-type]
+            play_game(chosen, port=self.port, reservation_code=code, game_type=game_type, dialect=dialect)
 
         thread = threading.Thread(target=play, daemon=True)
         thread.start()

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from spielleiter.game.api import State
 from spielleiter.game.blokus import BlokusState
 from spielleiter.game.blokus.move import SetMove
-from spielleiter.protocol.messages import MoveData
+from spielleiter.protocol.messages import Memento, MoveData
 from spielleiter.viewer.replays.game import describe_game
 from spielleiter.viewer.replays.reading import load_replay
 from tests.viewer.browser.browsers import Visit, cells_on, expect_ply, ply_on
@@ -28,7 +28,10 @@ HOSTILE_HINT = "<svg onload=alert(2)> &lt; value 3"
 def prepare(visit: Visit, names: tuple[str, str], *, is_paused: bool) -> list[str]:
     """Prepare a game as an administrator does; return the reservation codes. The page then shows the room."""
     page = visit.open("#/admin")
-    if page.get_by_label("Password").or_(page.get_by_role("button", name="Prepare")).first.get_attribute("type") == "password":
+    if (
+        page.get_by_label("Password").or_(page.get_by_role("button", name="Prepare")).first.get_attribute("type")
+        == "password"
+    ):
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Log in").click()
     for number, name in enumerate(names, 1):
@@ -102,14 +105,10 @@ def test_the_overlay_shows_the_cells_that_legal_moves_cover(visit: Callable[...,
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator(".end-text")).to_be_visible()
     served.join_players()
-    state = load_replay(served.replay_of(room_on(page))).record
-    second = [data.state for data in state if hasattr(data, "state")][1]
+    record = load_replay(served.replay_of(room_on(page))).record
+    _, second, *_ = (data.state for data in record if isinstance(data, Memento))
     assert isinstance(second, BlokusState)
-    moves = [move for move in second.generate_legal_moves() if isinstance(move, SetMove)]
-    covered = {
-        (x, y) for move in moves for x, y in cells_of(second, move)
-    }
-    assert shown == covered
+    assert shown == {cell for move in second.generate_legal_moves() for cell in cells_of(second, move)}
 
 
 def room_on(page: Page) -> str:
@@ -122,7 +121,12 @@ def room_on(page: Page) -> str:
 def cells_of(state: BlokusState, move: SetMove) -> list[tuple[int, int]]:
     """Return the cells that a move covers: those that are new on the board after it."""
     after = state.play(move)
-    return [(x, y) for x in range(20) for y in range(20) if state.color_at(x, y) is None and after.color_at(x, y) is not None]
+    return [
+        (x, y)
+        for x in range(20)
+        for y in range(20)
+        if state.color_at(x, y) is None and after.color_at(x, y) is not None
+    ]
 
 
 def test_an_illegal_move_is_drawn_where_it_was_put(visit: Callable[..., Visit], served: Served) -> None:
@@ -172,5 +176,3 @@ def test_an_administrator_pauses_and_resumes(visit: Callable[..., Visit], served
     assert PASSWORD not in page.url
     page.get_by_role("button", name="Abmelden").click()
     expect(page.get_by_label("Passwort")).to_be_visible()
-
-

@@ -104,7 +104,14 @@ def test_every_key_of_a_replay(visit: Callable[..., Visit]) -> None:
     expect_ply(page, 17)
     page.reload()
     expect_ply(page, 17)
-    for name, ply in [("Einen Zug weiter", 18), ("10 Züge weiter", 28), ("Einen Zug zurück", 27), ("10 Züge zurück", 17), ("Zum Ende", last), ("Zum Anfang", 0)]:
+    for name, ply in [
+        ("Einen Zug weiter", 18),
+        ("10 Züge weiter", 28),
+        ("Einen Zug zurück", 27),
+        ("10 Züge zurück", 17),
+        ("Zum Ende", last),
+        ("Zum Anfang", 0),
+    ]:
         page.get_by_role("button", name=name).click()
         expect_ply(page, ply)
     page.locator(".move-list tr[data-ply='9']").click()
@@ -176,7 +183,7 @@ def test_a_bad_file_is_refused_with_one_sentence(fault: str, visit: Callable[...
     content = {
         "truncated": replay_of("blokus-2027", plies=6)[:-900],
         "no XML": b"PK\x03\x04 this is something else",
-        "another season": b'<protocol><room roomId="r"><data class="memento"><state class="chess"/></data></room></protocol>',
+        "another season": b'<protocol><room roomId="r"><data class="memento"><state/></data></room></protocol>',
         "too large": gzip.compress(b"<protocol>" + b" " * 40_000_000),
     }[fault]
     watching = visit(locale="de-DE")

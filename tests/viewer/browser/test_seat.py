@@ -1,11 +1,11 @@
-"""A person plays in the browser: whole games by clicks and by keys, against a program, by touch, and from a position."""
+"""A person plays in the browser: whole games by clicks and by keys, and by touch against a program."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Position, expect
 
 from spielleiter.viewer.replays.game import describe_game
 from spielleiter.viewer.replays.reading import load_replay
@@ -68,7 +68,7 @@ def assert_ordinary_game(page: Page, served: Served, name: str) -> None:
         assert cells_on(page) == game["positions"][-1]["board"]["cells"]
 
 
-def middle_of(page: Page, selector: str) -> dict[str, float]:
+def middle_of(page: Page, selector: str) -> Position:
     """Return the middle of the first such mark, relative to the board."""
     board, mark = page.locator(".board").bounding_box(), page.locator(selector).first.bounding_box()
     assert board is not None
