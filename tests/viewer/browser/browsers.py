@@ -1,8 +1,7 @@
 """A real Chromium, without a window, for the tests of the page.
 
-Invariants: nothing is downloaded: the browser is the one that is installed, and axe-core is installed by npm. A page may
-send requests to its own address only, must not report errors, and must not be wider than its window; `Visit.close`
-checks that at the end of every test.
+Invariants: the browser is the one that is installed; nothing is downloaded. A page sends requests to its own address
+only, reports no errors, and is not wider than its window; `Visit.close` checks that at the end of every test.
 """
 
 from __future__ import annotations

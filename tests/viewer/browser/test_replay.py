@@ -43,8 +43,8 @@ def drop(page: Page, content: bytes, name: str = "game.xml") -> None:
     page.dispatch_event("main", "drop", {"dataTransfer": transfer})
 
 
-def game_in(content: bytes, details: Details = Details()) -> dict[str, Any]:
-    return describe_game(read_replay(content, "game.xml"), details)
+def game_in(content: bytes, details: Details | None = None) -> dict[str, Any]:
+    return describe_game(read_replay(content, "game.xml"), details or Details())
 
 
 def export(folder: Path, game: dict[str, Any]) -> Path:
