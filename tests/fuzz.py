@@ -19,7 +19,12 @@ from typing import Final
 
 CORPUS: Final = Path(__file__).parent / "corpus"
 _FOUND: Final = Path(__file__).parents[1] / ".hypothesis" / "fuzz"
-INSTRUMENTED: Final = ["spielleiter.game", "spielleiter.protocol", "spielleiter.server.record.replay", "spielleiter.viewer.replays"]
+INSTRUMENTED: Final = [
+    "spielleiter.game",
+    "spielleiter.protocol",
+    "spielleiter.server.record.replay",
+    "spielleiter.viewer.replays",
+]
 """The modules and packages whose coverage guides the search."""
 _MAX_LENGTH: Final = 16 * 1024
 _MIN_LENGTH: Final = 2
