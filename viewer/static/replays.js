@@ -9,7 +9,7 @@ import { GameView } from "./gameview.js";
 import { emptyBox, errorBox, loading, playerNames } from "./messages.js";
 import { address } from "./routes.js";
 
-const MAX_FILE_BYTES = 16 * 1024 * 1024; // the server's own limit may be lower; this spares a pointless upload
+const MAX_FILE_BYTES = 4 * 1024 * 1024; // as on the server; this spares a pointless upload
 
 // The file that was dropped last. It has no name on the server, so an address alone cannot bring it back.
 let dropped = null;

@@ -234,3 +234,20 @@ def test_an_unknown_replay_is_one_sentence(visit: Callable[..., Visit]) -> None:
     expect(page.get_by_role("alert")).to_be_visible()
     page.get_by_role("link", name="All replays").click()
     expect(page.get_by_role("heading", level=1, name="Replays")).to_be_visible()
+
+
+def test_the_moves_that_cost_most_are_estimated(visit: Callable[..., Visit], served: Served) -> None:
+    (served.replays / "lost.xml").write_bytes(gzip.decompress((OFFICIAL / "2018.xml.gz").read_bytes()))
+    watching = visit()
+    page = watching.open("#/replay/lost.xml")
+    page.get_by_role("button", name="Estimate").click()
+    moments = page.locator(".moments li")
+    expect(moments.first).to_contain_text("points lost")
+    assert 1 <= moments.count() <= 5
+    expect(moments.first).to_contain_text("Better: ")
+    expect(page.locator(".analysis")).to_contain_text("estimate")
+    watching.screenshot("analysis")
+    link = moments.first.get_by_role("link")
+    ply = int((link.get_attribute("href") or "").rpartition("/")[2])
+    link.click()
+    expect_ply(page, ply)
