@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spielleiter.cli.commands import Misuse, print_line, run_async
+from spielleiter.cli.commands import Failure, Misuse, print_line, run_async
 from spielleiter.cli.encoding import json_text
 from spielleiter.cli.numbers import WholeNumber
 from spielleiter.cli.options import json_option
@@ -172,6 +172,7 @@ def _print_end(end: dict[str, Any] | None) -> None:
 
 def _serve(file: Path, *, is_opened: bool) -> None:
     """Serve the page until Ctrl-C."""
+    from spielleiter.server.errors import StartError
     from spielleiter.viewer.web.replay_server import serve_replay
 
     def announce(address: str) -> None:
@@ -181,5 +182,8 @@ def _serve(file: Path, *, is_opened: bool) -> None:
 
             webbrowser.open(address)
 
-    with contextlib.suppress(KeyboardInterrupt):  # the usual end of this command
-        run_async(lambda: serve_replay(file, announce))
+    try:
+        with contextlib.suppress(KeyboardInterrupt):  # the usual end of this command
+            run_async(lambda: serve_replay(file, announce))
+    except StartError as error:
+        raise Failure(str(error)) from None

@@ -19,7 +19,12 @@ from typing import Final
 
 CORPUS: Final = Path(__file__).parent / "corpus"
 _FOUND: Final = Path(__file__).parents[1] / ".hypothesis" / "fuzz"
-INSTRUMENTED: Final = ["spielleiter.game", "spielleiter.protocol", "spielleiter.server.record.replay"]
+INSTRUMENTED: Final = [
+    "spielleiter.game",
+    "spielleiter.protocol",
+    "spielleiter.server.record.replay",
+    "spielleiter.viewer.replays",
+]
 """The modules and packages whose coverage guides the search."""
 _MAX_LENGTH: Final = 16 * 1024
 _MIN_LENGTH: Final = 2
@@ -58,15 +63,20 @@ def try_stream(data: bytes) -> None:
 
 
 def try_replay(data: bytes) -> None:
-    """Load a replay to start a game from. The first byte is the turn, the rest is the file."""
+    """Load a replay to start a game from, and show it. The first byte is the turn, the rest is the file."""
     from spielleiter.server.editions import EDITIONS
     from spielleiter.server.record.replay import ReplayError, load_starting_states
+    from spielleiter.viewer.replays.errors import ReplayFileError
+    from spielleiter.viewer.replays.game import describe_game
+    from spielleiter.viewer.replays.reading import read_replay
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "replay.xml"
         path.write_bytes(data[1:])
         with contextlib.suppress(ReplayError):
             load_starting_states(path, sum(data[:1]), EDITIONS)
+    with contextlib.suppress(ReplayFileError):
+        describe_game(read_replay(data[1:], "replay.xml"))
 
 
 TARGETS: Final[dict[str, Target]] = {"stream": try_stream, "replay": try_replay}

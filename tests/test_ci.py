@@ -31,18 +31,20 @@ esac
 """
 
 
-def run_ci(folder: Path, prints: str, make_status: int = 0, pytest_status: int = 0) -> subprocess.CompletedProcess[str]:
+def run_ci(
+    folder: Path, prints: str, make_status: int = 0, pytest_status: int = 0, npm: str = "#!/bin/sh\n"
+) -> subprocess.CompletedProcess[str]:
     """Run .ci/run for a project in `folder`, as a user other than root, with two fake Pythons and a fake `make`.
 
-    pytest prints `prints`; `make` and pytest exit with the given statuses.
+    pytest prints `prints`; `make` and pytest exit with the given statuses; `npm` is the script of that name.
     """
     project = folder / "project"
     (project / ".ci").mkdir(parents=True)
     for name in (".ci/run", "Makefile"):
         (project / name).write_bytes((ROOT / name).read_bytes())
     programs = folder / "programs"
-    programs.mkdir(exist_ok=True)
-    fakes = {"id": "#!/bin/sh\necho 1000\n", "make": FAKE_MAKE}
+    programs.mkdir(parents=True, exist_ok=True)
+    fakes = {"id": "#!/bin/sh\necho 1000\n", "make": FAKE_MAKE, "chromium": "#!/bin/sh\n", "npm": npm}
     fakes |= {f"python{version}": FAKE_PYTHON.replace("$VERSION", version) for version in ("3.11", "3.12")}
     for name, text in fakes.items():
         (programs / name).write_text(text)
@@ -128,6 +130,17 @@ def test_ci_fails_if_the_tests_of_bubblewrap_are_skipped_although_it_works(
     (tmp_path / "programs" / "bwrap").chmod(0o755)
     skipped = "\nSKIPPED [1] tests/x.py: no bubblewrap: it is not installed\n3 passed, 1 skipped in 1s"
     assert run_ci(tmp_path, skipped).returncode == status
+
+
+@pytest.mark.parametrize("missing", ["Chromium is missing (install it, or ...)", "axe-core is missing (npm ci ...)"])
+def test_ci_fails_if_tests_of_the_page_are_skipped_although_there_is_a_browser(missing: str, tmp_path: Path) -> None:
+    skipped = f"\nSKIPPED [1] tests/x.py: {missing}\n3 passed, 1 skipped in 1s"
+    done = run_ci(tmp_path / "with", skipped)
+    assert done.returncode == 1
+    assert "tests of the page were skipped" in done.stdout
+    done = run_ci(tmp_path / "without", skipped, npm="#!/bin/sh\nexit 1\n")
+    assert done.returncode == 0
+    assert "left out: the tests of the page" in done.stdout
 
 
 def test_the_ci_script_is_executable() -> None:

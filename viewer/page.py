@@ -4,8 +4,9 @@ The modules in `static/` are plain ES modules, which a browser loads one by one 
 double click cannot load modules, so `standalone_page` puts all of them into one classic script: each module becomes a
 function that returns its exports, in an order in which every module comes after those that it imports.
 
-Invariants: the modules use only the forms of `import` and `export` that `_IMPORT` and `_EXPORT` match, and do not import
-each other in a circle; anything else raises ValueError, so a test finds it. Nothing of the game becomes markup or code.
+Invariants: the modules use only those forms of `import` and `export` that `_IMPORT` and `_EXPORT` match, and do not
+import each other in a circle; anything else raises ValueError, so a test finds it. Nothing of the game becomes markup
+or code.
 """
 
 from __future__ import annotations

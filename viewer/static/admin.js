@@ -1,7 +1,7 @@
 // Administration: logging in, preparing a game, and pausing, stepping, resuming or cancelling a room.
 
 import { getJson, postJson, setAdminToken } from "./api.js";
-import { button, copyable, el, setText } from "./dom.js";
+import { button, copyable, el, refill, setText } from "./dom.js";
 import { t, tOr } from "./i18n.js";
 import { errorBox, errorText, loading } from "./messages.js";
 import { address } from "./routes.js";
@@ -104,7 +104,7 @@ function prepareForm(info) {
           gameType: game.value, isPaused: isPaused.checked,
           players: players.map(({ name, clock }) => ({ name: name.value, canTimeout: clock.checked })),
         });
-        result.replaceChildren(
+        refill(result,
           el("h3", {}, el("a", { href: address("room", prepared.room), text: t("admin.preparedRoom") })),
           prepared.reservations.map((code, index) => el("div", {},
             el("h4", {}, el("bdi", { text: players[index].name.value })), el("p", { text: t("admin.reservation") }), copyable(code, labels),

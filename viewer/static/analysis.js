@@ -2,29 +2,35 @@
 
 import { postForEvents } from "./api.js";
 import { button, el, setText } from "./dom.js";
+import { drawingFor } from "./games/registry.js";
 import { localized, number, t } from "./i18n.js";
 import { errorText } from "./messages.js";
 
-function betterText(better) {
+// A move of the estimate in words; `side` is the side that had to move.
+function describeBetter(drawing, better, side) {
   if (!better) return "";
-  return typeof better === "string" ? better : localized(better.words) || localized(better.text);
+  if (!better.cells?.length) return drawing.describeLegalMove?.(better) || localized(better.text);
+  return drawing.describeMove({ lastMove: { ...better, player: side?.player, color: side?.color, kind: "SET" } });
 }
 
 // Returns the panel. `source` names the game for the server, or is null if there is none; `addressOf(ply)` gives the
 // address of a ply.
 export function analysisPanel(source, record, addressOf) {
   const progress = el("progress", { max: 1, "aria-label": t("analysis.progress") });
+  const explanation = el("p", { class: "muted", text: t("analysis.explanation") });
   const state = el("p", { class: "muted", role: "status" });
   const list = el("ol", { class: "moments" });
   let controller = null;
+  const drawing = drawingFor(record.game);
   const show = (moments) => {
     list.replaceChildren(...moments.map((item) => {
-      const better = betterText(item.better);
+      const after = record.at(item.ply);
+      const played = (after?.ply === item.ply && drawing.describeMove(after)) || localized(item.played);
+      const better = describeBetter(drawing, item.better, record.at(item.ply - 1)?.sideToMove);
       return el("li", {},
         el("a", { href: addressOf(item.ply), text: t("analysis.moment", { ply: item.ply, player: record.playerName(item.player), loss: number(item.loss, Number.isInteger(item.loss) ? 0 : 1) }) }),
-        item.played ? el("div", { text: t("analysis.played", { text: localized(item.played) }) }) : null,
-        better ? el("div", { text: t("analysis.better", { text: better }) }) : null,
-        item.words ? el("div", { class: "muted", text: localized(item.words) }) : null);
+        el("div", { text: t("analysis.played", { text: played }) }),
+        better ? el("div", { text: t("analysis.better", { text: better }) }) : null);
     }));
     setText(state, moments.length ? "" : t("analysis.none"));
   };
@@ -41,9 +47,10 @@ export function analysisPanel(source, record, addressOf) {
           progress.max = of;
           progress.value = done;
         },
-        result: ({ moments }) => {
+        result: ({ moments, method }) => {
           isDone = true;
           show(moments);
+          if (method) setText(explanation, localized(method));
         },
         failed: (data) => {
           isDone = true;
@@ -58,7 +65,7 @@ export function analysisPanel(source, record, addressOf) {
     start.disabled = false;
   });
   progress.hidden = true;
-  const element = el("section", { class: "panel analysis" }, el("h2", { text: t("analysis.title") }), el("p", { class: "muted", text: t("analysis.explanation") }), source ? start : null, progress, state, list);
+  const element = el("section", { class: "panel analysis" }, el("h2", { text: t("analysis.title") }), explanation, source ? start : null, progress, state, list);
   const known = record.game.analysis;
   if (known) show(known);
   element.hidden = true;

@@ -16,6 +16,12 @@ function fill(element, properties, children) {
   return element;
 }
 
+// Replaces what is inside an element. `children` may hold lists, and null for nothing.
+export function refill(element, ...children) {
+  element.replaceChildren();
+  return fill(element, null, children);
+}
+
 // Returns a new HTML element. `properties` are attributes; "on..." are listeners, `text` is the text inside.
 export function el(tag, properties, ...children) {
   return fill(document.createElement(tag), properties, children);

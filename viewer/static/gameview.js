@@ -25,6 +25,7 @@ export class GameView {
     this.onPly = onPly;
     this.legal = new Map();
     this.isLegalWanted = false;
+    this.offered = null; // the moves of a seat whose board shows where they lead
     this.board = this.drawing.createBoard(record.game, { isInput, onField });
     this.playback = new Playback(record, ply ?? record.lastPly, () => this.show());
     this.controls = new Controls(this.playback, loadLegal ? (isWanted) => this.wantLegal(isWanted) : null);
@@ -88,7 +89,8 @@ export class GameView {
     if (!position) return;
     const { ply } = this.playback;
     const illegal = isNewest ? this.record.end?.illegal ?? null : null;
-    const legal = this.isLegalWanted ? this.legal.get(ply)?.moves ?? null : null;
+    const offered = isNewest ? this.offered : null;
+    const legal = this.isLegalWanted ? this.legal.get(ply)?.moves ?? null : offered;
     const previous = ply > this.record.firstPly ? this.record.at(ply - 1) : null;
     this.board.show(position, { legal, illegal, previous });
     this.controls.update();
@@ -105,6 +107,11 @@ export class GameView {
     }
     this.onPly(ply, isNewest);
     if (this.isLegalWanted && !this.legal.has(ply)) this.fetchLegal(ply);
+  }
+
+  offer(moves) {
+    this.offered = moves;
+    this.show();
   }
 
   wantLegal(isWanted) {

@@ -1,6 +1,6 @@
 // The parts beside the board: players, state of the game, list of moves, notes on a ply.
 
-import { el, setText } from "./dom.js";
+import { el, refill, setText } from "./dom.js";
 import { duration, localized, number, t } from "./i18n.js";
 
 // The two players: name, points, what each has left.
@@ -14,7 +14,7 @@ export class PlayersPanel {
       const mark = el("span", { class: "to-move-mark" });
       const winner = el("span", { class: "winner-mark" });
       const element = el("section", { class: `player-card player-${player}` },
-        el("header", {}, el("h3", {}, el("span", { class: "player-number", text: player + 1 }), " ", el("bdi", { class: "player-name", text: record.playerName(player) }), mark, winner), points),
+        el("header", {}, el("h2", {}, el("span", { class: "player-number", text: player + 1 }), " ", el("bdi", { class: "player-name", text: record.playerName(player) }), mark, winner), points),
         details.element);
       return { element, points, details, mark, winner };
     });
@@ -69,7 +69,7 @@ export class StatusPanel {
       setText(this.end, localized(record.end.words) || localized(record.end.reason) || String(record.end.cause ?? ""));
       const illegal = record.end.illegal;
       if (illegal) {
-        this.refused.replaceChildren(
+        refill(this.refused,
           el("strong", { text: t("game.refused", { player: record.playerName(illegal.player), piece: illegal.piece ?? t("game.theMove") }) }), " ",
           localized(illegal.words ?? illegal.rule),
           illegal.text ? el("pre", { class: "server-text", text: localized(illegal.text), tabindex: "0" }) : null);
@@ -152,10 +152,11 @@ export class NotesPanel {
     this.hints = el("ul", { class: "hints" });
     this.stderr = el("pre", { class: "stderr", tabindex: "0", role: "region", "aria-label": t("notes.stderr") });
     this.cause = el("p", { class: "cause" });
+    this.lastLines = el("pre", { class: "stderr", tabindex: "0", role: "region", "aria-label": t("notes.lastLines") });
     this.nothing = el("p", { class: "muted", text: t("notes.nothing") });
     this.hintsPart = el("div", {}, el("h3", { text: t("notes.hints") }), this.hints);
     this.stderrPart = el("div", {}, el("h3", { text: t("notes.stderr") }), this.stderr);
-    this.causePart = el("div", {}, el("h3", { text: t("notes.cause") }), this.cause);
+    this.causePart = el("div", {}, el("h3", { text: t("notes.cause") }), this.cause, this.lastLines);
     this.element = el("section", { class: "panel notes" }, el("h2", { text: t("notes.title") }), this.hintsPart, this.stderrPart, this.causePart, this.nothing);
   }
 
@@ -167,7 +168,10 @@ export class NotesPanel {
     this.hints.replaceChildren(...hints.map((hint) => el("li", { text: typeof hint === "string" ? hint : hint.content })));
     setText(this.stderr, lines.join("\n"));
     const reason = localized(end?.reason);
-    setText(this.cause, end ? [end.cause, reason].filter(Boolean).join(": ") : "");
+    setText(this.cause, end ? [localized(end.verdictWords ?? end.verdict), [end.cause, reason].filter(Boolean).join(": ")].filter(Boolean).join(" – ") : "");
+    const last = end?.stderr ?? [];
+    setText(this.lastLines, last.join("\n"));
+    this.lastLines.hidden = last.length === 0;
     this.hintsPart.hidden = hints.length === 0;
     this.stderrPart.hidden = lines.length === 0;
     this.causePart.hidden = !end;

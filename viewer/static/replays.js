@@ -1,7 +1,7 @@
 // The list of replays and matches, a replay that was dragged onto the page, and the view of one replay.
 
 import { getJson, postFile } from "./api.js";
-import { button, el } from "./dom.js";
+import { button, el, refill } from "./dom.js";
 import { moment, number, t, tOr } from "./i18n.js";
 import { analysisPanel } from "./analysis.js";
 import { GameRecord } from "./record.js";
@@ -9,7 +9,7 @@ import { GameView } from "./gameview.js";
 import { emptyBox, errorBox, loading, playerNames } from "./messages.js";
 import { address } from "./routes.js";
 
-const MAX_FILE_BYTES = 16 * 1024 * 1024; // the server's own limit may be lower; this spares a pointless upload
+const MAX_FILE_BYTES = 4 * 1024 * 1024; // as on the server; this spares a pointless upload
 
 // The file that was dropped last. It has no name on the server, so an address alone cannot bring it back.
 let dropped = null;
@@ -27,14 +27,22 @@ export async function openFile(file) {
   else location.hash = target;
 }
 
-function replayRow(replay) {
-  const points = replay.points?.length ? replay.points.map((value) => number(value)).join(" : ") : "";
-  return el("tr", {},
+// The columns of the list; one that no replay fills is left out.
+const COLUMNS = [
+  { key: "rooms.game", text: (replay) => (replay.game || replay.gameType ? tOr(`game.${replay.game}`, replay.gameType ?? "") : "") },
+  { key: "rooms.points", kind: "number", text: (replay) => (replay.points?.length ? replay.points.map((value) => number(value)).join(" : ") : "") },
+  { key: "replays.plies", kind: "number", text: (replay) => (Number.isInteger(replay.plies) ? number(replay.plies) : "") },
+  { key: "replays.ended", text: (replay) => (replay.ended ? moment(replay.ended) : "") },
+];
+
+function replayTable(replays) {
+  const columns = COLUMNS.filter((column) => replays.some(column.text));
+  const rows = replays.map((replay) => el("tr", {},
     el("th", { scope: "row" }, el("a", { href: address("replay", replay.name) }, replay.players?.length ? playerNames(replay.players) : replay.name)),
-    el("td", { text: tOr(`game.${replay.game}`, replay.gameType ?? "") }),
-    el("td", { class: "number", text: points }),
-    el("td", { class: "number", text: replay.plies === null || replay.plies === undefined ? "" : number(replay.plies) }),
-    el("td", { text: replay.ended ? moment(replay.ended) : "" }));
+    columns.map((column) => el("td", { class: column.kind, text: column.text(replay) }))));
+  return el("div", { class: "table-scroller" }, el("table", { class: "list" },
+    el("thead", {}, el("tr", {}, el("th", { scope: "col", text: t("rooms.players") }), columns.map((column) => el("th", { scope: "col", class: column.kind, text: t(column.key) })))),
+    el("tbody", {}, rows)));
 }
 
 function matchSection(match) {
@@ -73,11 +81,8 @@ export function replaysView() {
         place.replaceChildren(emptyBox(el("p", { text: t("replays.empty") })));
         return;
       }
-      place.replaceChildren(
-        replays.length ? el("div", { class: "table-scroller" }, el("table", { class: "list" },
-          el("thead", {}, el("tr", {}, [["rooms.players", ""], ["rooms.game", ""], ["rooms.points", "number"], ["replays.plies", "number"], ["replays.ended", ""]].map(([key, kind]) => el("th", { scope: "col", class: kind || null, text: t(key) })))),
-          el("tbody", {}, replays.map(replayRow)))) : "",
-        matches.length ? el("section", {}, el("h2", { text: t("replays.matches") }), matches.map(matchSection)) : "");
+      refill(place, replays.length ? replayTable(replays) : null,
+        matches.length ? el("section", { class: "matches" }, el("h2", { text: t("replays.matches") }), matches.map(matchSection)) : null);
     } catch (error) {
       place.replaceChildren(errorBox(error));
     }

@@ -31,11 +31,11 @@ export function playView(from) {
       return;
     }
     const waiting = (rooms.rooms ?? rooms).filter((room) => room.state === "waiting");
-    const game = el("select", { onchange: () => update() }, options(info.gameTypes.map((entry) => [entry.gameType, entry.title || tOr(`game.${entry.game}`, entry.gameType)])));
-    const opponent = el("select", { onchange: () => update() });
-    const player = el("select", {}, options([["", t("play.any")], ["0", t("play.first")], ["1", t("play.second")]]));
-    const name = el("input", { type: "text", maxlength: 50, required: true, value: t("play.defaultName") });
-    const clock = el("input", { type: "checkbox" });
+    const game = el("select", { name: "game", onchange: () => update() }, options(info.gameTypes.map((entry) => [entry.gameType, entry.title || tOr(`game.${entry.game}`, entry.gameType)])));
+    const opponent = el("select", { name: "opponent", onchange: () => update() });
+    const player = el("select", { name: "player" }, options([["", t("play.any")], ["0", t("play.first")], ["1", t("play.second")]]));
+    const name = el("input", { type: "text", name: "name", maxlength: 50, required: true, value: t("play.defaultName") });
+    const clock = el("input", { type: "checkbox", name: "clock" });
     const errors = el("div");
     const update = () => {
       const entry = info.gameTypes.find((candidate) => candidate.gameType === game.value) ?? info.gameTypes[0];
@@ -144,6 +144,7 @@ export function seatView(id) {
     pass.hidden = !canSkip && view.drawing.createInput === undefined;
     leave.hidden = Boolean(view.record.end);
     const position = view.record.at(view.record.lastPly);
+    if (!view.drawing.createInput) view.offer(isReady ? request.moves : null);
     input.request(isReady ? request : null, position);
     if (isReady && !view.isNewest) view.playback.jump(view.record.lastPly);
     if (view.record.end) input.element.hidden = true;

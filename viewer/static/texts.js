@@ -100,6 +100,7 @@ export const TEXTS = {
   "notes.title": ["Zu diesem Zug", "About this move"],
   "notes.hints": ["Hinweise des Programms", "Hints of the program"],
   "notes.stderr": ["Ausgabe auf stderr", "Output on stderr"],
+  "notes.lastLines": ["Letzte Ausgabe des Programms", "Last output of the program"],
   "notes.cause": ["Ende des Spiels", "End of the game"],
   "notes.nothing": ["Das Programm hat zu diesem Zug nichts gemeldet.", "The program said nothing about this move."],
 

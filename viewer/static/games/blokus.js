@@ -162,7 +162,7 @@ class PlayerDetails {
       if (!entry.isInGame) setText(state, t("blokus.out"));
       else if (isToMove) setText(state, t("game.toMove"));
       return el("section", { class: `color-row${entry.isInGame ? "" : " is-out"}` },
-        el("h4", {}, swatch(entry.name), " ", colorName(entry.name), " ",
+        el("h3", {}, swatch(entry.name), " ", colorName(entry.name), " ",
           el("span", { class: "count", text: t("blokus.pointsOfColor", { points: entry.points ?? 0, count: entry.remaining.length }) }), " ", state),
         remainingPieces(this.game.pieces ?? {}, entry));
     }));

@@ -12,6 +12,11 @@ function shifted(cells, [x, y]) {
   return cells.map(([cellX, cellY]) => [cellX + x, cellY + y]);
 }
 
+// Where the bounding box of a move begins.
+function cornerOf(move) {
+  return [0, 1].map((axis) => Math.min(...move.cells.map((cell) => cell[axis])));
+}
+
 // The cell of a piece that lies below the pointer: the one nearest to its middle.
 function middleCell(cells) {
   const center = [0, 1].map((axis) => cells.reduce((sum, cell) => sum + cell[axis], 0) / cells.length);
@@ -44,7 +49,7 @@ export class BlokusInput {
     board.setAttribute("aria-describedby", "seat-hint");
     board.classList.add("takes-moves");
     this.listeners = [
-      ["pointermove", (event) => event.pointerType === "mouse" && this.point(event)],
+      ["pointermove", (event) => this.hover(event)],
       ["pointerleave", (event) => event.pointerType === "mouse" && this.hide()],
       ["pointerdown", (event) => this.press(event)],
       ["contextmenu", (event) => this.piece && (event.preventDefault(), this.rotate())],
@@ -181,7 +186,7 @@ export class BlokusInput {
     const current = this.isShown ? moves.indexOf(this.move()) : -1;
     const next = moves[(current + by + moves.length) % moves.length] ?? moves[0];
     this.cells = normalized(next.cells);
-    this.corner = [Math.min(...next.cells.map(([x]) => x)), Math.min(...next.cells.map(([, y]) => y))];
+    this.corner = cornerOf(next);
     this.isShown = true;
     this.draw();
     this.say();
@@ -196,14 +201,24 @@ export class BlokusInput {
     this.draw();
   }
 
-  point(event) {
-    const cell = this.board.cellAt(event);
-    if (!cell || !this.piece) return;
+  // Moves the piece below the pointer: with its middle there if that is legal, otherwise to the nearest legal place
+  // that covers the cell, otherwise with its middle there all the same.
+  point(cell) {
     const [x, y] = middleCell(this.cells);
     this.corner = [cell[0] - x, cell[1] - y];
     this.keepInside();
     this.isShown = true;
+    if (!this.move()) {
+      const near = this.places().filter((move) => move.cells.some((covered) => covered[0] === cell[0] && covered[1] === cell[1])).map(cornerOf);
+      const distance = (corner) => Math.abs(corner[0] - this.corner[0]) + Math.abs(corner[1] - this.corner[1]);
+      if (near.length) this.corner = near.reduce((best, corner) => (distance(corner) < distance(best) ? corner : best));
+    }
     this.draw();
+  }
+
+  hover(event) {
+    const cell = this.board.cellAt(event);
+    if (cell && this.piece && event.pointerType === "mouse") this.point(cell);
   }
 
   hide() {
@@ -211,30 +226,19 @@ export class BlokusInput {
     this.draw();
   }
 
-  // A click places the piece. A finger covers what it touches: the first touch moves the piece there, to the nearest
-  // legal place if there is one, and a touch on the piece places it.
+  // A click places the piece. A finger covers what it touches: the first touch moves the piece there, and a touch on
+  // the piece places it.
   press(event) {
-    if (event.button !== 0 || !this.piece) return;
     const cell = this.board.cellAt(event);
-    if (!cell) return;
+    if (event.button !== 0 || !this.piece || !cell) return;
     const isOnGhost = this.isShown && this.ghostCells().some(([x, y]) => x === cell[0] && y === cell[1]);
     if (event.pointerType !== "mouse" && isOnGhost && this.move()) {
       this.place();
       return;
     }
-    this.point(event);
-    if (this.move()) {
-      if (event.pointerType === "mouse") this.place();
-      return;
-    }
-    const near = this.places().filter((move) => move.cells.some(([x, y]) => x === cell[0] && y === cell[1]));
-    if (near.length) {
-      const distance = (move) => Math.abs(Math.min(...move.cells.map(([x]) => x)) - this.corner[0]) + Math.abs(Math.min(...move.cells.map(([, y]) => y)) - this.corner[1]);
-      const best = near.reduce((a, b) => (distance(b) < distance(a) ? b : a));
-      this.corner = [Math.min(...best.cells.map(([x]) => x)), Math.min(...best.cells.map(([, y]) => y))];
-    }
-    this.draw();
-    this.say();
+    this.point(cell);
+    if (event.pointerType === "mouse" && this.move()) this.place();
+    else this.say();
   }
 
   place() {

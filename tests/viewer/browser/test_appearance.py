@@ -1,0 +1,182 @@
+"""What holds for every view: both languages, both themes, all widths, names for screen readers, no violation of axe."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from spielleiter.game.blokus.move import BlokusMistake, SetMove
+from spielleiter.server.editions import EDITIONS
+from spielleiter.server.record.replay import encode_replay
+from tests.viewer.browser.browsers import Scheme, Visit
+from tests.viewer.browser.served import PASSWORD, Served
+from tests.viewer.replay_files import played, record_of, refused_record
+
+pytestmark = pytest.mark.slow
+
+OFFICIAL = Path(__file__).parent / "official"
+LONG_NAME = "Donaudampfschifffahrtsgesellschaftskapitänsmützenprogramm2027"
+
+
+@pytest.fixture(scope="module")
+def replays(served: Served) -> dict[str, str]:
+    """Replays of this server by what they show; the names are those of the addresses."""
+    edition = EDITIONS["blokus-2027"]
+    states = played(edition, seed=3, plies=30)
+    first = next(iter(states[-1].generate_legal_moves()))
+    assert isinstance(first, SetMove)
+    everywhere = (replace(first, x=x, y=y) for x in range(20) for y in range(20))
+    illegal = next(move for move in everywhere if states[-1].check(move) is BlokusMistake.OBSTRUCTED)
+    files = {
+        "game": encode_replay(
+            edition.dialect, "room", record_of(edition, played(edition, seed=2), (LONG_NAME, "Berta"))
+        ),
+        "illegal": encode_replay(edition.dialect, "room", refused_record(edition, states, illegal)),
+        "track": gzip.decompress((OFFICIAL / "2018.xml.gz").read_bytes()),
+    }
+    for name, content in files.items():
+        (served.replays / f"appearance_{name}.xml").write_bytes(content)
+    return {name: f"#/replay/appearance_{name}.xml" for name in files}
+
+
+def show(visit: Visit, view: str, replays: dict[str, str]) -> Page:
+    """Go to a view, and wait until it is complete."""
+    routes = {
+        "rooms": "#/", "replays": "#/replays", "play": "#/play", "admin": "#/admin", "missing": "#/nothing",
+        "game": f"{replays['game']}/40", "illegal": f"{replays['illegal']}/30", "track": f"{replays['track']}/20",
+    }  # fmt: skip
+    page = visit.open(routes[view])
+    page.locator("main h1").wait_for()
+    expect(page.locator(".loading:visible")).to_have_count(0)
+    if view in replays:
+        page.locator(".chart-line").first.wait_for(state="attached")
+    return page
+
+
+VIEWS = ["rooms", "replays", "play", "admin", "missing", "game", "illegal", "track"]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "language", "views"), [("light", "de-DE", VIEWS), ("dark", "en-GB", ["rooms", "play", "game", "track"])]
+)
+def test_axe_finds_nothing(
+    scheme: Scheme, language: str, views: list[str], visit: Callable[..., Visit], replays: dict[str, str]
+) -> None:
+    looking = visit(color_scheme=scheme, locale=language)
+    found = {}
+    for view in views:
+        page = show(looking, view, replays)
+        if view == "game":
+            page.keyboard.press("l")
+            page.locator(".marks .legal").first.wait_for(state="attached")
+        looking.screenshot(f"{view}-{scheme}")
+        found[view] = looking.accessibility_violations()
+    assert found == {view: [] for view in views}
+
+
+def test_axe_finds_nothing_at_a_seat_and_in_the_administration(visit: Callable[..., Visit]) -> None:
+    looking = visit()
+    page = looking.open("#/play")
+    page.locator("[name=opponent]").select_option("strategy:random")
+    page.get_by_role("button", name="Start the game").click()
+    page.locator(".choice:not([aria-disabled])").last.click()
+    page.get_by_role("button", name="Next place").click()
+    assert looking.accessibility_violations() == []
+    page.get_by_role("button", name="Leave the game").click()
+    expect(page.locator(".end-text")).to_be_visible()
+    looking.open("#/admin")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Prepare").click()
+    page.locator(".prepared code").first.wait_for()
+    assert looking.accessibility_violations() == []
+
+
+@pytest.mark.parametrize("width", [360, 768, 1920])
+def test_no_view_needs_a_horizontal_scroll_bar(
+    width: int, visit: Callable[..., Visit], replays: dict[str, str]
+) -> None:
+    looking = visit(viewport={"width": width, "height": 740}, locale="de-DE")
+    widths = {}
+    for view in VIEWS:
+        show(looking, view, replays)
+        widths[view] = looking.width()
+        looking.screenshot(f"{view}-{width}")
+    assert {view: found for view, found in widths.items() if found > width} == {}
+
+
+def test_german_and_english_follow_the_browser_and_the_switch(
+    visit: Callable[..., Visit], replays: dict[str, str]
+) -> None:
+    german = visit(locale="de-AT").open("")
+    expect(german.get_by_role("heading", level=1)).to_have_text("Spiele auf diesem Server")
+    assert german.locator("html").get_attribute("lang") == "de"
+    looking = visit(locale="fr-FR")  # neither of the two
+    page = looking.open("")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Games on this server")
+    assert page.locator("html").get_attribute("lang") == "en"
+    page.get_by_role("button", name="DE", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Spiele auf diesem Server")
+    expect(page.get_by_role("button", name="DE", exact=True)).to_be_focused()
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Spiele auf diesem Server")
+    looking.open(f"{replays['game']}/12")
+    expect(page.locator(".state")).to_contain_text("Zug 12")
+    page.get_by_role("button", name="EN", exact=True).click()
+    expect(page.locator(".state")).to_contain_text("Move 12")
+
+
+def test_the_theme_is_that_of_the_system_or_the_chosen_one(visit: Callable[..., Visit]) -> None:
+    looking = visit(color_scheme="dark")
+    page = looking.open("")
+
+    def background() -> int:
+        color = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return sum(int(part) for part in color.removeprefix("rgb(").removesuffix(")").split(","))
+
+    assert background() < 150
+    page.get_by_label("Theme").select_option("light")
+    assert background() > 600
+    page.reload()
+    assert background() > 600
+
+
+def test_screen_readers_are_told_about_cells_pieces_and_moves(
+    visit: Callable[..., Visit], replays: dict[str, str]
+) -> None:
+    looking = visit()
+    page = show(looking, "game", replays)
+    board = page.get_by_role("table", name="Board")
+    expect(board.get_by_role("row")).to_have_count(20)
+    expect(board.get_by_role("cell")).to_have_count(400)
+    labels = board.get_by_role("cell").evaluate_all("(cells) => cells.map((cell) => cell.getAttribute('aria-label'))")
+    assert labels[0].startswith("(0, 0): ")
+    assert {label.rpartition(": ")[2] for label in labels} == {"Blue", "Yellow", "Red", "Green", "empty"}
+    expect(page.get_by_role("list", name="Remaining pieces of Blue")).to_be_visible()
+    announced = page.get_by_role("status").filter(has_text="Move 40: ")
+    expect(announced).to_have_count(1)
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_role("status").filter(has_text="Move 39: ")).to_have_count(1)
+    track = show(looking, "track", replays).get_by_role("list", name="Track")
+    expect(track.get_by_role("listitem")).to_have_count(65)
+    expect(track.get_by_role("listitem").first).to_have_attribute("aria-label", "field 0: start")
+
+
+def test_colours_are_told_apart_without_their_hue(visit: Callable[..., Visit], replays: dict[str, str]) -> None:
+    page = show(visit(), "game", replays)
+    fills = page.locator(".cell:not(.empty)").evaluate_all(
+        "(cells) => Object.fromEntries(cells.map((cell) => [cell.dataset.color, cell.getAttribute('fill')]))"
+    )
+    assert fills == {color: f"url(#pattern-{color})" for color in ("BLUE", "YELLOW", "RED", "GREEN")}
+    shapes = [
+        page.locator(f"#pattern-{color} .mark-fill, #pattern-{color} .mark-line").evaluate(
+            "(mark) => `${mark.tagName} ${mark.getAttribute('d')}`"
+        )
+        for color in fills
+    ]
+    assert len(set(shapes)) == 4

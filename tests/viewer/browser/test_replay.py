@@ -1,0 +1,265 @@
+"""Replays on the page: every key, every ply of official games, bad files, charts, and the page in a single file."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from spielleiter.protocol.messages import Memento
+from spielleiter.server.editions import EDITIONS
+from spielleiter.server.record.replay import encode_replay
+from spielleiter.viewer.exports.html import encode_game
+from spielleiter.viewer.page import standalone_page
+from spielleiter.viewer.replays.game import Details, describe_game
+from spielleiter.viewer.replays.reading import read_replay
+from tests.viewer.browser.browsers import Visit, cells_on, expect_ply, ply_on
+from tests.viewer.browser.served import Served
+from tests.viewer.replay_files import played, record_of, replay_of
+
+pytestmark = pytest.mark.slow
+
+OFFICIAL = Path(__file__).parent / "official"
+HOSTILE = "<img src=x onerror=alert(3)>"
+
+
+READ_PAGE = """() => {
+    const all = (selector, read) => [...document.querySelectorAll(selector)].map(read);
+    return {
+        ply: Number(document.querySelector(".game").dataset.ply),
+        cells: all(".cell", (cell) => cell.dataset.color[0] ?? ".").join(""),
+        points: all(".points", (points) => points.textContent),
+        fields: all(".pawn", (pawn) => Number(pawn.dataset.field)),
+        holdings: all(".holdings dd", (cell) => cell.textContent),
+    };
+}"""
+"""Reads what a person sees of a position, in one call."""
+
+
+def drop(page: Page, content: bytes, name: str = "game.xml") -> None:
+    """Drop a file onto the page."""
+    transfer = page.evaluate_handle(
+        """([data, name]) => {
+            const transfer = new DataTransfer();
+            transfer.items.add(new File([Uint8Array.from(atob(data), (char) => char.charCodeAt(0))], name));
+            return transfer;
+        }""",
+        [base64.b64encode(content).decode(), name],
+    )
+    page.dispatch_event("main", "dragenter", {"dataTransfer": transfer})
+    expect(page.locator(".drop-overlay")).to_be_visible()
+    page.dispatch_event("main", "drop", {"dataTransfer": transfer})
+
+
+def game_in(content: bytes, details: Details | None = None) -> dict[str, Any]:
+    return describe_game(read_replay(content, "game.xml"), details or Details())
+
+
+def export(folder: Path, game: dict[str, Any]) -> Path:
+    """Write the page that holds this game."""
+    path = folder / "Spiel für später.html"
+    path.write_bytes(standalone_page(encode_game(game), title="A game"))
+    return path
+
+
+@pytest.mark.parametrize("season", ["2018", "2021", "2027"])
+def test_an_official_replay_is_dropped_and_seen_ply_by_ply(season: str, visit: Callable[..., Visit]) -> None:
+    content = (OFFICIAL / f"{season}.xml.gz").read_bytes()
+    game = game_in(gzip.decompress(content))
+    watching = visit()
+    page = watching.open("#/replays")
+    drop(page, content, f"{season}.xml.gz")
+    expect_ply(page, 0)
+    assert len(game["positions"]) > 40
+    for ply, position in enumerate(game["positions"]):
+        shown = page.evaluate(READ_PAGE)  # a key is drawn before the next one is pressed
+        assert shown["ply"] == ply
+        if game["game"] == "blokus":
+            assert shown["cells"] == position["board"]["cells"]
+            assert shown["points"] == [f"{player['points']} points" for player in position["players"]]
+        else:
+            assert shown["fields"] == [player["field"] for player in position["players"]]
+            carrots = [shown["holdings"][0], shown["holdings"][3]]
+            assert carrots == [str(player["carrots"]) for player in position["players"]]
+        page.keyboard.press("ArrowRight")
+    expect(page.locator(".end-text")).to_have_text(game["end"]["words"]["en"])
+    watching.screenshot(f"replay-{season}")
+
+
+def test_every_key_of_a_replay(visit: Callable[..., Visit]) -> None:
+    watching = visit(locale="de-DE")
+    page = watching.open("#/replays")
+    drop(page, (OFFICIAL / "2027.xml.gz").read_bytes())
+    expect_ply(page, 0)
+    last = int(page.locator(".scrubber").get_attribute("max") or 0)
+    steps = [
+        ("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("PageDown", 11), ("Shift+ArrowRight", 21),
+        ("PageUp", 11), ("Shift+ArrowLeft", 1), ("PageUp", 0), ("ArrowLeft", 0), ("End", last), ("ArrowRight", last),
+        ("ArrowLeft", last - 1), ("Home", 0),
+    ]  # fmt: skip
+    for key, ply in steps:
+        page.keyboard.press(key)
+        expect_ply(page, ply)
+        assert page.url.endswith(f"/{ply}")
+    page.keyboard.press("l")
+    expect(page.get_by_role("button", name="Erlaubte Züge")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".marks .legal").first).to_be_attached()
+    page.keyboard.press("l")
+    expect(page.locator(".marks .legal")).to_have_count(0)
+    address = page.url.removesuffix("0") + "17"
+    page.goto(address)
+    expect_ply(page, 17)
+    page.reload()
+    expect_ply(page, 17)
+    for name, ply in [
+        ("Einen Zug weiter", 18),
+        ("10 Züge weiter", 28),
+        ("Einen Zug zurück", 27),
+        ("10 Züge zurück", 17),
+        ("Zum Ende", last),
+        ("Zum Anfang", 0),
+    ]:
+        page.get_by_role("button", name=name).click()
+        expect_ply(page, ply)
+    page.locator(".move-list tr[data-ply='9']").click()
+    expect_ply(page, 9)
+    page.keyboard.press("ArrowRight")
+    expect_ply(page, 10)
+    page.locator(".scrubber").fill("25")
+    expect_ply(page, 25)
+    page.get_by_role("link", name="Replays").click()
+    expect(page.get_by_role("heading", level=1, name="Replays")).to_be_visible()
+    page.go_back()
+    expect_ply(page, 25)
+
+
+def test_a_replay_plays_at_four_speeds(visit: Callable[..., Visit], tmp_path: Path) -> None:
+    path = export(tmp_path, game_in(replay_of("blokus-2027", plies=40)))
+    watching = visit(base=path.as_uri())
+    watching.page.clock.install()
+    page = watching.open("")
+    expect_ply(page, 0)
+    shown = 0
+    for speed in (1, 2, 5, 10):
+        page.get_by_label("Speed").select_option(str(speed))
+        page.keyboard.press("Space") if speed == 1 else page.get_by_role("button", name="Play (space)").click()
+        page.clock.run_for(2000)
+        shown += 2 * speed
+        expect_ply(page, shown)
+        page.locator(".game-head h1").focus()
+        page.keyboard.press("k")
+        page.clock.run_for(2000)
+        expect_ply(page, shown)
+    page.keyboard.press("k")
+    page.clock.run_for(5000)
+    expect_ply(page, 40)
+    expect(page.get_by_role("button", name="Play (space)")).to_be_visible()
+
+
+def test_the_exported_page_needs_no_server(visit: Callable[..., Visit], tmp_path: Path) -> None:
+    edition = EDITIONS["blokus-2027"]
+    states = played(edition, plies=12)
+    record = record_of(edition, states, (HOSTILE, "</script><script>alert(4)</script>"))
+    record[5] = Memento(states[5], (HOSTILE, ""), hints=(HOSTILE, "<!--<script>"))
+    details = Details(([0.2] * 6, [0.1, 2.5, 0.2, 0.1, 0.4, 1]), 2.0, ([[HOSTILE]] * 6, None))
+    game = game_in(encode_replay(edition.dialect, "room", record), details)
+    path = export(tmp_path, game)
+    watching = visit(base=path.as_uri(), locale="de-DE", color_scheme="dark")
+    page = watching.open("#/replay/x/5")
+    expect_ply(page, 5)
+    for name in (HOSTILE, "</script><script>alert(4)</script>"):
+        expect(page.get_by_role("heading", level=1)).to_contain_text(name)
+    expect(page.locator(".hints li")).to_have_text([HOSTILE, "<!--<script>"])
+    expect(page.locator(".stderr").first).to_have_text(HOSTILE)
+    assert page.locator("main img, main script").count() == 0
+    expect(page.locator(".chart-limit")).to_have_count(1)
+    expect(page.locator(".chart-bar")).to_have_count(12)
+    expect(page.locator(".chart-line.player-0:not(.chart-legend *)")).to_have_count(2)
+    page.keyboard.press("End")
+    assert cells_on(page) == game["positions"][-1]["board"]["cells"]
+    # a click into a chart goes to the ply below it
+    page.locator(".chart").first.click(position={"x": 60, "y": 60})
+    assert ply_on(page) < 3
+    assert page.locator("nav").count() == 0
+    watching.screenshot("exported-page")
+    assert [url for url in watching.requests if not url.startswith(("file:", "data:"))] == []
+
+
+@pytest.mark.parametrize("fault", ["truncated", "no XML", "another season", "too large"])
+def test_a_bad_file_is_refused_with_one_sentence(fault: str, visit: Callable[..., Visit]) -> None:
+    content = {
+        "truncated": replay_of("blokus-2027", plies=6)[:-900],
+        "no XML": b"PK\x03\x04 this is something else",
+        "another season": b'<protocol><room roomId="r"><data class="memento"><state/></data></room></protocol>',
+        "too large": gzip.compress(b"<protocol>" + b" " * 40_000_000),
+    }[fault]
+    watching = visit(locale="de-DE")
+    watching.expected_statuses = {400, 413, 422}
+    page = watching.open("#/replays")
+    drop(page, content)
+    alert = page.get_by_role("alert")
+    expect(alert).to_be_visible()
+    german = alert.inner_text()
+    assert german.endswith(".")
+    assert "\n" not in german
+    page.get_by_role("button", name="EN", exact=True).click()
+    drop(page, content)
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert page.get_by_role("alert").inner_text() != german
+    assert page.url.endswith("#/replays")
+
+
+def test_a_game_of_this_server_is_in_the_list_and_played_on(visit: Callable[..., Visit], served: Served) -> None:
+    edition = EDITIONS["blokus-2027"]
+    states = played(edition, seed=5)
+    content = encode_replay(edition.dialect, "room", record_of(edition, states, (HOSTILE, "Berta")))
+    (served.replays / "hostile.xml").write_bytes(content)
+    watching = visit()
+    page = watching.open("#/replays")
+    page.get_by_role("link", name="hostile.xml").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(HOSTILE)
+    expect_ply(page, 0)
+    for _ in range(4):
+        page.keyboard.press("PageDown")
+    expect_ply(page, 40)
+    board = cells_on(page)
+    watching.screenshot("replay")
+    page.get_by_role("link", name="Play on from here").click()
+    page.locator("[name=opponent]").select_option("strategy:random")
+    page.locator("[name=player]").select_option(str(states[40].seat_on_turn))
+    page.get_by_role("button", name="Start the game").click()
+    expect(page.locator(".choice").first).to_be_visible()
+    assert cells_on(page) == board
+    page.get_by_role("button", name="Leave the game").click()
+    expect(page.locator(".end-text")).to_be_visible()
+
+
+def test_an_unknown_replay_is_one_sentence(visit: Callable[..., Visit]) -> None:
+    watching = visit()
+    watching.expected_statuses = {404}
+    page = watching.open("#/replay/..%2F..%2Fetc%2Fpasswd/3")
+    expect(page.get_by_role("alert")).to_be_visible()
+    page.get_by_role("link", name="All replays").click()
+    expect(page.get_by_role("heading", level=1, name="Replays")).to_be_visible()
+
+
+def test_the_moves_that_cost_most_are_estimated(visit: Callable[..., Visit], served: Served) -> None:
+    (served.replays / "lost.xml").write_bytes(gzip.decompress((OFFICIAL / "2018.xml.gz").read_bytes()))
+    watching = visit()
+    page = watching.open("#/replay/lost.xml")
+    page.get_by_role("button", name="Estimate").click()
+    moments = page.locator(".moments li")
+    expect(moments.first).to_contain_text("points lost")
+    assert 1 <= moments.count() <= 5
+    expect(moments.first).to_contain_text("Better: ")
+    expect(page.locator(".analysis")).to_contain_text("estimate")
+    watching.screenshot("analysis")
+    link = moments.first.get_by_role("link")
+    ply = int((link.get_attribute("href") or "").rpartition("/")[2])
+    link.click()
+    expect_ply(page, ply)

@@ -1,0 +1,191 @@
+"""A person plays in the browser: whole games by clicks and by keys, and by touch against a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, Position, expect
+
+from spielleiter.viewer.replays.game import describe_game
+from spielleiter.viewer.replays.reading import load_replay
+from tests.viewer.browser.browsers import Visit, cells_on, expect_ply, ply_on
+from tests.viewer.browser.served import Served
+
+pytestmark = pytest.mark.slow
+
+BLOKUS = "swc_2027_blokus"
+HASE_UND_IGEL = "swc_2018_hase_und_igel"
+
+
+def begin(page: Page, name: str, game_type: str = BLOKUS, opponent: str = "strategy:random", seat: str = "0") -> None:
+    """Fill in the form that starts a game."""
+    page.locator("[name=game]").select_option(game_type)
+    page.locator("[name=opponent]").select_option(opponent)
+    page.locator("[name=player]").select_option(seat)
+    page.locator("[name=name]").fill(name)
+    page.get_by_role("button", name="Start the game").click()
+
+
+def tab_to(page: Page, selector: str) -> None:
+    """Press Tab until the element has the focus."""
+    page.locator(selector).first.wait_for()
+    for _ in range(80):
+        if page.evaluate("(selector) => document.activeElement.matches(selector)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"the Tab key does not lead to {selector}")
+
+
+def choose_by_keys(page: Page, selector: str, value: str) -> None:
+    """Choose a value of a list with the arrow keys."""
+    tab_to(page, selector)
+    page.keyboard.press("Home")
+    for _ in range(20):
+        if page.locator(selector).input_value() == value:
+            return
+        page.keyboard.press("ArrowDown")
+    raise AssertionError(f"{value} is not in the list {selector}")
+
+
+def wait_for_turn(page: Page) -> bool:
+    """Wait until it is the person's turn. Returns False if the game is over instead."""
+    page.locator(".choice[tabindex='0'], .move-choice, .end-text:not([hidden])").first.wait_for()
+    return page.locator(".end-text").is_hidden()
+
+
+def wait_for_ply_after(page: Page, ply: int) -> None:
+    page.locator(f".game:not([data-ply='{ply}'])").wait_for()
+
+
+def assert_ordinary_game(page: Page, served: Served, name: str) -> None:
+    """Check that the server saved the game of this person like any other, and that the page shows its end."""
+    room = served.log.wait_for("game_started", names=[name, "random"])["room"]
+    game = describe_game(load_replay(served.replay_of(room)), counts_moves=False)
+    assert game["end"]["cause"] == "REGULAR"
+    expect_ply(page, len(game["positions"]) - 1)
+    if game["game"] == "blokus":
+        assert cells_on(page) == game["positions"][-1]["board"]["cells"]
+
+
+def middle_of(page: Page, selector: str) -> Position:
+    """Return the middle of the first such mark, relative to the board."""
+    board, mark = page.locator(".board").bounding_box(), page.locator(selector).first.bounding_box()
+    assert board is not None
+    assert mark is not None
+    return {"x": mark["x"] + mark["width"] / 2 - board["x"], "y": mark["y"] + mark["height"] / 2 - board["y"]}
+
+
+def click_middle(page: Page, selector: str) -> None:
+    """Click on the last such element with the mouse, as fast as a mouse can."""
+    box = page.locator(selector).last.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+
+def test_a_person_plays_a_whole_game_by_clicks(visit: Callable[..., Visit], served: Served) -> None:
+    playing = visit()
+    page = playing.open("#/play")
+    begin(page, "Clicker")
+    moves = 0
+    while wait_for_turn(page):
+        ply = ply_on(page)
+        click_middle(page, ".choice:not([aria-disabled])")
+        if moves == 5:
+            page.locator(".board").hover(position=middle_of(page, ".marks circle.legal"))
+            expect(page.locator(".ghost").first).to_be_visible()
+            playing.screenshot("seat")
+        click_middle(page, ".marks circle.legal")
+        wait_for_ply_after(page, ply)
+        moves += 1
+    assert moves > 15
+    assert_ordinary_game(page, served, "Clicker")
+
+
+def test_a_person_plays_a_whole_game_by_keys_alone(visit: Callable[..., Visit], served: Served) -> None:
+    playing = visit()
+    page = playing.open("#/play")
+    choose_by_keys(page, "[name=game]", BLOKUS)
+    choose_by_keys(page, "[name=opponent]", "strategy:random")
+    choose_by_keys(page, "[name=player]", "0")
+    tab_to(page, "[name=name]")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("Typist")
+    page.keyboard.press("Enter")
+    moves = 0
+    while wait_for_turn(page):
+        ply = ply_on(page)
+        if moves == 0:
+            tab_to(page, ".board")
+        if moves == 1:
+            # the pieces and the place can be chosen one by one as well
+            for key in ("n", "r", "f", "ArrowLeft", "ArrowUp", "Escape"):
+                page.keyboard.press(key)
+        for key in ("b", "j", "Enter"):
+            page.keyboard.press(key)
+        wait_for_ply_after(page, ply)
+        moves += 1
+    assert moves > 15
+    assert_ordinary_game(page, served, "Typist")
+
+
+def test_hase_und_igel_is_played_by_keys(visit: Callable[..., Visit], served: Served) -> None:
+    playing = visit()
+    page = playing.open("#/play")
+    begin(page, "Igel", HASE_UND_IGEL)
+    while wait_for_turn(page):
+        ply = ply_on(page)
+        expect(page.locator(".move-choice").first).to_be_focused()
+        assert page.locator(".field.is-target").count() <= page.locator(".move-choice").count()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("Enter")
+        wait_for_ply_after(page, ply)
+    playing.screenshot("hase-und-igel-seat")
+    assert_ordinary_game(page, served, "Igel")
+
+
+def test_a_person_waits_for_a_program_and_passes(visit: Callable[..., Visit], served: Served) -> None:
+    playing = visit(viewport={"width": 360, "height": 740}, has_touch=True, locale="de-DE")
+    page = playing.open("#/play")
+    page.locator("[name=opponent]").select_option("program")
+    page.locator("[name=player]").select_option("0")
+    page.locator("[name=name]").fill("Finger")
+    page.get_by_role("button", name="Spiel beginnen").tap()
+    command = page.locator(".copyable code").first.inner_text()
+    assert str(served.port) in command
+    assert playing.width() <= 360
+    served.start_player()
+    assert wait_for_turn(page)
+    expect(page.get_by_role("button", name="Passen")).to_be_disabled()  # the first piece has to be placed
+    for expected in (2, 4):  # one piece of each colour
+        page.locator(".choice:not([aria-disabled])").first.tap()
+        page.locator(".board").tap(position=middle_of(page, ".marks circle.legal"))
+        assert page.locator(".ghost").count() > 0
+        page.locator(".board").tap(position=middle_of(page, ".ghost"))
+        expect_ply(page, expected)
+    assert wait_for_turn(page)
+    playing.screenshot("seat-360")
+    page.get_by_role("button", name="Passen").tap()
+    expect_ply(page, 6)
+    expect(page.locator(".move-list tbody tr").nth(5)).to_contain_text("passt")
+    page.get_by_role("button", name="Spiel verlassen").tap()
+    expect(page.locator(".end-text")).to_be_visible()
+    served.join_players()
+
+
+def test_an_illegal_place_is_not_offered(visit: Callable[..., Visit], served: Served) -> None:
+    playing = visit()
+    page = playing.open("#/play")
+    begin(page, "Careful", seat="0")
+    assert wait_for_turn(page)
+    before = cells_on(page)
+    page.locator(".choice:not([aria-disabled])").first.click()
+    page.locator("[data-x='10'][data-y='10']").click()
+    expect(page.locator(".ghost.not-legal").first).to_be_visible()
+    expect(page.locator(".tools .primary")).to_be_disabled()
+    page.locator(".board").press("Enter")
+    assert ply_on(page) == 0
+    assert cells_on(page) == before
+    page.get_by_role("button", name="Leave the game").click()
+    expect(page.locator(".end-text")).to_be_visible()
