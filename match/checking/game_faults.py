@@ -53,7 +53,7 @@ def _cause(record: GameRecord, observed: Observations | None, folder: Path) -> F
         peak = size_text(observed.peak_memory or MEMORY_LIMIT)
         return fault("too-much-memory", place, peak=peak, limit=size_text(MEMORY_LIMIT))
     if observed is not None and observed.window_attempts:
-        return fault("needs-window", place, reason=observed.window_attempts[-1])
+        return fault("needs-window", place, reason=observed.window_attempts[0])
     out, error = output_files(folder / record.folder, PROGRAM)
     cause = crash_cause(out, error)
     return None if cause is None else fault(cause.code, place, reason=cause.line)

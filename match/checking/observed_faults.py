@@ -12,7 +12,7 @@ from typing import Final
 from spielleiter.match.checking import contest_conditions as contest
 from spielleiter.match.checking.calibration import Speed
 from spielleiter.match.checking.contest_conditions import ContestCondition
-from spielleiter.match.checking.game_faults import PROGRAM, merged, size_text
+from spielleiter.match.checking.game_faults import PROGRAM, affects_game, merged, size_text
 from spielleiter.match.checking.package_faults import FAULTS, fault
 from spielleiter.match.checking.package_games import GameResult
 from spielleiter.match.checking.package_report import ConditionResult, State, state_of
@@ -73,10 +73,12 @@ class ObservedConditions:
         return self._result(contest.START, f"the program asks for its seat after {slowest:.2f} s at most", findings)
 
     def _end(self) -> ConditionResult:
-        sound = sum(
-            not any(FAULTS[finding.code].condition == contest.END for finding in each.findings) for each in self._games
-        )
-        text = f"the program ends itself and leaves nothing behind in {sound} of {count_text(len(self._games), 'game')}"
+        """Judge the games that the program has played to their end."""
+        ended = [each for each in self._games if not any(map(affects_game, each.findings))]
+        if not ended:
+            return ConditionResult(contest.END, State.NOT_CHECKED, "the program has played no game to its end")
+        sound = sum(not each.findings for each in ended)
+        text = f"the program ends itself and leaves nothing behind in {sound} of {count_text(len(ended), 'game')}"
         return self._result(contest.END, text)
 
     def _think_time(self) -> ConditionResult:
@@ -131,7 +133,7 @@ class ObservedConditions:
 
     def _window(self) -> ConditionResult:
         findings = [
-            fault("opens-window", each.game.folder, reason=each.observations.window_attempts[-1])
+            fault("opens-window", each.game.folder, reason=each.observations.window_attempts[0])
             for each in self._games
             if each.observations is not None and each.observations.window_attempts
         ]

@@ -34,7 +34,7 @@ FAULTS: Final[Mapping[str, RuntimeFault]] = {
     "does-not-start": RuntimeFault(
         None,
         _RED,
-        "{game}: the program does not start ({reason}); start the main file by hand and mend what it reports",
+        "{game}: the program does not start ({reason}); start the main file by hand and fix what it reports",
     ),
     "takes-no-seat": RuntimeFault(
         None,
@@ -53,7 +53,7 @@ FAULTS: Final[Mapping[str, RuntimeFault]] = {
         "{game}: the program ends during the game ({reason}); let it run until the server has sent the result",
     ),
     "crash": RuntimeFault(
-        None, _RED, "{game}: the program crashes ({reason}); read its output, mend the mistake and check again"
+        None, _RED, "{game}: the program crashes ({reason}); read its output, fix the mistake and check again"
     ),
     "leaves": RuntimeFault(
         None,

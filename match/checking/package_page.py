@@ -24,7 +24,7 @@ _CLASSES: Final = {
 }
 _VERDICTS: Final = {
     "fit": "This program is fit for the contest, as far as that can be checked here.",
-    "not fit": "This program is not fit for the contest yet. Mend what is red below, and check again.",
+    "not fit": "This program is not fit for the contest yet. Fix what is red below, and check again.",
     "undecided": "This machine was too busy to decide. Check again when it has less to do.",
 }
 

@@ -129,6 +129,12 @@ def test_an_end_that_fails_is_counted() -> None:
     assert "in 1 of 2 games" in found.text
 
 
+def test_a_program_that_never_reaches_the_end_has_none() -> None:
+    crashed = played(fault("crash", game="game 1", reason="x"))
+    assert result(contest.END, crashed).state is State.NOT_CHECKED
+    assert "in 1 of 1 game" in result(contest.END, crashed, played()).text
+
+
 def test_input_and_disk_are_those_of_the_games() -> None:
     failing = played(fault("needs-input", reason="x"), fault("writes-elsewhere", reason="y"))
     assert outcome(result(contest.INPUT, failing)) == (State.RED, ["needs-input"])

@@ -131,7 +131,9 @@ async def test_a_program_that_takes_no_seat_is_tried_no_further(tmp_path: Path) 
     found = states(report)
     assert found["upload-test"] is State.RED
     assert found["input"] is State.RED
-    assert {found[key] for key in ("options", "pairing", "two-games", "protocol", "start")} == {State.NOT_CHECKED}
+    assert {found[key] for key in ("options", "pairing", "two-games", "protocol", "start", "end")} == {
+        State.NOT_CHECKED
+    }
     assert not any("options" in each or "greedy" in each for each in recorder.texts)
     assert len(report.games) == 2
 
