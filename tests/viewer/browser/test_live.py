@@ -99,7 +99,8 @@ def test_the_overlay_shows_the_cells_that_legal_moves_cover(visit: Callable[...,
     page.get_by_role("button", name="Legal moves").click()
     expect(page.locator(".marks .legal").first).to_be_attached()
     marks = page.evaluate(
-        "[...document.querySelectorAll('.marks .legal')].map((mark) => [mark.getAttribute('cx'), mark.getAttribute('cy')])"
+        "[...document.querySelectorAll('.marks .legal')]"
+        ".map((mark) => [mark.getAttribute('cx'), mark.getAttribute('cy')])"
     )
     shown = {(float(x) - 0.5, float(y) - 0.5) for x, y in marks}
     page.get_by_role("button", name="Cancel").click()
