@@ -2,8 +2,8 @@
 
 Run it as `python -m spielleiter.bench.load.pages PORT LISTS GAMES SILENT`; see `main`.
 
-Invariants: a page that watches a game that is over, or that does not exist any more, watches another one. Silent pages
-are opened like the others, and never read.
+Invariants: a page whose game is over shows its end for `GAME_LOOK` seconds and then another game, as people do. Silent
+pages are opened like the others, and never read.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from typing import Final
 
 HOST: Final = "127.0.0.1"
 TIMEOUT: Final = 20.0
+GAME_LOOK: Final = 5.0
+"""Seconds for which a page stays at a game, even if the game is over before."""
 _READ_SIZE: Final = 1 << 18
 _OVER: Final = (b'"state":"over"', b"event: gone")
 _ROOM_LOOK: Final = 0.5  # seconds for which the list of rooms is used for pages that look for another game
@@ -28,6 +30,8 @@ class Page:
 
     def __init__(self, port: int, path: str, *, is_game: bool) -> None:
         self.is_game = is_game
+        self.opened_at = time.perf_counter()
+        self.is_over = False
         self.sock = socket.create_connection((HOST, port), TIMEOUT)
         self.sock.sendall(f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode())
         self.sock.setblocking(False)
@@ -87,11 +91,24 @@ class Pages:
                 data = b""
             self.bytes += len(data)
             self.events += data.count(b"event: ")
-            if not data or (page.is_game and any(mark in data for mark in _OVER)):
-                self._selector.unregister(page.sock)
-                page.sock.close()
-                if page.is_game:
-                    self.open_game()
+            page.is_over |= page.is_game and any(mark in data for mark in _OVER)
+            if not data:
+                self._close(page)
+        self._change_games()
+
+    def _change_games(self) -> None:
+        """Let pages whose game is over watch another one."""
+        before = time.perf_counter() - GAME_LOOK
+        pages: list[Page] = [key.data for key in self._selector.get_map().values()]
+        for page in pages:
+            if page.is_over and page.opened_at < before:
+                self._close(page)
+
+    def _close(self, page: Page) -> None:
+        self._selector.unregister(page.sock)
+        page.sock.close()
+        if page.is_game:
+            self.open_game()
 
 
 def main() -> None:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-import statistics
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from spielleiter.bench.figures import Records
-from spielleiter.bench.load.drivers import Drivers, running_drivers
+from spielleiter.bench.load.drivers import Drivers, Measurement, running_drivers
 from spielleiter.bench.load.plan import plan_of
 from spielleiter.bench.load.scripts import load_of
 from spielleiter.bench.options import Options
@@ -43,7 +43,9 @@ def measure_viewer(options: Options, records: Records) -> Iterator[str]:
 
 
 def _measure(options: Options, edition: str) -> dict[str, tuple[float, str]]:
-    ratios, without, beside, updates = [], [], [], []
+    without: list[Measurement] = []
+    beside: list[Measurement] = []
+    updates = []
     with (
         TemporaryDirectory(prefix="spielleiter-bench-") as name,
         running_server(Path(name), "--viewer", "127.0.0.1:0") as server,
@@ -51,24 +53,26 @@ def _measure(options: Options, edition: str) -> dict[str, tuple[float, str]]:
     ):
         port = _viewer_port(Path(name) / LOG_NAME)
         for _ in range(TURNS):
-            without.append(_throughput(drivers, options.seconds))
+            without.append(_measured(drivers, options.seconds))
             with _open_pages(port) as pages:
                 begin = time.perf_counter()
-                beside.append(_throughput(drivers, options.seconds))
+                beside.append(_measured(drivers, options.seconds))
                 seconds = time.perf_counter() - begin
                 updates.append(_finish(pages)["events"] / seconds / (LISTS + WATCHED))
-            ratios.append(beside[-1] / without[-1])
+    pairs = list(zip(beside, without, strict=True))
     return {
-        "throughput without pages": (statistics.median(without), "moves/s"),
-        f"throughput beside {PAGES} pages": (statistics.median(beside), "moves/s"),
-        "with pages to without": (statistics.median(ratios), "x"),
-        "updates of a page": (statistics.median(updates), "/s"),
+        "throughput without pages": (median(each.moves_per_second for each in without), "moves/s"),
+        f"throughput beside {PAGES} pages": (median(each.moves_per_second for each in beside), "moves/s"),
+        "with pages to without": (median(one.moves_per_second / other.moves_per_second for one, other in pairs), "x"),
+        "processor per move without pages": (1e6 * median(each.processor_per_move for each in without), "us"),
+        "processor per move beside pages": (1e6 * median(each.processor_per_move for each in beside), "us"),
+        "updates of a page": (median(updates), "/s"),
     }
 
 
-def _throughput(drivers: Drivers, seconds: float) -> float:
+def _measured(drivers: Drivers, seconds: float) -> Measurement:
     time.sleep(SETTLE)
-    return drivers.measure(seconds).moves_per_second
+    return drivers.measure(seconds)
 
 
 def _viewer_port(log: Path) -> int:

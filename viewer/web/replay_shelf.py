@@ -14,6 +14,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -24,6 +25,7 @@ from spielleiter.game.api import State
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
+from spielleiter.viewer.replays.contents import read_bytes
 from spielleiter.viewer.replays.details import SETUP, VERDICT, details_beside
 from spielleiter.viewer.replays.ending import shown_name
 from spielleiter.viewer.replays.errors import ReplayFileError
@@ -69,14 +71,22 @@ class OpenReplay:
 
 
 class ReplayShelf:
-    """The replays in `folder`, in the match folder or folder of match folders `matches`, and those that were dropped.
+    """The replays that a page can open.
 
-    `clock` measures how long reading takes, in seconds.
+    - `folder`: the replay folder.
+    - `matches`: a match folder, or a folder of match folders.
+    - `single`: one more file, whatever it is called.
+    - `clock`: measures how long reading takes, in seconds.
     """
 
     def __init__(
-        self, folder: Path | None, matches: Path | None, clock: Callable[[], float] = time.perf_counter
+        self,
+        folder: Path | None,
+        matches: Path | None,
+        single: Path | None = None,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
+        self._single = single
         self._folder = folder
         self._matches = matches
         self._clock = clock
@@ -121,9 +131,17 @@ class ReplayShelf:
         found = await self.find(name)
         return found.replay.edition, found.state(ply)
 
+    async def content(self, name: str) -> bytes:
+        """Return the bytes of a replay, which may be compressed. Raises WebError."""
+        found = await self.find(name)
+        if found.content is not None:
+            return found.content
+        assert found.path is not None
+        return await self._read(partial(read_bytes, found.path))
+
     # -- reading ----------------------------------------------------------------------------------------------------
 
-    async def _read(self, read: Callable[[], OpenReplay]) -> OpenReplay:
+    async def _read(self, read: Callable[[], _T]) -> _T:
         try:
             return await self._in_thread(read)
         except ReplayFileError as error:
@@ -148,7 +166,9 @@ class ReplayShelf:
     # -- the folders ------------------------------------------------------------------------------------------------
 
     def _path_of(self, name: str) -> Path | None:
-        """Return the file of a replay in one of the folders; None if there is none of this name."""
+        """Return the file of a replay of this name; None if there is none."""
+        if self._single is not None and name == self._single.name:
+            return self._single
         if self._folder is not None and _is_plain(name) and name.endswith(_SUFFIXES):
             path = self._folder / name
             if path.is_file():

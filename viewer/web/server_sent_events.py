@@ -18,7 +18,7 @@ from spielleiter.viewer.web.guard import Receive, Scope, Send
 COMMENT_INTERVAL: Final = 15.0
 """Seconds after which an idle stream sends a comment, which keeps it open and shows whether the page is still there."""
 _COMMENT: Final = b": still here\n\n"
-_HEADERS: Final = ((b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store"))
+HEADERS: Final = ((b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store"))
 
 
 def frame(event: str, data: Any) -> bytes:
@@ -62,9 +62,9 @@ class EventStreamResponse(Response):
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         """Send all frames to one page."""
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
+            await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_cancel_when_left, receive, nursery.cancel_scope)
+                nursery.start_soon(cancel_when_left, receive, nursery.cancel_scope)
                 await self._send_frames(send)
                 nursery.cancel_scope.cancel()
         finally:
@@ -80,7 +80,8 @@ class EventStreamResponse(Response):
                 return
 
 
-async def _cancel_when_left(receive: Receive, scope: trio.CancelScope) -> None:
+async def cancel_when_left(receive: Receive, scope: trio.CancelScope) -> None:
+    """Cancel `scope` when the page has left."""
     while (await receive())["type"] != "http.disconnect":
         pass
     scope.cancel()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 import trio
 from starlette.applications import Starlette
@@ -23,6 +24,7 @@ from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.server.runtime.garbage import PauseMeter
 from spielleiter.viewer.web.admin_routes import admin_routes
 from spielleiter.viewer.web.admin_sessions import AdminSessions
+from spielleiter.viewer.web.analysis_routes import analysis_routes
 from spielleiter.viewer.web.answers import error_response
 from spielleiter.viewer.web.errors import STATUS_TEXTS, WebError
 from spielleiter.viewer.web.guard import Application, Guard
@@ -52,10 +54,17 @@ class Site:
     - `game_port`, `page_port`: the ports of the games and of the pages, the latter 0 if there are no pages.
     - `pauses`: those of the garbage collector.
     - `is_stopping`: says whether the server has begun to stop.
+    - `single`: a replay that the pages show, besides those of the configured folders.
     """
 
     def __init__(
-        self, server: Server, game_port: int, page_port: int, pauses: PauseMeter, is_stopping: Callable[[], bool]
+        self,
+        server: Server,
+        game_port: int,
+        page_port: int,
+        pauses: PauseMeter,
+        is_stopping: Callable[[], bool],
+        single: Path | None = None,
     ) -> None:
         self._server = server
         config = server.config
@@ -72,7 +81,7 @@ class Site:
             server.lobby.is_password, self._new_guard(), server.stream.publish, has_admins=has_admins, port=page_port
         )
         self.loopback = Loopback(server)
-        shelf = ReplayShelf(config.replay_directory, config.viewer_matches)
+        shelf = ReplayShelf(config.replay_directory if single is None else single.parent, config.viewer_matches, single)
         self.seats = Seats(server, self.loopback, address)
         routes: list[BaseRoute] = [
             *health,
@@ -80,6 +89,7 @@ class Site:
             *info_routes(server.editions, address, has_admins=has_admins),
             *room_routes(self.hub),
             *replay_routes(shelf),
+            *analysis_routes(shelf, self.hub),
             *seat_routes(self.seats, self.hub, shelf.state),
             *admin_routes(server, sessions, address),
         ]

@@ -1,0 +1,158 @@
+"""The address of the analysis: a process that estimates which moves cost most, and its progress as an event stream.
+
+Invariants: the analysis never runs in the server's own process. One runs at a time, a few requests wait, and no process
+outlives the page that has asked for it, nor `TIMEOUT` seconds. What the process writes is bounded and checked.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from typing import Annotated, Any, Final
+
+import msgspec
+import trio
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from spielleiter.server.record.replay import encode_replay
+from spielleiter.viewer.web.answers import read_json
+from spielleiter.viewer.web.errors import WebError
+from spielleiter.viewer.web.guard import Receive, Scope, Send
+from spielleiter.viewer.web.hub import Hub
+from spielleiter.viewer.web.replay_shelf import ReplayShelf
+from spielleiter.viewer.web.server_sent_events import HEADERS, cancel_when_left, frame
+
+MOST_WAITING: Final = 4
+"""The number of requests that may wait for the analysis of another one."""
+TIMEOUT: Final = 180.0
+"""Seconds after which an analysis is given up."""
+LONGEST_LINE: Final = 256 * 1024
+COMMAND: Final = (sys.executable, "-P", "-m", "spielleiter.viewer.analysis", "-")
+
+_PROGRESS: Final = "progress"
+_EVENTS: Final = frozenset({_PROGRESS, "result", "failed"})
+_FAILED: Final = {
+    "error": {"de": "Die Analyse ist fehlgeschlagen.", "en": "The analysis has failed."},
+}
+_TOO_SLOW: Final = {
+    "error": {"de": "Die Analyse hat zu lange gedauert.", "en": "The analysis took too long."},
+}
+_Text = Annotated[str, msgspec.Meta(max_length=300)]
+
+
+class _Wish(msgspec.Struct):
+    replay: _Text | None = None
+    room: _Text | None = None
+
+
+def analysis_routes(shelf: ReplayShelf, hub: Hub, command: tuple[str, ...] = COMMAND) -> list[BaseRoute]:
+    """Return the route; `command` is the process that reads a replay from its standard input."""
+    running = trio.CapacityLimiter(1)
+
+    async def analyse(request: Request) -> Response:
+        wish = await read_json(request, _Wish)
+        if (wish.replay is None) == (wish.room is None):
+            raise WebError(
+                400, "Erwartet wird genau eines von replay und room.", "Expected exactly one of replay and room."
+            )
+        content = await _content(wish)
+        if running.statistics().tasks_waiting >= MOST_WAITING:
+            raise WebError(
+                429,
+                "Es warten schon zu viele Analysen; versuche es später noch einmal.",
+                "Too many analyses are waiting; try again later.",
+            )
+        hub.open_stream()
+        return _AnalysisResponse(content, command, running, hub)
+
+    async def _content(wish: _Wish) -> bytes:
+        if wish.replay is not None:
+            return await shelf.content(wish.replay)
+        game = hub.game(wish.room or "").game
+        if game.phase_name != "over":
+            raise WebError(409, "Dieses Spiel ist noch nicht zu Ende.", "This game is not over yet.")
+        return await trio.to_thread.run_sync(encode_replay, game.edition.dialect, game.id, game.record)
+
+    return [Route("/api/analysis", analyse, methods=["POST"])]
+
+
+class _AnalysisResponse(Response):
+    """The events of one analysis; `content` is the replay."""
+
+    def __init__(self, content: bytes, command: tuple[str, ...], running: trio.CapacityLimiter, hub: Hub) -> None:
+        super().__init__(media_type="text/event-stream")
+        self._content = content
+        self._command = command
+        self._running = running
+        self._hub = hub
+
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the process and send its events to one page."""
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(cancel_when_left, receive, nursery.cancel_scope)
+                async with self._running:
+                    await self._send_events(send)
+                nursery.cancel_scope.cancel()
+        finally:
+            self._hub.close_stream()
+
+    async def _send_events(self, send: Send) -> None:
+        last: bytes | None = None
+        with trio.move_on_after(TIMEOUT) as scope:
+            last = await self._send_until_last(send)
+        if last is None:
+            last = frame("failed", _TOO_SLOW if scope.cancelled_caught else _FAILED)
+        await send({"type": "http.response.body", "body": last, "more_body": False})
+
+    async def _send_until_last(self, send: Send) -> bytes | None:
+        """Send the events except for the last one, which is returned; None if there is none."""
+        last: bytes | None = None
+        pipe = subprocess.PIPE
+        process = await trio.lowlevel.open_process(self._command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_write, process.stdin, self._content)
+                async with aclosing(_events(process.stdout)) as events:
+                    async for event, data in events:
+                        if event != _PROGRESS:
+                            last = frame(event, data)
+                            break
+                        await send({"type": "http.response.body", "body": frame(event, data), "more_body": True})
+                nursery.cancel_scope.cancel()
+        finally:
+            process.kill()
+            with trio.CancelScope(shield=True):
+                await process.wait()
+                await process.stdout.aclose()
+        return last
+
+
+async def _write(stream: trio.abc.SendStream, content: bytes) -> None:
+    async with stream:
+        with suppress(trio.BrokenResourceError):  # it has ended without reading everything; its output says why
+            await stream.send_all(content)
+
+
+async def _events(stream: trio.abc.ReceiveStream) -> AsyncGenerator[tuple[str, Any], None]:
+    """Yield the events that the process writes, one line each; the rest of a line that is no event is ignored."""
+    buffer = b""
+    while data := await stream.receive_some():
+        *lines, buffer = (buffer + bytes(data)).split(b"\n")
+        for line in lines:
+            try:
+                found = msgspec.json.decode(line, type=dict[str, Any])
+            except msgspec.DecodeError:
+                continue
+            event = found.pop("event", None)
+            if event in _EVENTS:
+                yield str(event), found
+        if len(buffer) > LONGEST_LINE:
+            return
