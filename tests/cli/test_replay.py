@@ -25,6 +25,8 @@ from spielleiter.viewer.replays.details import details_beside
 from spielleiter.viewer.replays.game import describe_game
 from spielleiter.viewer.replays.reading import load_replay
 from tests.cli.background import run
+from tests.documents import blocks
+from tests.shell import shell
 from tests.timeouts import HANG_TIMEOUT
 from tests.viewer.replay_files import played, record_of, refused_record, replay_of
 
@@ -168,6 +170,22 @@ def test_a_file_that_cannot_be_written_is_one_line(saved: Path, tmp_path: Path) 
     assert done.exit_code == 1
     assert done.stderr.count("\n") == 1
     assert "No such file or directory" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_document_work(tmp_path: Path) -> None:
+    content = replay_of("blokus-2027", plies=40)
+    (tmp_path / "replays").mkdir()
+    (tmp_path / "replays" / "NAME.xml").write_bytes(content)
+    (tmp_path / "game.xml.gz").write_bytes(gzip.compress(content))
+    (tmp_path / "game.xml").write_bytes(encode_replay(BLOKUS.dialect, "", record_of(BLOKUS, played(BLOKUS)[-4:])))
+    with shell(tmp_path) as (here, _):
+        opened, exported, analysed = (here.run(block.text) for block in blocks("docs/replays.md", "sh"))
+    assert "Anton against Berta, blokus-2027, 40 plies" in opened
+    assert (tmp_path / "mistake.png").exists()
+    assert "turn 37" in exported
+    assert exported.splitlines()[-1].startswith("Niemand gewinnt (")
+    assert json.loads(analysed.splitlines()[-1])["event"] == "result"
 
 
 @pytest.mark.slow
