@@ -23,8 +23,8 @@ from tests.timeouts import HANG_TIMEOUT
 
 SPIELLEITER = """\
 #!/bin/bash
-# spielleiter with the port of the test's server; `serve` is stopped as soon as it listens, matches have two games, and
-# time limits are so long that a busy machine does not reach them
+# spielleiter with the port of the test's server; `serve` is stopped as soon as it listens, matches have two games,
+# time limits are so long that a busy machine does not reach them, and no browser is opened
 real=({python} -P -m spielleiter)
 case "$1 $*" in
 serve\\ *--port*) exec "${{real[@]}}" "$@" ;;
@@ -41,6 +41,8 @@ admin\\ *) name=$2; shift 2; exec "${{real[@]}}" admin "$name" --port {port} "$@
 match\\ *--resume*) exec "${{real[@]}}" "$@" ;;
 match\\ *) exec "${{real[@]}}" "$@" -n 2 --seed 1 {long_limits} ;;
 check\\ *) exec "${{real[@]}}" "$@" --start-timeout {start_timeout} {long_limits} ;;
+replay\\ *--*) exec "${{real[@]}}" "$@" ;;
+replay\\ *) exec "${{real[@]}}" "$@" --text ;;
 demo\\ *|tournament\\ *|--version\\ *) exec "${{real[@]}}" "$@" ;;
 esac
 """

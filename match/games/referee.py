@@ -38,7 +38,7 @@ from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.last_words import last_words
 from spielleiter.match.programs.machine_delay import SchedulingDelayMeter
 from spielleiter.match.programs.persistent_programs import PersistentPrograms
-from spielleiter.match.programs.program import Program
+from spielleiter.match.programs.program import Program, start_of
 from spielleiter.match.programs.starter import MEBIBYTE, ProgramStarter, output_files
 from spielleiter.match.records.game_files import GameLogs, KeepPolicy, write_replay
 from spielleiter.match.records.game_record import FAILED_AS_WELL, GameRecord
@@ -353,7 +353,7 @@ class _Referee:
             replay=None,
             exit_codes=(_exit_code(first), _exit_code(second)),
             remarks=self._remarks(judgement),
-            program_starts=(_start_of(first, started), _start_of(second, started)),
+            program_starts=(start_of(first, started), start_of(second, started)),
         )
 
     def _remarks(self, judgement: Judgement) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -384,13 +384,6 @@ class _Referee:
 
 def _exit_code(program: Program | BuiltinPlayer | None) -> int | None:
     return None if program is None or program.was_ended else program.returncode
-
-
-def _start_of(program: Program | BuiltinPlayer | None, started: float) -> float | None:
-    """Return the seconds from `started` to the start of a program's process; None if it has none."""
-    if not isinstance(program, Program) or program.started_at is None:
-        return None
-    return round(program.started_at - started, 6)
 
 
 def _rounded(times: Sequence[float]) -> tuple[float, ...]:

@@ -330,6 +330,13 @@ def open_pipe(stream: IO[bytes]) -> trio.abc.ReceiveStream:
         return trio.lowlevel.FdStream(os.dup(stream.fileno()))
 
 
+def start_of(program: object, instant: float) -> float | None:
+    """Return the seconds from `instant` (of trio's clock) to the start of a program; None if it has no process."""
+    if not isinstance(program, Program) or program.started_at is None:
+        return None
+    return round(program.started_at - instant, 6)
+
+
 async def _copy(stream: IO[bytes], output: Output, started_at: float) -> None:
     """Write everything that is read from `stream` to `output`, with the seconds since `started_at`."""
     async with open_pipe(stream) as pipe:

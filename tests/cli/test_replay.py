@@ -5,6 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import signal
+import subprocess
+import sys
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +19,15 @@ from spielleiter.game.blokus import SetMove
 from spielleiter.game.blokus.polyomino import Rotation, Shape
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import EDITIONS
+from spielleiter.server.errors import StartError
 from spielleiter.server.record.replay import encode_replay
 from spielleiter.viewer.replays.details import details_beside
 from spielleiter.viewer.replays.game import describe_game
 from spielleiter.viewer.replays.reading import load_replay
 from tests.cli.background import run
+from tests.documents import blocks
+from tests.shell import shell
+from tests.timeouts import HANG_TIMEOUT
 from tests.viewer.replay_files import played, record_of, refused_record, replay_of
 
 BLOKUS = EDITIONS["blokus-2027"]
@@ -164,6 +172,39 @@ def test_a_file_that_cannot_be_written_is_one_line(saved: Path, tmp_path: Path) 
     assert "No such file or directory" in done.stderr
 
 
+@pytest.mark.slow
+def test_the_commands_of_the_document_work(tmp_path: Path) -> None:
+    content = replay_of("blokus-2027", plies=40)
+    (tmp_path / "replays").mkdir()
+    (tmp_path / "replays" / "NAME.xml").write_bytes(content)
+    (tmp_path / "game.xml.gz").write_bytes(gzip.compress(content))
+    (tmp_path / "game.xml").write_bytes(encode_replay(BLOKUS.dialect, "", record_of(BLOKUS, played(BLOKUS)[-4:])))
+    with shell(tmp_path) as (here, _):
+        opened, exported, analysed = (here.run(block.text) for block in blocks("docs/replays.md", "sh"))
+    assert "Anton against Berta, blokus-2027, 40 plies" in opened
+    assert (tmp_path / "mistake.png").exists()
+    assert "turn 37" in exported
+    assert exported.splitlines()[-1].startswith("Niemand gewinnt (")
+    assert json.loads(analysed.splitlines()[-1])["event"] == "result"
+
+
+@pytest.mark.slow
+def test_the_page_of_a_real_process_shows_the_game(saved: Path) -> None:
+    command = [sys.executable, "-m", "spielleiter", "replay", str(saved), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().split()[0]
+        site, _, route = address.partition("#")
+        assert route == "/replay/game.xml/0"
+        with urllib.request.urlopen(f"{site}api/replays/game.xml", timeout=HANG_TIMEOUT) as answer:
+            game = json.loads(answer.read())
+        process.send_signal(signal.SIGINT)
+        assert process.wait(HANG_TIMEOUT) == 0
+    expected = describe_game(load_replay(saved), details_beside(saved))
+    assert game["positions"] == expected["positions"]
+    assert game["plies"] == expected["plies"]
+
+
 @pytest.mark.parametrize("options", [(), ("--no-browser",)])
 def test_without_options_the_page_is_served(
     options: tuple[str, ...], saved: Path, monkeypatch: pytest.MonkeyPatch
@@ -181,3 +222,12 @@ def test_without_options_the_page_is_served(
     assert done.exit_code == 0
     assert done.stdout == "http://127.0.0.1:1/#/replay/game.xml/0 shows game.xml; Ctrl-C ends it\n"
     assert opened == ([] if options else ["http://127.0.0.1:1/#/replay/game.xml/0"])
+
+
+def test_a_page_that_cannot_be_served_is_one_line(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def serve(_path: Path, _on_listening: Any) -> None:
+        raise StartError("no port is free")
+
+    monkeypatch.setattr("spielleiter.viewer.web.replay_server.serve_replay", serve)
+    done = run("replay", str(saved))
+    assert (done.exit_code, done.stderr) == (1, "spielleiter: no port is free\n")
