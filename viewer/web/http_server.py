@@ -97,7 +97,11 @@ class HttpServer:
 
 
 class _BoundedStream(trio.abc.HalfCloseableStream):
-    """A connection on which sending has a time limit. `socket` is what Hypercorn asks for the addresses."""
+    """A connection on which sending has a time limit. `socket` is what Hypercorn asks for the addresses.
+
+    Closing does not wait, so it cannot be cancelled halfway: Hypercorn closes in the task of the application, which may
+    be cancelled at that moment because the request is over.
+    """
 
     def __init__(self, stream: trio.SocketStream) -> None:
         self._stream = stream
@@ -115,7 +119,7 @@ class _BoundedStream(trio.abc.HalfCloseableStream):
 
     async def send_eof(self) -> None:
         try:
-            await self._stream.send_eof()
+            self.socket.shutdown(trio.socket.SHUT_WR)
         except OSError as error:
             raise trio.BrokenResourceError(str(error)) from None
 
@@ -123,7 +127,7 @@ class _BoundedStream(trio.abc.HalfCloseableStream):
         return await self._stream.receive_some(max_bytes)
 
     async def aclose(self) -> None:
-        await self._stream.aclose()
+        self.close_now()
 
     def close_now(self) -> None:
         """Close the connection without waiting; tasks that use it get trio.ClosedResourceError."""
