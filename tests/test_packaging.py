@@ -30,7 +30,11 @@ TARGETS: dict[str, Any] = PYPROJECT["tool"]["hatch"]["build"]["targets"]
 FOLDERS = [folder for folder, package in TARGETS["wheel"]["sources"].items() if package]
 NAME = f"spielleiter-{PYPROJECT['project']['version']}"
 DIST_INFO = f"{NAME}.dist-info"
-IGNORED = [line.strip("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()]
+IGNORED = [
+    line.strip("/")
+    for line in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    if not line.startswith("/")  # such a line is about the top folder, which has none of the sources
+]
 
 
 def files_below(folder: Path) -> Iterator[Path]:

@@ -98,9 +98,8 @@ def test_the_overlay_shows_the_cells_that_legal_moves_cover(visit: Callable[...,
     expect_ply(page, 1)
     page.get_by_role("button", name="Legal moves").click()
     expect(page.locator(".marks .legal").first).to_be_attached()
-    marks = page.evaluate(
-        "[...document.querySelectorAll('.marks .legal')]"
-        ".map((mark) => [mark.getAttribute('cx'), mark.getAttribute('cy')])"
+    marks = page.locator(".marks .legal").evaluate_all(
+        "(marks) => marks.map((mark) => [mark.getAttribute('cx'), mark.getAttribute('cy')])"
     )
     shown = {(float(x) - 0.5, float(y) - 0.5) for x, y in marks}
     page.get_by_role("button", name="Cancel").click()
