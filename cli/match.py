@@ -99,7 +99,7 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
     except (SetupError, JournalError) as error:
         raise Misuse(str(error)) from None
     try:
-        result = _play(setup, folder, conditions, options["report_every"])
+        result = _play(setup, folder, conditions, options["report_every"], options["pages"])
     except MatchError as error:
         print_line(f"spielleiter match: {error}", err=True)
         run_on_end(options["on_end"], folder, folder / "summary.json", EXIT_MACHINE)
@@ -109,7 +109,9 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
     raise click.exceptions.Exit(code)
 
 
-def _play(setup: MatchSetup, folder: Path, conditions: Conditions, report_every: int | None) -> MatchResult:
+def _play(
+    setup: MatchSetup, folder: Path, conditions: Conditions, report_every: int | None, pages: str
+) -> MatchResult:
     from spielleiter.cli.match_pages import write_pages
     from spielleiter.cli.progress import Interim, showing_progress
     from spielleiter.match.playing import play_and_report, write_match_reports
@@ -134,7 +136,7 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions, report_every:
         interim = Interim(sprt_of(setup), report_every)
         with showing_progress(setup.games, tuple(journal.records.values()), interim=interim) as progress:
             result = run_async(lambda: play_and_report(setup, folder, journal, progress, conditions))
-        if result.end is not EndReason.INTERRUPTED and write_pages(folder, result.records):
+        if result.end is not EndReason.INTERRUPTED and write_pages(folder, result.records, pages):
             write_match_reports(setup, folder, journal)
     _show(result.summary, folder, result.end)
     if result.end is EndReason.UNFIT:

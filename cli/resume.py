@@ -30,6 +30,7 @@ CHANGEABLE: Final = frozenset(
         "password",
         "report_every",
         "on_end",
+        "pages",
         *conditions.NAMES,
     }
 )

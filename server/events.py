@@ -298,10 +298,7 @@ class SettingIgnored(ServerEvent, frozen=True):
 
 
 class InternalError(ServerEvent, frozen=True):
-    """A bug of this server; `error` is the traceback. The affected `connection`, if any, is ended.
-
-    The server goes on.
-    """
+    """A bug of this server; `error` is the traceback. The affected `connection`, if any, is ended, and no other one."""
 
     connection: str
     error: str

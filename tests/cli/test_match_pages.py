@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from spielleiter.cli import match_pages
-from spielleiter.cli.match_pages import write_pages
+from spielleiter.cli.match_pages import FEW_GAMES, write_pages
 from spielleiter.match.records.game_files import REPLAY_PAGE
-from spielleiter.match.records.game_record import GameRecord
+from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.viewer.exports.html import SCRIPT
 from tests.cli.matches import play
-from tests.match.sample_records import game
+from tests.match.sample_records import fault, game
 from tests.viewer.replay_files import replay_of
 
 
@@ -47,6 +48,32 @@ def records_with_replays(folder: Path, count: int) -> list[GameRecord]:
         path.write_bytes(content)
         records.append(record)
     return records
+
+
+@pytest.mark.parametrize(
+    ("choice", "games", "with_pages"),
+    [
+        ("auto", FEW_GAMES, range(1, FEW_GAMES + 1)),
+        ("auto", FEW_GAMES + 1, [2]),
+        ("all", FEW_GAMES + 1, range(1, FEW_GAMES + 2)),
+        ("failed", 3, [2]),
+        ("none", 3, []),
+    ],
+)
+def test_which_games_have_a_page(
+    choice: str, games: int, with_pages: Iterable[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+
+    def write(_folder: Path, replays: Iterable[str]) -> Iterator[str]:
+        for replay in replays:
+            written.append(replay)
+            yield replay
+
+    monkeypatch.setattr("spielleiter.viewer.exports.match_pages.write_match_pages", write)
+    records = [fault(n, 0, Verdict.CRASH) if n == 2 else game(n) for n in range(1, games + 1)]
+    assert write_pages(tmp_path, records, choice) == bool(written)
+    assert [int(Path(replay).parent.name) for replay in written] == list(with_pages)
 
 
 def test_many_pages_are_announced(

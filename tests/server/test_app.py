@@ -172,7 +172,7 @@ async def test_a_server_that_cannot_listen_closes_its_files(tmp_path: Path) -> N
     async with serving() as harness:
         before = open_descriptors()
         await start(port=harness.port, replay_directory=tmp_path)
-        await start(metrics=("127.0.0.1", harness.port), results_file=tmp_path / "elsewhere.jsonl")
+        await start(port_file=tmp_path / "missing" / "port", results_file=tmp_path / "elsewhere.jsonl")
         assert open_descriptors() == before
     async with serving(replay_directory=tmp_path):
         pass

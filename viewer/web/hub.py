@@ -44,7 +44,7 @@ class Allowance:
 GONE: Final = frame("gone", {})
 """What a page is told when the game that it looks at does not exist any more."""
 IDLE: Final = Allowance(updates=1000.0, share=0.1)
-BUSY: Final = Allowance(updates=50.0, share=0.01)
+BUSY: Final = Allowance(updates=25.0, share=0.005)
 
 
 class Hub:

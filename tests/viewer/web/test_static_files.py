@@ -26,10 +26,8 @@ async def test_files_are_complete_and_the_connection_is_closed(path: str, kind: 
         assert server.bugs == []
 
 
-@pytest.mark.parametrize(
-    "path", ["/static/../page.py", "/static/..%2fpage.py", "/static//etc/passwd", "/static/none.js"]
-)
+@pytest.mark.parametrize("path", ["/static/../page.py", "/static//etc/passwd", "/static/none.js"])
 async def test_nothing_outside_the_folder_is_served(path: str) -> None:
-    answer = await call(application(page_routes()), "GET", path.replace("%2f", "/"))
+    answer = await call(application(page_routes()), "GET", path)
     assert answer.status == 404
     assert set(answer.json["error"]) == {"de", "en"}
