@@ -170,7 +170,7 @@ def test_the_admin_protocol(server: Server) -> None:
         ("swc_2021_blokus", "reserved", "prepared"),
         ("swc_2018_hase_und_igel", "shouldBePaused", "prepared"),
         ("swc_2018_hase_und_igel", "reserved", "errorpacket"),
-        ("swc_2027_blokus", "shouldBePaused", "errorpacket"),
+        ("swc_2027_blokus", "shouldBePaused", "prepared"),
         ("swc_2027_blokus", "reserved", "prepared"),
     ],
 )
@@ -180,7 +180,7 @@ def test_seasons_know_different_attributes_of_a_slot(
     (prepare, *_) = blocks("README.md", "xml", "The admin protocol")
     text = prepare.text.replace("swc_2027_blokus", game_type).replace(' pause="true"', "")
     admin = server.connect()
-    admin.send(text.replace("canTimeout", attribute))
+    admin.send(text.replace(' reserved="true"', "").replace("canTimeout", attribute))
     admin.receive(re.compile(rf"<protocol>\n  <{answer} .*", re.DOTALL))
 
 
