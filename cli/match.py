@@ -109,9 +109,7 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
     raise click.exceptions.Exit(code)
 
 
-def _play(
-    setup: MatchSetup, folder: Path, conditions: Conditions, report_every: int | None, pages: str
-) -> MatchResult:
+def _play(setup: MatchSetup, folder: Path, conditions: Conditions, report_every: int | None, pages: str) -> MatchResult:
     from spielleiter.cli.match_pages import write_pages
     from spielleiter.cli.progress import Interim, showing_progress
     from spielleiter.match.playing import play_and_report, write_match_reports
