@@ -120,7 +120,7 @@ async def test_a_dropped_file_is_shown_and_remembered_for_a_while(
         b"no XML at all",
         b"<protocol>",
         b"\x1f\x8b broken",
-        gzip.compress(b" " * 20_000_000),  # 20 kB that unpack to 20 MB
+        gzip.compress(b" " * 20_000_000, mtime=0),  # 20 kB that unpack to 20 MB
         b'<!DOCTYPE x [<!ENTITY a "b">]><protocol>&a;</protocol>',
     ],
     ids=["empty", "no XML", "truncated", "broken gzip", "huge when unpacked", "entities"],
