@@ -70,6 +70,8 @@ def read_script(path: PurePosixPath, content: bytes, interpreter: str = "") -> S
         content = content.removeprefix(codecs.BOM_UTF8)
         if is_direct:
             script.findings.append(finding_of("byte-order-mark", [name]))
+    if content.startswith(b"#!"):
+        content = _without_data(content)
     first, _, _ = content.partition(b"\n")
     if is_direct:
         _read_first_line(path, content, script)
@@ -85,6 +87,12 @@ def read_script(path: PurePosixPath, content: bytes, interpreter: str = "") -> S
             script.findings.append(finding_of("python-not-utf-8", [name]))
     script.text = script.text.replace("\r\n", "\n").replace("\r", "\n")
     return script
+
+
+def _without_data(content: bytes) -> bytes:
+    """Return a script without the binary data that follows it, as in self-extracting archives and zipapps."""
+    text, null, _ = content.partition(b"\0")
+    return text[: text.rfind(b"\n") + 1] if null else content
 
 
 def _read_first_line(path: PurePosixPath, content: bytes, script: ScriptText) -> None:

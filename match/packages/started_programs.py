@@ -27,6 +27,8 @@ MAX_STARTS: Final = 100
 _HEAD: Final = 64
 _MAX_PROGRAM: Final = 128 * 1024 * 1024
 _ZIP: Final = b"PK\x03\x04"
+_END_OF_PYC_MAGIC: Final = b"\r\n"
+"""Bytes 2 and 3 of every compiled Python file; the first two are the version."""
 _INTERPRETERS: Final = {StartedBy.SHELL: "sh", StartedBy.PYTHON: "python3"}
 
 
@@ -97,14 +99,14 @@ class _Follower:
             yield finding_of("jar-without-java" if is_jar else "not-a-program", [name])
         else:
             content = self._archive.read(entry, MAX_SCRIPT)
-            if _is_binary(content):
+            if _is_binary(content) and not _has_text_line(content):
                 yield finding_of("not-a-program", [name])
                 return
             script = read_script(entry.path, content)
             if script.is_shell and entry != self._main:  # a shell executes a script without a first line itself
                 script.findings = [each for each in script.findings if each.code != "no-first-line"]
             yield from self._examine_script(script, start)
-            if script.is_python:
+            if script.is_python and not _is_binary(content):
                 yield from self._examine_python(entry, "")
 
     def _examine_script(self, script: ScriptText, start: Start) -> Iterator[Finding]:
@@ -120,8 +122,11 @@ class _Follower:
             self._is_installing |= walk.is_installing
 
     def _examine_python(self, entry: Entry, interpreter: str, folder: PurePosixPath | None = None) -> Iterator[Finding]:
+        content = self._archive.read(entry, MAX_SCRIPT)
+        if _is_binary(content) and (_ZIP in content or content[2:4] == _END_OF_PYC_MAGIC):
+            return  # a zipapp or compiled code, which Python executes as it does source code
         if interpreter:
-            yield from read_script(entry.path, self._archive.read(entry, MAX_SCRIPT), interpreter).findings
+            yield from read_script(entry.path, content, interpreter).findings
         yield from python_findings(
             self._archive,
             entry,
@@ -135,3 +140,9 @@ class _Follower:
 def _is_binary(content: bytes) -> bool:
     """Whether this is no text: null bytes that are not those of UTF-16."""
     return b"\0" in content and not (content[:2] in {b"\xff\xfe", b"\xfe\xff"} or content[:2].count(0) == 1)
+
+
+def _has_text_line(content: bytes) -> bool:
+    """Whether a first line of text with an interpreter precedes the binary data."""
+    first, newline, _ = content.partition(b"\n")
+    return content.startswith(b"#!") and newline != b"" and b"\0" not in first

@@ -9,7 +9,11 @@ import pytest
 from spielleiter.match.packages import started_programs
 from spielleiter.match.packages.inspection import inspect_package
 from tests.match.packages.binaries import MACOS_PROGRAM, WINDOWS_PROGRAM, jar
-from tests.match.packages.making import shell
+from tests.match.packages.making import shell, zipped
+
+PYC = b"\xa7\r\r\n" + bytes(12) + b"\xe3\xff"
+ZIPAPP = zipped({"__main__.py": "print('\u00e4\\r\\n')"})
+DATA = b"\x1f\x8b\x08\x00\x00\r\n\xff"
 
 
 def findings(folder: Path, text: str, files: dict[str, bytes | str]) -> list[str]:
@@ -32,6 +36,14 @@ def findings(folder: Path, text: str, files: dict[str, bytes | str]) -> list[str
         ('chmod +x a\n./a "$@"', {"a": b"\x00\x00\x01"}, ["not-a-program a"]),
         ('export PYTHONPATH=lib\npython3 a.py "$@"', {"a.py": "import x", "lib/x.py": ""}, []),
         ('python3 a.py "$@"', {"a.py": "import x", "lib/x.py": ""}, ["missing-module a.py"]),
+        ('python3 a.pyc "$@"', {"a.pyc": PYC}, []),
+        ('python3 a.pyz "$@"', {"a.pyz": ZIPAPP}, []),
+        ('python3 a.pyz "$@"', {"a.pyz": b"#!/usr/bin/env python3\n" + ZIPAPP}, []),
+        ('chmod +x a.pyz\n./a.pyz "$@"', {"a.pyz": b"#!/usr/bin/env python3\n" + ZIPAPP}, []),
+        ('chmod +x a.pyz\n./a.pyz "$@"', {"a.pyz": b"#!/nowhere/python3\n" + ZIPAPP}, ["missing-interpreter a.pyz"]),
+        ('chmod +x a\n./a "$@"', {"a": b'#!/bin/sh\nsed 1,3d "$0" | tar xz\nexit\n' + DATA}, []),
+        ('sh a "$@"', {"a": b"#!/bin/sh\ncd missing\n" + DATA}, ["missing-folder a"]),
+        ('chmod +x a\n./a "$@"', {"a": b"#!/bin/sh\0\n"}, ["not-a-program a"]),
         ('pip install x\npython3 a.py "$@"', {"a.py": "import x"}, ["pip-install start.sh"]),
     ],
 )
