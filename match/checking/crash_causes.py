@@ -1,7 +1,8 @@
 """Recognising in the last lines of a program's output why it cannot run in the contest.
 
 The verdict on a game says that a program crashed; these patterns say that it crashed because it wanted a terminal,
-the network, or a file that is not there. Windows are noticed in `spielleiter.match.sandbox.windows`.
+the network, another server than the one that it was given, or a file that is not there. Windows are noticed in
+`spielleiter.match.sandbox.windows`.
 
 Invariants: only the last lines of a program that failed are searched, so that a message which harmed nothing is not
 taken for a cause. A result quotes the line that was recognised.
@@ -49,6 +50,7 @@ _MESSAGES: Final[Mapping[str, Sequence[str]]] = {
         r"(?i:could not resolve host)",
         r"No address associated with hostname",
     ),
+    "wrong-server": (r"(?i:connection (?:was )?refused)", r"\bECONNREFUSED\b", r"\bConnectionRefused"),
     "out-of-memory": (
         r"\bOutOfMemoryError\b",
         r"^MemoryError\b",

@@ -42,6 +42,12 @@ FAULTS: Final[Mapping[str, RuntimeFault]] = {
         "{game}: the program does not take its seat ({reason}); let it connect to the host and port that it is given "
         "and join with the reservation code",
     ),
+    "wrong-server": RuntimeFault(
+        None,
+        _RED,
+        "the program connects to a server that is not there ({reason}); let it use the host after -h and the port after "
+        "-p, since in the contest the server is not on localhost",
+    ),
     "speaks-nonsense": RuntimeFault(
         None,
         _RED,

@@ -113,7 +113,7 @@ FAULTS: Final[dict[str, Fault]] = {
         games=2,
     ),
     "ends before the game": Fault("does-not-start", UPLOAD_TEST, Planted(start="sys.exit(3)")),
-    "connects to no server": Fault("does-not-start", UPLOAD_TEST, Planted(start="options['port'] = '1'")),
+    "connects to no server": Fault("wrong-server", UPLOAD_TEST, Planted(start="options['port'] = '1'")),
     "never takes its seat": Fault(
         "takes-no-seat", UPLOAD_TEST, Planted(start="time.sleep(600)"), limits={"start": 1.0}
     ),
