@@ -45,8 +45,8 @@ FAULTS: Final[Mapping[str, RuntimeFault]] = {
     "wrong-server": RuntimeFault(
         None,
         _RED,
-        "the program connects to a server that is not there ({reason}); let it use the host after -h and the port after "
-        "-p, since in the contest the server is not on localhost",
+        "the program connects to a server that is not there ({reason}); let it use the host after -h and the port "
+        "after -p, since in the contest the server is not on localhost",
     ),
     "speaks-nonsense": RuntimeFault(
         None,

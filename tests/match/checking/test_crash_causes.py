@@ -23,7 +23,7 @@ MESSAGES = [
     ("needs-network", "Error: getaddrinfo EAI_AGAIN example.org"),
     ("needs-network", "curl: (6) Could not resolve host: example.org"),
     ("wrong-server", "ConnectionRefusedError: [Errno 111] Connection refused"),
-    ("wrong-server", "Exception in thread \"main\" java.net.ConnectException: Connection refused"),
+    ("wrong-server", 'Exception in thread "main" java.net.ConnectException: Connection refused'),
     ("wrong-server", "Error: connect ECONNREFUSED 127.0.0.1:13050"),
     ("wrong-server", 'Error: Os { code: 111, kind: ConnectionRefused, message: "Connection refused" }'),
     ("out-of-memory", 'Exception in thread "main" java.lang.OutOfMemoryError: Java heap space'),
