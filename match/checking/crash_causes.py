@@ -79,7 +79,8 @@ _MESSAGES: Final[Mapping[str, Sequence[str]]] = {
         r"Unable to access jarfile",
         r"Could not find or load main class",
         r"cannot load such file",
-        r"env: .+: No such file or directory",
+        r"(?i:no such file or directory)",
+        r"\bNoSuchFileException\b",
     ),
     "not-executable-when-run": (r"^[^ ]*: .*(?:\d: |/).*: Permission denied$",),
 }

@@ -46,6 +46,12 @@ MESSAGES = [
     ("missing-when-run", "./start.sh: 2: dotnet: not found"),
     ("missing-when-run", "./start.sh: line 2: dotnet: command not found"),
     ("missing-when-run", "Error: Unable to access jarfile bot.jar"),
+    ("missing-when-run", "FileNotFoundError: [Errno 2] No such file or directory: 'Book.bin'"),
+    ("missing-when-run", "java.io.FileNotFoundException: Book.bin (No such file or directory)"),
+    ("missing-when-run", "java.nio.file.NoSuchFileException: Book.bin"),
+    ("missing-when-run", "Error: ENOENT: no such file or directory, open 'Book.bin'"),
+    ("missing-when-run", "./start.sh: 2: ./bot: not found"),
+    ("missing-when-run", "book: No such file or directory"),
     ("not-executable-when-run", "./start.sh: 2: ./bot: Permission denied"),
     ("not-executable-when-run", "/work/start.sh: line 2: ./bot: Permission denied"),
 ]  # fmt: skip
