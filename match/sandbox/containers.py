@@ -160,10 +160,15 @@ def engine_problem(engine: str) -> str:
         return f"{engine} is not installed."
     code, output = _run([engine, "info", "--format", "{{json .}}"])
     if code:
-        return f"{engine} does not work here: {_last_line(output)}."
+        return f"{engine} does not work here: {_sentence(_last_line(output))}"
     if engine == DOCKER and (error := _server_error(output)):
-        return f"{engine} does not work here: {error.rstrip('.')}."
+        return f"{engine} does not work here: {_sentence(error)}"
     return ""
+
+
+def _sentence(text: str) -> str:
+    """Return `text` with a full stop, unless it ends with another mark."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def remove_stale(engine: str) -> None:

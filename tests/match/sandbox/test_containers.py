@@ -178,14 +178,15 @@ def test_a_container_is_removed_by_its_name_after_the_run(engine: Engine, layout
     ("info", "status", "problem"),
     [
         (DOCKER_INFO, 0, ""),
-        (json.dumps({"ServerErrors": ["Cannot connect to the daemon."]}), 0, "Cannot connect to the daemon"),
-        ("{}", 1, "no daemon here"),
+        (json.dumps({"ServerErrors": ["Cannot connect to the daemon."]}), 0, "Cannot connect to the daemon."),
+        (json.dumps({"ServerErrors": ["Is the daemon running?"]}), 0, "Is the daemon running?"),
+        ("{}", 1, "no daemon here."),
         ("nonsense", 0, ""),
     ],
 )
 def test_an_engine_that_does_not_work_says_why(info: str, status: int, problem: str, engine: Engine) -> None:
     engine("docker", info, status=status)
-    assert engine_problem("docker") == (f"docker does not work here: {problem}." if problem else "")
+    assert engine_problem("docker") == (f"docker does not work here: {problem}" if problem else "")
 
 
 def test_an_engine_that_is_not_installed_is_named(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
