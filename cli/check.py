@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from spielleiter.cli.commands import Misuse, print_line, run_async
+from spielleiter.cli.commands import Misuse, print_line, run_until_stopped
 from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE
 from spielleiter.cli.numbers import Number
 from spielleiter.cli.options import (
@@ -188,7 +188,7 @@ def check(
         print_line(f"{season}: checking {command}")
         with tempfile.TemporaryDirectory() as temporary:
             folder = out or Path(temporary)
-            results = run_async(lambda: check_program(setup, folder, partial(_tell, out)))
+            results = run_until_stopped(lambda: check_program(setup, folder, partial(_tell, out)))
         if junit is not None:
             junit.write_bytes(render_junit(command, results, season))
     except SetupError as error:

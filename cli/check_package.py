@@ -16,7 +16,7 @@ from typing import Final
 
 import click
 
-from spielleiter.cli.commands import Misuse, fitted, print_line, run_async
+from spielleiter.cli.commands import Misuse, fitted, print_line, run_until_stopped
 from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE
 from spielleiter.match.checking.calibration import Speed
 from spielleiter.match.checking.package_check import check_package
@@ -82,7 +82,7 @@ def check_package_in_terminal(setup: PackageCheckSetup, files: ReportFiles, out:
     is_kept = out is not None
     screen = PackageScreen(folder)
     try:
-        report = run_async(lambda: check_package(setup, folder, screen))
+        report = run_until_stopped(lambda: check_package(setup, folder, screen))
         screen.clear()
         is_kept = is_kept or (bool(report.games) and not report.is_fit)
         files.write(report, folder if is_kept else None)

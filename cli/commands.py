@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TextIO, TypeVar
@@ -50,6 +51,27 @@ def run_async(main: Callable[[], Awaitable[T]]) -> T:
         from spielleiter.client.exception_groups import unwrapped
 
         raise unwrapped(group) from None
+
+
+def run_until_stopped(main: Callable[[], Awaitable[T]]) -> T:
+    """Run `main` like `run_async`. SIGTERM and SIGHUP end it like Ctrl-C, so that nothing is left behind."""
+    import trio
+
+    from spielleiter.server.runtime.signals import stop_signals
+
+    async def raise_on_signal() -> None:
+        with trio.open_signal_receiver(*set(stop_signals()) - {signal.SIGINT}) as signals:
+            async for _ in signals:
+                raise KeyboardInterrupt
+
+    async def run() -> T:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(raise_on_signal)
+            result = await main()
+            nursery.cancel_scope.cancel()
+        return result
+
+    return run_async(run)
 
 
 def print_line(line: str = "", *, err: bool = False) -> None:

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import errno
+import signal
 import sys
 
 import click
 import pytest
 import trio
+import trio.testing
 from click.testing import CliRunner
 
-from spielleiter.cli.commands import Failure, LazyGroup, Misuse, fitted, print_line, run_async, show_help_alone
+from spielleiter.cli.commands import (
+    Failure,
+    LazyGroup,
+    Misuse,
+    fitted,
+    print_line,
+    run_async,
+    run_until_stopped,
+    show_help_alone,
+)
 from tests.cli.terminal import pty, seen
 
 _CALLS: list[str] = []
@@ -107,6 +118,29 @@ def test_run_async_unwraps_a_single_exception(error: BaseException) -> None:
 
     with pytest.raises(type(error)):
         run_async(main)
+
+
+def test_a_signal_ends_what_runs_until_stopped_like_ctrl_c() -> None:
+    ended: list[str] = []
+
+    async def main() -> None:
+        await trio.testing.wait_all_tasks_blocked()
+        try:
+            signal.raise_signal(signal.SIGTERM)
+            await trio.sleep_forever()
+        finally:
+            ended.append("cleanly")
+
+    with pytest.raises(KeyboardInterrupt):
+        run_until_stopped(main)
+    assert ended == ["cleanly"]
+
+
+def test_what_runs_until_stopped_returns_its_value() -> None:
+    async def main() -> int:
+        return 3
+
+    assert run_until_stopped(main) == 3
 
 
 def test_run_async_keeps_a_group_of_several_exceptions() -> None:
