@@ -85,7 +85,8 @@ FAULTS: Final[Mapping[str, RuntimeFault]] = {
     "does-not-end": RuntimeFault(
         contest.END,
         _RED,
-        "{game}: the program does not end itself ({reason}); exit as soon as the server has closed the connection",
+        "{game}: the program does not end itself ({reason}); exit as soon as the result has come, since the official "
+        "server keeps the connection open",
     ),
     "leaves-processes": RuntimeFault(
         contest.END,

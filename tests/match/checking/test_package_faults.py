@@ -42,3 +42,7 @@ def test_every_condition_is_documented() -> None:
     assert [tuple(row) for row in rows("docs/check.md", "condition")] == [
         (each.title, f"`{each.key}`", each.demand) for each in CONDITIONS
     ]
+
+
+def test_no_program_is_told_to_wait_for_the_end_of_the_connection() -> None:
+    assert "as soon as the result has come" in FAULTS["does-not-end"].sentence  # the release keeps it open
