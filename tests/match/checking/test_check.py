@@ -195,7 +195,10 @@ async def test_a_bad_program_fails_at_the_right_step(
         (
             '<data class="sc.plugin2027.SkipMove"><color>BLUE</color><hint content="x"/></data>',
             5,
-            "<room> cannot be read: unbekanntes Element <hint> in <data>",
+            (
+                "<room> cannot be read: unbekanntes Element <hint> in <data>; "
+                "the official server ends the connection at that without a word"
+            ),
         ),
         (
             '<data class="sc.plugin2027.SkipMove"/>',

@@ -227,7 +227,7 @@ async def test_an_answer_that_cannot_be_parsed_is_in_time_but_not_a_move(tmp_pat
         ),
         (
             '<data class="sc.plugin2027.SkipMove"><color>BLUE</color><hint content="x"/></data>',
-            "^<room> cannot be read: unbekanntes Element <hint> in <data>$",
+            "^<room> cannot be read: unbekanntes Element <hint> in <data>; the official server ends the connection",
         ),
         (
             '<data class="sc.plugin2027.SkipMove"><color> BLUE</color></data>',

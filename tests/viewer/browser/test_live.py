@@ -14,6 +14,7 @@ from spielleiter.game.api import State
 from spielleiter.game.blokus import BlokusState
 from spielleiter.game.blokus.move import SetMove
 from spielleiter.protocol.messages import Memento, MoveData
+from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.replays.game import describe_game
 from spielleiter.viewer.replays.reading import load_replay
 from tests.viewer.browser.browsers import Visit, cells_on, expect_ply, ply_on
@@ -25,8 +26,11 @@ HOSTILE_NAMES = ('<b>Ann</b> & "Co"', "</script><img src=x onerror=alert(1)>")
 HOSTILE_HINT = "<svg onload=alert(2)> &lt; value 3"
 
 
-def prepare(visit: Visit, names: tuple[str, str], *, is_paused: bool) -> list[str]:
-    """Prepare a game as an administrator does; return the reservation codes. The page then shows the room."""
+def prepare(visit: Visit, names: tuple[str, str], *, is_paused: bool, game_type: str | None = None) -> list[str]:
+    """Prepare a game as an administrator does; return the reservation codes. The page then shows the room.
+
+    `game_type` is None for the game that the page proposes.
+    """
     page = visit.open("#/admin")
     if (
         page.get_by_label("Password").or_(page.get_by_role("button", name="Prepare")).first.get_attribute("type")
@@ -34,6 +38,8 @@ def prepare(visit: Visit, names: tuple[str, str], *, is_paused: bool) -> list[st
     ):
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Log in").click()
+    if game_type is not None:
+        page.locator("main select").first.select_option(game_type)
     for number, name in enumerate(names, 1):
         page.get_by_role("group", name=f"Player {number}").get_by_label("Name").fill(name)
     page.get_by_label("begin paused").set_checked(is_paused)
@@ -52,12 +58,14 @@ def with_hints(choose: Callable[[State], Any]) -> Callable[[State], MoveData]:
 
 def test_a_live_game_is_shown_ply_by_ply(visit: Callable[..., Visit], served: Served) -> None:
     watching = visit()
-    codes = prepare(watching, HOSTILE_NAMES, is_paused=True)
+    hinting = EDITIONS["blokus-2021-r3"]  # where players may send hints
+    codes = prepare(watching, HOSTILE_NAMES, is_paused=True, game_type=hinting.game_type)
     page = watching.page
     expect(page.get_by_text("The game has not begun yet")).to_be_visible()
     rng = random.Random(7)
     for code in codes:
-        served.start_player(code, choose=with_hints(lambda state: rng.choice(list(state.generate_legal_moves()))))
+        choose = with_hints(lambda state: rng.choice(list(state.generate_legal_moves())))
+        served.start_player(code, hinting.name, choose)
     rooms = visit().open("#/")
     row = rooms.get_by_role("row").filter(has_text="<b>Ann</b>")
     expect(row).to_contain_text("paused")

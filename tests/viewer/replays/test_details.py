@@ -11,7 +11,7 @@ import pytest
 from spielleiter.match.games.referee import VERDICT as VERDICT_OF_MATCH
 from spielleiter.match.records.game_files import REPLAY
 from spielleiter.match.records.journal import SETUP as SETUP_OF_MATCH
-from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
+from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.replays.details import SETUP, VERDICT, details_beside
 from spielleiter.viewer.replays.game import Details, describe_game
 from spielleiter.viewer.replays.reading import load_replay
@@ -22,6 +22,7 @@ TALKATIVE = """
 import argparse, sys
 from spielleiter.client.blocking import play_game
 from spielleiter.protocol.messages import MoveData
+from spielleiter.server.editions import EDITIONS
 
 answers = 0
 
@@ -36,7 +37,8 @@ parser = argparse.ArgumentParser(add_help=False)
 for option in ("-h", "-p", "-r"):
     parser.add_argument(option)
 options = parser.parse_args()
-play_game(choose, host=options.h, port=int(options.p), reservation_code=options.r)
+dialect = EDITIONS["blokus-2021-r3"].dialect
+play_game(choose, host=options.h, port=int(options.p), reservation_code=options.r, dialect=dialect)
 """
 """A program that sends a hint with each move and writes a line to its standard error."""
 
@@ -130,7 +132,15 @@ def test_a_record_of_another_form_gives_no_details(tmp_path: Path, record: dict[
 async def test_a_real_game_of_a_match(tmp_path: Path) -> None:
     script = tmp_path / "bot.py"
     script.write_text(TALKATIVE)
-    record = await play(tmp_path, f"{PYTHON} {script}", "builtin:first", game=2)
+    hinting = EDITIONS["blokus-2021-r3"]  # where players may send hints
+    record = await play(
+        tmp_path,
+        f"{PYTHON} {script}",
+        "builtin:first",
+        game=2,
+        game_type=hinting.game_type,
+        edition=hinting.name,
+    )
     assert record.replay is not None
     (tmp_path / SETUP).write_text('{"entrants": [{"can_timeout": true}]}')
     path = tmp_path / record.folder / record.replay
@@ -139,7 +149,7 @@ async def test_a_real_game_of_a_match(tmp_path: Path) -> None:
     assert record.seats == (1, 0)
     assert len(details.think_times[1]) == len(record.think_times[0])
     assert game["softLimitSeconds"] == 2.0
-    assert game["gameType"] == DEFAULT_GAME_TYPE
+    assert game["gameType"] == hinting.game_type
     assert game["end"]["verdict"] == record.verdict
     own = [ply for ply in game["plies"] if ply["player"] == 1]
     assert [ply["hints"] for ply in own] == [[{"content": f"hint {number}"}] for number in range(len(own))]
