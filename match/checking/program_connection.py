@@ -87,7 +87,7 @@ class ProgramConnection:
                 pass
         except RemoteProtocolError:
             pass
-        except UnexpectedBehaviourError:
+        except (UnexpectedBehaviourError, trio.ClosedResourceError):
             self._connection.close()  # the program has reset the connection, so there is no stream to end
             return
         await self._end_stream()

@@ -93,7 +93,9 @@ class ContainerSandbox(Sandbox):
         else:
             command = [*self._python.command, *inner.words]
         entry, *rest = command
-        return dataclasses.replace(spec, arguments=[*arguments, "--entrypoint", entry, self._image, *rest], cwd=None)
+        arguments += ["--entrypoint", entry, self._image, *rest]
+        # Podman's monitor creates a file called "oom" in its working directory if the program exceeds the memory
+        return dataclasses.replace(spec, arguments=arguments, cwd=str(layout.root))
 
     def _options(self, layout: Layout) -> list[str]:
         inside = self.folders(layout)

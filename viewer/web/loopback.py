@@ -41,7 +41,12 @@ class Loopback:
         assert self._nursery is not None, "connections are made while `run` runs"
         near, far = socket.socketpair()
         near.setblocking(False)
-        self._nursery.start_soon(self._serve, far, label)
+        try:
+            self._nursery.start_soon(self._serve, far, label)
+        except RuntimeError:  # `run` has ended, so the server stops, which cancels this task as well
+            near.close()
+            far.close()
+            await trio.sleep_forever()
         transport = Transport(trio.SocketStream(trio.socket.from_stdlib_socket(near)), dialect)
         try:
             yield Player(transport)

@@ -74,7 +74,7 @@ def spec_of(sandbox: ContainerSandbox, layout: Layout, inner: tuple[str, ...] = 
     spec = sandbox.process_spec(
         ProcessSpec(["./bot"], "/elsewhere", {"A": "b"}), InnerCommand(inner, {"B": "c"}), layout
     )
-    assert (spec.cwd, spec.environment) == (None, {"A": "b"})
+    assert (spec.cwd, spec.environment) == (str(layout.root), {"A": "b"})
     return list(spec.arguments)
 
 

@@ -21,6 +21,12 @@ from tests.viewer.replay_files import played, record_of
 EDITION = EDITIONS["hase-und-igel-2018"]
 
 
+@pytest.fixture(autouse=True)
+def _own_priority(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the priority of this process, in which other tests follow."""
+    monkeypatch.setattr("os.nice", lambda _increment: 0)
+
+
 def replay() -> bytes:
     states = played(EDITION)[-7:]
     return encode_replay(EDITION.dialect, "", record_of(EDITION, states))
