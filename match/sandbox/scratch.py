@@ -84,9 +84,11 @@ def remove_stale_folders() -> None:
 def _remove(root: Path) -> None:
     shutil.rmtree(root, ignore_errors=True)
     if root.exists():
-        for folder, _, _ in os.walk(root):
-            with contextlib.suppress(OSError):
-                os.chmod(folder, stat.S_IRWXU)  # noqa: PTH101
+        for folder, subfolders, _ in os.walk(root):
+            for path in (Path(folder, name) for name in subfolders):  # before `walk` opens them
+                with contextlib.suppress(OSError):
+                    if not path.is_symlink():
+                        path.chmod(stat.S_IRWXU)
         shutil.rmtree(root, ignore_errors=True)
 
 

@@ -76,7 +76,9 @@ def _build_image(engine: str, busybox: Path) -> str:
             (root / name).mkdir()
         tar = Path(folder, "image.tar")
         subprocess.run(["tar", "-C", str(root), "-cf", str(tar), "."], check=True)
-        subprocess.run([engine, "import", str(tar), image], check=True, capture_output=True)
+        done = subprocess.run([engine, "import", str(tar), image], check=False, capture_output=True, text=True)
+    if done.returncode:  # such as Podman for a user without subordinate ids
+        pytest.skip(f"no container: {engine} cannot import an image here: {done.stderr.strip()}")
     run = [engine, "run", "--rm", "--network", "none", *_limit_options(), image, "sh", "-c", "exit 0"]
     done = subprocess.run(run, check=False, capture_output=True, text=True)
     if done.returncode:
