@@ -90,7 +90,7 @@ def _elf_findings(name: str, content: bytes, file_names: Collection[str]) -> Ite
             yield finding_of("not-a-program", [name])
         else:
             yield from _linking_findings(name, _read_linking(content), kind, file_names)
-    except (struct.error, IndexError, ValueError):
+    except (struct.error, IndexError, ValueError, OverflowError):  # OverflowError: an offset beyond every file
         yield finding_of("damaged-program", [name])
 
 
@@ -121,7 +121,7 @@ def _linking_findings(name: str, linking: _Linking, kind: int, file_names: Colle
 
 
 def _read_linking(content: bytes) -> _Linking:
-    """Read what a 64-bit ELF file needs. Raises struct.error, IndexError or ValueError if it is damaged."""
+    """Read what a 64-bit ELF file needs. Raises struct.error, IndexError, ValueError, OverflowError."""
     entry, headers = struct.unpack_from("<QQ", content, 24)
     header_size, count = struct.unpack_from("<HH", content, 54)
     linking = _Linking(entry)
