@@ -27,9 +27,11 @@ from spielleiter.match.sandbox.sandbox import (
     PROGRAM_HOST,
     SERVER_ADDRESS,
     SLOWER,
+    X86_64,
     InnerCommand,
     Layout,
     Sandbox,
+    mounted_folders,
 )
 from spielleiter.match.sandbox.settings import BUBBLEWRAP
 
@@ -37,7 +39,6 @@ _PROGRAM: Final = "bwrap"
 _SYSTEM_FOLDERS: Final = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/nix/store")
 _PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 _CHECK_TIMEOUT: Final = 20.0
-_X86_64: Final = frozenset({"x86_64", "amd64"})
 
 HOSTS: Final = (
     f"127.0.0.1 localhost\n::1 localhost\n{PROGRAM_ADDRESS} {PROGRAM_HOST}\n{SERVER_ADDRESS[0]} {GAMESERVER}\n"
@@ -62,17 +63,11 @@ class BubblewrapSandbox(Sandbox):
             Condition.SPEED: SLOWER,
             Condition.IMAGE: "The program finds what is installed on this machine, not what is in an image.",
         }
-        if platform.machine() not in _X86_64:
+        if platform.machine() not in X86_64:
             self.gaps[Condition.PLATFORM] = f"This machine is not x86-64 but {platform.machine()}."
 
     def folders(self, layout: Layout) -> Layout:
-        return dataclasses.replace(
-            layout,
-            program=Path("/player"),
-            home=Path("/home/player"),
-            temporary=Path("/tmp"),  # noqa: S108 - inside the sandbox it is a folder of the run
-            control=Path("/.spielleiter/control"),
-        )
+        return mounted_folders(layout)
 
     def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:
         inside = self.folders(layout)

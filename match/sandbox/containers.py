@@ -18,7 +18,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from spielleiter.match.errors import SetupError
@@ -31,10 +30,12 @@ from spielleiter.match.sandbox.sandbox import (
     PROGRAM_HOST,
     SERVER_ADDRESS,
     SLOWER,
+    X86_64,
     InnerCommand,
     Layout,
     Resources,
     Sandbox,
+    mounted_folders,
 )
 from spielleiter.match.sandbox.scratch import is_stale
 from spielleiter.match.sandbox.settings import DOCKER, PODMAN
@@ -45,7 +46,6 @@ LABEL: Final = "spielleiter.run"
 PIDS_LIMIT: Final = 512
 
 _TIMEOUT: Final = 60.0  # seconds for an engine to answer
-_X86_64: Final = frozenset({"x86_64", "amd64"})
 _MAX_PROCESSES: Final = 4096
 _REMOVE: Final = 'read -r _; exec "$@" >/dev/null 2>&1'  # read ends when the pipe is closed
 
@@ -71,18 +71,12 @@ class ContainerSandbox(Sandbox):
                 f"{engine} runs in a virtual machine here; a container that reaches the server reaches the Internet."
             )
         self.watches_memory = not self._limits_memory
-        if architecture not in _X86_64:
+        if architecture not in X86_64:
             self.gaps[Condition.PLATFORM] = f"The image {image} is not for x86-64 but for {architecture}."
         remove_stale(engine)
 
     def folders(self, layout: Layout) -> Layout:
-        return dataclasses.replace(
-            layout,
-            program=Path("/player"),
-            home=Path("/home/player"),
-            temporary=Path("/tmp"),  # noqa: S108 - inside the container it is a folder of the run
-            control=Path("/.spielleiter/control"),
-        )
+        return mounted_folders(layout)
 
     def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:
         arguments = [self._engine, "run", *self._options(layout)]

@@ -10,6 +10,7 @@ server's listening socket in the sandbox's own network and hands it out, watches
 from __future__ import annotations
 
 import abc
+import dataclasses
 import itertools
 import os
 import sys
@@ -50,6 +51,9 @@ HIDDEN_VARIABLES: Final = frozenset(
 
 SLOWER: Final = "The processor of this machine is another one; think times are compared by an estimated factor."
 
+X86_64: Final = frozenset({"x86_64", "amd64"})
+"""The names of the contest's processor architecture."""
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -64,6 +68,17 @@ class Layout:
     """Holds the socket that the process inside the sandbox connects to."""
     label: str
     """A name for the run that no other run on this machine has."""
+
+
+def mounted_folders(layout: Layout) -> Layout:
+    """Return the folders by the names that they have in a sandbox with a file system of its own."""
+    return dataclasses.replace(
+        layout,
+        program=Path("/player"),
+        home=Path("/home/player"),
+        temporary=Path("/tmp"),  # noqa: S108 - inside the sandbox it is a folder of the run
+        control=Path("/.spielleiter/control"),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ MESSAGES = [
     ("missing-when-run", "./start.sh: 2: ./bot: not found"),
     ("missing-when-run", "book: No such file or directory"),
     ("not-executable-when-run", "./start.sh: 2: ./bot: Permission denied"),
-    ("not-executable-when-run", "/work/start.sh: line 2: ./bot: Permission denied"),
+    ("not-executable-when-run", "/player/start.sh: line 2: ./bot: Permission denied"),
 ]  # fmt: skip
 
 
