@@ -248,9 +248,10 @@ async def test_a_program_is_asked_to_end_before_it_is_killed(sandbox: Sandbox, t
 
     code = """
 import signal
-signal.signal(signal.SIGTERM, lambda *_: print("asked", flush=True))
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 open("started", "w").close()
-signal.pause()
+signal.sigwait([signal.SIGTERM])
+print("asked", flush=True)
 """
     ran = await run_in(sandbox, tmp_path, python(sandbox, code), end)
     assert ran.output == ["asked"]
