@@ -156,9 +156,9 @@ async def test_a_persistent_player_plays_all_games_in_one_process(tmp_path: Path
     assert all(record.plies > 20 and min(record.cpu_seconds) > 0 for record in records)
     assert len([line for line in started if "--stay" in line]) == 1
     assert len(started) == 4
-    for record in records:
-        output = (tmp_path / record.folder / "program1.stdout.log").read_text()
-        assert output.count("as player") <= 1  # each game has its own outputs
+    # each game has files of its own; what the player says about the end of a game may be read during the next one
+    outputs = [(tmp_path / record.folder / "program1.stdout.log").read_text() for record in records]
+    assert sum(output.count("as player") for output in outputs) == 3
     assert "room " in (tmp_path / records[2].folder / "program1.stderr.log").read_text()
 
 
