@@ -21,13 +21,14 @@ while b"moveRequest" not in received:
     received += data
 room_id = re.search(rb'roomId="([^"]+)"', received)[1]
 connection.sendall(b'<room roomId="%s">%s</room>' % (room_id, sys.argv[1].encode()))
-while connection.recv(4096):
-    pass
+received = b""
+while b"<left " not in received and (data := connection.recv(4096)):
+    received += data
 """
 
 
 def answering_program(folder: Path, data: str) -> str:
-    """Return the command of a program that answers with `data` and then reads until its connection ends."""
+    """Return the command of a program that answers with `data` and then reads until the game or its connection ends."""
     script = folder / "answering.py"
     script.write_text(_SCRIPT)
     return f"{PYTHON} -I {shlex.quote(str(script))} {shlex.quote(data)}"
