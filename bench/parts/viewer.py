@@ -30,7 +30,7 @@ WATCHED: Final = 50
 SILENT: Final = 10
 PAGES: Final = LISTS + WATCHED + SILENT
 TURNS: Final = 3
-SETTLE: Final = 0.5  # seconds after the pages have been opened or closed
+SETTLE: Final = 3.0  # seconds after the pages have been opened or closed, which keeps the server busy for a moment
 START_TIMEOUT: Final = 30.0
 _URL: Final = re.compile(r'"url": "http://127\.0\.0\.1:(\d+)/"')
 
