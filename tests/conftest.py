@@ -20,6 +20,25 @@ from hypothesis.strategies import none
 from spielleiter.server.runtime.garbage import keep_frozen
 from tests.example_counts import FACTOR
 
+VERSION_INDEPENDENT = (
+    "tests/bench",
+    "tests/cli/test_bench.py",
+    "tests/game/test_perft.py",
+    "tests/match/stats/test_sprt.py",
+    "tests/match/test_error_rates.py",
+    "tests/test_action.py",
+    "tests/test_adding_a_game.py",
+    "tests/test_docker.py",
+    "tests/test_examples.py",
+    "tests/test_foreign_modules.py",
+    "tests/test_german_pages.py",
+    "tests/test_match_compose.py",
+    "tests/test_packaging.py",
+    "tests/test_readme.py",
+    "tests/viewer/browser",
+)
+"""Tests of documents, measurements, counts and pages: continuous integration runs them on two versions of Python."""
+
 settings.register_profile(
     "project",
     derandomize=FACTOR == 1,
@@ -52,6 +71,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = folder
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that give the same result with every version of Python."""
+    folders = [config.rootpath / name for name in VERSION_INDEPENDENT]
+    for item in items:
+        if any(item.path.is_relative_to(folder) for folder in folders):
+            item.add_marker(pytest.mark.version_independent)
 
 
 def pytest_collection_finish() -> None:
