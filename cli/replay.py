@@ -33,6 +33,11 @@ _OUT = click.Path(dir_okay=False, path_type=Path)
 @click.option("--text", "as_text", is_flag=True, help="Print the moves and the last position.")
 @json_option
 @click.option(
+    "--analysis",
+    is_flag=True,
+    help="For --html, --text and --json: estimate the moves that cost the loser most; takes some seconds.",
+)
+@click.option(
     "--ply",
     type=WholeNumber(),
     metavar="N",
@@ -47,6 +52,7 @@ def replay(
     gif: Path | None,
     as_text: bool,
     as_json: bool,
+    analysis: bool,
     ply: int | None,
     no_browser: bool,
 ) -> None:
@@ -65,9 +71,15 @@ def replay(
     """
     if as_text and as_json:
         raise click.UsageError("expected --text or --json, and not both")
+    if analysis and html is None and (ply is not None or not (as_text or as_json)):
+        raise click.UsageError(
+            "--analysis needs --html, or --text or --json without --ply; the page itself has a button"
+        )
     game = _Game(file)
     if ply is not None and ply > game.plies:
         raise Misuse(f"--ply {ply}: {file.name} has {game.plies} plies, expected a number from 0 to {game.plies}")
+    if analysis:
+        game.analyse()
     outputs = [(html, game.html), (png, lambda: game.png(ply)), (gif, game.gif)]
     for path, render in outputs:
         if path is not None:
@@ -100,6 +112,16 @@ class _Game:
     def plies(self) -> int:
         """The number of moves."""
         return len(self.json["positions"]) - 1
+
+    def analyse(self) -> None:
+        """Add the estimate of the moves that cost most."""
+        from spielleiter.viewer.analysis.estimate import AnalysisError
+        from spielleiter.viewer.analysis.report import IMPOSSIBLE, analyse_replay
+
+        try:
+            self.json["analysis"] = analyse_replay(self.replay)
+        except AnalysisError:
+            raise Misuse(f"{self.json['source']}: {IMPOSSIBLE['en']}") from None
 
     def html(self) -> bytes:
         from spielleiter.viewer.exports.html import render_page
@@ -137,6 +159,8 @@ def _print_game(game: _Game, ply: int | None) -> None:
         click.echo(line, color=canvas.is_coloured)
     if ply is None or ply == game.plies:
         _print_end(shown["end"])
+        if "analysis" in shown:
+            _print_analysis(shown["analysis"])
 
 
 def _print_ply(ply: dict[str, Any], position: dict[str, Any], *, is_detailed: bool) -> None:
@@ -165,6 +189,12 @@ def _print_end(end: dict[str, Any] | None) -> None:
         print_line(f"the match's verdict: {end['verdictWords']['en']}")
     for line in end["stderr"] or ():
         print_line(f"     stderr: {line}")
+
+
+def _print_analysis(analysis: dict[str, Any]) -> None:
+    print_line(analysis["method"]["en"])
+    for moment in analysis["moments"]:
+        print_line(f"{moment['ply']:3}  {moment['words']['en']}")
 
 
 # -- the browser --------------------------------------------------------------------------------------------------

@@ -18,11 +18,13 @@ from typing import Final
 import pytest
 
 from spielleiter.match.programs.fork_server_client import FORK_SERVER_COMMAND
+from spielleiter.viewer.web.analysis_routes import COMMAND
 from tests.cli.background import background_server
 from tests.timeouts import HANG_TIMEOUT
+from tests.viewer.replay_files import replay_of
 
 PROJECT: Final = Path(__file__).parents[1]
-PACKAGES: Final = ("bench", "cli", "client", "game", "match", "protocol", "server")
+PACKAGES: Final = ("bench", "cli", "client", "game", "match", "protocol", "server", "viewer")
 NAMES: Final = (
     *PACKAGES, "spielleiter", "supervision", "trio", "click", "json", "random", "socket", "struct", "subprocess",
 )  # fmt: skip
@@ -117,6 +119,20 @@ def test_tournament(folder: Path) -> None:
 def test_check(folder: Path) -> None:
     done = run(folder, *CONSOLE_SCRIPT, "check", "builtin:illegal", *PATIENT[1:])
     assert "6  failed     keeps the rules" in done.stdout, done.stderr
+
+
+@pytest.mark.slow
+def test_replay(folder: Path) -> None:
+    (folder / "saved.xml").write_bytes(replay_of("blokus-2027", plies=2))
+    done = run(folder, *CONSOLE_SCRIPT, "replay", "saved.xml", "--text", "--html", "page.html", "--png", "picture.png")
+    assert "2 plies" in done.stdout, done.stderr
+    assert (folder / "page.html").exists()
+
+
+@pytest.mark.slow
+def test_the_analysis_of_the_viewer(folder: Path) -> None:
+    done = run(folder, *COMMAND[:-1], "missing.xml")
+    assert '"event": "failed"' in done.stdout, done.stderr
 
 
 @contextmanager

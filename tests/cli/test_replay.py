@@ -17,6 +17,7 @@ from PIL import Image
 
 from spielleiter.game.blokus import SetMove
 from spielleiter.game.blokus.polyomino import Rotation, Shape
+from spielleiter.game.hase_und_igel.board import Board
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.errors import StartError
@@ -154,6 +155,43 @@ def test_a_bad_file_is_one_line(
     assert done.stderr.startswith(f"spielleiter: game.xml: {problem}")
     assert done.stderr.count("\n") == 1
     assert not Path("x.png").exists()
+
+
+def test_the_moves_that_cost_most_are_in_the_text_the_json_and_the_page(tmp_path: Path) -> None:
+    edition = EDITIONS["hase-und-igel-2018"]
+    path = tmp_path / "a.xml"
+    path.write_bytes(encode_replay(edition.dialect, "", record_of(edition, played(edition)[-9:])))
+    html = tmp_path / "a.html"
+    done = run("replay", str(path), "--text", "--analysis", "--html", str(html))
+    assert (done.exit_code, done.stderr) == (0, "")
+    game = json.loads(run("replay", str(path), "--json", "--analysis").stdout)
+    moments = game["analysis"]["moments"]
+    assert moments
+    said = done.stdout.splitlines()
+    assert [line[5:] for line in said[-len(moments) :]] == [moment["words"]["en"] for moment in moments]
+    assert said[-len(moments) - 1] == game["analysis"]["method"]["en"]
+    assert game["analysis"]["method"]["de"].encode() in html.read_bytes()
+    without = json.loads(run("replay", str(path), "--json").stdout)
+    assert "analysis" not in without
+    assert {**without, "analysis": game["analysis"]} == game
+
+
+def test_the_analysis_of_impossible_positions_is_one_line(tmp_path: Path) -> None:
+    edition = EDITIONS["hase-und-igel-2018"]
+    state = played(edition, plies=0)[0]
+    object.__setattr__(state, "board", Board.from_letters("SC" + 100 * "H"))
+    path = tmp_path / "a.xml"
+    path.write_bytes(encode_replay(edition.dialect, "", [Memento(state)]))
+    done = run("replay", str(path), "--json", "--analysis")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "spielleiter: a.xml: The file holds positions that cannot occur in a game.\n"
+
+
+@pytest.mark.parametrize("options", [(), ("--no-browser",), ("--png", "a.png"), ("--json", "--ply", "1")])
+def test_an_analysis_that_nothing_would_show_is_misuse(options: tuple[str, ...], saved: Path) -> None:
+    done = run("replay", str(saved), "--analysis", *options)
+    assert done.exit_code == 2
+    assert "--analysis needs --html" in done.stderr
 
 
 def test_misuse_is_one_line(saved: Path) -> None:

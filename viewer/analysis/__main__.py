@@ -19,20 +19,14 @@ import os
 import sys
 from pathlib import Path
 
-from spielleiter.viewer.analysis.estimate import AnalysisError, find_moments
-from spielleiter.viewer.analysis.report import METHOD, describe_moments, sides_to_explain
-from spielleiter.viewer.positions.view import Json, Words
+from spielleiter.viewer.analysis.estimate import AnalysisError
+from spielleiter.viewer.analysis.report import IMPOSSIBLE, analyse_replay
+from spielleiter.viewer.positions.view import Json
 from spielleiter.viewer.replays.contents import MOST_BYTES
-from spielleiter.viewer.replays.ending import describe_end
 from spielleiter.viewer.replays.errors import ReplayFileError
-from spielleiter.viewer.replays.game import distinct_positions
 from spielleiter.viewer.replays.reading import load_replay, read_replay
 
 _EXIT_MISUSE = 2
-_IMPOSSIBLE: Words = {
-    "de": "Die Datei enthält Stellungen, die in keinem Spiel vorkommen können.",
-    "en": "The file holds positions that cannot occur in a game.",
-}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -49,18 +43,15 @@ def main(arguments: list[str] | None = None) -> int:
             replay = read_replay(sys.stdin.buffer.read(MOST_BYTES + 1), "")
         else:
             replay = load_replay(Path(options.file))
-        end = describe_end(replay.record)
-        winner = None if end is None else end["winner"]
-        players = sides_to_explain(winner) if options.player is None else (options.player - 1,)
-        states = [memento.state for memento in distinct_positions(replay.record)]
-        moments = find_moments(states, players, options.seed, _print_progress)
+        player = None if options.player is None else options.player - 1
+        result = analyse_replay(replay, player, options.seed, _print_progress)
     except ReplayFileError as error:
         _print({"event": "failed", "error": error.words})
         return _EXIT_MISUSE
     except AnalysisError:
-        _print({"event": "failed", "error": _IMPOSSIBLE})
+        _print({"event": "failed", "error": IMPOSSIBLE})
         return _EXIT_MISUSE
-    _print({"event": "result", "moments": describe_moments(moments, states), "method": METHOD})
+    _print({"event": "result", **result})
     return 0
 
 

@@ -1,4 +1,5 @@
-// "Why did I lose?": the moves of a finished game after which a side lost most, as estimated by the server.
+// "Why did I lose?": the moves of a finished game after which a side lost most, as estimated by the server. The better
+// moves go into the record, so that the board shows each of them at its ply.
 
 import { postForEvents } from "./api.js";
 import { button, el, setText } from "./dom.js";
@@ -9,30 +10,33 @@ import { errorText } from "./messages.js";
 // A move of the estimate in words; `side` is the side that had to move.
 function describeBetter(drawing, better, side) {
   if (!better) return "";
-  if (!better.cells?.length) return drawing.describeLegalMove?.(better) || localized(better.text);
   return drawing.describeMove({ lastMove: { ...better, player: side?.player, color: side?.color, kind: "SET" } });
 }
 
 // Returns the panel. `source` names the game for the server, or is null if there is none; `addressOf(ply)` gives the
-// address of a ply.
-export function analysisPanel(source, record, addressOf) {
+// address of a ply; `onBetter()` is called when the record has got new better moves.
+export function analysisPanel(source, record, addressOf, onBetter) {
   const progress = el("progress", { max: 1, "aria-label": t("analysis.progress") });
   const explanation = el("p", { class: "muted", text: t("analysis.explanation") });
   const state = el("p", { class: "muted", role: "status" });
   const list = el("ol", { class: "moments" });
   let controller = null;
   const drawing = drawingFor(record.game);
-  const show = (moments) => {
+  const show = ({ moments, method }) => {
+    record.better = new Map();
     list.replaceChildren(...moments.map((item) => {
       const after = record.at(item.ply);
       const played = (after?.ply === item.ply && drawing.describeMove(after)) || localized(item.played);
-      const better = describeBetter(drawing, item.better, record.at(item.ply - 1)?.sideToMove);
+      const side = record.at(item.ply - 1)?.sideToMove;
+      const better = describeBetter(drawing, item.better, side);
+      if (item.better) record.better.set(item.ply, { move: item.better, player: item.player, color: side?.color ?? null, text: better });
       return el("li", {},
         el("a", { href: addressOf(item.ply), text: t("analysis.moment", { ply: item.ply, player: record.playerName(item.player), loss: number(item.loss, Number.isInteger(item.loss) ? 0 : 1) }) }),
         el("div", { text: t("analysis.played", { text: played }) }),
         better ? el("div", { text: t("analysis.better", { text: better }) }) : null);
     }));
     setText(state, moments.length ? "" : t("analysis.none"));
+    if (method) setText(explanation, localized(method));
   };
   const start = button(t("analysis.start"), async () => {
     controller = new AbortController();
@@ -47,10 +51,10 @@ export function analysisPanel(source, record, addressOf) {
           progress.max = of;
           progress.value = done;
         },
-        result: ({ moments, method }) => {
+        result: (result) => {
           isDone = true;
-          show(moments);
-          if (method) setText(explanation, localized(method));
+          show(result);
+          onBetter();
         },
         failed: (data) => {
           isDone = true;
@@ -73,7 +77,7 @@ export function analysisPanel(source, record, addressOf) {
     element,
     // An unfinished game has nothing to explain.
     update(current) {
-      element.hidden = !(current.end && (source || known));
+      element.hidden = !(known || (current.end && source));
     },
     dispose: () => controller?.abort(),
   };

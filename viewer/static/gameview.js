@@ -92,7 +92,8 @@ export class GameView {
     const offered = isNewest ? this.offered : null;
     const legal = this.isLegalWanted ? this.legal.get(ply)?.moves ?? null : offered;
     const previous = ply > this.record.firstPly ? this.record.at(ply - 1) : null;
-    this.board.show(position, { legal, illegal, previous });
+    const better = this.record.better.get(ply) ?? null;
+    this.board.show(position, { legal, illegal, previous, better });
     this.controls.update();
     this.players.show(position, isNewest);
     this.status.show(position, isNewest);
@@ -100,7 +101,7 @@ export class GameView {
     this.moves.mark(ply);
     this.charts.mark(ply);
     this.element.dataset.ply = String(ply);
-    const text = [t("game.plyShort", { ply }), this.drawing.describeMove(position), isNewest && this.record.end ? this.status.end.textContent : ""].filter(Boolean).join(": ");
+    const text = [t("game.plyShort", { ply }), this.drawing.describeMove(position), better ? t("game.better", { text: better.text }) : "", isNewest && this.record.end ? this.status.end.textContent : ""].filter(Boolean).join(": ");
     if (text !== this.announced && !this.playback.isPlaying) {
       this.announced = text;
       announce(text);

@@ -35,7 +35,7 @@ export class PlayersPanel {
   }
 }
 
-// Ply, round, side to move and for how long; the last move; the end.
+// Ply, round, side to move and for how long; the last move and a better one, if there is an estimate; the end.
 export class StatusPanel {
   constructor(record, drawing) {
     this.record = record;
@@ -43,9 +43,10 @@ export class StatusPanel {
     this.state = el("p", { class: "state" });
     this.clock = el("span", { class: "clock" });
     this.move = el("p", { class: "move-text" });
+    this.better = el("p", { class: "better-text" });
     this.end = el("p", { class: "end-text" });
     this.refused = el("div", { class: "refused-text" });
-    this.element = el("div", { class: "status" }, el("div", { class: "state-row" }, this.state, this.clock), this.move, this.end, this.refused);
+    this.element = el("div", { class: "status" }, el("div", { class: "state-row" }, this.state, this.clock), this.move, this.better, this.end, this.refused);
   }
 
   show(position, isLast) {
@@ -63,6 +64,9 @@ export class StatusPanel {
     const text = drawing.describeMove(position);
     const think = info?.thinkSeconds !== null && info?.thinkSeconds !== undefined ? t("game.thought", { time: duration(info.thinkSeconds) }) : "";
     setText(this.move, [text, think].filter(Boolean).join(" · "));
+    const better = record.better.get(position.ply);
+    this.better.hidden = !better;
+    setText(this.better, better ? t("game.betterOnBoard", { text: better.text }) : "");
     this.end.hidden = !isEnded;
     this.refused.hidden = !(isEnded && record.end.illegal);
     if (isEnded) {

@@ -12,6 +12,7 @@ export class GameRecord {
     this.infos = new Map();
     for (const info of game.plies ?? []) this.infos.set(info.ply, info);
     this.end = game.end ?? null;
+    this.better = new Map(); // by ply: the estimate of a better move, {move, player, color, text}
     this.isPaused = game.isPaused ?? false;
     this.toMove = null;
     this.toMoveSince = 0;

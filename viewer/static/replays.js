@@ -102,7 +102,7 @@ export function showReplay(element, game, name, ply, replaceAddress) {
   const record = new GameRecord(game);
   const own = name ?? "*";
   const addressOf = (at) => address("replay", own, at);
-  const analysis = analysisPanel(name ? { replay: name } : null, record, addressOf);
+  const analysis = analysisPanel(name ? { replay: name } : null, record, addressOf, () => view.show());
   const playOn = name ? el("a", { class: "as-button play-on", href: address("play", "replay", name), text: t("replay.playOn") }) : null;
   const view = new GameView(record, {
     ply: ply ?? record.firstPly,

@@ -160,7 +160,7 @@ export function roomView(id, ply, replaceAddress) {
       return;
     }
     const record = new GameRecord(game);
-    const analysis = analysisPanel({ room: id }, record, (target) => address("room", id, target));
+    const analysis = analysisPanel({ room: id }, record, (target) => address("room", id, target), () => view.show());
     const playOn = el("a", { class: "as-button play-on", href: address("play", "room", id), text: t("replay.playOn") });
     view = new GameView(record, {
       ply,

@@ -42,6 +42,9 @@ export const TEXTS = {
   "game.since": ["seit {time}", "for {time}"],
   "game.thought": ["Bedenkzeit {time}", "thought for {time}"],
   "game.refused": ["Regelwidrig: {player} wollte {piece} so spielen.", "Illegal move: {player} tried to play {piece} like this."],
+  "game.better": ["besser wäre: {text}", "better: {text}"],
+  "game.betterOnBoard": ["Besser wäre gewesen (geschätzt, auf dem Brett mit Häkchen): {text}", "This would have been better (an estimate, ticked on the board): {text}"],
+  "game.betterMark": ["besserer Zug", "better move"],
   "game.theMove": ["einen Zug", "a move"],
   "game.showLegal": ["Erlaubte Züge", "Legal moves"],
 

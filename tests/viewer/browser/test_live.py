@@ -119,6 +119,26 @@ def test_the_overlay_shows_the_cells_that_legal_moves_cover(visit: Callable[...,
     assert shown == {cell for move in second.generate_legal_moves() for cell in cells_of(second, move)}
 
 
+def test_a_better_move_is_drawn_in_a_room_whose_game_is_over(visit: Callable[..., Visit], served: Served) -> None:
+    watching = visit()
+    codes = prepare(watching, ("Ann", "Ben"), is_paused=True, game_type="swc_2018_hase_und_igel")
+    page = watching.page
+    for code in codes:
+        served.start_player(code, "hase-und-igel-2018", lambda state: next(iter(state.generate_legal_moves())))
+    for ply in range(4):
+        expect_ply(page, ply)
+        page.get_by_role("button", name="Step").click()
+    expect_ply(page, 4)
+    expect(page.get_by_role("button", name="Estimate")).to_be_hidden()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Estimate").click()
+    page.locator(".moments a").first.click()
+    expect(page.locator(".better-pawn")).to_have_count(1)
+    expect(page.locator(".better-text")).to_contain_text("This would have been better")
+    expect(page.locator(".field[aria-label$='better move']")).to_have_count(1)
+    served.join_players()
+
+
 def room_on(page: Page) -> str:
     """Return the id of the room in the page's address."""
     found = re.search(r"#/room/([\w-]+)", page.url)

@@ -1,5 +1,5 @@
-// Drawing module of Blokus: the board, the last piece, the pieces that could be placed, a refused piece, and what each
-// player has left.
+// Drawing module of Blokus: the board, the last piece, the pieces that could be placed, a refused piece, a better move,
+// and what each player has left.
 //
 // Invariants: only cells that differ from the picture before are touched. Rules stay with the server: everything that
 // is marked as legal or refused comes from it.
@@ -12,8 +12,9 @@ import { COLOR_OF_LETTER, colorName, outlinePath, patternOf, remainingPieces, sw
 const MARGIN = 1;
 const MAX_OUTSIDE = 6; // a refused piece further out than this many cells is not drawn
 
-function cellLabel(x, y, color) {
-  return t("blokus.cell", { x, y, content: color ? colorName(color) : t("blokus.empty") });
+function cellLabel(x, y, color, mark = "") {
+  const content = color ? colorName(color) : t("blokus.empty");
+  return t("blokus.cell", { x, y, content: mark ? `${content}, ${mark}` : content });
 }
 
 class Board {
@@ -24,6 +25,7 @@ class Board {
     this.height = first.height;
     this.cells = [];
     this.shown = ".".repeat(this.width * this.height);
+    this.better = []; // the cells of a better move
     this.isInput = Boolean(options.isInput);
     const cellRole = this.isInput ? "gridcell" : "cell";
     const rows = [];
@@ -56,7 +58,8 @@ class Board {
     this.element.setAttribute("viewBox", `${left} ${top} ${right - left} ${bottom - top}`);
   }
 
-  // Shows a position. `extras` may have `legal` (the moves of an overlay) and `illegal` (a refused move).
+  // Shows a position. `extras` may have `legal` (the moves of an overlay), `illegal` (a refused move) and `better` (the
+  // estimate of a better move).
   show(position, extras = {}) {
     const cells = position.board.cells;
     if (cells !== this.shown) this.showCells(cells);
@@ -67,6 +70,7 @@ class Board {
       const path = outlinePath(move.cells);
       this.layer.append(svg("path", { d: path, class: "last-move-under" }), svg("path", { d: path, class: "last-move" }));
     }
+    this.showBetter(extras.better ?? null);
     this.setViewBox(extras.illegal?.cells ?? []);
     if (extras.illegal) this.layer.append(...this.illegalMarks(extras.illegal));
     for (const cell of this.cells) cell.classList.remove("is-last");
@@ -104,6 +108,24 @@ class Board {
       const [x, y] = key.split(",").map(Number);
       return svg("circle", { cx: x + 0.5, cy: y + 0.5, r: 0.12 + 0.2 * Math.sqrt(count / most), class: "legal" });
     });
+  }
+
+  // Marks a move that would have been better, with a tick in each cell, and names it in the labels of its cells.
+  showBetter(better) {
+    for (const cell of this.better) this.labelCell(cell);
+    this.better = better?.move.cells ?? [];
+    if (!this.better.length) return;
+    for (const cell of this.better) this.labelCell(cell, t("game.betterMark"));
+    const path = outlinePath(this.better);
+    this.layer.append(
+      ...this.better.map(([x, y]) => svg("rect", { x, y, width: 1, height: 1, class: "better-cell", fill: patternOf(better.color ?? "BLUE"), "data-x": x, "data-y": y })),
+      svg("path", { d: path, class: "better-under" }), svg("path", { d: path, class: "better" }),
+      ...this.better.flatMap(([x, y]) => ["better-tick-under", "better-tick"].map((name) => svg("path", { d: `M${x + 0.26} ${y + 0.52}l.18 .2l.32 -.42`, class: name }))));
+  }
+
+  labelCell([x, y], mark = "") {
+    const cell = this.cellElement([x, y]);
+    cell?.setAttribute("aria-label", cellLabel(x, y, cell.dataset.color || null, mark));
   }
 
   illegalMarks(illegal) {

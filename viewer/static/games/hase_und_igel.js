@@ -39,6 +39,14 @@ function playerColor(player) {
   return t(`color.${COLORS[player]}`);
 }
 
+// A pawn where a better move would have led: a dashed outline with a tick.
+function betterPawn([x, y], player) {
+  return svg("g", { transform: `translate(${x + 0.5} ${y + 0.56})`, class: `better-pawn pawn-${COLORS[player]}` },
+    svg("circle", { r: 0.36, class: "better-under" }), svg("circle", { r: 0.36, class: "better" }),
+    svg("circle", { cx: 0.3, cy: -0.3, r: 0.17, class: "better-badge" }),
+    svg("path", { d: "M.21 -.3l.07 .08l.12 -.16", class: "better-tick" }));
+}
+
 class Track {
   constructor(game, options) {
     this.track = game.positions?.[0]?.track ?? [];
@@ -67,9 +75,12 @@ class Track {
   show(position, extras = {}) {
     const targets = new Set((extras.legal ?? []).map((move) => targetOf(move, position)));
     const stands = (position.players ?? []).map((player) => player.field);
+    const { better = null } = extras;
+    // a move that leads to no other field is marked on the field from which it would have been played
+    const betterField = better ? better.move.field ?? extras.previous?.players?.[better.player]?.field ?? null : null;
     this.fields.forEach((element, index) => {
       const here = stands.map((field, player) => (field === index ? t("hui.isHere", { color: playerColor(player) }) : null)).filter(Boolean);
-      const marks = targets.has(index) ? [t("hui.target")] : [];
+      const marks = [targets.has(index) ? t("hui.target") : null, betterField === index ? t("game.betterMark") : null].filter(Boolean);
       element.setAttribute("aria-label", [t("hui.fieldLabel", { index, type: typeName(this.track[index].type) }), ...here, ...marks].join(", "));
       element.classList.toggle("is-target", targets.has(index));
     });
@@ -86,6 +97,7 @@ class Track {
       const [x, y] = place(previous);
       this.pawns.prepend(svg("circle", { cx: x + 0.5, cy: y + 0.56, r: 0.3, class: "pawn-before" }));
     }
+    if (Number.isInteger(betterField)) this.pawns.append(betterPawn(place(betterField), better.player));
   }
 }
 

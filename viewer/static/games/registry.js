@@ -2,7 +2,7 @@
 //
 // A drawing module is an object with
 // - name: the value of `game.game`,
-// - createBoard(game, {isInput, onField}): an object with `element` and `show(position, {legal, illegal, previous})`,
+// - createBoard(game, {isInput, onField}): an object with `element` and `show(position, {legal, illegal, previous, better})`,
 // - createPlayerDetails(game): an object with `element` and `show(position, player, isEnded)`,
 // - describeMove(position), describeSide(sideToMove) and, if points are not simply points, pointsText(position, player).
 // A seat lists the legal moves as buttons with describeLegalMove(move) and targetOf(move, position), unless the module
