@@ -1,7 +1,7 @@
 """Serves an ASGI application over HTTP/1.1, with Hypercorn's protocol code on trio.
 
 Hypercorn's own worker has neither a limit of connections nor one for clients that do not read, so this module accepts
-the connections and passes each of them to Hypercorn's `TCPServer`.
+the connections and passes each of them to `Http1Connection`.
 
 Invariants: at most `most_connections` connections are open; if there is one more, the oldest is closed, so idle clients
 cannot keep others out. A client that does not read what it is sent is disconnected after `SEND_TIMEOUT` seconds, and
@@ -20,11 +20,11 @@ from typing import Any, Final
 import trio
 from hypercorn.app_wrappers import ASGIWrapper
 from hypercorn.config import Config
-from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 
 from spielleiter.server.net.accepting import accept
+from spielleiter.viewer.web.http1_connection import Http1Connection
 
 SEND_TIMEOUT: Final = 10.0
 """Seconds within which a client must take what it was sent."""
@@ -88,7 +88,7 @@ class HttpServer:
         context = WorkerContext(None)
         try:
             with contextlib.suppress(trio.ClosedResourceError, trio.BrokenResourceError):
-                await TCPServer(self._app, self._config, context, ConnectionState({}), stream).run()  # type: ignore[arg-type]
+                await Http1Connection(self._app, self._config, context, ConnectionState({}), stream).run()  # type: ignore[arg-type]
         except Exception as error:
             self._report_bug(error)
         finally:
