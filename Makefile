@@ -68,8 +68,13 @@ test: lint types imports ## check style, types and import contracts, run all tes
 lint: setup-dev ## check the style (ruff)
 	@$(PY) -m ruff check
 
-types: setup-dev ## check the types (mypy --strict)
-	@$(PY) -m mypy
+# Each platform has a cache of its own, since a change of the platform makes a cache useless. What is for one platform
+# only is unreachable on the others, so that is an error for Linux alone.
+types: setup-dev ## check the types for Linux, Windows and macOS (mypy --strict)
+	@$(PY) -m mypy --platform linux --cache-dir .mypy_cache/linux & linux=$$!; \
+	$(PY) -m mypy --platform win32 --cache-dir .mypy_cache/win32 --no-warn-unreachable & windows=$$!; \
+	$(PY) -m mypy --platform darwin --cache-dir .mypy_cache/darwin --no-warn-unreachable & macos=$$!; \
+	status=0; for check in $$linux $$windows $$macos; do wait $$check || status=1; done; exit $$status
 
 imports: setup-dev ## check the import contracts (import-linter)
 	@"$(VENV)/bin/lint-imports"

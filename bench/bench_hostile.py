@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -34,6 +33,7 @@ from spielleiter.bench.hostile import KINDS
 from spielleiter.bench.load.drivers import quantile, running_drivers
 from spielleiter.bench.load.plan import Plan, plan_of
 from spielleiter.bench.load.scripts import START_PIECE, load_of
+from spielleiter.bench.machine import raise_file_limit
 
 SECONDS = 5.0
 ROUNDS = 3
@@ -95,6 +95,8 @@ def running_server(folder: Path, *options: str) -> Iterator[tuple[int, subproces
 
 def processor_seconds(pid: int) -> float:
     """Return the processor time that a process has used, in seconds."""
+    if sys.platform != "linux":
+        raise NotImplementedError
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -140,7 +142,7 @@ def main() -> None:
     parser.add_argument("--pace", type=float, default=0.1, help="think time of the players in seconds; 0: none")
     parser.add_argument("--each", action="store_true", help="measure each kind alone, too")
     arguments = parser.parse_args()
-    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    raise_file_limit()
     kinds = [kind.__name__.lower() for kind in KINDS]
     alone = arguments.kinds or (kinds if arguments.each else [])
     groups = [

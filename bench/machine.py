@@ -19,6 +19,8 @@ PROCESS_STATUS: Final = Path("/proc/self/status")
 
 def describe_machine() -> dict[str, str | int]:
     """Return the processor, cores, kernel and relevant versions, by name, for the head of the report."""
+    if sys.platform != "linux":
+        raise NotImplementedError
     return {
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)),
@@ -27,6 +29,16 @@ def describe_machine() -> dict[str, str | int]:
         "server": version("spielleiter"),
         **{package: version(package) for package in ("trio", "lxml", "msgspec")},
     }
+
+
+def raise_file_limit() -> None:
+    """Allow this process as many open files as the system permits."""
+    if sys.platform != "linux":
+        raise NotImplementedError
+    import resource  # not on Windows, where this module says that the bench needs Linux
+
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
 
 
 def missing_requirement() -> str | None:

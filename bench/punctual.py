@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import heapq
 import json
-import resource
 import selectors
 import statistics
 import subprocess
@@ -29,6 +28,7 @@ from typing import Any, Final
 
 from spielleiter.bench.load.scripts import ROOM, play_script
 from spielleiter.bench.load.stamped_player import LIMIT, Answer, Received, StampedPlayer
+from spielleiter.bench.machine import raise_file_limit
 from spielleiter.game.blokus.rulesets import BLOKUS_2021
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 
@@ -178,7 +178,7 @@ def main() -> int:
     parser.add_argument("--stall", type=float, default=0.3, help="longest stall of the server's loop, in seconds")
     parser.add_argument("--stall-interval", type=float, default=0.3, help="seconds between stalls")
     arguments = parser.parse_args()
-    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    raise_file_limit()
     is_well = True
     for name, stall in (("idle", 0.0), ("stalled", arguments.stall)):
         counts = run(arguments.games, stall, arguments.stall_interval)

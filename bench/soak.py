@@ -15,7 +15,6 @@ import heapq
 import json
 import random
 import re
-import resource
 import selectors
 import signal
 import socket
@@ -30,6 +29,7 @@ from typing import Any, Final
 
 from spielleiter.bench.load.scripts import ROOM, Script, play_script
 from spielleiter.bench.load.stamped_player import Answer, Received, StampedPlayer
+from spielleiter.bench.machine import raise_file_limit
 from spielleiter.bench.soak_report import IN_TIME, LATE, Conduct, Report, Tally
 from spielleiter.game.blokus.rulesets import BLOKUS_2021
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
@@ -306,6 +306,8 @@ def soak(games: int, at_once: int, stall: float, stall_interval: float, shares: 
 
 def _usage_after_disconnects(server: subprocess.Popen[str], start: dict[str, Any]) -> dict[str, Any]:
     """Return the server's resource usage when all clients are gone, or if it does not shrink within `PATIENCE`."""
+    if sys.platform != "linux":
+        raise NotImplementedError
     assert server.stdout is not None
     give_up_at = time.perf_counter() + PATIENCE
     while True:
@@ -325,7 +327,7 @@ def main() -> int:
     parser.add_argument("--stall", type=float, default=0.3, help="longest stall of the server's loop, in seconds")
     parser.add_argument("--stall-interval", type=float, default=5.0, help="seconds between stalls")
     arguments = parser.parse_args()
-    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    raise_file_limit()
     report = soak(arguments.games, arguments.at_once, arguments.stall, arguments.stall_interval, Shares())
     print(report)
     is_well = report.is_right and not any(report.leaks.values()) and report.growth < GROWTH

@@ -29,6 +29,8 @@ from spielleiter.server.runtime.garbage import PauseMeter
 
 def resident_bytes() -> int:
     """Return the resident memory of this process, in bytes."""
+    if sys.platform != "linux":
+        raise NotImplementedError
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
@@ -84,6 +86,8 @@ async def _watch(
     stop: trio.Event, stalling: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
     """Write the resource usage on SIGUSR1, and stop on SIGTERM."""
+    if sys.platform != "linux":
+        raise NotImplementedError
     with trio.open_signal_receiver(signal.SIGUSR1, signal.SIGTERM) as signals:
         task_status.started()
         async for number in signals:

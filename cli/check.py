@@ -27,6 +27,7 @@ from spielleiter.cli.options import (
     require_sensible_limits,
     timeout_options,
 )
+from spielleiter.cli.platform_gaps import print_platform_gaps
 from spielleiter.match.checking.calibration import MAX_SPEED, MIN_SPEED
 from spielleiter.match.sandbox.settings import AUTO, KINDS
 from spielleiter.server.config.setting import MAX_SECONDS
@@ -185,6 +186,7 @@ def check(
     season = season_text(chosen.game_type, chosen.name)
     try:
         require_startable(parsed)
+        print_platform_gaps()
         print_line(f"{season}: checking {command}")
         with tempfile.TemporaryDirectory() as temporary:
             folder = out or Path(temporary)

@@ -25,6 +25,7 @@ from spielleiter.cli.match_setup import setup_of
 from spielleiter.cli.on_end import run_on_end
 from spielleiter.cli.options import chosen_edition, is_given
 from spielleiter.cli.package_warnings import print_package_warnings
+from spielleiter.cli.platform_gaps import print_platform_gaps
 from spielleiter.server.text.counting import count_text
 from spielleiter.server.text.escaping import escaped
 from spielleiter.server.text.width import text_width
@@ -128,6 +129,7 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions, report_every:
     games = count_text(setup.games, "game")
     if setup.games % 2:
         print_line(f"{games}: the last one has no counterpart with the sides swapped", err=True)
+    print_platform_gaps()
     season = season_text(setup.game_type, setup.edition)
     print_line(f"{season}: {setup.names[0]} against {setup.names[1]}, {games}, seed {setup.seed}, into {folder}")
     with usable_journal(folder) as journal:

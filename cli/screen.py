@@ -158,9 +158,11 @@ class Screen:
     @property
     def is_in_foreground(self) -> bool:
         """Whether this process is in the foreground of its terminal; True if the output is not a terminal."""
+        if sys.platform == "win32":  # where every process may write to its console
+            return True
         try:
             return os.tcgetpgrp(self._out.fileno()) == os.getpgrp()
-        except (AttributeError, OSError, ValueError):  # no terminal, or no job control on this platform
+        except (OSError, ValueError):  # no terminal
             return True
 
 

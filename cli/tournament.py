@@ -34,6 +34,7 @@ from spielleiter.cli.options import (
     is_given,
 )
 from spielleiter.cli.package_warnings import print_package_warnings
+from spielleiter.cli.platform_gaps import print_platform_gaps
 
 if TYPE_CHECKING:
     from spielleiter.match.records.game_record import GameRecord
@@ -265,6 +266,7 @@ def _play(
     progress = TournamentProgress(described)
     end, unfit, played = EndReason.COMPLETED, False, 0
     conditions = fair_conditions(conditions)
+    print_platform_gaps()
     try:
         for match in progress.schedule():
             end = _play_match(progress, match, folder, conditions, report_every)

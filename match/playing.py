@@ -19,6 +19,7 @@ import trio
 from spielleiter.client.exception_groups import unwrapped
 from spielleiter.match.errors import JournalError
 from spielleiter.match.plan import PlannedGame
+from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.records.journal import SETUP, Journal, load_setup, open_journal, save_setup
 from spielleiter.match.reports import PAGE, write_reports
@@ -178,7 +179,7 @@ def write_match_reports(setup: MatchSetup, folder: Path, journal: Journal) -> Su
     """Write the reports of the finished games of a match, and return their summary. Raises JournalError."""
     records = tuple(journal.records.values())
     season = season_text(setup.game_type, setup.edition)
-    summary = summarise(records, setup.names, setup.games, sprt_of(setup), setup.significance, season)
+    summary = summarise(records, setup.names, setup.games, sprt_of(setup), setup.significance, season, PLATFORM.gaps)
     write_reports(folder, summary, records)
     return summary
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import secrets
-import sys
 from pathlib import Path
 
 from spielleiter.match.errors import SetupError
@@ -18,6 +17,7 @@ from spielleiter.match.games.match_server import limits_of, match_server_config
 from spielleiter.match.opening_book import load_openings, order_openings
 from spielleiter.match.packages.programs import inspect_program
 from spielleiter.match.plan import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS, SEED_BITS, SEQUENTIAL, Opening
+from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.programs.program import BUILTIN, Command
 from spielleiter.match.programs.program_names import names_of
 from spielleiter.match.programs.startable import require_startable
@@ -204,8 +204,8 @@ def _require_playable_program(setup: MatchSetup, program: int) -> None:
         _require_sandbox(setup, entrant)
     elif inspect_program(entrant, cwd) is None:
         require_startable(Command.parse(entrant.command, cwd), cwd)
-    if entrant.memory is not None and sys.platform != "linux":
-        raise SetupError(f"{entrant.name}: memory can be limited on Linux only")
+    if entrant.memory is not None and not PLATFORM.can_limit_memory:
+        raise SetupError(f"{entrant.name}: {PLATFORM.name} cannot limit the memory of a program, expected no limit")
     if setup.server is not None and entrant.has_own_limits:
         raise SetupError(f"{entrant.name}: time limits are set by the running server, expected none for a program")
 

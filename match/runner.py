@@ -8,7 +8,6 @@ one cuts them off. However the match ends, no process is left running.
 from __future__ import annotations
 
 import enum
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from spielleiter.match.games.referee import play_game
 from spielleiter.match.packages.programs import unpacked_programs
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.persistent_programs import PersistentPrograms, open_persistent_programs
-from spielleiter.match.programs.processes import find_processes, kill_processes
+from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.records.game_files import KeepPolicy
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.journal import Journal
@@ -96,7 +95,7 @@ def count_cores() -> int:
 
 def usable_cores() -> list[int]:
     """The processor cores that this process may use, sorted by number."""
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    return PLATFORM.usable_cores()
 
 
 def fair_concurrency(wanted: int, cores_per_game: int | None = None) -> tuple[int, str | None]:
@@ -132,9 +131,9 @@ def allocate_cores(conditions: Conditions) -> list[tuple[Cores, Cores]]:
         raise SetupError(f"each game needs {count_text(size, 'core')}, there are {len(cores)}")
     if conditions.is_pinned and size % 2:
         raise SetupError(f"{size} cores for each game cannot be divided between two programs, expected an even number")
-    if not hasattr(os, "sched_setaffinity"):
+    if not PLATFORM.can_bind_cores:
         raise SetupError(
-            "this system cannot bind programs to processor cores, so games and programs cannot have their own"
+            f"{PLATFORM.name} cannot bind programs to processor cores, so games and programs cannot have their own"
         )
     most = min(count, len(cores) // size)
     own = [tuple(cores[size * index : size * (index + 1)]) for index in range(most)]
@@ -157,7 +156,7 @@ async def play_games(
     `is_decided` is called after each game, with all records in the order of finishing. With `handles_signals`, the
     signals to stop (Ctrl-C, SIGTERM, SIGHUP) end the match in good order, which is possible in the main thread only.
     """
-    kill_processes(find_processes(f"{setup.run_id}/"))  # left by a run that was cut off
+    PLATFORM.kill(PLATFORM.find_tagged(f"{setup.run_id}/"))  # left by a run that was cut off
     try:
         async with unpacked_programs(setup) as playable:
             runner = _Runner(playable, folder, journal, listener, conditions, is_decided)
@@ -168,7 +167,8 @@ async def play_games(
             raise
         raise first_error(expected) from None
     finally:
-        kill_processes(find_processes(f"{setup.run_id}/"))  # a process may have been hidden while it was calling exec
+        # again, since a process may have been hidden while it was calling exec
+        PLATFORM.kill(PLATFORM.find_tagged(f"{setup.run_id}/"))
 
 
 class _Runner:

@@ -180,6 +180,8 @@ class Summary:
     incidents: tuple[Incident, ...]
     season: str | None = None
     """GameType and edition as `season_text` names them; None if unknown."""
+    platform_gaps: tuple[str, ...] = ()
+    """What the match could not do on the operating system that it was played on, in sentences."""
 
     @property
     def has_enough_pairs(self) -> bool:
@@ -213,12 +215,14 @@ def summarise(
     sprt: Sprt | None = None,
     significance: float | None = None,
     season: str | None = None,
+    platform_gaps: tuple[str, ...] = (),
 ) -> Summary:
     """Compute the numbers of one match from its `records`, which may come in any order.
 
     `names` are the programs' names; they are needed only if `records` may be empty. `planned` is the planned number of
     games; None if it is unknown. `sprt` and `significance` are the tests of the match. `season` is the text of
-    `season_text`; without it, reports name only the gameType.
+    `season_text`; without it, reports name only the gameType. `platform_gaps` are those of the operating system
+    (match/programs/platforms/platform.py).
     """
     games = sorted(records, key=lambda record: record.game)
     names = names or (games[0].names if games else ("player1", "player2"))
@@ -250,6 +254,7 @@ def summarise(
             if record.verdict != Verdict.REGULAR
         ),
         season=season or (games[0].game_type if games else None),
+        platform_gaps=platform_gaps,
     )
 
 

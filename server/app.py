@@ -43,7 +43,7 @@ from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.server.net.processor_budget import ProcessorBudget
 from spielleiter.server.net.session import Session
 from spielleiter.server.net.sockets import listen, notice_vanished
-from spielleiter.server.net.wire import SocketWire, Wire
+from spielleiter.server.net.wire import SocketWire, Wire, stamp_arrivals
 from spielleiter.server.record.archive import Archive
 from spielleiter.server.record.line_writer import line_writer
 from spielleiter.server.record.log import LogFile, log_events, logged_kinds
@@ -156,6 +156,8 @@ class Server:
             async with trio.open_nursery() as acceptors:
                 for sock in sockets:
                     acceptors.start_soon(self._accept, sock, sessions)
+                if not all(stamp_arrivals(sock) for sock in sockets):
+                    self.stream.publish(events.TimeStampsMissing())
                 self._publish_start(addresses)
                 task_status.started(Listening(addresses))
                 await (trio.Event() if stop is None else stop).wait()

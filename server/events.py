@@ -51,6 +51,10 @@ class AdminsExcluded(ServerEvent, frozen=True):
     reason: str
 
 
+class TimeStampsMissing(ServerEvent, frozen=True):
+    """The system does not report when bytes arrived (only Linux does); a think time ends when the server reads them."""
+
+
 class ConnectionsLimited(ServerEvent, frozen=True):
     """The process may open fewer connections than configured; its limit of open files is too low (ulimit -n)."""
 

@@ -148,7 +148,10 @@ def end_of(started: subprocess.Popen[str]) -> str:
     try:
         return started.communicate(timeout=HANG_TIMEOUT)[0]
     except subprocess.TimeoutExpired:
-        os.killpg(started.pid, signal.SIGKILL)
+        if sys.platform == "win32":
+            started.kill()
+        else:
+            os.killpg(started.pid, signal.SIGKILL)
         return started.communicate()[0]
 
 

@@ -210,6 +210,8 @@ def test_an_administrator_in_python(number: int, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_make_serve_and_make_demo(tmp_path: Path) -> None:
     """The real targets, but with the environment of the tests instead of a new one."""
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
     environment = os.path.relpath(sys.prefix, ROOT)  # make accepts no path with spaces
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
 

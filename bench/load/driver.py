@@ -199,6 +199,12 @@ class Commands:
         self._driver.commands.append(line.split() if line else None)
 
 
+def _new_epoll() -> Any:
+    if sys.platform != "linux":
+        raise NotImplementedError
+    return select.epoll()
+
+
 class Driver:
     """Plays the games of `plan`. `make_game` creates a game, given the driver and the number of the game."""
 
@@ -217,12 +223,14 @@ class Driver:
         self.gate: Gate | None = None
         self._is_ending = False
         self._make_game = make_game
-        self._epoll = select.epoll()
+        self._epoll = _new_epoll()
         self.reset_counts()
         self.administrator = Administrator(self)
 
     def register(self, fd: int) -> None:
         """Have `poll` watch `fd` for data."""
+        if sys.platform != "linux":
+            raise NotImplementedError
         self._epoll.register(fd, select.EPOLLIN | select.EPOLLET)
 
     def reset_counts(self) -> None:
@@ -300,6 +308,8 @@ class Driver:
 
     def _instants(self) -> tuple[float, float, float]:
         """Return the clock, and the processor seconds of this process and of the measured process."""
+        if sys.platform != "linux":
+            raise NotImplementedError
         of_subject = time.clock_gettime(~self.plan.pid << 3 | 2) if self.plan.pid else 0.0
         return perf_counter(), time.process_time(), of_subject
 

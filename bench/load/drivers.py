@@ -10,6 +10,7 @@ import json
 import math
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -27,6 +28,8 @@ LEAD: Final = 0.05  # seconds before an interval begins, so that every driver ha
 
 def default_process_count() -> int:
     """Return half the number of this machine's cores, from 1 to 4; more than 4 drivers have never been needed."""
+    if sys.platform != "linux":
+        raise NotImplementedError
     return max(1, min(4, len(os.sched_getaffinity(0)) // 2))
 
 

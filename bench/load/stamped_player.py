@@ -12,6 +12,7 @@ import enum
 import re
 import socket
 import struct
+import sys
 import time
 from dataclasses import dataclass
 from typing import Final
@@ -81,6 +82,8 @@ class StampedPlayer:
 
     def receive(self) -> tuple[Received, float]:
         """Receive data. Returns what it means, and when its last byte arrived at this machine."""
+        if sys.platform != "linux":
+            raise NotImplementedError
         try:
             data, ancillary, _, _ = self.sock.recvmsg(1 << 18, socket.CMSG_SPACE(_TIMESPEC.size))
         except OSError:

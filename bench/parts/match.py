@@ -101,6 +101,8 @@ def _programs(edition: str, games: int) -> Cost:
 
 def _match(programs: tuple[str, str], games: int, *options: str) -> Cost:
     """Play a match with the command `spielleiter match`, and return its cost. Raises BenchError."""
+    if sys.platform != "linux":
+        raise NotImplementedError
     with TemporaryDirectory(prefix="spielleiter-bench-") as name:
         folder = Path(name) / "match"
         arguments = ["-m", "spielleiter", "match", "--player1", programs[0], "--player2", programs[1], *options]

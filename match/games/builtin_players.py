@@ -35,6 +35,11 @@ from spielleiter.server.errors import RequestError
 _HEAD: Final = struct.Struct("!I")
 _READ_SIZE: Final = 64 * 1024
 _KILL_TIMEOUT: Final = 5.0  # seconds after which killing a worker is given up
+# Ctrl+C in the terminal is meant for the match, which ends its workers itself
+if sys.platform == "win32":
+    _OWN_SESSION: Final[dict[str, Any]] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+else:
+    _OWN_SESSION: Final[dict[str, Any]] = {"start_new_session": True}
 
 
 def builtin_strategy(command: str) -> str | None:
@@ -130,7 +135,7 @@ class _Worker:
             [sys.executable, "-P", "-m", "spielleiter.match.games.thinking_process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl+C in the terminal is meant for the match, which ends its workers itself
+            **_OWN_SESSION,
         )
         try:
             task_status.started()

@@ -14,11 +14,9 @@ import trio
 
 from spielleiter.client.exception_groups import first_error
 from spielleiter.match.errors import NotStartedError, SandboxError
-from spielleiter.match.programs.pipes import READ_SIZE, open_pipe
+from spielleiter.match.programs.process import READ_SIZE, Process
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.start_problem import start_problem
-from spielleiter.match.programs.supervised_process import SupervisedProcess
-from spielleiter.match.programs.unsupervised_process import UnsupervisedProcess
 
 _START_TIMEOUT: Final = 60.0  # seconds for a sandbox to start a program
 _READ_TIMEOUT: Final = 0.5  # seconds to read what a sandbox has written that has ended
@@ -72,9 +70,7 @@ class Confinement(Protocol):
         ...
 
 
-async def begin(
-    confinement: Confinement, process: SupervisedProcess | UnsupervisedProcess, program: str, cwd: str | None
-) -> None:
+async def begin(confinement: Confinement, process: Process, program: str, cwd: str | None) -> None:
     """Wait until `program` runs in the sandbox that `process` has started. Raises NotStartedError and SandboxError."""
     problem = ""
     with trio.move_on_after(_START_TIMEOUT) as waiting:
@@ -96,9 +92,9 @@ async def begin(
             problem = start_problem(program, error, cwd)
         except* ConfinementError:
             pass
-    sandbox_problem = "" if problem or waiting.cancelled_caught else await _sandbox_problem(process)
-    process.stdout.close()
-    process.stderr.close()
+    out, error_output = process.open_outputs()
+    async with out, error_output:
+        sandbox_problem = "" if problem or waiting.cancelled_caught else await _sandbox_problem(error_output)
     if waiting.cancelled_caught:
         raise SandboxError(f"its sandbox has not started it within {_START_TIMEOUT:g} s")
     if problem:
@@ -106,12 +102,11 @@ async def begin(
     raise SandboxError(sandbox_problem)
 
 
-async def _sandbox_problem(process: SupervisedProcess | UnsupervisedProcess) -> str:
+async def _sandbox_problem(stream: trio.abc.ReceiveStream) -> str:
     """Return what a sandbox wrote that has ended without starting the program."""
     text = b""
     with trio.move_on_after(_READ_TIMEOUT):
-        async with open_pipe(process.stderr) as pipe:
-            while chunk := await pipe.receive_some(READ_SIZE):
-                text += bytes(chunk)
+        while chunk := await stream.receive_some(READ_SIZE):
+            text += bytes(chunk)
     lines = text.decode("utf-8", "replace").strip().splitlines()
     return f"its sandbox could not be started: {lines[-1].strip() if lines else 'it gave no reason'}"

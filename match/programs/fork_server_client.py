@@ -3,11 +3,15 @@
 Invariants: the fork server is started with the first program, once for this process, and ends with this process. If it
 is gone, a new one is started for the next program. Every wait for the fork server or a supervisor has a time limit: a
 process that does not answer in time is killed, which works on stopped processes as well, and everything below a
-supervisor is killed before the supervisor. On systems without supervisors (other than Linux),
-`start_supervised_process` returns None.
+supervisor is killed before the supervisor. `start_supervised_process` returns None on
+a Linux that cannot have supervisors. Other systems do not import this file.
 """
 
 from __future__ import annotations
+
+import sys
+
+assert sys.platform == "linux"  # before the imports, which other platforms lack
 
 import atexit
 import contextlib
@@ -15,7 +19,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -48,8 +51,6 @@ def start_supervised_process(spec: ProcessSpec) -> SupervisedProcess | None:
 
     Raises OSError or ValueError if the program cannot be started, SupervisorError if the fork server does not answer.
     """
-    if sys.platform != "linux":
-        return None
     return _FORK_SERVER.start(spec)
 
 

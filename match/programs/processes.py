@@ -10,7 +10,7 @@ Invariants:
 - The tag is an environment variable, which a program can change and copy. It helps to kill what an earlier run has left
   behind; it is never used as evidence against a program. Searching for it reads a file of every process and belongs in
   a thread.
-- On a system without /proc, nothing is found.
+- On a system without /proc, nothing is found; match/programs/process_table.py is for those.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +80,8 @@ def descendants_of(root: int) -> tuple[int, ...] | None:
 
 
 def _is_member(pid: int, session: int) -> bool:
+    if sys.platform == "win32":
+        raise NotImplementedError
     try:
         return os.getsid(pid) == session
     except OSError:  # the process has ended in the meantime
@@ -100,6 +103,8 @@ def is_stopped(pid: int) -> bool:
 
 def resume(pid: int) -> bool:
     """Resume this process if it is stopped; return whether it was. Another user's process is left alone."""
+    if sys.platform == "win32":
+        raise NotImplementedError
     if not is_stopped(pid):
         return False
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -124,6 +129,8 @@ def cpu_seconds_of(pids: Iterable[int], parent: int | None = None) -> float:
     Of `parent`, only the children that it has waited for are counted. Accurate to a clock tick for each process; 0 if
     the system does not report it.
     """
+    if sys.platform == "win32":
+        raise NotImplementedError
     ticks = sum(_ticks(pid, _CPU_TIMES) for pid in pids)
     if parent is not None:
         ticks += _ticks(parent, _CPU_TIMES_OF_CHILDREN)
@@ -153,6 +160,8 @@ def _has_ended(pid: int) -> bool:
 
 def kill_processes(processes: Iterable[ProcessInfo]) -> None:
     """Kill these processes; those that are gone or belong to another user are skipped."""
+    if sys.platform == "win32":
+        raise NotImplementedError
     for process in processes:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(process.pid, signal.SIGKILL)

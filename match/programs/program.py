@@ -3,7 +3,7 @@
 Invariants:
 
 - Once `Program.run` has returned or was cancelled, nothing that the program has started is running, in any session and
-  with any environment. On Linux a supervisor ensures that (match/programs/supervised_process.py); on other systems
+  with any environment. On Linux a supervisor ensures that, on Windows a Job Object; on other systems
   match/programs/unsupervised_process.py does what the system allows. The only exceptions are processes that do not even
   react to SIGKILL: they are named in `Program.survivors`, and nothing waits for them without a time limit.
 - The output of a program is kept, each line with its time. A program that writes endlessly does not fill the disk.
@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Final
+from typing import Final
 
 import trio
 
@@ -28,14 +28,13 @@ from spielleiter.client.strategies import STRATEGIES
 from spielleiter.match.errors import NotStartedError, SetupError
 from spielleiter.match.programs.command_line import split_command
 from spielleiter.match.programs.confinement import Confinement, begin
-from spielleiter.match.programs.fork_server_client import start_supervised_process
 from spielleiter.match.programs.output import Output
-from spielleiter.match.programs.pipes import READ_SIZE, open_pipe
+from spielleiter.match.programs.platforms import PLATFORM
+from spielleiter.match.programs.process import KILL_TIMEOUT, READ_SIZE, REPORT_TIMEOUT, Process
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.processes import TAG_VARIABLE, ProcessInfo, Usage
 from spielleiter.match.programs.start_problem import start_problem
-from spielleiter.match.programs.supervised_process import REPORT_TIMEOUT, SupervisedProcess
-from spielleiter.match.programs.unsupervised_process import KILL_TIMEOUT, UnsupervisedProcess
+from spielleiter.match.programs.windows_command import windows_words
 
 BUILTIN: Final = "builtin:"
 PLACEHOLDERS: Final = ("host", "port", "reservation", "seed", "game")
@@ -82,8 +81,12 @@ class Command:
                 raise SetupError(f"program {text!r}: there is no placeholder {{{name}}}, expected {known}")
         if words[0].lower().endswith(".jar"):
             words = ["java", "-jar", *words]
-        elif not words[0].lower().endswith(_PACKAGE_SUFFIX):
-            words[0] = _executable(words[0], cwd, platform)
+        elif words[0].lower().endswith(_PACKAGE_SUFFIX):
+            pass
+        elif platform == "win32":
+            words = windows_words(words, cwd)
+        else:
+            words[0] = _executable(words[0], cwd)
         if not _has_address(text):
             words += _ADDRESS
         return cls(text, tuple(words))
@@ -107,14 +110,11 @@ def _has_address(text: str) -> bool:
     return any(f"{{{name}}}" in text for name in ("host", "port", "reservation"))
 
 
-def _executable(word: str, cwd: str, platform: str) -> str:
+def _executable(word: str, cwd: str) -> str:
     """Return the program as the system expects it, so that a file in `cwd` can be named without ``./``."""
-    is_path = "/" in word or (platform == "win32" and "\\" in word)
-    if not _is_file(cwd, word) or not (is_path or shutil.which(word) is None):
+    if not _is_file(cwd, word) or "/" in word or shutil.which(word) is not None:
         return word
-    if platform == "win32":  # where relative paths start from the directory of this process
-        return str(Path(cwd, word).absolute())
-    return word if is_path else f"./{word}"
+    return f"./{word}"
 
 
 def _is_file(cwd: str, path: str) -> bool:
@@ -184,13 +184,13 @@ class Program:
         if confinement is not None:
             self._spec = confinement.process_spec(self._spec, environment)
         self._outputs = Output(out), Output(error)
-        self._process: SupervisedProcess | UnsupervisedProcess | None = None
+        self._process: Process | None = None
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Start the process and return once it and everything that it started is gone. Raises NotStartedError."""
         started_at = self.started_at = trio.current_time()
         try:
-            process = self._process = await trio.to_thread.run_sync(start_process, self._spec)
+            process = self._process = await PLATFORM.start(self._spec)
         except (OSError, ValueError) as error:
             raise NotStartedError(start_problem(self._spec.arguments[0], error, self._spec.cwd)) from None
         try:
@@ -209,12 +209,12 @@ class Program:
                 self._note_exit(process)
                 self.gone.set()
 
-    async def _follow(self, process: SupervisedProcess | UnsupervisedProcess, started_at: float) -> None:
+    async def _follow(self, process: Process, started_at: float) -> None:
         """Copy the outputs and wait for the end of the process and its children."""
         async with trio.open_nursery() as watching:
             watching.start_soon(process.watch_supervisor)
             async with trio.open_nursery() as copying:
-                for stream, output in zip((process.stdout, process.stderr), self._outputs, strict=True):
+                for stream, output in zip(process.open_outputs(), self._outputs, strict=True):
                     copying.start_soon(_copy, stream, output, started_at)
                 await process.wait()
                 if self._confinement is not None:
@@ -249,7 +249,7 @@ class Program:
             return self.cpu_seconds
         return self._process.cpu_seconds_so_far
 
-    def _note_exit(self, process: SupervisedProcess | UnsupervisedProcess) -> None:
+    def _note_exit(self, process: Process) -> None:
         self.returncode, self.cpu_seconds = process.returncode, process.cpu_seconds
         self.peak_memory = process.peak_memory
         report = None if self._confinement is None else self._confinement.report
@@ -258,7 +258,7 @@ class Program:
             self.peak_memory, self.exceeded_memory = report.peak_memory, report.exceeded_memory
         self.exited.set()
 
-    def _find_leftovers(self, process: SupervisedProcess | UnsupervisedProcess) -> tuple[ProcessInfo, ...]:
+    def _find_leftovers(self, process: Process) -> tuple[ProcessInfo, ...]:
         """Return what outlived the program. In a sandbox, processes of the sandbox itself may end later than that."""
         if self._confinement is None:
             return process.leftovers
@@ -302,7 +302,7 @@ class Program:
             await self.exited.wait()
         return self.exited.is_set()
 
-    async def _ends_within(self, process: SupervisedProcess | UnsupervisedProcess, seconds: float) -> bool:
+    async def _ends_within(self, process: Process, seconds: float) -> bool:
         """Return whether the process ends by itself within `seconds`.
 
         That time is extended once, by the time that the process has spent waiting for a processor.
@@ -332,20 +332,12 @@ class Program:
         return () if self._process is None else self._process.find_all()
 
 
-def start_process(spec: ProcessSpec) -> SupervisedProcess | UnsupervisedProcess:
-    """Start a program, with a supervisor if this system has supervisors. Blocks for a moment.
-
-    Raises OSError, ValueError and SupervisorError.
-    """
-    return start_supervised_process(spec) or UnsupervisedProcess(spec)
-
-
-async def _copy(stream: IO[bytes], output: Output, started_at: float) -> None:
+async def _copy(stream: trio.abc.ReceiveStream, output: Output, started_at: float) -> None:
     """Write everything that is read from `stream` to `output`, with the seconds since `started_at`."""
-    async with open_pipe(stream) as pipe:
+    async with stream:
         output.open()
         try:
-            while chunk := await pipe.receive_some(READ_SIZE):
+            while chunk := await stream.receive_some(READ_SIZE):
                 output.write(bytes(chunk), trio.current_time() - started_at)
         finally:
             output.close()

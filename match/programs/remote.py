@@ -8,8 +8,8 @@ Invariants:
 - One connection is one process.
 - The server starts nothing but the one command that it was given. Only host, port, reservation, seed and gameType from
   the connection are inserted into the command, each of them is validated, and no shell reads them.
-- If either end of the connection is gone, the process is ended with everything that it has started. As in a match, a
-  supervisor ensures that (match/programs/supervised_process.py). Ending it takes limited time; processes that do not
+- If either end of the connection is gone, the process is ended with everything that it has started. The
+  platform ensures that as in a match (match/programs/process.py). Ending it takes limited time; processes that do not
   even react to SIGKILL are reported to `warn`.
 
 Both sides send lines of JSON. The client sends one line with the values for the placeholders of the command. The server
@@ -26,17 +26,16 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import trio
 
 from spielleiter.match.errors import MatchError, SupervisorError
-from spielleiter.match.programs.pipes import open_pipe
+from spielleiter.match.programs.platforms import PLATFORM
+from spielleiter.match.programs.process import Process
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.processes import ProcessInfo
-from spielleiter.match.programs.program import Command, start_process
-from spielleiter.match.programs.supervised_process import SupervisedProcess
-from spielleiter.match.programs.unsupervised_process import UnsupervisedProcess
+from spielleiter.match.programs.program import Command
 
 DEFAULT_REMOTE_PROGRAM_PORT: Final = 13051
 
@@ -118,7 +117,7 @@ async def _serve_client(stream: trio.SocketStream, command: Command, warn: Calla
         return
     spec = ProcessSpec(command.arguments(values), None, dict(os.environ))
     try:
-        process = await trio.to_thread.run_sync(start_process, spec)
+        process = await PLATFORM.start(spec)
     except OSError as error:
         await _send(stream, {"refused": f"{command.text}: {error.strerror or error}"})
         return
@@ -154,12 +153,12 @@ async def _close_gracefully(stream: trio.SocketStream) -> None:
             pass
 
 
-async def _forward(stream: trio.SocketStream, process: SupervisedProcess | UnsupervisedProcess) -> None:
+async def _forward(stream: trio.SocketStream, process: Process) -> None:
     """Send what the process writes, and finally how it ended."""
     lock = trio.Lock()
     async with trio.open_nursery() as copying:
-        copying.start_soon(_copy, process.stdout, stream, "stdout", lock)
-        copying.start_soon(_copy, process.stderr, stream, "stderr", lock)
+        for pipe, name in zip(process.open_outputs(), ("stdout", "stderr"), strict=True):
+            copying.start_soon(_copy, pipe, stream, name, lock)
         await process.wait()
         await process.wait_for_children()
         copying.cancel_scope.deadline = trio.current_time() + _PIPE_TIMEOUT
@@ -169,9 +168,9 @@ async def _forward(stream: trio.SocketStream, process: SupervisedProcess | Unsup
     await _send(stream, {"exit": process.returncode})
 
 
-async def _copy(pipe: IO[bytes], stream: trio.SocketStream, name: str, lock: trio.Lock) -> None:
-    async with open_pipe(pipe) as opened:
-        while chunk := await opened.receive_some(_READ_SIZE):
+async def _copy(pipe: trio.abc.ReceiveStream, stream: trio.SocketStream, name: str, lock: trio.Lock) -> None:
+    async with pipe:
+        while chunk := await pipe.receive_some(_READ_SIZE):
             async with lock:
                 await _send(stream, _output_message(name, bytes(chunk)))
 

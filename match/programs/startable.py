@@ -13,6 +13,7 @@ import itertools
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -20,17 +21,18 @@ from typing import Final
 from spielleiter.client.strategies import STRATEGIES
 from spielleiter.match.errors import SetupError
 from spielleiter.match.programs.program import BUILTIN, PLACEHOLDERS, Command
+from spielleiter.match.programs.windows_command import windows_problem
 from spielleiter.server.config.setting import suggestion
 
 _HEAD_SIZE: Final = 256  # bytes that contain the first line of a file; kernels do not read more of it either
-_INTERPRETER: Final = re.compile(r"(python|pypy|ruby|perl|php|lua|bash|dash|sh|zsh)[0-9.]*(\.exe)?", re.IGNORECASE)
+_INTERPRETER: Final = re.compile(r"(python|pypy|py|ruby|perl|php|lua|bash|dash|sh|zsh)[0-9.]*(\.exe)?", re.IGNORECASE)
 _RUNNERS: Final = {".py": "python3", ".rb": "ruby", ".pl": "perl", ".php": "php", ".lua": "lua", ".js": "node"}
 
 
-def require_startable(command: Command, cwd: str = "") -> None:
+def require_startable(command: Command, cwd: str = "", platform: str = sys.platform) -> None:
     """Raise SetupError if the program cannot be started on this machine; the text says why and what to do.
 
-    `cwd` is the directory that it is started in; empty for the current one.
+    `cwd` is the directory that it is started in; empty for the current one. `platform` is a value of `sys.platform`.
     """
     if command.text.startswith(BUILTIN):
         return
@@ -38,12 +40,12 @@ def require_startable(command: Command, cwd: str = "") -> None:
         raise SetupError(
             f"program {command.text!r}: a ZIP file cannot be started here; unpack it and give the path of its main file"
         )
-    problem = _program_problem(command.words[0], cwd) or _script_problem(command.words, cwd)
+    problem = _program_problem(command.words[0], cwd, platform) or _script_problem(command.words, cwd)
     if problem:
         raise SetupError(f"program {command.text!r}: {problem}")
 
 
-def _program_problem(word: str, cwd: str) -> str:
+def _program_problem(word: str, cwd: str, platform: str) -> str:
     """Return what is wrong with the first word of a command; empty if nothing is known to be wrong."""
     if _has_placeholder(word):
         return ""
@@ -54,16 +56,20 @@ def _program_problem(word: str, cwd: str) -> str:
         return f"there is no file {word}{_file_hint(word, cwd)}"
     if os.path.isdir(path):
         return f"{word} is a folder, expected a program"
+    if platform == "win32":
+        return windows_problem(path)
     if not os.access(path, os.X_OK):
         runner = _RUNNERS.get(Path(word).suffix.lower())
         instead = f", or begin the command with {runner}" if runner else ""
         return f"{word} may not be executed; allow it with `chmod +x {word}`{instead}"
-    return _first_line_problem(word, cwd) if os.name == "posix" else ""
+    return _first_line_problem(word, cwd)
 
 
 def _unknown_command(word: str, cwd: str) -> str:
     if word in STRATEGIES:
         return f"there is no command {word} (did you mean '{BUILTIN}{word}'?)"
+    if word in {"py", "python"}:
+        return f"there is no command {word}; install Python, or give the path of its program"
     if word == "java":
         return "there is no command java; install Java, or give the path of its program"
     hint = suggestion(word, _names_in(cwd)) or suggestion(word, _commands())
@@ -134,7 +140,7 @@ def _script_problem(words: tuple[str, ...], cwd: str) -> str:
 def script_of(words: tuple[str, ...]) -> str | None:
     """Return the file that the interpreter at the beginning of these words runs; None if that is not known."""
     name = os.path.basename(words[0])
-    if name in {"java", "java.exe"}:
+    if name.lower() in {"java", "java.exe"}:
         return next((following for word, following in itertools.pairwise(words) if word == "-jar"), None)
     if _INTERPRETER.fullmatch(name) and len(words) > 1 and not words[1].startswith("-"):
         return words[1]

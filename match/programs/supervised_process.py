@@ -7,6 +7,10 @@ stopped is resumed; if it is stopped again, the program is killed.
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform == "linux"  # before the imports, which other platforms lack
+
 import contextlib
 import json
 import os
@@ -17,6 +21,8 @@ from typing import IO, Any, Final
 
 import trio
 
+from spielleiter.match.programs.pipes import open_pipe
+from spielleiter.match.programs.process import REPORT_TIMEOUT
 from spielleiter.match.programs.processes import (
     ProcessInfo,
     cpu_seconds_of,
@@ -30,8 +36,6 @@ from spielleiter.match.programs.processes import (
 from spielleiter.match.programs.supervision.messages import KILL, READ_SIZE, REUSE, TERMINATE
 from spielleiter.match.programs.supervision.process_tree import KILL_TIMEOUT, find_descendants, kill_all
 
-REPORT_TIMEOUT: Final = 30.0
-"""Seconds after which a supervisor that has not reported the end of its program is given up."""
 MAX_STOPS: Final = 1
 """How often a program may stop its supervisor; after that it is killed."""
 
@@ -40,7 +44,7 @@ _POLL_INTERVAL: Final = 0.02  # seconds between two checks of processes whose en
 
 
 class SupervisedProcess:
-    """A process and everything that it has started.
+    """A process and everything that it has started; it is a `Process` (match/programs/process.py).
 
     Use it from one task, apart from `terminate` and `kill`. `resume_fork_server` resumes the process that supervisors
     are children of, in case it was stopped; it is called in a thread.
@@ -81,6 +85,10 @@ class SupervisedProcess:
         control.setblocking(False)
         self._control = control
         self._buffer = b""
+
+    def open_outputs(self) -> tuple[trio.abc.ReceiveStream, trio.abc.ReceiveStream]:
+        """Return standard output and standard error, which the caller has to close."""
+        return open_pipe(self.stdout), open_pipe(self.stderr)
 
     @property
     def pids(self) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from typing import Final
 from spielleiter.match.records.game_files import REPLAY_PAGE
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.reports.escaping import escape_html as escape
-from spielleiter.match.reports.page import link, page, table
+from spielleiter.match.reports.page import link, page, platform_gaps_list, table
 from spielleiter.match.reports.svg import Band, Bar, CurvePoint, Dot, histogram, line_chart, scatter, stacked_bars
 from spielleiter.match.reports.words import (
     FAULT_COLUMNS,
@@ -57,6 +57,7 @@ def render_html(summary: Summary, records: Sequence[GameRecord], pages: Collecti
         f"<p>In the plots:{_key('p0', first)}{_key('p1', second)}{_key('draw', 'draw')}</p>",
         *_figures(summary, records),
         _games(records, pages),
+        platform_gaps_list(summary.platform_gaps),
     ]
     season = "" if summary.season is None else f"{summary.season}: "
     return page(f"{season}{summary.names[0]} vs {summary.names[1]}", body)

@@ -11,6 +11,7 @@ from typing import Final
 from spielleiter.match.reports.escaping import escape_markdown
 from spielleiter.match.reports.words import (
     FAULT_COLUMNS,
+    PLATFORM_GAPS,
     elo_text,
     estimate_text,
     fault_counts,
@@ -76,6 +77,8 @@ def render_markdown(summary: Summary) -> str:
         ],
     )
     lines += [f"- {escape_markdown(line)}" for line in incident_texts(summary, INCIDENTS)]
+    if summary.platform_gaps:
+        lines += ["", f"{PLATFORM_GAPS}:", "", *(f"- {escape_markdown(gap)}" for gap in summary.platform_gaps)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

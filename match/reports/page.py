@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import quote
 
 from spielleiter.match.reports.escaping import escape_html as escape
+from spielleiter.match.reports.words import PLATFORM_GAPS
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1b1b1b; --page: #fff; --line: #ccc; --p0: #0072b2; --p1: #d55e00;
@@ -48,6 +49,12 @@ class Markup(str):
     """HTML that must not be escaped again."""
 
     __slots__ = ()
+
+
+def platform_gaps_list(gaps: Iterable[str]) -> str:
+    """A list of what was not possible on this operating system; empty if nothing was."""
+    items = "".join(f"<li>{escape(gap)}</li>" for gap in gaps)
+    return f"<p>{PLATFORM_GAPS}:</p><ul>{items}</ul>" if items else ""
 
 
 def page(title: str, body: Iterable[str]) -> str:

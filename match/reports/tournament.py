@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.reports.bracket import bracket_plot, ratings_plot
 from spielleiter.match.reports.escaping import escape_html, escape_markdown
 from spielleiter.match.reports.files import write_text
-from spielleiter.match.reports.page import link, page, table
+from spielleiter.match.reports.page import link, page, platform_gaps_list, table
 from spielleiter.match.reports.words import NO_VALUE, elo_text, evidence_text, ratio_text
 from spielleiter.match.stats.counts import count_pairs
 from spielleiter.match.stats.intervals import estimate_elo
@@ -227,7 +228,12 @@ def _decided(outcome: Outcome | None, names: Sequence[str]) -> tuple[str, str]:
 
 def write_tournament(folder: Path, progress: TournamentProgress) -> None:
     """Write all reports into the tournament's folder; each file is replaced atomically. Raises JournalError."""
-    texts = (render_table(progress), render_ratings(progress), render_tournament(progress), render_report(progress))
+    texts = (
+        render_table(progress),
+        render_ratings(progress),
+        render_tournament(progress),
+        render_report(progress, PLATFORM.gaps),
+    )
     for name, text in zip(TOURNAMENT_REPORTS, texts, strict=True):
         write_text(folder / name, text)
 
@@ -251,7 +257,7 @@ def _plain(cell: str | int | Linked) -> str:
     return cell.text if isinstance(cell, Linked) else str(cell)
 
 
-def render_report(progress: TournamentProgress) -> str:
+def render_report(progress: TournamentProgress, platform_gaps: Sequence[str] = ()) -> str:
     """The text of report.html."""
     title, ratings = title_of(progress), ratings_of(progress)
     body = [f"<h1>{escape_html(title)}</h1>"]
@@ -261,7 +267,7 @@ def render_report(progress: TournamentProgress) -> str:
             body.append(_figure("Bracket", bracket_plot(progress)))
         if section.title == "Ratings":
             body.append(_figure("Rating in Elo, with 95 % interval", ratings_plot(ratings)))
-    return page(title, body)
+    return page(title, [*body, platform_gaps_list(platform_gaps)])
 
 
 def _linked(row: Iterable[str | int | Linked]) -> Iterator[str | int]:

@@ -17,6 +17,8 @@ from spielleiter.match.summary import ProgramSummary, Summary
 from spielleiter.server.text.counting import count_text
 
 NO_VALUE: Final = "–"
+PLATFORM_GAPS: Final = "Not possible on this operating system"
+"""The heading of `Summary.platform_gaps`."""
 FAULT_COLUMNS: Final = ("Crashes", "Timeouts", "Illegal moves", "Bad messages", "Left running")
 
 

@@ -209,7 +209,7 @@ def _server_error(output: str) -> str:
 
 def _user_options(engine: str) -> list[str]:
     """Let the program be the user who runs the match, so that the files of the run are its own."""
-    if not hasattr(os, "getuid"):
+    if sys.platform == "win32":
         return []
     if engine == PODMAN and os.getuid() != 0:
         return ["--userns", "keep-id"]

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import socket
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -29,14 +30,17 @@ class Control:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
-        self._listener: socket.socket | None = socket.socket(socket.AF_UNIX)
+        self._listener: socket.socket | None = None
         self._connection: socket.socket | None = None
         self._buffer = b""
         self.listener: socket.socket | None = None
         """The socket that the server listens on, once `receive_descriptors` has returned."""
         self.counters: list[int] = []
         """The descriptors of the network counters."""
+        if sys.platform != "linux":
+            raise NotImplementedError
         try:
+            self._listener = socket.socket(socket.AF_UNIX)
             self._listener.setblocking(False)
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             try:  # a path through /proc is short enough for a socket's address
@@ -50,6 +54,8 @@ class Control:
 
     async def receive_descriptors(self) -> None:
         """Wait for the process inside, and take its descriptors. Raises ConfinementError and OSError."""
+        if sys.platform != "linux":
+            raise NotImplementedError
         assert self._listener is not None
         await trio.lowlevel.wait_readable(self._listener)
         self._connection, _ = self._listener.accept()

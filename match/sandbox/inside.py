@@ -15,6 +15,10 @@ nothing inside can kill it, and everything inside ends with it. In the mode "bel
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform == "linux"  # before the imports, which other platforms lack
+
 import contextlib
 import json
 import os
@@ -23,7 +27,6 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Final

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from spielleiter.match.programs.processes import start_ticks_of
+from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.sandbox.sandbox import Layout
 
 LABEL_PREFIX: Final = "spielleiter"
@@ -29,7 +29,7 @@ class Scratch:
     """The folders of one run, made from a copy of `source`. Blocks. Raises OSError."""
 
     def __init__(self, source: Path) -> None:
-        label = f"{LABEL_PREFIX}-{os.getpid()}-{start_ticks_of(os.getpid()) or 0}-{secrets.token_hex(4)}"
+        label = f"{LABEL_PREFIX}-{os.getpid()}-{PLATFORM.start_stamp(os.getpid()) or 0}-{secrets.token_hex(4)}"
         self._root = Path(tempfile.gettempdir(), label)
         self._root.mkdir(mode=stat.S_IRWXU)
         self.layout = Layout(
@@ -96,6 +96,6 @@ def is_stale(label: str) -> bool:
     """Return whether a run's label belongs to a process of this machine that has ended."""
     match label.split("-"):
         case [prefix, pid, ticks, _] if prefix == LABEL_PREFIX and pid.isdecimal() and ticks.isdecimal():
-            return start_ticks_of(int(pid)) != int(ticks)
+            return PLATFORM.start_stamp(int(pid)) != int(ticks)
         case _:
             return False

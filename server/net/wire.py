@@ -104,6 +104,8 @@ class SocketWire:
     def _read(self) -> tuple[bytes, list[tuple[int, int, bytes]]]:
         if not self._has_stamps:
             return self._sock.recv(RECEIVE_BYTES), []
+        if sys.platform == "win32":  # which has no stamps
+            raise NotImplementedError
         data, ancillary, _, _ = self._sock.recvmsg(RECEIVE_BYTES, _ANCILLARY_BYTES)
         return data, ancillary
 

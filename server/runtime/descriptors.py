@@ -6,6 +6,7 @@ known at the start, and not in the middle of a game.
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
 RESERVE: Final = 64
@@ -14,10 +15,10 @@ RESERVE: Final = 64
 
 def connections_possible(wanted: int) -> int:
     """Raise the limit of open files for `wanted` connections; return the number of connections that are possible."""
-    try:
-        import resource
-    except ImportError:  # this system has no such limit
+    if sys.platform == "win32":  # which has no such limit
         return wanted
+    import resource
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = wanted + RESERVE
     if soft == resource.RLIM_INFINITY or soft >= needed:

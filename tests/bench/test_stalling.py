@@ -17,6 +17,8 @@ from tests.timeouts import HANG_TIMEOUT
 @pytest.mark.skipif(sys.platform != "linux", reason="resources are read from /proc")
 @pytest.mark.parametrize("stall", [0.0, 0.05])
 def test_a_stalling_server_serves_reports_and_stops(stall: float) -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
     config = json.dumps({"port": 0, "log_level": "error", "grace": 0.0, "stall": stall, "stall_interval": 0.05})
     command = [sys.executable, "-P", "-m", "spielleiter.bench.stalling", config]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

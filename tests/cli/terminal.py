@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import struct
-import termios
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, TextIO
 from unicodedata import east_asian_width
+
+import pytest
 
 _CONTROL: Final = re.compile(r"\r\n|\n|\r|\033\[(\d*)([A-Za-z])|\033\[[\d;]+m")
 _SECOND_HALF: Final = "\0"
@@ -52,13 +53,24 @@ def seen(written: str, columns: int, rows: int) -> list[str]:
     return [line.replace(_SECOND_HALF, "").rstrip() for line in lines[:-1]]
 
 
+def _open_pty(columns: int, rows: int) -> tuple[int, int]:
+    """Open a pseudo-terminal of this size; return our end and the program's."""
+    if sys.platform == "win32":
+        pytest.skip("Windows has no pseudo-terminals of this kind")
+    import fcntl
+    import termios
+
+    read, write = os.openpty()
+    fcntl.ioctl(write, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    return read, write
+
+
 class Pty:
     """A pseudo-terminal: `file` is the program's end, `text` is what was written to it so far."""
 
     def __init__(self, columns: int, rows: int, encoding: str) -> None:
         self._encoding = encoding
-        self._read, write = os.openpty()
-        fcntl.ioctl(write, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self._read, write = _open_pty(columns, rows)
         self.columns, self.rows = columns, rows
         self.file: Final[TextIO] = os.fdopen(write, "w", encoding=encoding)
         self._pieces: list[bytes] = []

@@ -46,6 +46,8 @@ def python(code: str) -> str:
 
 @pytest.mark.slow
 def test_borrow_writes_and_ends_like_the_program() -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
     code = "import os, sys; print(sys.argv[1:]); print('oh', file=sys.stderr, flush=True); s = int(sys.argv[4]); "
     end = "os.kill(os.getpid(), s - 100) if s > 100 else sys.exit(s)"
     with lending(python(code + "sys.stdout.flush(); " + end)) as lender:
@@ -59,6 +61,8 @@ def test_borrow_writes_and_ends_like_the_program() -> None:
 
 @pytest.mark.slow
 def test_closing_the_terminal_shuts_a_lender_down_cleanly() -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
     with lending("builtin:first", signal.SIGHUP):
         pass
 

@@ -163,6 +163,8 @@ async def test_a_board_that_does_not_fit_is_not_drawn(monkeypatch: pytest.Monkey
 
 
 async def test_a_process_in_the_background_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
     monkeypatch.setattr(os, "tcgetpgrp", lambda _: os.getpgrp() + 1)
     with pty() as terminal:
         screen = on(monkeypatch, terminal.file)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform == "linux"
+
 import os
 import time
 from collections.abc import Callable

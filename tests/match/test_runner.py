@@ -15,6 +15,7 @@ import trio.testing
 import spielleiter.match.runner
 from spielleiter.match.errors import MachineError, SetupError
 from spielleiter.match.plan import PlannedGame
+from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.journal import open_journal
 from spielleiter.match.runner import (
@@ -30,6 +31,7 @@ from spielleiter.match.runner import (
     play_to_the_end,
 )
 from spielleiter.match.setup import Entrant, MatchSetup
+from spielleiter.server.runtime.signals import stop_signals
 from tests.match.sample_records import fault, game
 from tests.timeouts import HANG_TIMEOUT
 
@@ -211,7 +213,7 @@ async def test_an_unexpected_error_is_raised_unchanged(harness: RunnerHarness) -
         await harness.play()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", stop_signals())
 async def test_the_first_signal_lets_running_games_finish(number: signal.Signals, harness: RunnerHarness) -> None:
     async def interrupt_third(planned: PlannedGame) -> GameRecord:
         if planned.game == 3:
@@ -257,7 +259,7 @@ async def test_pinned_programs_have_cores_of_their_own(harness: RunnerHarness, m
     assert set(harness.cores) == {((0,), (2,)), ((4,), (6,))}
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process to cores")
+@pytest.mark.skipif(not PLATFORM.can_bind_cores, reason="this system binds no process to cores")
 def test_games_have_cores_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spielleiter.match.runner, "usable_cores", lambda: [0, 2, 4, 6, 8])
     assert allocate_cores(Conditions(2, cores_per_game=2)) == [((0, 2), (0, 2)), ((4, 6), (4, 6))]
@@ -267,8 +269,8 @@ def test_games_have_cores_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
         allocate_cores(Conditions(1, is_pinned=True, cores_per_game=3))
     with pytest.raises(SetupError, match="each game needs 6 cores, there are 5"):
         allocate_cores(Conditions(1, cores_per_game=6))
-    monkeypatch.delattr(os, "sched_setaffinity")
-    with pytest.raises(SetupError, match="this system cannot bind programs to processor cores"):
+    monkeypatch.setattr(PLATFORM, "can_bind_cores", False)
+    with pytest.raises(SetupError, match=f"{PLATFORM.name} cannot bind programs to processor cores"):
         allocate_cores(Conditions(1, cores_per_game=1))
 
 

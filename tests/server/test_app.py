@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import socket
+import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -243,6 +244,20 @@ async def test_the_start_reports_addresses_and_ignored_settings() -> None:
         pass
     assert harness.logged("setting_ignored")[0]["setting"] == "server.properties:3: plugins (built in)"
     assert harness.logged("server_started")[0]["addresses"] == [f"127.0.0.1:{harness.port}"]
+
+
+async def test_a_system_that_does_not_stamp_arriving_bytes_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "stamp_arrivals", lambda _socket: False)
+    async with serving() as harness, await trio.open_tcp_stream("127.0.0.1", harness.port):
+        pass
+    assert len(harness.logged("time_stamps_missing")) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps arriving bytes")
+async def test_linux_stamps_arriving_bytes() -> None:
+    async with serving() as harness:
+        pass
+    assert harness.logged("time_stamps_missing") == []
 
 
 def test_ipv6_addresses_are_shown_in_brackets() -> None:

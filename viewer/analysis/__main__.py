@@ -29,6 +29,18 @@ from spielleiter.viewer.replays.reading import load_replay, read_replay
 _EXIT_MISUSE = 2
 
 
+def _lower_priority() -> None:
+    """Let everything else on this machine go first."""
+    if sys.platform == "win32":
+        import psutil
+
+        with contextlib.suppress(psutil.Error):
+            psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
+    else:
+        with contextlib.suppress(OSError):
+            os.nice(10)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Analyse the replay that the arguments name, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m spielleiter.viewer.analysis", description=__doc__)
@@ -36,8 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--player", type=int, choices=(1, 2), help="whose moves to look at (default: the loser's)")
     parser.add_argument("--seed", type=int, default=0, help="draws other continuations (default: %(default)s)")
     options = parser.parse_args(arguments)
-    with contextlib.suppress(AttributeError, OSError):  # not on Windows
-        os.nice(10)
+    _lower_priority()
     try:
         if options.file == "-":
             replay = read_replay(sys.stdin.buffer.read(MOST_BYTES + 1), "")

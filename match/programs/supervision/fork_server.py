@@ -11,6 +11,10 @@ A supervisor sends a READY byte when it can take another program.
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform == "linux"  # before the imports, which other platforms lack
+
 import contextlib
 import gc
 import json

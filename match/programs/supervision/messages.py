@@ -17,9 +17,12 @@ The match sends single bytes on that socket: TERMINATE, KILL, REUSE.
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform == "linux"  # before the imports, which other platforms lack
+
 import socket
 import struct
-import sys
 from typing import Final
 
 HEAD: Final = struct.Struct("!I")

@@ -7,6 +7,10 @@ not found.
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform == "linux"  # before the imports, which other platforms lack
+
 import contextlib
 import os
 import signal

@@ -12,6 +12,10 @@ Invariants:
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform == "linux"  # before the imports, which other platforms lack
+
 import contextlib
 import json
 import os

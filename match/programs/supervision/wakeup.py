@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform == "linux"  # before the imports, which other platforms lack
+
 import contextlib
 import signal
 import socket

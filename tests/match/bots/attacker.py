@@ -6,12 +6,15 @@ ignored. If the server does not close the connection, the program continues to p
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform != "win32"
+
 import argparse
 import os
 import random
 import signal
 import socket
-import sys
 import time
 import uuid
 from collections.abc import Callable

@@ -86,6 +86,19 @@ def test_paths_of_windows_are_kept(tmp_path: Path) -> None:
     assert Command.parse("./bot.exe", str(tmp_path), "linux").words[0] == "./bot.exe"
 
 
+def test_on_windows_a_file_is_started_by_its_suffix(tmp_path: Path) -> None:
+    for name in ("bot.py", "bot.bat", "bot.jar", "bot.zip"):
+        (tmp_path / name).touch()
+    words = {
+        name: Command.parse(f"{name} -x", str(tmp_path), "win32").words for name in ("bot.py", "bot.bat", "bot.jar")
+    }
+    assert words["bot.py"][:3] == (sys.executable, "bot.py", "-x")
+    assert words["bot.bat"][:2] == (str(tmp_path / "bot.bat"), "-x")
+    assert words["bot.jar"][:4] == ("java", "-jar", "bot.jar", "-x")
+    assert Command.parse("bot.zip -x", str(tmp_path), "win32").is_package
+    assert Command.parse("bot", str(tmp_path), "win32").words[0] == str(tmp_path / "bot.bat")
+
+
 @pytest.mark.parametrize(
     ("text", "is_package", "parameters"),
     [

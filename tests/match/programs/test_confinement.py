@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 from typing import Any
 
 import pytest
@@ -19,11 +18,13 @@ class Process:
 
     def __init__(self, seconds: float, text: bytes = b"") -> None:
         self._seconds = seconds
-        reading, writing = os.pipe()
-        os.write(writing, text)
-        os.close(writing)
-        self.stdout = open(os.devnull, "rb", 0)  # noqa: PTH123, SIM115 - closed by `begin`
-        self.stderr = open(reading, "rb", 0)  # noqa: PTH123, SIM115 - as above
+        self.stdout, self.stderr = trio.testing.MemoryReceiveStream(), trio.testing.MemoryReceiveStream()
+        self.stderr.put_data(text)
+        for stream in self.open_outputs():
+            stream.put_eof()
+
+    def open_outputs(self) -> tuple[trio.testing.MemoryReceiveStream, trio.testing.MemoryReceiveStream]:
+        return self.stdout, self.stderr
 
     async def wait(self) -> None:
         await trio.sleep(self._seconds)
@@ -45,11 +46,10 @@ async def start(sandbox: Any, process: Any) -> None:
     try:
         await begin(sandbox, process, "./bot", None)
     except (NotStartedError, SandboxError):
-        assert process.stdout.closed
-        assert process.stderr.closed
+        for stream in process.open_outputs():
+            with pytest.raises(trio.ClosedResourceError):
+                await stream.receive_some(1)
         raise
-    process.stdout.close()
-    process.stderr.close()
 
 
 async def test_a_program_that_runs_is_no_error(autojump_clock: trio.testing.MockClock) -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+
+import pytest
+
+if sys.platform != "linux":
+    pytest.skip("only Linux has what is tested here", allow_module_level=True)
+assert sys.platform == "linux"  # for mypy
+
 import os
 import signal
 import socket
-import sys
 from pathlib import Path
 
-import pytest
 import trio
 
 from spielleiter.match.programs import fork_server_client
@@ -83,5 +89,3 @@ async def test_nothing_is_started_on_a_system_without_supervisors(monkeypatch: p
     monkeypatch.setattr(fork_server_client, "FORK_SERVER_COMMAND", [sys.executable, "-c", ""])
     assert fork_server.start(ProcessSpec(["true"], None, {})) is None
     assert fork_server.start(ProcessSpec(["true"], None, {})) is None
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert start_supervised_process(ProcessSpec(["true"], None, {})) is None

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 
-import spielleiter.match.programs.program
 from spielleiter.match.games.match_server import open_match_server
 from spielleiter.match.games.referee import play_game
 from spielleiter.match.programs.persistent_programs import PersistentPrograms, open_persistent_programs
+from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.programs.program import Program
@@ -136,14 +137,16 @@ async def play_three(folder: Path, first: str, second: str, patience: ProgramTim
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The command line of each process that was started."""
+    if sys.platform != "linux":
+        pytest.skip("only Linux has this")
     starts: list[str] = []
-    start_process = spielleiter.match.programs.program.start_process
+    start = PLATFORM.start
 
-    def record_start(spec: ProcessSpec) -> Any:
+    async def record_start(spec: ProcessSpec) -> Any:
         starts.append(" ".join(spec.arguments))
-        return start_process(spec)
+        return await start(spec)
 
-    monkeypatch.setattr(spielleiter.match.programs.program, "start_process", record_start)
+    monkeypatch.setattr(PLATFORM, "start", record_start)
     return starts
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+
+if sys.platform != "linux":
+    pytest.skip("only Linux has what is tested here", allow_module_level=True)
+assert sys.platform == "linux"  # for mypy
+
+import os
+import subprocess
+from pathlib import Path
 
 import spielleiter.match.programs.processes
 from spielleiter.match.programs.processes import (

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+
+import pytest
+
+if sys.platform != "linux":
+    pytest.skip("only Linux has what is tested here", allow_module_level=True)
+assert sys.platform == "linux"  # for mypy
+
 import os
 import signal
-import sys
 from contextlib import suppress
 from pathlib import Path
 
-import pytest
 import trio
 
+import spielleiter.match.programs.fork_server_client
 import spielleiter.match.programs.program
 import spielleiter.match.programs.supervised_process
-import spielleiter.match.programs.unsupervised_process
 from tests.match.shell_programs import Runner, wait_until
 from tests.timeouts import HANG_TIMEOUT
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import importlib
 import json
 import os
 import shlex
@@ -16,7 +17,7 @@ from functools import partial
 import pytest
 import trio
 
-from spielleiter.match.programs import remote, unsupervised_process
+from spielleiter.match.programs import remote
 from spielleiter.match.programs.program import PLACEHOLDERS, Command
 from spielleiter.match.programs.remote import (
     PLACEHOLDER_PATTERNS,
@@ -25,7 +26,6 @@ from spielleiter.match.programs.remote import (
     run_remote_program,
     serve_remote_program,
 )
-from spielleiter.match.programs.unsupervised_process import UnsupervisedProcess
 from tests.timeouts import HANG_TIMEOUT
 
 VALUES = {"host": "127.0.0.1", "port": "13050", "reservation": "abc-1", "seed": "7", "game": "swc_2021_blokus"}
@@ -75,6 +75,8 @@ async def test_output_and_exit_code_are_returned() -> None:
 
 @pytest.mark.slow
 async def test_a_signal_is_returned() -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
     async with program_server(python("import os; os.kill(os.getpid(), 9)")) as port:
         assert await run_program(port) == (-signal.SIGKILL, {})
 
@@ -174,9 +176,13 @@ async def test_children_are_named_and_ended(options: str) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="this system has no process groups")
 async def test_a_program_that_cannot_be_killed_is_reported_to_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unsupervised_process, "KILL_TIMEOUT", 0.02)
-    monkeypatch.setattr(UnsupervisedProcess, "_signal_group", lambda _process, _number: None)  # as if it had no effect
-    monkeypatch.setattr(remote, "start_process", UnsupervisedProcess)
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
+    module = "spielleiter.match.programs.unsupervised_process"
+    monkeypatch.setattr(f"{module}.KILL_TIMEOUT", 0.02)
+    monkeypatch.setattr(f"{module}.UnsupervisedProcess._signal_group", lambda _process, _number: None)  # as if stuck
+    macos = importlib.import_module("spielleiter.match.programs.platforms.macos")
+    monkeypatch.setattr(remote, "PLATFORM", macos.MacPlatform())
     send_warning, warnings = trio.open_memory_channel[str](1)
     async with trio.open_nursery() as nursery:
         command = Command.parse("sh -c 'echo $$; exec sleep 500' {reservation}")

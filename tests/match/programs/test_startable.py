@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,9 +43,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def problem_of(text: str) -> str:
+def problem_of(text: str, platform: str = sys.platform) -> str:
     try:
-        require_startable(Command.parse(text))
+        require_startable(Command.parse(text, platform=platform), platform=platform)
     except SetupError as error:
         return str(error).removeprefix(f"program {text!r}: ")
     return ""
@@ -111,9 +112,31 @@ def test_a_command_that_the_system_would_start_is_accepted(text: str) -> None:
     ],
 )
 def test_a_command_that_cannot_be_started_is_refused_with_advice(text: str, problem: str, folder: Path) -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
     if os.geteuid() == 0 and "may not be executed" in problem:
         assert not os.access("locked", os.X_OK)  # even root may not execute a file without any execute permission
     assert problem_of(text).startswith(problem.format(home=folder))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("binary", "{home}/binary is a program for Linux; let it play in a container (--image) or in WSL"),
+        (
+            "locked.txt",
+            "{home}/locked.txt is no program that Windows can start, expected a file with .exe, .bat,",
+        ),
+        ("./strange.exe", ""),
+        ("./bott.py", "there is no file ./bott.py"),
+        ("no-such-command", "there is no command no-such-command on the PATH and no such file here"),
+    ],
+)
+def test_windows_judges_a_program_by_its_suffix(text: str, problem: str, folder: Path) -> None:
+    make(folder / "locked.txt", "hello", 0o644)
+    make(folder / "strange.exe", "MZ", 0o644)
+    assert problem_of(text, "win32").startswith(problem.format(home=folder))
+    assert bool(problem_of(text, "win32")) == bool(problem)
 
 
 def test_a_jar_needs_java_and_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 
 import pytest
+
+if sys.platform != "linux":
+    pytest.skip("only Linux has what is tested here", allow_module_level=True)
+assert sys.platform == "linux"  # for mypy
+
+import os
+import signal
+
 import trio
 
 from spielleiter.match.programs.fork_server_client import start_supervised_process

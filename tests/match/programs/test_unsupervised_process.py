@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
+import pytest
+
+if sys.platform == "win32":
+    pytest.skip("Windows has no processes of this kind", allow_module_level=True)
+assert sys.platform != "win32"  # for mypy
+
 import os
 import signal
 
-import pytest
 import trio
 
 from spielleiter.match.programs import unsupervised_process

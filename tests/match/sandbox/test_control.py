@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+
+import pytest
+
+if sys.platform != "linux":
+    pytest.skip("only Linux has what is tested here", allow_module_level=True)
+assert sys.platform == "linux"  # for mypy
+
 import json
 import os
 import socket
 from pathlib import Path
 
-import pytest
 import trio
 
 from spielleiter.match.programs.confinement import ConfinementError

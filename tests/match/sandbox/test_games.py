@@ -154,10 +154,9 @@ async def test_both_programs_may_have_a_sandbox(sandbox: Sandbox, tmp_path: Path
     assert all(record.observations)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_nothing_is_left_if_the_match_is_killed(
-    number: signal.Signals, sandbox: Sandbox, tmp_path: Path, package: Path
-) -> None:
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGINT"])
+def test_nothing_is_left_if_the_match_is_killed(name: str, sandbox: Sandbox, tmp_path: Path, package: Path) -> None:
+    number = signal.Signals[name]
     (package / "bot.sh").write_text("#!/bin/sh\n(trap '' TERM; sleep 1000) &\ntouch started\nsleep 1000\n")
     (package / "bot.sh").chmod(0o755)
     settings = settings_of(sandbox)
@@ -176,7 +175,7 @@ play_match(MatchSetup(entrants, "swc_2027_blokus", 2, 1, {str(tmp_path)!r}), {st
     _wait_until(lambda: bool(list(temporary.glob("*/program/started"))))
     assert find_processes(str(tmp_path)) != ()
     process.send_signal(number)
-    while number is not signal.SIGKILL and process.poll() is None:  # the first one lets the game finish
+    while name != "SIGKILL" and process.poll() is None:  # the first one lets the game finish
         process.send_signal(number)
         time.sleep(0.01)
     process.wait(HANG_TIMEOUT)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+
+import pytest
+
+if sys.platform != "linux":
+    pytest.skip("only Linux has what is tested here", allow_module_level=True)
+assert sys.platform == "linux"  # for mypy
+
 import mmap
 import os
 import subprocess
-import sys
 from pathlib import Path
-
-import pytest
 
 from spielleiter.match.sandbox import inside
 

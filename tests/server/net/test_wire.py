@@ -42,6 +42,8 @@ def stamps_everything() -> Iterator[None]:
 
 
 def is_stamped_at_once() -> bool:
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
     near, far = tcp_pair()
     with near, far:
         stamp_arrivals(far)
@@ -116,6 +118,8 @@ async def test_the_stamp_is_that_of_the_last_byte() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives on a TCP socket")
 def test_accepted_sockets_inherit_time_stamps() -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
     with socket.create_server(("127.0.0.1", 0)) as listening:
         assert stamp_arrivals(listening)
         with socket.create_connection(listening.getsockname()) as near, listening.accept()[0] as far:

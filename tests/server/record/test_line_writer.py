@@ -115,6 +115,8 @@ def test_no_line_is_lost_while_a_file_accepts_nothing_for_a_moment(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
 def test_no_line_is_lost_on_a_non_blocking_pipe_with_a_slow_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
     monkeypatch.setattr(module, "RETRY_INTERVAL", 0.0)
     reading, writing = os.pipe()
     os.set_blocking(writing, False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,6 +15,8 @@ from spielleiter.server.runtime.signals import stop_signals
 
 @contextmanager
 def _hangup_is(handler: signal.Handlers) -> Iterator[None]:
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
     before = signal.signal(signal.SIGHUP, handler)
     try:
         yield
@@ -22,6 +25,8 @@ def _hangup_is(handler: signal.Handlers) -> Iterator[None]:
 
 
 def test_a_closed_terminal_stops_a_command() -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
     with _hangup_is(signal.SIG_DFL):
         assert stop_signals() == (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+
+import pytest
+
+if sys.platform != "linux":
+    pytest.skip("only Linux has what is tested here", allow_module_level=True)
+assert sys.platform == "linux"  # for mypy
+
 import json
 import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Collection, Iterator
 from typing import Any, BinaryIO
-
-import pytest
 
 from spielleiter.match.programs.fork_server_client import FORK_SERVER_COMMAND
 from spielleiter.match.programs.supervision.messages import HEAD, READY, REUSE

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+
+import pytest
+
+if sys.platform != "linux":
+    pytest.skip("only Linux has what is tested here", allow_module_level=True)
+assert sys.platform == "linux"  # for mypy
+
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
-
-import pytest
 
 from spielleiter.match.programs.processes import descendants_of
 from spielleiter.match.programs.supervision import process_tree

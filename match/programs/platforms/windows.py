@@ -1,0 +1,54 @@
+"""Windows: a program and what it starts are in a Job Object, which nothing can leave.
+
+The tests of this file run on every system, with stand-ins for the job.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+
+import psutil
+
+from spielleiter.match.programs.platforms.job_object import open_job
+from spielleiter.match.programs.platforms.platform import common_gaps
+from spielleiter.match.programs.process import Process
+from spielleiter.match.programs.process_spec import ProcessSpec
+from spielleiter.match.programs.process_table import find_tagged, kill_by_ids, start_stamp
+from spielleiter.match.programs.processes import ProcessInfo
+from spielleiter.match.programs.windows_process import Job, start_on_windows
+
+
+class WindowsPlatform:
+    """See `Platform` (match/programs/platforms/platform.py). `open_job` creates a Job Object with a memory limit."""
+
+    name = "Windows"
+    gaps = common_gaps(name)
+    can_bind_cores = True
+    can_limit_memory = True
+
+    def __init__(self, open_job: Callable[[int | None], Job] = open_job) -> None:
+        self._open_job = open_job
+
+    def usable_cores(self) -> list[int]:
+        if sys.platform == "darwin":
+            raise NotImplementedError
+        return sorted(psutil.Process().cpu_affinity())
+
+    def start_stamp(self, pid: int) -> int | None:
+        return start_stamp(pid)
+
+    async def start(self, spec: ProcessSpec) -> Process:
+        job: Job | None = None
+        try:
+            job = self._open_job(spec.memory)
+        except OSError:
+            if spec.memory is not None:  # only a job can limit it
+                raise
+        return await start_on_windows(spec, job)
+
+    def find_tagged(self, tag: str) -> tuple[ProcessInfo, ...]:
+        return find_tagged(tag)
+
+    def kill(self, processes: Iterable[ProcessInfo]) -> None:
+        kill_by_ids(processes)
