@@ -36,6 +36,7 @@ from spielleiter.match.programs.processes import TAG_VARIABLE, ProcessInfo, Usag
 from spielleiter.match.programs.start_problem import start_problem
 from spielleiter.match.programs.supervised_process import REPORT_TIMEOUT, SupervisedProcess
 from spielleiter.match.programs.unsupervised_process import KILL_TIMEOUT, UnsupervisedProcess
+from spielleiter.server.runtime.own_python import own_python
 
 BUILTIN: Final = "builtin:"
 PLACEHOLDERS: Final = ("host", "port", "reservation", "seed", "game")
@@ -126,7 +127,7 @@ def _builtin_words(text: str) -> tuple[str, ...]:
     if name not in STRATEGIES:
         raise SetupError(f"program {text!r}: there is no such strategy, expected {', '.join(STRATEGIES)}")
     # -P: the working directory may contain a module with the name of one that we import
-    play = (sys.executable, "-P", "-m", "spielleiter", "play", "--strategy", name)
+    play = (*own_python(), "-P", "-m", "spielleiter", "play", "--strategy", name)
     return (*play, "--game", "{game}", "--seed", "{seed}", "-h", "{host}", "-p", "{port}", "-r", "{reservation}")
 
 
