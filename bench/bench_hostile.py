@@ -34,6 +34,7 @@ from spielleiter.bench.load.drivers import quantile, running_drivers
 from spielleiter.bench.load.plan import Plan, plan_of
 from spielleiter.bench.load.scripts import START_PIECE, load_of
 from spielleiter.bench.machine import raise_file_limit
+from spielleiter.server.runtime.own_python import own_python
 
 SECONDS = 5.0
 ROUNDS = 3
@@ -48,7 +49,7 @@ SHOWN = ("moves/s", "median ms", "p99 ms", "max ms")
 def hostile_clients(port: int, count: int, kinds: tuple[str, ...] = ()) -> Iterator[None]:
     """Run `count` hostile clients, all of them connected; afterwards print how often each kind has connected."""
     hostile = subprocess.Popen(
-        [sys.executable, "-P", "-m", "spielleiter.bench.hostile", str(port), str(count), *kinds],
+        [*own_python(), "-P", "-m", "spielleiter.bench.hostile", str(port), str(count), *kinds],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -64,7 +65,7 @@ def hostile_clients(port: int, count: int, kinds: tuple[str, ...] = ()) -> Itera
 @contextmanager
 def running_sink() -> Iterator[int]:
     """Run a sink for connections, and yield its port."""
-    command = [sys.executable, "-P", "-m", "spielleiter.bench.sink"]
+    command = [*own_python(), "-P", "-m", "spielleiter.bench.sink"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as sink:
         assert sink.stdout is not None
         try:
@@ -83,7 +84,7 @@ def running_server(folder: Path, *options: str) -> Iterator[tuple[int, subproces
     arguments = ["serve", "--port", "0", "--port-file", str(port_file), "--start-piece", START_PIECE]
     arguments += ["--save-replay", str(folder / "replays"), "--grace", "0", *options]
     with (folder / "log").open("w", encoding="utf-8") as log:
-        server = subprocess.Popen([sys.executable, "-P", "-m", "spielleiter", *arguments], stderr=log)
+        server = subprocess.Popen([*own_python(), "-P", "-m", "spielleiter", *arguments], stderr=log)
     try:
         while not port_file.exists():
             time.sleep(0.02)

@@ -31,6 +31,7 @@ from spielleiter.bench.load.stamped_player import LIMIT, Answer, Received, Stamp
 from spielleiter.bench.machine import raise_file_limit
 from spielleiter.game.blokus.rulesets import BLOKUS_2021
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.server.runtime.own_python import own_python
 
 IN_TIME, LATE = 1.95, 2.05
 SPIN: Final = 0.002  # seconds before an answer is due in which this process does not sleep
@@ -150,7 +151,7 @@ def run(games: int, stall: float, stall_interval: float) -> dict[float, Count]:
             "grace": 5.0,
         }
         server = subprocess.Popen(
-            [sys.executable, "-P", "-m", "spielleiter.bench.stalling", json.dumps(options)],
+            [*own_python(), "-P", "-m", "spielleiter.bench.stalling", json.dumps(options)],
             stdout=subprocess.PIPE,
             text=True,
         )

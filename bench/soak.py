@@ -33,6 +33,7 @@ from spielleiter.bench.machine import raise_file_limit
 from spielleiter.bench.soak_report import IN_TIME, LATE, Conduct, Report, Tally
 from spielleiter.game.blokus.rulesets import BLOKUS_2021
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.server.runtime.own_python import own_python
 
 START_PIECE: Final = "PENTO_L"
 GAME_TYPE: Final = "swc_2021_blokus"
@@ -282,7 +283,7 @@ def soak(games: int, at_once: int, stall: float, stall_interval: float, shares: 
             "password_attempts": 1_000_000,
         }
         server = subprocess.Popen(
-            [sys.executable, "-P", "-m", "spielleiter.bench.stalling", json.dumps(options)],
+            [*own_python(), "-P", "-m", "spielleiter.bench.stalling", json.dumps(options)],
             stdout=subprocess.PIPE,
             text=True,
         )

@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from spielleiter.bench.load.scripts import START_PIECE, Load
+from spielleiter.server.runtime.own_python import own_python
 
 START_TIMEOUT: Final = 30.0
 END_TIMEOUT: Final = 30.0
@@ -35,7 +35,7 @@ def start_python(arguments: Sequence[str], **more: Any) -> subprocess.Popen[str]
 
     `more` are further arguments of `subprocess.Popen`.
     """
-    return subprocess.Popen([sys.executable, "-P", *arguments], text=True, process_group=0, **more)
+    return subprocess.Popen([*own_python(), "-P", *arguments], text=True, process_group=0, **more)
 
 
 def start_piped(module: str) -> subprocess.Popen[str]:

@@ -9,7 +9,7 @@ import os
 
 import click
 
-from spielleiter.cli.commands import SUBCOMMANDS, LazyGroup, show_help_alone
+from spielleiter.cli.commands import SUBCOMMANDS, LazyGroup
 from spielleiter.cli.encoding import prepare_streams
 
 COMMANDS = {
@@ -27,7 +27,17 @@ COMMANDS = {
     "check": ("spielleiter.cli.check:check", "Test whether a program is fit for the contest."),
     "bench": ("spielleiter.cli.bench:bench", "Measure the speed of the server, the rules and the protocol."),
     "demo": ("spielleiter.cli.demo:demo", "Show a whole game of two built-in players."),
+    "doctor": ("spielleiter.cli.doctor.command:doctor", "Say what this machine can and cannot do."),
 }
+
+BEGINNING = """\
+To begin with spielleiter, a local game server for the Software-Challenge:
+  spielleiter demo     shows a whole game of two built-in players
+  spielleiter serve    starts the server that your own player connects to
+  spielleiter play     starts an opponent for it, in a second terminal
+  spielleiter --help   lists all commands; `spielleiter doctor` checks this PC
+"""
+"""What the command prints if it is called alone; the exit code is 0, as that of pip, docker and cargo."""
 
 
 @click.group(
@@ -50,7 +60,8 @@ COMMANDS = {
 @click.pass_context
 def cli(context: click.Context) -> None:
     """A local game server for the Software-Challenge, with players, matches, tournaments and checks."""
-    show_help_alone(context)
+    if context.invoked_subcommand is None:
+        click.echo(BEGINNING, nl=False)
 
 
 def main() -> None:

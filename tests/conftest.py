@@ -26,6 +26,7 @@ VERSION_INDEPENDENT = (
     "tests/game/test_perft.py",
     "tests/match/stats/test_sprt.py",
     "tests/match/test_error_rates.py",
+    "tests/release",
     "tests/test_action.py",
     "tests/test_adding_a_game.py",
     "tests/test_docker.py",

@@ -25,6 +25,7 @@ from spielleiter.bench.load.scripts import START_PIECE, load_of
 from spielleiter.bench.options import Options
 from spielleiter.bench.subject import BenchError, start_python
 from spielleiter.server.editions import EDITIONS
+from spielleiter.server.runtime.own_python import own_python
 
 FEW: Final = 2
 """The number of games of the short match, which the long one is compared with."""
@@ -93,7 +94,7 @@ def _programs(edition: str, games: int) -> Cost:
         path = Path(name) / "script"
         path.write_bytes(b"\n".join(lines))
         command = shlex.join(
-            [sys.executable, "-I", "-S", str(Path(spielleiter.bench.load.scripted_program.__file__)), str(path)]
+            [*own_python(), "-I", "-S", str(Path(spielleiter.bench.load.scripted_program.__file__)), str(path)]
         )
         edition_options = ("--game", load.game_type, "--edition", edition, "--start-piece", START_PIECE)
         return _match((command, command), games, *edition_options)

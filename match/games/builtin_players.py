@@ -31,6 +31,7 @@ from spielleiter.server.core.member import Member
 from spielleiter.server.core.peer import Peer, SentCallback
 from spielleiter.server.core.room import Room
 from spielleiter.server.errors import RequestError
+from spielleiter.server.runtime.own_python import own_python
 
 _HEAD: Final = struct.Struct("!I")
 _READ_SIZE: Final = 64 * 1024
@@ -132,7 +133,7 @@ class _Worker:
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         process = self._process = await trio.lowlevel.open_process(
             # -P: the working directory may contain a module with the name of one that we import
-            [sys.executable, "-P", "-m", "spielleiter.match.games.thinking_process"],
+            [*own_python(), "-P", "-m", "spielleiter.match.games.thinking_process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             **_OWN_SESSION,

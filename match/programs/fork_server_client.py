@@ -31,11 +31,12 @@ from spielleiter.match.programs.processes import resume
 from spielleiter.match.programs.supervised_process import SupervisedProcess, kill_with_descendants
 from spielleiter.match.programs.supervision.messages import HEAD, READY
 from spielleiter.match.programs.supervision.process_tree import KILL_TIMEOUT
+from spielleiter.server.runtime.own_python import own_python
 
 _T = TypeVar("_T")
 
 _LAUNCH: Final = "import sys; sys.path.append(sys.argv[1]); from supervision.fork_server import main; main()"
-FORK_SERVER_COMMAND: Final = [sys.executable, "-I", "-S", "-c", _LAUNCH, str(Path(__file__).absolute().parent)]
+FORK_SERVER_COMMAND: Final = [*own_python(), "-I", "-S", "-c", _LAUNCH, str(Path(__file__).absolute().parent)]
 """The command line of the fork server.
 
 -I and -S keep the current directory and site-packages off the import path. The folder with the package `supervision`

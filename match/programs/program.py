@@ -35,6 +35,7 @@ from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.processes import TAG_VARIABLE, ProcessInfo, Usage
 from spielleiter.match.programs.start_problem import start_problem
 from spielleiter.match.programs.windows_command import windows_words
+from spielleiter.server.runtime.own_python import own_python
 
 BUILTIN: Final = "builtin:"
 PLACEHOLDERS: Final = ("host", "port", "reservation", "seed", "game")
@@ -126,7 +127,7 @@ def _builtin_words(text: str) -> tuple[str, ...]:
     if name not in STRATEGIES:
         raise SetupError(f"program {text!r}: there is no such strategy, expected {', '.join(STRATEGIES)}")
     # -P: the working directory may contain a module with the name of one that we import
-    play = (sys.executable, "-P", "-m", "spielleiter", "play", "--strategy", name)
+    play = (*own_python(), "-P", "-m", "spielleiter", "play", "--strategy", name)
     return (*play, "--game", "{game}", "--seed", "{seed}", "-h", "{host}", "-p", "{port}", "-r", "{reservation}")
 
 

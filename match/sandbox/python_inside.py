@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from spielleiter.server.runtime.own_python import is_frozen, own_python
+
 TOOLS: Final = "/.spielleiter"
 """The folder inside a sandbox that holds what belongs to us."""
 
@@ -31,8 +33,9 @@ class PythonInside:
 
 def python_inside() -> PythonInside:
     """Return how to run inside.py within a sandbox. Raises OSError if this Python cannot be moved there."""
-    base = Path(sys.base_prefix).resolve()
-    executable = Path(sys.executable).resolve()
+    program, *options = own_python()
+    executable = Path(program).resolve()
+    base = executable.parent if is_frozen() else Path(sys.base_prefix).resolve()
     if not executable.is_relative_to(base):
         raise OSError(f"{executable} is not below {base}")
     inner = f"{TOOLS}/python/{executable.relative_to(base)}"
@@ -45,12 +48,13 @@ def python_inside() -> PythonInside:
             folders.append(f"{TOOLS}/lib{number}")
             mounts[folders[-1]] = str(folder)
         command = (f"{folders[1]}/{loader.name}", "--library-path", ":".join(folders), "--argv0", inner, inner)
-    return PythonInside((*command, "-I", "-S", "-B", f"{TOOLS}/inside.py"), mounts)
+    return PythonInside((*command, *options, "-I", "-S", "-B", f"{TOOLS}/inside.py"), mounts)
 
 
 def python_outside() -> list[str]:
     """Return the command line that runs inside.py without a sandbox."""
-    return [str(Path(sys.executable).resolve()), "-I", "-S", "-B", str(_HELPER)]
+    program, *options = own_python()
+    return [str(Path(program).resolve()), *options, "-I", "-S", "-B", str(_HELPER)]
 
 
 def _loaded_libraries() -> tuple[Path | None, list[Path]]:

@@ -7,7 +7,6 @@ outlives the page that has asked for it, nor `TIMEOUT` seconds. What the process
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import Annotated, Any, Final
@@ -19,6 +18,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from spielleiter.server.record.replay import encode_replay
+from spielleiter.server.runtime.own_python import own_python
 from spielleiter.viewer.web.answers import read_json
 from spielleiter.viewer.web.errors import WebError
 from spielleiter.viewer.web.guard import Receive, Scope, Send
@@ -31,7 +31,7 @@ MOST_WAITING: Final = 4
 TIMEOUT: Final = 180.0
 """Seconds after which an analysis is given up."""
 LONGEST_LINE: Final = 256 * 1024
-COMMAND: Final = (sys.executable, "-P", "-m", "spielleiter.viewer.analysis", "-")
+COMMAND: Final = (*own_python(), "-P", "-m", "spielleiter.viewer.analysis", "-")
 
 _PROGRESS: Final = "progress"
 _EVENTS: Final = frozenset({_PROGRESS, "result", "failed"})

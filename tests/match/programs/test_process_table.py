@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import psutil
 import pytest
 
 if sys.platform == "win32":
@@ -15,7 +16,6 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from spielleiter.match.programs import process_table
 from spielleiter.match.programs.process_table import ProcessTree, find_tagged, infos_of, kill_by_ids, start_stamp
 from spielleiter.match.programs.processes import TAG_VARIABLE, ProcessInfo
 from tests.interpreter import PYTHON
@@ -131,7 +131,7 @@ def test_the_stamp_of_a_process_does_not_change(family: Started) -> None:
 
 def test_what_a_program_is_called_may_be_unknown(family: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_process: object) -> list[str]:
-        raise process_table.psutil.AccessDenied
+        raise psutil.AccessDenied
 
-    monkeypatch.setattr(process_table.psutil.Process, "cmdline", refuse)
+    monkeypatch.setattr(psutil.Process, "cmdline", refuse)
     assert names(infos_of([family.popen.pid])) == ["?"]

@@ -1,0 +1,129 @@
+"""What `spielleiter doctor` finds out for matches: supervision of programs, sandboxes, Java and Python for players.
+
+Invariants: what can be tried is tried with the functions that a match uses. Each line says what a match, or the check
+of a ZIP for the contest, does without it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import trio
+
+from spielleiter.cli.doctor.finding import Finding, Level
+from spielleiter.match.errors import SupervisorError
+from spielleiter.match.programs.fork_server_client import start_supervised_process
+from spielleiter.match.programs.process_spec import ProcessSpec
+from spielleiter.match.sandbox.bubblewrap import bubblewrap_problem
+from spielleiter.match.sandbox.containers import ENGINES, engine_problem
+from spielleiter.server.runtime.own_python import is_frozen, own_python
+
+Which = Callable[[str], str | None]
+
+_JAVA_TIMEOUT: Final = 30.0  # seconds
+_UNSUPERVISED: Final = (
+    "A program that starts others may leave them behind, and their processor time is not counted. "
+    "End leftovers by hand, or play on Linux."
+)
+
+
+def find_programs() -> Iterator[Finding]:
+    """Yield all findings for matches and checks."""
+    yield find_supervision()
+    yield find_bubblewrap()
+    yield find_containers()
+    yield find_java()
+    yield find_player_python()
+
+
+def supervision_problem() -> str:
+    """Return why programs cannot be supervised; empty if they can. Starts this Python under supervision."""
+    spec = ProcessSpec([*own_python(), "-I", "-S", "-c", ""], None, dict(os.environ))
+    try:
+        process = start_supervised_process(spec)
+    except (OSError, ValueError, SupervisorError) as error:
+        return str(error)
+    if process is None:
+        return "there are no supervisors on this system"
+    with process.stdout, process.stderr:
+        trio.run(process.end)
+    return ""
+
+
+def find_supervision(problem: Callable[[], str] = supervision_problem) -> Finding:
+    """Return whether everything that a program starts is measured and ended."""
+    name = ("processes", "processes")
+    if text := problem():
+        return Finding(*name, Level.LIMITED, f"not supervised: {text}", _UNSUPERVISED)
+    meaning = "A match measures and ends everything that a program starts."
+    if not hasattr(os, "sched_setaffinity"):
+        meaning += " It cannot bind programs to a core."
+    return Finding(*name, Level.OK, "supervised", meaning)
+
+
+def find_bubblewrap(problem: Callable[[], str] = bubblewrap_problem) -> Finding:
+    """Return whether a ZIP can be checked in name spaces of its own."""
+    name = ("bubblewrap", "bubblewrap")
+    if text := problem():
+        meaning = "`spielleiter check` of a ZIP cannot cut it off from network and files, unless an --image is given."
+        return Finding(*name, Level.LIMITED, text, meaning)
+    meaning = "`spielleiter check` of a ZIP runs it without a network, as the contest does."
+    return Finding(*name, Level.OK, "works", meaning)
+
+
+def find_containers(problem: Callable[[str], str] = engine_problem) -> Finding:
+    """Return which container engines can run a program in the contest's image."""
+    name = ("containers", "containers")
+    problems = {engine: problem(engine) for engine in ENGINES}
+    if working := [engine for engine, text in problems.items() if not text]:
+        meaning = "`spielleiter check --image NAME` runs a ZIP in a container, as the contest does."
+        return Finding(*name, Level.OK, f"{' and '.join(working)} can be used", meaning)
+    meaning = "`spielleiter check --image NAME` needs one of them: install Docker or Podman, or start it."
+    return Finding(*name, Level.LIMITED, " ".join(problems.values()), meaning)
+
+
+def java_version(program: str) -> str:
+    """Return the first line of `java -version`. Raises OSError or subprocess.SubprocessError if it does not run."""
+    done = subprocess.run(  # noqa: S603 - the java that players are started with
+        [program, "-version"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=_JAVA_TIMEOUT,
+        check=True,
+    )
+    return done.stdout.decode("utf-8", "replace").split("\n")[0].strip()
+
+
+def find_java(which: Which = shutil.which) -> Finding:
+    """Return whether players that are .jar files can be started."""
+    name = ("java", "Java")
+    program = which("java")
+    if program is None:
+        meaning = (
+            "Players that are .jar files cannot be started; install a Java runtime for those. Nothing else needs it."
+        )
+        return Finding(*name, Level.LIMITED, "not found", meaning)
+    try:
+        state = java_version(program)
+    except (OSError, subprocess.SubprocessError) as error:
+        meaning = "Players that are .jar files cannot be started; install Java again."
+        return Finding(*name, Level.LIMITED, f"{program} does not run: {error}", meaning)
+    return Finding(*name, Level.OK, f"{state}, {program}", "Players that are .jar files can be started.")
+
+
+def find_player_python(which: Which = shutil.which, system: str = sys.platform) -> Finding:
+    """Return whether players that are Python programs can be started as people write it."""
+    name = ("player_python", "player's Python")
+    words = ("py", "python") if system == "win32" else ("python3",)
+    for word in words:
+        if program := which(word):
+            return Finding(*name, Level.OK, program, f"Players in Python can be started with `{word} FILE`.")
+    meaning = f"Players in Python cannot be started with `{words[0]} FILE`; "
+    meaning += "install Python for those." if is_frozen() else f"write `{sys.executable} FILE` instead."
+    return Finding(*name, Level.LIMITED, f"{' and '.join(words)} not found", meaning)

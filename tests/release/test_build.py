@@ -1,0 +1,211 @@
+"""The one-folder build: it is built here, and does everything in an empty environment, without any Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import time
+import urllib.request
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from release.build import archive_format, archive_name, build, files_beside, main, version_of
+from tests.documents import ROOT, read
+from tests.timeouts import HANG_TIMEOUT
+
+# What Windows itself needs to open a connection; the start of the build needs nothing of it.
+EMPTY = {name: os.environ[name] for name in ("SYSTEMROOT",) if sys.platform == "win32"}
+
+
+def missing_tool() -> str:
+    """Return what PyInstaller needs on Linux and cannot find; empty if nothing is missing."""
+    if sys.platform != "linux":
+        return ""
+    library = str(sysconfig.get_config_var("INSTSONAME"))
+    if not Path(sysconfig.get_config_var("LIBDIR"), library).exists():
+        return library
+    return "" if shutil.which("objdump") else "objdump (binutils)"
+
+
+MISSING = missing_tool()
+
+
+class Build:
+    """The program that was built, in an environment without variables."""
+
+    def __init__(self, folder: Path, working: Path) -> None:
+        self.program = folder / ("spielleiter.exe" if sys.platform == "win32" else "spielleiter")
+        self.working = working
+
+    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
+        """Start a command of the program."""
+        return subprocess.Popen(
+            [self.program, *arguments],
+            env=EMPTY,
+            cwd=self.working,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+        )
+
+    def run(self, *arguments: str | Path) -> str:
+        """Run a command of the program, which must succeed, and return its output."""
+        process = self.start(*arguments)
+        output, errors = process.communicate(timeout=HANG_TIMEOUT)
+        assert process.returncode == 0, (arguments, output, errors)
+        assert "Traceback" not in errors
+        return output
+
+
+def awaited(path: Path, process: subprocess.Popen[str]) -> str:
+    """Wait until a process has written a file, and return its content."""
+    deadline = time.monotonic() + HANG_TIMEOUT
+    while not (path.exists() and path.read_text(encoding="ascii").strip()):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return path.read_text(encoding="ascii").strip()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(MISSING), reason=f"the one-folder build needs {MISSING}")
+def test_the_build_does_everything_in_an_empty_environment(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """One test, since building takes about a minute."""
+    archive = build(None, tmp_path / "out")
+    working = tmp_path / "a folder with spaces"
+    working.mkdir()
+    # what is tested is what users unpack, in another place than the one where it was built
+    shutil.unpack_archive(archive, working / "unpacked")
+    assert [path.name for path in (working / "unpacked").iterdir()] == ["spielleiter"]
+    folder = working / "unpacked" / "spielleiter"
+    shutil.rmtree(tmp_path / "out")
+    program = Build(folder, working)
+
+    with subtests.test("its version is that of the project"):
+        assert program.run("--version") == f"spielleiter {version_of_project()}\n"
+
+    with subtests.test("the settings and the manual are next to it"):
+        names = {path.name for path in folder.iterdir()}
+        assert names == {"_internal", program.program.name, *(path.name for path in files_beside())}
+
+    with subtests.test("it holds no packages that only the tests need"):
+        internal = {path.name.partition("-")[0].lower() for path in (folder / "_internal").iterdir()}
+        assert internal & {"pytest", "_pytest", "hypothesis", "greenlet", "yaml", "mypy", "playwright"} == set()
+        assert {"spielleiter", "lxml", "trio"} <= internal
+
+    with subtests.test("it plays a demo game"):
+        assert re.match(r"(greedy|random) wins \d+:\d+$", program.run("demo", "--seed", "1").splitlines()[-1])
+
+    with subtests.test("it plays a match of built-in players"):
+        built_in = ("--player1", "builtin:greedy", "--player2", "builtin:first")
+        program.run("match", *built_in, "-n", "2", "--seed", "1", "--out", "first match")
+        summary = json.loads((working / "first match" / "summary.json").read_text(encoding="utf-8"))
+        assert sum(summary["results"].values()) == 2
+
+    with subtests.test("it starts programs, such as itself"):
+        command = f'"{program.program}" play --strategy first'
+        program.run("match", "--player1", command, "--player2", command, "-n", "2", "--out", "second match")
+        lines = (working / "second match" / "games.jsonl").read_text(encoding="utf-8").splitlines()
+        assert [json.loads(line)["verdict"] for line in lines] == ["regular"] * 2
+
+    replays = sorted((working / "first match").rglob("replay.xml.gz"))
+    with subtests.test("it writes a replay as a page and as a picture"):
+        program.run("replay", replays[0], "--html", "game.html", "--png", "game.png")
+        assert b"</html>" in (working / "game.html").read_bytes()
+        assert (working / "game.png").read_bytes().startswith(b"\x89PNG")
+
+    with subtests.test("its helper processes are modules of its own"):
+        analysis = program.run("--run-python", "-P", "-m", "spielleiter.viewer.analysis", replays[0])
+        assert json.loads(analysis.splitlines()[-1])["event"] == "result"
+
+    with subtests.test("it says what this machine can do"):
+        findings = json.loads(program.run("doctor", "--json"))["findings"]
+        assert {"python", "game_port", "bubblewrap", "processes"} <= {finding["name"] for finding in findings}
+
+    with subtests.test("it serves games and pages"):
+        process = program.start("serve", "--port", "0", "--viewer", "127.0.0.1:0", "--port-file", "port")
+        try:
+            assert int(awaited(working / "port", process)) > 0
+            assert process.stderr is not None
+            viewer = next(found[0] for line in process.stderr if (found := re.search(r"http://[\d.]+:\d+/", line)))
+            for name, text in {"": b"main.js", "static/main.js": b"import ", "api/rooms": b"["}.items():
+                with urllib.request.urlopen(viewer + name, timeout=HANG_TIMEOUT) as page:
+                    assert text in page.read()
+        finally:
+            process.terminate()
+            process.communicate(timeout=HANG_TIMEOUT)
+
+
+def version_of_project() -> str:
+    """Return the version in pyproject.toml."""
+    found = re.search(r'^version = "(.+)"$', read("pyproject.toml"), re.MULTILINE)
+    assert found
+    return found[1]
+
+
+# -- the archive ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "name"),
+    [
+        ("win32", "AMD64", "spielleiter-1.2.0-windows-x86_64"),
+        ("darwin", "arm64", "spielleiter-1.2.0-macos-arm64"),
+        ("linux", "x86_64", "spielleiter-1.2.0-linux-x86_64"),
+        ("linux", "aarch64", "spielleiter-1.2.0-linux-arm64"),
+        ("freebsd14", "riscv64", "spielleiter-1.2.0-freebsd14-riscv64"),
+    ],
+)
+def test_the_name_of_the_archive_says_what_it_is_for(system: str, machine: str, name: str) -> None:
+    assert archive_name("1.2.0", system, machine) == name
+
+
+def test_the_version_is_that_of_the_wheel() -> None:
+    assert version_of(Path("dist/spielleiter-1.2.0-py3-none-any.whl")) == "1.2.0"
+
+
+def test_windows_gets_a_zip_and_others_an_archive_that_keeps_permissions() -> None:
+    assert [archive_format(system) for system in ("win32", "linux", "darwin")] == ["zip", "gztar", "gztar"]
+
+
+@pytest.mark.parametrize("system", ["win32", "linux", "darwin"])
+def test_files_that_are_put_beside_the_program_exist(system: str) -> None:
+    assert all(path.is_file() for path in files_beside(system))
+    assert ("start.bat" in {path.name for path in files_beside(system)}) == (system == "win32")
+
+
+def test_the_window_for_windows_can_be_read_by_cmd() -> None:
+    """It is ASCII, since the code page of a console is not known, and says what to do inside an unpacked ZIP."""
+    text = (ROOT / "release" / "start.bat").read_bytes().decode("ascii")
+    assert "cmd /k" in text
+    assert "if not exist spielleiter.exe (" in text
+    assert text.count("(") == text.count(")")
+
+
+def test_a_wheel_that_is_not_there_is_misuse(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--wheel", "nothing.whl"])
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err.splitlines()[-1].endswith("error: there is no wheel nothing.whl")
+
+
+def test_a_tool_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel = tmp_path / "spielleiter-1.2.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w"):
+        pass
+
+    def fail(command: list[str], **_more: object) -> None:
+        raise subprocess.CalledProcessError(3, command)
+
+    monkeypatch.setattr(subprocess, "run", fail)
+    with pytest.raises(SystemExit, match=r"^release/build\.py: PyInstaller has failed with exit code 3; see above$"):
+        main(["--wheel", str(wheel), "--out", str(tmp_path)])
