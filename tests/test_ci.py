@@ -34,7 +34,7 @@ esac
 def run_ci(
     folder: Path, prints: str, make_status: int = 0, pytest_status: int = 0, npm: str = "#!/bin/sh\n"
 ) -> subprocess.CompletedProcess[str]:
-    """Run .ci/run for a project in `folder`, as a user other than root, with two fake Pythons and a fake `make`.
+    """Run .ci/run for a project in `folder`, as a user other than root, with three fake Pythons and a fake `make`.
 
     pytest prints `prints`; `make` and pytest exit with the given statuses; `npm` is the script of that name.
     """
@@ -45,7 +45,7 @@ def run_ci(
     programs = folder / "programs"
     programs.mkdir(parents=True, exist_ok=True)
     fakes = {"id": "#!/bin/sh\necho 1000\n", "make": FAKE_MAKE, "chromium": "#!/bin/sh\n", "npm": npm}
-    fakes |= {f"python{version}": FAKE_PYTHON.replace("$VERSION", version) for version in ("3.11", "3.12")}
+    fakes |= {f"python{version}": FAKE_PYTHON.replace("$VERSION", version) for version in ("3.11", "3.12", "3.13")}
     for name, text in fakes.items():
         (programs / name).write_text(text)
         (programs / name).chmod(0o755)
@@ -54,7 +54,7 @@ def run_ci(
         str(project / ".ci" / "run"),
         PATH=f"{programs}:{os.environ['PATH']}",
         PROGRAMS=str(programs),
-        CI_PYTHONS="python3.11 python3.12",
+        CI_PYTHONS="python3.12 python3.13 python3.11",
         PYTEST=prints,
         MAKE_STATUS=str(make_status),
         PYTEST_STATUS=str(pytest_status),
@@ -68,13 +68,13 @@ def test_ci_runs_make_test_and_the_tests_on_all_pythons(tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     whole, oldest, other = (line for line in lines if " in /" in line)
     workers = int(run("nproc").stdout) + 1
-    make = f"make PYTHON=python3.11 ARGS=--numprocesses {workers} test"
+    make = f"make PYTHON=python3.13 ARGS=--numprocesses {workers} test"
     assert whole == f"{make}: 1 failed, 3 passed, 2 skipped in 1.50s in {tmp_path / 'project'}"
     assert oldest.endswith("/Jörgs Spielleiter für später with umask 0077")
     assert other.endswith("/plain-3.12 with umask " + "".join(run("sh", "-c", "umask").stdout.split()))
     rows = [re.split(r" {2,}", line) for line in lines if line.startswith("3.1")]
     assert [(row[0], row[2:5]) for row in rows] == [
-        ("3.11.0", ["3", "1", "2"]),
+        ("3.13.0", ["3", "1", "2"]),
         ("3.11.0", ["3", "1", "2"]),
         ("3.12.0", ["3", "1", "2"]),
     ]

@@ -14,6 +14,7 @@ from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects.attribute_packets import attribute_reader, attribute_writer, empty_writer
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
+from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
 from spielleiter.protocol.dialects.lobby import read_close
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.messages import (
@@ -188,3 +189,8 @@ def test_has_packet() -> None:
 
 def test_by_default_a_result_has_no_details_of_the_players() -> None:
     assert BLOKUS_2021_R3.player_details(BlokusState(RULES_2021, Shape.PENTO_L)) == (None, None)
+
+
+def test_by_default_a_position_is_played_on_as_it_is() -> None:
+    position = BlokusState(RULES_2021, Shape.PENTO_L)
+    assert HASE_UND_IGEL_2018.played_on(position) is position
