@@ -36,9 +36,8 @@ VERSION_INDEPENDENT = (
     "tests/test_match_compose.py",
     "tests/test_packaging.py",
     "tests/test_readme.py",
-    "tests/viewer/browser",
 )
-"""Tests of documents, measurements, counts and pages: continuous integration runs them on two versions of Python."""
+"""Tests of documents, measurements and counts: continuous integration runs them on one version of Python."""
 
 settings.register_profile(
     "project",
