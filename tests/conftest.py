@@ -30,14 +30,11 @@ VERSION_INDEPENDENT = (
     "tests/test_action.py",
     "tests/test_adding_a_game.py",
     "tests/test_docker.py",
-    "tests/test_examples.py",
-    "tests/test_foreign_modules.py",
     "tests/test_german_pages.py",
     "tests/test_match_compose.py",
     "tests/test_packaging.py",
-    "tests/test_readme.py",
 )
-"""Tests of documents, measurements and counts: continuous integration runs them on one version of Python."""
+"""Tests of builds, measurements and counts: continuous integration runs them on one version of Python."""
 
 settings.register_profile(
     "project",
