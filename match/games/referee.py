@@ -82,7 +82,7 @@ async def play_game(
         record = await referee.run(relative, match_server)
         if keep.keeps(record):
             return await referee.save(record)
-        referee.logs.discard()
+        referee.discard()
         await trio.to_thread.run_sync(shutil.rmtree, game_folder)
         return dataclasses.replace(record, folder="")
     except OSError as error:
@@ -122,6 +122,14 @@ class _Referee:
         self._meter = SchedulingDelayMeter(len(cores[0]) if cores[0] is not None else os.cpu_count() or 1)
         self._evidence.on_request = self._meter.start_request
         self._evidence.seconds_waiting = self._meter.seconds_waiting
+
+    def discard(self) -> None:
+        """Close all files in the game's folder, which is about to be removed: Windows removes no open file."""
+        self.logs.discard()
+        for index in self._retained:
+            program = self._programs[index]
+            assert isinstance(program, Program)
+            program.pause_outputs()
 
     async def run(self, relative: str, match_server: MatchServer | None) -> GameRecord:
         started_at = datetime.now().astimezone().isoformat(timespec="milliseconds")

@@ -15,7 +15,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from spielleiter.match.programs import process_table
+import psutil
+
 from spielleiter.match.programs.process_table import ProcessTree, find_tagged, infos_of, kill_by_ids, start_stamp
 from spielleiter.match.programs.processes import TAG_VARIABLE, ProcessInfo
 from tests.interpreter import PYTHON
@@ -101,7 +102,10 @@ def test_processor_time_and_memory_of_ended_processes_still_count(family: Starte
 def test_a_process_that_was_not_waited_for_has_ended() -> None:
     started = Started("echo ready")
     tree = ProcessTree(started.popen.pid)
-    os.waitid(os.P_PID, started.popen.pid, os.WEXITED | os.WNOWAIT) if sys.platform == "linux" else started.close()
+    if sys.platform == "linux":
+        os.waitid(os.P_PID, started.popen.pid, os.WEXITED | os.WNOWAIT)
+    else:
+        started.close()
     assert tree.find() == ()
     assert infos_of([started.popen.pid]) == ()
     started.close()
@@ -131,7 +135,7 @@ def test_the_stamp_of_a_process_does_not_change(family: Started) -> None:
 
 def test_what_a_program_is_called_may_be_unknown(family: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_process: object) -> list[str]:
-        raise process_table.psutil.AccessDenied
+        raise psutil.AccessDenied
 
-    monkeypatch.setattr(process_table.psutil.Process, "cmdline", refuse)
+    monkeypatch.setattr(psutil.Process, "cmdline", refuse)
     assert names(infos_of([family.popen.pid])) == ["?"]
