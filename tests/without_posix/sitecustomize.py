@@ -98,6 +98,7 @@ def become_windows() -> None:
         (subprocess.Popen, "__init__", _popen),
         (subprocess, "CREATE_NEW_PROCESS_GROUP", 0x200),
         (signal, "SIGBREAK", signal.SIGTERM),
+        (socket, "SO_EXCLUSIVEADDRUSE", socket.SO_KEEPALIVE),
         (socket, "socketpair", lambda: _pair(_unix)),
         (shutil, "which", _find),
         (ctypes, "WinDLL", _refuse),
