@@ -108,7 +108,7 @@ def borrow(lender: str, host: str, port: int, wait: float, reservation: str, see
         raise click.exceptions.Exit(EXIT_REFUSED) from None
     except RemoteProgramError as error:
         raise Failure(str(error)) from None
-    if code < 0:
+    if code < 0 and sys.platform != "win32":  # Windows has no signals; there, the shell's exit code for one is used
         with contextlib.suppress(OSError):  # SIGKILL has no handler that could be reset
             signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)

@@ -28,9 +28,10 @@ LEAD: Final = 0.05  # seconds before an interval begins, so that every driver ha
 
 def default_process_count() -> int:
     """Return half the number of this machine's cores, from 1 to 4; more than 4 drivers have never been needed."""
-    if sys.platform != "linux":
-        raise NotImplementedError
-    return max(1, min(4, len(os.sched_getaffinity(0)) // 2))
+    cores = os.cpu_count() or 1
+    if sys.platform == "linux":
+        cores = len(os.sched_getaffinity(0))
+    return max(1, min(4, cores // 2))
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:

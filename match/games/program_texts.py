@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from spielleiter.client.exception_groups import first_error
+from spielleiter.client.refusals import plain_text
 from spielleiter.match.games.builtin_players import BuiltinPlayer
 from spielleiter.match.games.verdict import STOPPED_SUPERVISOR
 from spielleiter.match.programs.processes import ProcessInfo
@@ -14,6 +16,7 @@ from spielleiter.match.programs.program import Program
 from spielleiter.match.programs.starter import MEBIBYTE
 from spielleiter.match.sandbox.conditions import MEMORY_LIMIT
 from spielleiter.match.sandbox.observations import Observations
+from spielleiter.server.errors import os_error_text
 
 NOT_ENDED: Final = "could not be ended, not even by SIGKILL"
 """The remark about processes that survive a game."""
@@ -46,3 +49,9 @@ def remarks_on(program: Program | BuiltinPlayer, observed: Observations | None) 
     if program.survivors:
         remarks.append(f"{NOT_ENDED}: {', '.join(map(name_of, program.survivors))}")
     return (*remarks, *(() if observed is None else observed.remarks))
+
+
+def first_text(group: BaseExceptionGroup[Exception]) -> str:
+    """Return the text of the first error in a group."""
+    error = first_error(group)
+    return os_error_text(error) if isinstance(error, OSError) else plain_text(str(error))

@@ -18,8 +18,6 @@ from typing import Final
 import trio
 
 from spielleiter.client.errors import ClientError
-from spielleiter.client.exception_groups import first_error
-from spielleiter.client.refusals import plain_text
 from spielleiter.match.errors import MachineError, SandboxError, SupervisorError
 from spielleiter.match.games.builtin_players import BuiltinPlayer
 from spielleiter.match.games.evidence import Evidence, start_name
@@ -31,7 +29,7 @@ from spielleiter.match.games.match_server import (
     match_server_config,
     open_match_server,
 )
-from spielleiter.match.games.program_texts import memory_text, name_of, remarks_on
+from spielleiter.match.games.program_texts import first_text, memory_text, name_of, remarks_on
 from spielleiter.match.games.replay_recorder import ReplayRecorder, encode_with_checkpoints
 from spielleiter.match.games.verdict import Judgement, ProgramFacts, has_failed_to_start, judge
 from spielleiter.match.plan import PlannedGame
@@ -47,7 +45,7 @@ from spielleiter.match.sandbox.run import SandboxRun
 from spielleiter.match.setup import MatchSetup
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import Cause
-from spielleiter.server.errors import StartError, os_error_text
+from spielleiter.server.errors import StartError
 
 VERDICT: Final = "verdict.json"
 GAMES: Final = "games"
@@ -83,6 +81,8 @@ async def play_game(
         if keep.keeps(record):
             return await referee.save(record)
         referee.logs.discard()
+        if persistent_programs is not None:
+            persistent_programs.pause_outputs()
         await trio.to_thread.run_sync(shutil.rmtree, game_folder)
         return dataclasses.replace(record, folder="")
     except OSError as error:
@@ -129,7 +129,7 @@ class _Referee:
         try:
             await self._play_at_server(match_server)
         except* (ClientError, StartError, SandboxError, SupervisorError, OSError) as group:
-            self._facts.machine_problem = self._facts.machine_problem or _first_text(group)
+            self._facts.machine_problem = self._facts.machine_problem or first_text(group)
         if self._persistent_programs is not None:
             await self._persistent_programs.end_game()
         for index, (program, known) in enumerate(zip(self._programs, self._facts.programs, strict=True)):
@@ -392,8 +392,3 @@ def _start_of(program: Program | BuiltinPlayer | None, started: float) -> float 
 
 def _rounded(times: Sequence[float]) -> tuple[float, ...]:
     return tuple(round(time, 6) for time in times)
-
-
-def _first_text(group: BaseExceptionGroup[Exception]) -> str:
-    error = first_error(group)
-    return os_error_text(error) if isinstance(error, OSError) else plain_text(str(error))

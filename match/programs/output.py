@@ -21,6 +21,7 @@ class Output:
         self._file: BinaryIO | None = None
         self._size = 0
         self._is_within_line = False
+        self._is_paused = False
         self.total = 0
         """The bytes that were written to it, kept or not, in all files together."""
 
@@ -30,11 +31,17 @@ class Output:
 
     def redirect_to(self, path: Path) -> None:
         """Continue in another file, which is created if the current one is open. Raises OSError."""
-        was_open = self._file is not None
+        was_open = self._file is not None or self._is_paused
         self.close()
         self._path, self._size, self._is_within_line = path, 0, False
         if was_open:
             self.open()
+
+    def pause(self) -> None:
+        """Close the file, so that it can be removed, and drop what is written until `redirect_to` is called."""
+        was_open = self._file is not None
+        self.close()
+        self._is_paused = was_open
 
     def write(self, chunk: bytes, seconds: float) -> None:
         """Write a chunk that was read `seconds` after the program's start. Raises OSError."""
@@ -55,6 +62,7 @@ class Output:
 
     def close(self) -> None:
         """Close the file; nothing more is written, even after `redirect_to`, until `open` is called."""
+        self._is_paused = False
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -89,6 +89,12 @@ class PersistentPrograms:
             if current is not None and not current.is_retained:
                 await self._end_program(index)
 
+    def pause_outputs(self) -> None:
+        """Close the files of all outputs until the next game, since Windows removes no folder with an open file."""
+        for current in self._programs:
+            if current is not None:
+                current.program.pause_outputs()
+
     async def close(self) -> None:
         """Close the programs' inputs, as a sign that there are no more games, and give them time to end."""
         current = [each for each in self._programs if each is not None]

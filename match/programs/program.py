@@ -276,6 +276,11 @@ class Program:
         for output, path in zip(self._outputs, (out, error), strict=True):
             output.redirect_to(path)
 
+    def pause_outputs(self) -> None:
+        """Close the files of its outputs, so that they can be removed; what follows is dropped until a redirection."""
+        for output in self._outputs:
+            output.pause()
+
     async def end(self, grace_period: float) -> None:
         """Wait until the process has ended; end it and its group after `grace_period` seconds.
 

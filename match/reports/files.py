@@ -21,4 +21,6 @@ def write_text(path: Path, text: str) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
-        raise JournalError(f"{path}: cannot be written ({error.strerror or error})") from None
+        # Windows replaces no file that is open, for example a table in a spreadsheet
+        hint = "; close it if another program has opened it" if isinstance(error, PermissionError) else ""
+        raise JournalError(f"{path}: cannot be written ({error.strerror or error}){hint}") from None

@@ -36,6 +36,7 @@ from spielleiter.match.toml_files import (
     take_time,
 )
 from spielleiter.match.tournaments.kind_options import KEYS, KindOptions, read_kind_options
+from spielleiter.server.text.file_names import portable_name
 
 MATCHES: Final = "matches"
 
@@ -163,7 +164,8 @@ class Tournament:
     def folder_of(self, number: int, pairing: tuple[int, int], play_off: int = 0) -> str:
         """The folder of the match with this number, relative to that of the tournament."""
         names = "_".join(_UNSAFE.sub("_", self.entrants[index].name)[:40] for index in pairing)
-        return f"{MATCHES}/{number:03d}_{names}" + (f"_play-off{play_off}" if play_off else "")
+        name = f"{number:03d}_{names}" + (f"_play-off{play_off}" if play_off else "")
+        return f"{MATCHES}/{portable_name(name)}"
 
 
 def with_openings(tournament: Tournament) -> Tournament:

@@ -11,7 +11,6 @@ import contextlib
 import gzip
 import itertools
 import os
-import re
 import secrets
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -29,8 +28,8 @@ from spielleiter.protocol.room_writer import RoomWriter
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.errors import StartError
 from spielleiter.server.record.write_all import write_all
+from spielleiter.server.text.file_names import FORBIDDEN, cut_to, portable_name
 
-_FORBIDDEN: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')  # in file names, on one of the common systems
 _MAX_NAME: Final = 90  # bytes of a player's name in a file name; common systems allow 255 in all
 _TEMPORARY: Final = ".replay-"
 _PROCESS: Final = secrets.token_hex(8)  # another process may write to the same directory
@@ -63,12 +62,8 @@ def replay_pieces(
 
 def replay_name(game_type: str, names: Sequence[str], now: datetime) -> str:
     """Return the file name that the official releases use: ``replay_<gameType>_<date>_<time>_<name>_<name>.xml``."""
-    players = "_".join(_cut(_FORBIDDEN.sub("_", name.replace(" ", "_"))) for name in names)
-    return f"replay_{game_type}_{now:%Y-%m-%d_%H-%M-%S}_{players}.xml"
-
-
-def _cut(name: str) -> str:
-    return name.encode()[:_MAX_NAME].decode(errors="ignore")
+    players = "_".join(cut_to(FORBIDDEN.sub("_", name.replace(" ", "_")), _MAX_NAME) for name in names)
+    return portable_name(f"replay_{game_type}_{now:%Y-%m-%d_%H-%M-%S}_{players}.xml")
 
 
 def require_writable(directory: Path) -> None:

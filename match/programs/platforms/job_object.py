@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 _BASIC_ACCOUNTING: Final = 1  # the values of JOBOBJECTINFOCLASS
 _PROCESS_ID_LIST: Final = 3
 _EXTENDED_LIMITS: Final = 9
-_LIMIT_JOB_MEMORY: Final = 0x00000200
+_LIMIT_PROCESS_MEMORY: Final = 0x00000100
 _LIMIT_DIE_ON_UNHANDLED_EXCEPTION: Final = 0x00000400  # no dialog about a crash, which nobody could close
 _LIMIT_KILL_ON_JOB_CLOSE: Final = 0x00002000
 _PROCESS_TERMINATE: Final = 0x0001
@@ -82,7 +82,7 @@ class ProcessIdList(ctypes.Structure):
 class JobObject:
     """A Job Object; it is a `Job` (match/programs/windows_process.py).
 
-    `memory` limits what all its processes together may allocate, in bytes; None for no limit. `kernel32` is the
+    `memory` limits what each of its processes may allocate, in bytes; None for no limit. `kernel32` is the
     library of that name, and `last_error` returns the number of the last error that it has reported.
     """
 
@@ -93,8 +93,8 @@ class JobObject:
         limits = ExtendedLimits()
         limits.BasicLimitInformation.LimitFlags = _LIMIT_KILL_ON_JOB_CLOSE | _LIMIT_DIE_ON_UNHANDLED_EXCEPTION
         if memory is not None:
-            limits.BasicLimitInformation.LimitFlags |= _LIMIT_JOB_MEMORY
-            limits.JobMemoryLimit = memory
+            limits.BasicLimitInformation.LimitFlags |= _LIMIT_PROCESS_MEMORY
+            limits.ProcessMemoryLimit = memory
         try:
             self._checked(
                 kernel32.SetInformationJobObject(

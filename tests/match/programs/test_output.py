@@ -38,6 +38,29 @@ def test_the_next_file_begins_with_a_new_line(tmp_path: Path) -> None:
     assert (tmp_path / "two").read_bytes() == b"    1.000  next\n"
 
 
+def test_the_file_of_a_paused_output_can_be_removed_and_the_next_file_is_written(tmp_path: Path) -> None:
+    output = Output(tmp_path / "one")
+    output.open()
+    output.write(b"kept\n", 0.0)
+    output.pause()
+    output.write(b"dropped\n", 0.0)
+    (tmp_path / "one").rename(tmp_path / "old")  # Windows refuses this for an open file
+    output.redirect_to(tmp_path / "two")
+    output.write(b"next\n", 1.0)
+    output.close()
+    assert (tmp_path / "old").read_bytes() == b"    0.000  kept\n"
+    assert (tmp_path / "two").read_bytes() == b"    1.000  next\n"
+
+
+def test_an_output_that_is_closed_while_it_is_paused_stays_closed(tmp_path: Path) -> None:
+    output = Output(tmp_path / "one")
+    output.open()
+    output.pause()
+    output.close()
+    output.redirect_to(tmp_path / "two")
+    assert not (tmp_path / "two").exists()
+
+
 def test_nothing_is_written_after_close(tmp_path: Path) -> None:
     output = Output(tmp_path / "one")
     output.open()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.programs.program import Program
+from spielleiter.match.records.game_files import KeepPolicy
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
@@ -111,7 +113,9 @@ async def test_a_program_that_is_not_retained_ends_with_its_game(tmp_path: Path)
             assert await script.reuse(persistent_programs) is None
 
 
-async def play_three(folder: Path, first: str, second: str, patience: ProgramTimeouts) -> list[GameRecord]:
+async def play_three(
+    folder: Path, first: str, second: str, patience: ProgramTimeouts, keep: KeepPolicy = KeepPolicy.ALL
+) -> list[GameRecord]:
     setup = MatchSetup(
         entrants=(Entrant("new", first), Entrant("old", second)),
         game_type=DEFAULT_GAME_TYPE,
@@ -128,7 +132,12 @@ async def play_three(folder: Path, first: str, second: str, patience: ProgramTim
         ):
             return [
                 await play_game(
-                    setup, planned, folder, match_server=match_server, persistent_programs=persistent_programs
+                    setup,
+                    planned,
+                    folder,
+                    match_server=match_server,
+                    keep=keep,
+                    persistent_programs=persistent_programs,
                 )
                 for planned in setup.plan()
             ]
@@ -148,6 +157,28 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(PLATFORM, "start", record_start)
     return starts
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists the open files")
+async def test_no_file_is_open_in_a_folder_that_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows could not remove it."""
+    removed: list[str] = []
+    still_open: list[str] = []
+    remove = shutil.rmtree
+
+    def note_and_remove(folder: Path) -> None:
+        removed.append(folder.name)
+        files = [str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.exists()]
+        still_open.extend(file for file in files if file.startswith(str(folder)))
+        remove(folder)
+
+    monkeypatch.setattr(shutil, "rmtree", note_and_remove)
+    patience = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
+    records = await play_three(tmp_path, f"{PLAYER} --stay", PLAYER, patience, KeepPolicy.NONE)
+    assert [record.verdict for record in records] == [Verdict.REGULAR] * 3
+    assert removed == ["0001", "0002", "0003"]
+    assert still_open == []
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-import psutil
 import pytest
 
 if sys.platform == "win32":
@@ -15,6 +14,8 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+
+import psutil
 
 from spielleiter.match.programs.process_table import ProcessTree, find_tagged, infos_of, kill_by_ids, start_stamp
 from spielleiter.match.programs.processes import TAG_VARIABLE, ProcessInfo
@@ -101,7 +102,10 @@ def test_processor_time_and_memory_of_ended_processes_still_count(family: Starte
 def test_a_process_that_was_not_waited_for_has_ended() -> None:
     started = Started("echo ready")
     tree = ProcessTree(started.popen.pid)
-    os.waitid(os.P_PID, started.popen.pid, os.WEXITED | os.WNOWAIT) if sys.platform == "linux" else started.close()
+    if sys.platform == "linux":
+        os.waitid(os.P_PID, started.popen.pid, os.WEXITED | os.WNOWAIT)
+    else:
+        started.close()
     assert tree.find() == ()
     assert infos_of([started.popen.pid]) == ()
     started.close()

@@ -194,3 +194,14 @@ def test_a_folder_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match=r"games\.csv: cannot be written"):
         write_reports(tmp_path, summarise([]), [])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["games.csv", "summary.json"]
+
+
+def test_a_report_that_another_program_has_open_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_path: Path, _target: Path) -> None:
+        raise PermissionError(13, "Access is denied")  # as Windows does
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(JournalError, match=r"Access is denied\); close it if another program has opened it"):
+        write_reports(tmp_path, summarise([]), [])

@@ -83,8 +83,10 @@ def test_a_port_can_be_reused_after_old_connections_but_not_from_another_server(
 ) -> None:
     made = machine("127.0.0.1")
     monkeypatch.setattr(sys, "platform", platform)  # on Windows the option would allow the latter
+    monkeypatch.setattr(socket, "SO_EXCLUSIVEADDRUSE", -5, raising=False)  # its value there
     listen("127.0.0.1", 0)
     assert ((socket.SOL_SOCKET, socket.SO_REUSEADDR, 1) in made[0].options) == is_reused
+    assert ((socket.SOL_SOCKET, -5, 1) in made[0].options) != is_reused
 
 
 @pytest.mark.parametrize(("platform", "is_stamped"), [("linux", True), ("win32", False)])
@@ -93,6 +95,7 @@ def test_listening_sockets_ask_for_time_stamps(
 ) -> None:
     made = machine("127.0.0.1")
     monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(socket, "SO_EXCLUSIVEADDRUSE", -5, raising=False)
     listen("127.0.0.1", 0)
     assert ((socket.SOL_SOCKET, SO_TIMESTAMPNS, 1) in made[0].options) == is_stamped
 

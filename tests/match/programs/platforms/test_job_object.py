@@ -90,7 +90,7 @@ def test_structures_have_the_sizes_of_the_windows_headers(structure: type[ctypes
     ("structure", "field", "offset"),
     [
         (BasicLimits, "LimitFlags", 16),
-        (ExtendedLimits, "JobMemoryLimit", 120),
+        (ExtendedLimits, "ProcessMemoryLimit", 112),
         (ExtendedLimits, "PeakProcessMemoryUsed", 128),
         (BasicAccounting, "TotalKernelTime", 8),
         (ProcessIdList, "ProcessIdList", 8),
@@ -109,11 +109,11 @@ def test_a_job_ends_its_processes_with_its_last_handle() -> None:
     assert kernel.calls == [("create", None, None), ("set", JOB, 9, 144), ("close", JOB)]
 
 
-def test_a_job_can_limit_the_memory() -> None:
+def test_a_job_can_limit_the_memory_of_each_process() -> None:
     kernel = Kernel32()
     make(kernel, 1 << 30).close()
-    assert kernel.limits.BasicLimitInformation.LimitFlags == 0x2600
-    assert kernel.limits.JobMemoryLimit == 1 << 30
+    assert kernel.limits.BasicLimitInformation.LimitFlags == 0x2500
+    assert kernel.limits.ProcessMemoryLimit == 1 << 30
 
 
 def test_a_process_is_put_into_the_job_by_a_handle_that_is_closed_again() -> None:

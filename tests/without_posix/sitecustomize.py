@@ -1,0 +1,120 @@
+"""Takes away from a Python process what Windows does not have, as far as that is possible on another system.
+
+Python imports this file at its start if its folder is on PYTHONPATH, and so do the processes that it starts. The
+standard library and the dependencies are loaded first and keep what they need of this system. The project is loaded
+afterwards: it finds `sys.platform` to be "win32", and no module, function, signal or constant that is listed here.
+
+What stays as it is: paths have slashes, `os.name` is "posix", and a process that is killed ends by a signal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import os
+import platform
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import types
+from typing import Any
+
+LOADED_BEFORE = (
+    "asyncio", "click", "click._compat", "concurrent.futures.thread", "ctypes.util", "email.message", "h11", "h2",
+    "http.client", "hypercorn", "hypercorn.trio", "javaproperties", "logging.handlers", "lxml.etree", "msgspec",
+    "multiprocessing", "multiprocessing.connection", "PIL.Image", "PIL.ImageDraw", "PIL.ImageFont", "prometheus_client",
+    "psutil", "socketserver", "starlette.applications", "starlette.responses", "starlette.routing", "structlog",
+    "structlog.dev", "tarfile", "tempfile", "trio", "trio.testing", "urllib.request", "uuid", "webbrowser",
+    "xml.parsers.expat", "zipfile",
+)  # fmt: skip
+
+MODULES = ("crypt", "fcntl", "grp", "pty", "pwd", "readline", "resource", "spwd", "syslog", "termios", "tty")
+
+NAMES: dict[Any, tuple[str, ...]] = {
+    os: (
+        "O_ASYNC", "O_CLOEXEC", "O_DIRECTORY", "O_DSYNC", "O_NOCTTY", "O_NOFOLLOW", "O_NONBLOCK", "O_PATH", "O_SYNC",
+        "P_PGID", "P_PID", "P_PIDFD", "PRIO_PROCESS", "WEXITED", "WNOHANG", "WNOWAIT", "WSTOPPED", "WUNTRACED",
+        "chown", "chroot", "ctermid", "eventfd", "fchdir", "fchmod", "fchown", "fdatasync", "fork", "forkpty",
+        "getegid", "geteuid", "getgid", "getgroups", "getloadavg", "getpgid", "getpgrp", "getpriority", "getresuid",
+        "getsid", "getuid", "initgroups", "killpg", "lchown", "lockf", "memfd_create", "mkfifo", "mknod", "nice",
+        "openpty", "pidfd_open", "pipe2", "posix_spawn", "pread", "preadv", "pwrite", "sched_getaffinity",
+        "sched_getscheduler", "sched_setaffinity", "sched_yield", "sendfile", "setgid", "setpgid",
+        "setpriority", "setsid", "setuid", "splice", "statvfs", "sync", "sysconf", "tcgetpgrp", "tcsetpgrp", "ttyname",
+        "uname", "wait", "wait3", "wait4", "waitid",
+    ),
+    signal: (
+        "SIGALRM", "SIGBUS", "SIGCHLD", "SIGCONT", "SIGHUP", "SIGIO", "SIGKILL", "SIGPIPE", "SIGPROF", "SIGQUIT",
+        "SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGURG", "SIGUSR1", "SIGUSR2", "SIGWINCH", "alarm", "pause",
+        "pthread_kill", "pthread_sigmask", "setitimer", "siginterrupt", "sigpending", "sigtimedwait", "sigwait",
+    ),
+    socket: (
+        "AF_NETLINK", "AF_PACKET", "AF_UNIX", "CMSG_LEN", "CMSG_SPACE", "MSG_DONTWAIT", "MSG_NOSIGNAL", "SCM_RIGHTS",
+        "SO_PEERCRED", "SO_REUSEPORT", "TCP_CORK", "TCP_DEFER_ACCEPT", "TCP_QUICKACK", "TCP_USER_TIMEOUT", "recv_fds",
+        "send_fds",
+    ),
+    time: ("clock_gettime", "clock_settime", "tzset"),
+}  # fmt: skip
+
+_KILL = 9
+_kill, _start, _which = os.kill, subprocess.Popen.__init__, shutil.which
+_pair: Any = socket.socketpair
+_unix: Any = getattr(socket, "AF_UNIX", None)
+
+
+def _popen(self: subprocess.Popen[Any], *arguments: Any, creationflags: int = 0, **options: Any) -> None:
+    """Start a process as on Windows, where there are flags instead of sessions."""
+    assert not {"preexec_fn", "pass_fds", "process_group", "start_new_session"} & options.keys(), options
+    _start(self, *arguments, **options, start_new_session=bool(creationflags & 0x200))
+
+
+def _find(name: str, *arguments: Any, **options: Any) -> str | None:
+    """The `shutil.which` of this system, which asks for the platform when it is called."""
+    sys.platform = "linux"
+    try:
+        return _which(name, *arguments, **options)
+    finally:
+        sys.platform = "win32"
+
+
+def _refuse(*_arguments: Any, **_options: Any) -> None:
+    raise OSError("there is no such library here")
+
+
+def become_windows() -> None:
+    """Take everything away."""
+    for name in LOADED_BEFORE:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    platform.uname()  # is remembered
+    psutil_process = sys.modules["psutil"].Process
+    for owner, name, value in (
+        (psutil_process, "kill", lambda process: _kill(process.pid, _KILL)),
+        (psutil_process, "resume", lambda _process: None),
+        (subprocess.Popen, "kill", lambda process: process.send_signal(_KILL)),
+        (subprocess.Popen, "__init__", _popen),
+        (subprocess, "CREATE_NEW_PROCESS_GROUP", 0x200),
+        (signal, "SIGBREAK", signal.SIGTERM),
+        (socket, "SO_EXCLUSIVEADDRUSE", socket.SO_KEEPALIVE),
+        (socket, "socketpair", lambda: _pair(_unix)),
+        (shutil, "which", _find),
+        (ctypes, "WinDLL", _refuse),
+    ):
+        setattr(owner, name, value)
+    msvcrt = types.ModuleType("msvcrt")
+    msvcrt.__dict__.update(LK_NBLCK=2, locking=lambda _descriptor, _mode, _size: None)
+    sys.modules["msvcrt"] = msvcrt
+    modules: dict[str, Any] = sys.modules
+    for module in MODULES:
+        modules[module] = None
+    for owner, names in NAMES.items():
+        for name in names:
+            if hasattr(owner, name):
+                delattr(owner, name)
+    sys.platform = "win32"
+
+
+become_windows()
