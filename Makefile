@@ -94,8 +94,10 @@ soak: setup-dev ## play 20,000 games, 64 at once, beside hostile clients (make s
 # -- maintaining ------------------------------------------------------------------------------------------------------
 
 # Each lock is valid for every platform and every Python from requires-python on. The development lock is constrained by
-# the other two, so that all three can be installed into one environment.
-SOLVE := "$(VENV)/bin/uv" pip compile --quiet --upgrade --universal --generate-hashes --no-annotate \
+# the other two, so that all three can be installed into one environment. With an empty UPGRADE the versions stay that
+# still satisfy pyproject.toml: then a lock changes only if it was out of date.
+UPGRADE ?= --upgrade
+SOLVE := "$(VENV)/bin/uv" pip compile --quiet $(UPGRADE) --universal --generate-hashes --no-annotate \
     --custom-compile-command 'make lock'
 
 lock: $(VENV)/.python ## update the locks to the newest versions that pyproject.toml allows

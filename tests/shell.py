@@ -17,7 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.cli.background import BackgroundServer, background_server
-from tests.documents import ROOT, Block, blocks
+from tests.documents import Block, blocks
+from tests.interpreter import PACKAGES
 from tests.match.players import LIGHT, listening_players
 from tests.timeouts import HANG_TIMEOUT
 
@@ -92,7 +93,7 @@ class Shell:
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")},
             "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT / "src"),
+            "PYTHONPATH": PACKAGES,
         }
         (tiny,) = blocks("README.md", "python", "A client in ten lines")
         (folder / "tiny.py").write_text(tiny.text.replace("13050", str(server.port)), encoding="utf-8")

@@ -24,6 +24,7 @@ from spielleiter.match.programs.program import Command
 from spielleiter.match.programs.remote import DEFAULT_REMOTE_PROGRAM_PORT
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.server.config.config import Config
+from tests.interpreter import PACKAGES
 from tests.test_docker import FINAL, HEALTH_CHECK, ROOT, final_step
 from tests.timeouts import HANG_TIMEOUT
 
@@ -156,7 +157,7 @@ def play(folder: Path, **choices: str) -> subprocess.CompletedProcess[str]:
     """Run all services without containers, and return the finished process of `match`."""
     services = load({**PASSWORD, **choices})["services"]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
-    base = {**inherited, "PYTHONPATH": str(ROOT / "src"), "PATH": f"{Path(sys.executable).parent}:{inherited['PATH']}"}
+    base = {**inherited, "PYTHONPATH": PACKAGES, "PATH": f"{Path(sys.executable).parent}:{inherited['PATH']}"}
     with ExitStack() as stack:
         ports = {}
         server = {**base, **services["server"]["environment"], "SPIELLEITER_PORT": "0"}

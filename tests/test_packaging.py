@@ -149,6 +149,8 @@ def test_an_installed_wheel_adds_one_package_to_site_packages_which_runs_and_is_
     for command in ([python.with_name("spielleiter")], [python, "-P", "-m", "spielleiter"]):
         done = run_as_user(*command, "--version")
         assert done.stdout.startswith("spielleiter "), done
+    done = run_as_user(python.with_name("spielleiter"), "demo", "--seed", "1")
+    assert re.match(r"(greedy|random) wins ", done.stdout.splitlines()[-1]), done
     done = run_as_user(python, "-c", "import spielleiter.cli; print(spielleiter.cli.__file__)")
     assert Path(done.stdout.strip()).is_relative_to(site), done
 

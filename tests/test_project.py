@@ -43,6 +43,8 @@ CONFIGURATION = [
     ROOT / "pyproject.toml",
     ROOT / ".dockerignore",
     ROOT / ".ci" / "run",
+    ROOT / "action.yml",
+    *sorted((ROOT / ".github" / "workflows").iterdir()),
     *sorted((ROOT / "requirements").iterdir()),
     *sorted((ROOT / "docker").iterdir()),
 ]

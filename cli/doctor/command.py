@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from spielleiter.cli.commands import EXIT_FAILURE, print_line
+from spielleiter.cli.commands import EXIT_FAILURE
 from spielleiter.cli.encoding import json_text
 
 if TYPE_CHECKING:
@@ -45,9 +45,12 @@ def shown(finding: Finding, columns: int) -> str:
 
     level = finding.level.value
     width = max(columns - len(_INDENT), 30)
-    lines = [*filled(printable(finding.state), width, ""), *filled(printable(finding.meaning), width, "")]
-    styled = click.style(level.ljust(_LEVEL_WIDTH), fg=_COLORS[level])
-    return f"\n{_INDENT}".join([f"{styled}  {finding.title.ljust(_TITLE_WIDTH)}  {lines[0]}", *lines[1:]])
+    states, meanings = (filled(printable(text), width, "") for text in (finding.state, finding.meaning))
+    styled = click.style(level.ljust(_LEVEL_WIDTH), fg=_COLORS[level], bold=level != "ok" or None)
+    # what needs attention stands out
+    shown_meanings = [click.style(line, dim=level == "ok" or None) for line in meanings]
+    first = f"{styled}  {finding.title.ljust(_TITLE_WIDTH)}  {states[0]}"
+    return f"\n{_INDENT}".join([first, *states[1:], *shown_meanings])
 
 
 def summary(findings: Iterable[Finding]) -> str:
@@ -79,23 +82,25 @@ def doctor(context: click.Context, as_json: bool) -> None:
     limited  something does not work; the line says what to do
     missing  the server cannot start; the exit code is then 1
     """
+    import os
     import shutil
     from importlib.metadata import version
 
     from spielleiter.cli.doctor.finding import Level
 
     findings: list[Finding] = []
+    has_colors = False if os.environ.get("NO_COLOR") else None  # None: on a terminal only
     columns = min(shutil.get_terminal_size().columns, _MOST_COLUMNS)
     if not as_json:
-        print_line(f"spielleiter {version('spielleiter')}")
+        click.echo(f"spielleiter {version('spielleiter')}\n")
     for finding in find_all():
         findings.append(finding)
         if not as_json:
-            click.echo(shown(finding, columns))
+            click.echo(shown(finding, columns), color=has_colors)
     is_ready = all(finding.level is not Level.MISSING for finding in findings)
     if as_json:
         found = [finding.as_json() for finding in findings]
         click.echo(json_text({"version": version("spielleiter"), "is_ready": is_ready, "findings": found}))
     else:
-        print_line(summary(findings))
+        click.echo(f"\n{summary(findings)}")
     context.exit(0 if is_ready else EXIT_FAILURE)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.interpreter import PACKAGES
 from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +60,7 @@ def test_bash_gets_the_completion_of_its_last_word(
     line: str, words: list[str], values: list[str] | None, program: Path
 ) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
-    environment |= {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "src")}
+    environment |= {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": PACKAGES}
     done = subprocess.run(
         ["bash", "--norc", "-c", SCRIPT, "bash", f"spielleiter {line}", "spielleiter", *words],
         env=environment, capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False,

@@ -12,6 +12,7 @@ import pytest
 
 from spielleiter.game.blokus.polyomino import PENTOMINOES
 from spielleiter.server.editions import EDITIONS
+from tests.interpreter import PACKAGES
 from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +26,7 @@ def ask(instruction: str, words: list[str], number: int | None = None) -> str:
         "COMP_LINE": " ".join(words),
         "COMP_WORDS": " ".join(words),
         "COMP_CWORD": str(len(words) - 1) if number is None else words[number],
-        "PYTHONPATH": str(ROOT / "src"),
+        "PYTHONPATH": PACKAGES,
     }
     done = subprocess.run(
         [sys.executable, "-c", START],

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
+from spielleiter.cli.cli import cli
 from spielleiter.cli.doctor import command
 from spielleiter.cli.doctor.command import shown, summary
 from spielleiter.cli.doctor.finding import Finding, Level
@@ -62,6 +64,13 @@ def test_long_texts_are_wrapped(columns: int) -> None:
 def test_control_characters_of_other_programs_are_not_printed() -> None:
     """The state contains what Java or Docker have written."""
     assert "\x1b" not in click.unstyle(shown(Finding("java", "Java", Level.OK, "\x1b]0;x\x07", "x"), 80))
+
+
+@pytest.mark.parametrize(("no_color", "is_colored"), [("", True), ("1", False)])
+def test_no_color_turns_colors_off(no_color: str, is_colored: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "find_all", lambda: iter([LIMITED]))
+    result = CliRunner().invoke(cli, ["doctor"], env={"NO_COLOR": no_color}, color=True)
+    assert ("\x1b[" in result.stdout) == is_colored
 
 
 @pytest.mark.slow
