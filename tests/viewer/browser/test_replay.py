@@ -21,6 +21,7 @@ from spielleiter.viewer.page import standalone_page
 from spielleiter.viewer.positions.describe import view_of
 from spielleiter.viewer.replays.game import Details, describe_game, distinct_positions
 from spielleiter.viewer.replays.reading import read_replay
+from tests.cli.background import run
 from tests.viewer.browser.browsers import Visit, cells_on, expect_ply, ply_on
 from tests.viewer.browser.served import Served
 from tests.viewer.replay_files import played, record_of, replay_of
@@ -192,6 +193,28 @@ def test_the_exported_page_needs_no_server(visit: Callable[..., Visit], tmp_path
     assert page.locator("nav").count() == 0
     watching.screenshot("exported-page")
     assert [url for url in watching.requests if not url.startswith(("file:", "data:"))] == []
+
+
+def test_the_report_of_a_tournament_leads_to_its_replays_without_a_server(
+    visit: Callable[..., Visit], tmp_path: Path
+) -> None:
+    (tmp_path / "t.toml").write_text(
+        'games = 2\n[[program]]\nname = "Häsin & Co"\ncommand = "builtin:first"\n'
+        '[[program]]\nname = "<b>kaputt"\ncommand = "builtin:illegal"\n',
+        encoding="utf-8",
+    )
+    out = tmp_path / "Ergebnis #1"
+    done = run("tournament", str(tmp_path / "t.toml"), "--out", str(out))
+    assert done.exit_code == 0, done.output
+    watching = visit(base=(out / "report.html").as_uri())
+    page = watching.open("")
+    page.get_by_text("Replays", exact=True).click()
+    watching.base = out.as_uri()
+    watching.screenshot("tournament-report")
+    page.get_by_role("link", name="game 2 (illegal move)").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("<b>kaputt")
+    page.keyboard.press("End")
+    expect(page.locator(".refused").first).to_be_attached()
 
 
 @pytest.mark.parametrize("fault", ["truncated", "no XML", "another season", "too large"])
