@@ -95,7 +95,7 @@ function prepareForm(info) {
   }));
   const isPaused = el("input", { type: "checkbox" });
   const result = el("div", { class: "prepared", "aria-live": "polite" });
-  return el("form", {
+  const form = el("form", {
     class: "form",
     onsubmit: async (event) => {
       event.preventDefault();
@@ -119,7 +119,8 @@ function prepareForm(info) {
     el("label", { class: "form-row" }, el("span", { text: t("admin.name") }), name),
     el("label", { class: "form-row check" }, clock, el("span", { text: t("admin.canTimeout") })))),
   el("label", { class: "form-row check" }, isPaused, el("span", { text: t("admin.isPaused") })),
-  el("button", { type: "submit", class: "primary", text: t("admin.prepare") }), result);
+  el("button", { type: "submit", class: "primary", text: t("admin.prepare") }));
+  return el("div", { class: "prepare" }, form, result);
 }
 
 // Returns the view of administration.
