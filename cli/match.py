@@ -136,8 +136,8 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions, report_every:
         interim = Interim(sprt_of(setup), report_every)
         with showing_progress(setup.games, tuple(journal.records.values()), interim=interim) as progress:
             result = run_async(lambda: play_and_report(setup, folder, journal, progress, conditions))
-        if result.end is not EndReason.INTERRUPTED and write_pages(folder, result.records, pages):
-            write_match_reports(setup, folder, journal)
+        if result.end is not EndReason.INTERRUPTED and write_pages({folder: result.records}, pages):
+            write_match_reports(setup, folder, result.records)
     _show(result.summary, folder, result.end)
     if result.end is EndReason.UNFIT:
         show_unfit(setup, folder, result.records)

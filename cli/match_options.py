@@ -17,7 +17,7 @@ from spielleiter.cli.conditions import condition_options
 from spielleiter.cli.encoding import PASSWORD, TEXT
 from spielleiter.cli.exit_codes import EXIT_FAULT, FAULTS
 from spielleiter.cli.match_file import file_argument
-from spielleiter.cli.match_pages import FEW_GAMES, PAGE_CHOICES
+from spielleiter.cli.match_pages import pages_option
 from spielleiter.cli.numbers import Number, WholeNumber
 from spielleiter.cli.on_end import on_end_option
 from spielleiter.cli.options import (
@@ -132,14 +132,7 @@ _OPTIONS: Final = (
     click.option("--no-timeout1", is_flag=True, help="The time limits do not apply to the first program."),
     click.option("--no-timeout2", is_flag=True, help="The time limits do not apply to the second program."),
     program_options,
-    click.option(
-        "--pages",
-        type=click.Choice(PAGE_CHOICES),
-        default=PAGE_CHOICES[0],
-        show_default=True,
-        help="Which kept games get a page that shows the replay in a browser: all, none, those in which something went "
-        f"wrong, or auto, which means all in a match of up to {FEW_GAMES} games and failed in a longer one.",
-    ),
+    pages_option,
     click.option("--server", metavar="HOST:PORT", help="Play on this server instead of the match's own."),
     click.option(
         "-h",

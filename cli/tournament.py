@@ -23,6 +23,7 @@ from spielleiter.cli.commands import EXIT_INTERRUPTED, Misuse, print_line, run_a
 from spielleiter.cli.conditions import condition_options, conditions_of
 from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
 from spielleiter.cli.match import usable_journal
+from spielleiter.cli.match_pages import pages_option, write_pages
 from spielleiter.cli.numbers import Number, WholeNumber
 from spielleiter.cli.on_end import described_on_end, on_end_option, run_on_end
 from spielleiter.cli.options import (
@@ -85,6 +86,7 @@ _COPY = "tournament.toml"
 )
 @on_end_option
 @condition_options
+@pages_option
 @folder_option("--out", "Folder for all files of the tournament.  [default: a new one, named after date and time]")
 @folder_option("--resume", "Continue the tournament in this folder.")
 @click.pass_context
@@ -104,6 +106,7 @@ def tournament(
     fail_on: tuple[str, ...],
     on_end: list[str] | None,
     report_every: int | None,
+    pages: str,
     out: Path | None,
     resume: Path | None,
     **options: Any,
@@ -173,7 +176,8 @@ def tournament(
     except SetupError as error:
         raise Misuse(str(error)) from None
     try:
-        end, records = _play(described, folder, conditions, report_every or described.report_every)
+        chosen_pages = pages if is_given(context, "pages") else described.pages
+        end, records = _play(described, folder, conditions, report_every or described.report_every, chosen_pages)
         code = _exit_code(end, records, kinds)
     except MatchError as error:
         print_line(f"spielleiter tournament: {error}", err=True)
@@ -256,7 +260,7 @@ def _keep(file: Path, folder: Path, described: Tournament) -> None:
 
 
 def _play(
-    described: Tournament, folder: Path, conditions: Conditions, report_every: int | None
+    described: Tournament, folder: Path, conditions: Conditions, report_every: int | None, pages: str
 ) -> tuple[EndReason, list[GameRecord]]:
     from spielleiter.cli.match import fair_conditions
     from spielleiter.match.reports.tournament import render_table, write_tournament
@@ -278,6 +282,8 @@ def _play(
             played += 1
             if played % len(described.entrants) == 0:
                 write_tournament(folder, progress)
+        if end is not EndReason.INTERRUPTED:
+            _write_pages(folder, progress, pages)
     finally:
         if progress.games_by_pairing:
             write_tournament(folder, progress)
@@ -286,6 +292,17 @@ def _play(
     if unfit and end in {EndReason.COMPLETED, EndReason.DECIDED, EndReason.UNFIT}:
         end = EndReason.UNFIT
     return end, [record for records in progress.games_by_pairing.values() for record in records]
+
+
+def _write_pages(folder: Path, progress: TournamentProgress, choice: str) -> None:
+    """Make the pages of replays, and link them in the reports of their matches."""
+    from spielleiter.match.playing import write_match_reports
+    from spielleiter.match.records.journal import load_setup
+    from spielleiter.match.setup import MatchSetup
+
+    matches = {folder / match.folder: records for played in progress.played for match, records in played.matches}
+    for place in write_pages(matches, choice, "tournament"):
+        write_match_reports(MatchSetup.from_json(load_setup(place)), place, matches[place])
 
 
 def _play_match(
@@ -317,7 +334,7 @@ def _play_match(
                 with showing_progress(setup.games, known, interim=Interim(test, report_every)) as display:
                     end = run_async(partial(play_and_report, setup, place, journal, display, conditions)).end
             else:
-                write_match_reports(setup, place, journal)
+                write_match_reports(setup, place, known)
                 if absent_programs(known):
                     end = EndReason.UNFIT
         finally:

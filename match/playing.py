@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -171,13 +171,16 @@ async def play_and_report(
             setup, folder, journal, listener, conditions, is_decided, handles_signals=handles_signals
         )
     finally:
-        summary = write_match_reports(setup, folder, journal)
-    return MatchResult(setup, folder, end, tuple(journal.records.values()), summary)
+        records = tuple(journal.records.values())
+        summary = write_match_reports(setup, folder, records)
+    return MatchResult(setup, folder, end, records, summary)
 
 
-def write_match_reports(setup: MatchSetup, folder: Path, journal: Journal) -> Summary:
-    """Write the reports of the finished games of a match, and return their summary. Raises JournalError."""
-    records = tuple(journal.records.values())
+def write_match_reports(setup: MatchSetup, folder: Path, records: Sequence[GameRecord]) -> Summary:
+    """Write the reports of a match, and return their summary. Raises JournalError.
+
+    `records` are those of the finished games, in the order of finishing.
+    """
     season = season_text(setup.game_type, setup.edition)
     summary = summarise(records, setup.names, setup.games, sprt_of(setup), setup.significance, season, PLATFORM.gaps)
     write_reports(folder, summary, records)

@@ -45,7 +45,7 @@ def write_reports(folder: Path, summary: Summary, records: Sequence[GameRecord])
         render_csv(games, summary.season),
         render_junit(summary, games, _errors(folder, games)),
         render_markdown(summary),
-        render_html(summary, games, _with_page(folder, games)),
+        render_html(summary, games, games_with_page(folder, games)),
     )
     paths = tuple(folder / name for name in REPORTS)
     for path, text in zip(paths, texts, strict=True):
@@ -53,8 +53,8 @@ def write_reports(folder: Path, summary: Summary, records: Sequence[GameRecord])
     return paths
 
 
-def _with_page(folder: Path, games: Iterable[GameRecord]) -> frozenset[int]:
-    """The games whose replay has a page beside it."""
+def games_with_page(folder: Path, games: Iterable[GameRecord]) -> frozenset[int]:
+    """The games of the match in `folder` whose replay has a page beside it."""
     return frozenset(game.game for game in games if game.folder and (folder / game.folder / REPLAY_PAGE).is_file())
 
 

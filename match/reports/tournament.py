@@ -7,12 +7,16 @@ each other. The names of programs are escaped for the format of the report. Link
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from spielleiter.match.programs.platforms import PLATFORM
+from spielleiter.match.records.game_files import REPLAY_PAGE
+from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.reports import games_with_page
 from spielleiter.match.reports.bracket import bracket_plot, ratings_plot
 from spielleiter.match.reports.escaping import escape_html, escape_markdown
 from spielleiter.match.reports.files import write_text
@@ -25,7 +29,7 @@ from spielleiter.match.stats.significance import better_program_by_evidence, log
 from spielleiter.match.stats.sprt import Sprt
 from spielleiter.match.tournaments.encounters import Outcome, Reason, score_of
 from spielleiter.match.tournaments.knockout import standings as knockout_standings
-from spielleiter.match.tournaments.progress import PlayedEncounter, TournamentProgress
+from spielleiter.match.tournaments.progress import PlayedEncounter, ScheduledMatch, TournamentProgress
 from spielleiter.match.tournaments.swiss import standings as swiss_standings
 from spielleiter.match.tournaments.tournament import Kind
 from spielleiter.server.text.counting import count_text
@@ -228,11 +232,14 @@ def _decided(outcome: Outcome | None, names: Sequence[str]) -> tuple[str, str]:
 
 def write_tournament(folder: Path, progress: TournamentProgress) -> None:
     """Write all reports into the tournament's folder; each file is replaced atomically. Raises JournalError."""
+    pages = {
+        match.folder: games_with_page(folder / match.folder, records) for match, records in _records_by_match(progress)
+    }
     texts = (
         render_table(progress),
         render_ratings(progress),
         render_tournament(progress),
-        render_report(progress, PLATFORM.gaps),
+        render_report(progress, PLATFORM.gaps, pages),
     )
     for name, text in zip(TOURNAMENT_REPORTS, texts, strict=True):
         write_text(folder / name, text)
@@ -257,8 +264,16 @@ def _plain(cell: str | int | Linked) -> str:
     return cell.text if isinstance(cell, Linked) else str(cell)
 
 
-def render_report(progress: TournamentProgress, platform_gaps: Sequence[str] = ()) -> str:
-    """The text of report.html."""
+def render_report(
+    progress: TournamentProgress,
+    platform_gaps: Sequence[str] = (),
+    pages: Mapping[str, Collection[int]] = MappingProxyType({}),
+) -> str:
+    """Return the text of report.html.
+
+    `platform_gaps` are what the operating system cannot do. `pages` are the games whose replay has a page beside it, by
+    the folder of the match.
+    """
     title, ratings = title_of(progress), ratings_of(progress)
     body = [f"<h1>{escape_html(title)}</h1>"]
     for section in sections(progress, ratings, is_short=False):
@@ -267,7 +282,29 @@ def render_report(progress: TournamentProgress, platform_gaps: Sequence[str] = (
             body.append(_figure("Bracket", bracket_plot(progress)))
         if section.title == "Ratings":
             body.append(_figure("Rating in Elo, with 95 % interval", ratings_plot(ratings)))
-    return page(title, [*body, platform_gaps_list(platform_gaps)])
+    return page(title, [*body, *_replays(progress, pages), platform_gaps_list(platform_gaps)])
+
+
+def _replays(progress: TournamentProgress, pages: Mapping[str, Collection[int]]) -> list[str]:
+    """Links to the pages of replays, one line for each match that has some."""
+    lines = []
+    for match, records in _records_by_match(progress):
+        shown = [record for record in records if record.game in pages.get(match.folder, ())]
+        links = ", ".join(_page_link(match, record) for record in sorted(shown, key=lambda record: record.game))
+        if links:
+            lines.append(f"<li>{escape_html(progress.title_of(match))}: {links}</li>")
+    return ["<details><summary>Replays</summary><ul>", *lines, "</ul></details>"] if lines else []
+
+
+def _records_by_match(progress: TournamentProgress) -> Iterator[tuple[ScheduledMatch, Sequence[GameRecord]]]:
+    for played in progress.played:
+        yield from played.matches
+
+
+def _page_link(match: ScheduledMatch, record: GameRecord) -> str:
+    """A link to a replay, such as ``game 3`` or ``game 4 (illegal move)``."""
+    fault = "" if record.verdict == Verdict.REGULAR else f" ({record.verdict})"
+    return link(f"{match.folder}/{record.folder}/{REPLAY_PAGE}", f"game {record.game}{fault}")
 
 
 def _linked(row: Iterable[str | int | Linked]) -> Iterator[str | int]:

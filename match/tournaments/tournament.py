@@ -92,6 +92,8 @@ class Tournament:
     """Whether programs are started anew for each game."""
     fail_on: tuple[str, ...] = ()
     report_every: int | None = None
+    pages: str = "auto"
+    """Which kept games get a page that shows their replay; one of PAGES."""
     out: str = ""
     """The folder for all files; empty: a new one."""
     kind_options: KindOptions = field(default_factory=KindOptions)
@@ -181,8 +183,9 @@ def with_openings(tournament: Tournament) -> Tournament:
 
 
 _SECONDS: Final = {"start_timeout": "start", "exit_timeout": "exit", "game_timeout": "game"}
-_MACHINE: Final = ("pin", "cores_per_game", "keep", "restart", "on_end", "fail_on", "report_every", "out")
+_MACHINE: Final = ("pin", "cores_per_game", "keep", "restart", "on_end", "fail_on", "report_every", "pages", "out")
 RESTARTS: Final = ("always", "never")
+PAGES: Final = ("auto", "all", "failed", "none")
 BASE: Final = "base"
 """The key of the folder that relative paths begin at, if it is not the folder of the file."""
 _RULES: Final = ("start_piece", "game_end")
@@ -200,8 +203,8 @@ def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tou
     have the same meaning as the options of `match`; soft_timeout and hard_timeout (milliseconds), start_timeout,
     exit_timeout and game_timeout (seconds), start_piece, game_end, cwd (the directory that programs are started in),
     base (the folder that relative paths begin at), pin, cores_per_game, keep, restart, on_end, fail_on, report_every,
-    out, openings (another name for book), the keys in kind_options.py, and a table ``[[program]]`` for each program
-    (match/toml_files.py).
+    pages, out, openings (another name for book), the keys in kind_options.py, and a table ``[[program]]`` for each
+    program (match/toml_files.py).
     """
     value = read_toml(file)
     try:
@@ -247,6 +250,7 @@ def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
         is_restarting=take_choice(value, "restart", RESTARTS, RESTARTS[0]) == RESTARTS[0],
         fail_on=take_texts(value, "fail_on"),
         report_every=take_positive(value, "report_every", int, None),
+        pages=take_choice(value, "pages", PAGES, PAGES[0]),
         out=take(value, "out", str, ""),
         kind_options=read_kind_options(value, take(value, "kind", str, "round-robin")),
     )

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from spielleiter.cli import match_pages
-from spielleiter.cli.match_pages import FEW_GAMES, write_pages
+from spielleiter.cli.match_pages import FEW_GAMES, PAGE_CHOICES, write_pages
 from spielleiter.match.records.game_files import REPLAY_PAGE
 from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.tournaments.tournament import PAGES
 from spielleiter.viewer.exports.html import SCRIPT
 from tests.cli.matches import play
 from tests.match.sample_records import fault, game
@@ -72,7 +73,7 @@ def test_which_games_have_a_page(
 
     monkeypatch.setattr("spielleiter.viewer.exports.match_pages.write_match_pages", write)
     records = [fault(n, 0, Verdict.CRASH) if n == 2 else game(n) for n in range(1, games + 1)]
-    assert write_pages(tmp_path, records, choice) == bool(written)
+    assert write_pages({tmp_path: records}, choice) == ([tmp_path] if written else [])
     assert [int(Path(replay).parent.name) for replay in written] == list(with_pages)
 
 
@@ -80,16 +81,16 @@ def test_many_pages_are_announced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(match_pages, "_MANY", 2)
-    assert write_pages(tmp_path, records_with_replays(tmp_path, 2))
+    assert write_pages({tmp_path: records_with_replays(tmp_path, 2)})
     assert capsys.readouterr().err == "making the pages of 2 replays; Ctrl-C leaves out the rest\n"
-    assert write_pages(tmp_path, [game(1), game(2)])
+    assert write_pages({tmp_path: [game(1), game(2)]})
     assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
     ("error", "line"),
     [
-        (KeyboardInterrupt(), "left out; `match --resume` makes the missing pages\n"),
+        (KeyboardInterrupt(), "left out; `tournament --resume` makes the missing pages\n"),
         (OSError(28, "No space left on device"), "pages of the replays: No space left on device\n"),
     ],
 )
@@ -104,6 +105,22 @@ def test_pages_that_cannot_be_made_are_one_line(
         raise error
 
     monkeypatch.setattr("spielleiter.viewer.exports.match_pages._write", fail)
-    assert write_pages(tmp_path, records_with_replays(tmp_path, 1))
+    assert write_pages({tmp_path: records_with_replays(tmp_path, 1)}, command="tournament")
     assert capsys.readouterr().err == line
-    assert not write_pages(tmp_path, [game(2, folder="", replay=None)])
+    assert write_pages({tmp_path: [game(2, folder="", replay=None)]}) == []
+
+
+def test_the_games_of_all_matches_decide_whether_there_are_few(tmp_path: Path) -> None:
+    half = FEW_GAMES // 2 + 1
+    matches = {tmp_path / name: [game(number) for number in range(half)] for name in ("a", "b")}
+    assert write_pages(matches) == []
+    for folder in matches:
+        records_with_replays(folder, 1)
+    assert write_pages({folder: [game(1)] for folder in matches}) == list(matches)
+    for folder in matches:
+        assert (folder / game(1).folder / REPLAY_PAGE).exists()
+        assert (folder / SCRIPT).exists()  # the folder of a match can be copied alone
+
+
+def test_a_file_of_a_tournament_has_the_same_choices() -> None:
+    assert PAGES == PAGE_CHOICES

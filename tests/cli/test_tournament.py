@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -283,6 +285,50 @@ def test_a_tournament_file_has_a_key_for_every_shared_option(tmp_path: Path) -> 
     known = run("tournament", str(tmp_path / "t.toml")).stderr.partition("expected ")[2].strip().split(", ")
     assert names <= set(known)
     assert {"openings", "book"} <= set(known)
+
+
+LINK = re.compile(r'href="\./([^"]*replay\.html)"')
+
+
+@pytest.mark.slow
+def test_the_reports_link_to_the_pages_of_the_replays(tmp_path: Path) -> None:
+    (tmp_path / "t.toml").write_text(
+        'kind = "gauntlet"\ngames = 2\n[[program]]\nname = "a:b/c"\ncommand = "builtin:first"\n'
+        '[[program]]\nname = "bad"\ncommand = "builtin:illegal"\n'
+    )
+    out = tmp_path / "out"
+    options = ("tournament", str(tmp_path / "t.toml"), "--out", str(out))
+    assert run(*options, "--pages", "none").exit_code == 0
+    (match,) = (out / "matches").iterdir()
+    assert LINK.findall((out / "report.html").read_text()) == []
+    assert LINK.findall((match / "report.html").read_text()) == []
+    assert run("tournament", "--resume", str(out)).exit_code == 0
+    report = (out / "report.html").read_text()
+    assert report.count("(illegal move)</a>") == 2
+    linked = [out / unquote(path) for path in LINK.findall(report)]
+    assert sorted(linked) == sorted(match.glob("games/*/replay.html"))
+    assert len(linked) == 2
+    assert {match / unquote(path) for path in LINK.findall((match / "report.html").read_text())} == set(linked)
+    assert b'data-script="../../replay-page.js"' in linked[0].read_bytes()
+    assert (match / "replay-page.js").exists()
+
+
+@pytest.mark.usefixtures("faults")
+def test_pages_in_a_file_are_overridden_by_the_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def write_pages(_matches: object, choice: str, _command: str) -> list[Path]:
+        seen.append(choice)
+        return []
+
+    monkeypatch.setattr("spielleiter.cli.tournament.write_pages", write_pages)
+    (tmp_path / "t.toml").write_text(f'pages = "failed"\n{FILE}')
+    out = str(tmp_path / "out")
+    assert run("tournament", str(tmp_path / "t.toml"), "--out", out).exit_code == 0
+    assert run("tournament", "--resume", out, "--pages", "all").exit_code == 0
+    assert seen == ["failed", "all"]
+    (tmp_path / "t.toml").write_text(f'pages = "some"\n{FILE}')
+    assert "pages 'some': expected" in run("tournament", str(tmp_path / "t.toml")).stderr
 
 
 @pytest.mark.usefixtures("faults")

@@ -1,6 +1,7 @@
 // Administration: logging in, preparing a game, and pausing, stepping, resuming or cancelling a room.
 
 import { getJson, postJson, setAdminToken } from "./api.js";
+import { commandList, copyLabels } from "./commands.js";
 import { button, copyable, el, refill, setText } from "./dom.js";
 import { t, tOr } from "./i18n.js";
 import { errorBox, errorText, loading } from "./messages.js";
@@ -94,8 +95,7 @@ function prepareForm(info) {
   }));
   const isPaused = el("input", { type: "checkbox" });
   const result = el("div", { class: "prepared", "aria-live": "polite" });
-  const labels = { copy: t("copy"), copied: t("copied"), selected: t("copySelected") };
-  return el("form", {
+  const form = el("form", {
     class: "form",
     onsubmit: async (event) => {
       event.preventDefault();
@@ -107,8 +107,8 @@ function prepareForm(info) {
         refill(result,
           el("h3", {}, el("a", { href: address("room", prepared.room), text: t("admin.preparedRoom") })),
           prepared.reservations.map((code, index) => el("div", {},
-            el("h4", {}, el("bdi", { text: players[index].name.value })), el("p", { text: t("admin.reservation") }), copyable(code, labels),
-            prepared.commands?.[index] ? [el("p", { text: t("admin.command") }), copyable(prepared.commands[index], labels)] : null)));
+            el("h4", {}, el("bdi", { text: players[index].name.value })), el("p", { text: t("admin.reservation") }), copyable(code, copyLabels()),
+            el("p", { text: t("admin.command") }), commandList(prepared.commands[index]))));
       } catch (error) {
         result.replaceChildren(errorBox(error));
       }
@@ -119,7 +119,8 @@ function prepareForm(info) {
     el("label", { class: "form-row" }, el("span", { text: t("admin.name") }), name),
     el("label", { class: "form-row check" }, clock, el("span", { text: t("admin.canTimeout") })))),
   el("label", { class: "form-row check" }, isPaused, el("span", { text: t("admin.isPaused") })),
-  el("button", { type: "submit", class: "primary", text: t("admin.prepare") }), result);
+  el("button", { type: "submit", class: "primary", text: t("admin.prepare") }));
+  return el("div", { class: "prepare" }, form, result);
 }
 
 // Returns the view of administration.

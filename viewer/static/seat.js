@@ -1,7 +1,8 @@
 // A seat at the board: the form that takes one, and the game as a person plays it.
 
 import { getJson, postJson, subscribe } from "./api.js";
-import { announce, button, copyable, el, setText } from "./dom.js";
+import { commandList } from "./commands.js";
+import { announce, button, el, setText } from "./dom.js";
 import { t, tOr } from "./i18n.js";
 import { GameRecord } from "./record.js";
 import { GameView } from "./gameview.js";
@@ -152,7 +153,7 @@ export function seatView(id) {
   };
   const showWaiting = () => {
     element.replaceChildren(connection, el("h1", { tabindex: "-1", text: t("seat.waiting") }),
-      emptyBox(el("p", { text: t("seat.waitingExplanation") }), (state.commands ?? []).map((command) => copyable(command, copyLabels()))), el("div", { class: "actions" }, leave), errors);
+      emptyBox(el("p", { text: t("seat.waitingExplanation") }), commandList(state.commands ?? [])), el("div", { class: "actions" }, leave), errors);
   };
   const showRoom = async () => {
     if (isLoading || view) return;
@@ -227,8 +228,4 @@ export function seatView(id) {
       view?.dispose();
     },
   };
-}
-
-export function copyLabels() {
-  return { copy: t("copy"), copied: t("copied"), selected: t("copySelected") };
 }

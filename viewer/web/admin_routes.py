@@ -89,7 +89,8 @@ def admin_routes(server: Server, sessions: AdminSessions, address: tuple[str, in
             raise unknown_game_type(form.game_type, server.editions)
         room = _open(form, edition)
         codes = [slot.reservation for slot in room.player_slots if slot.reservation is not None]
-        commands = [joining_commands(*address, edition.game_type, code)[0] for code in codes]
+        lines = [joining_commands(*address, edition.game_type, code) for code in codes]
+        commands = [[line.as_json() for line in each] for each in lines]
         return json_response({"room": room.id, "reservations": codes, "commands": commands})
 
     def _open(form: _Preparation, edition: Edition) -> Room:

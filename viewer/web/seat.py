@@ -8,7 +8,7 @@ seat, and whose game has not begun, is closed with it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 import trio
@@ -21,6 +21,7 @@ from spielleiter.server.app import Server
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Phase
 from spielleiter.viewer.positions.describe import MOST_LEGAL_MOVES, describe_legal_moves, skip_move
+from spielleiter.viewer.web.command_lines import CommandLine
 from spielleiter.viewer.web.errors import WebError
 from spielleiter.viewer.web.loopback import Loopback
 from spielleiter.viewer.web.server_sent_events import frame
@@ -54,7 +55,7 @@ class PersonSeat:
         room_id: str,
         seat: Seat | None,
         owns_room: bool,
-        commands: list[str],
+        commands: Sequence[CommandLine],
     ) -> None:
         self.room_id = room_id
         self.player: Seat | None = seat
@@ -175,7 +176,12 @@ class PersonSeat:
 
     def describe(self) -> dict[str, Any]:
         """Return the seat as a JSON object."""
-        return {"room": self.room_id, "player": self.player, "state": self.state, "commands": self.commands}
+        return {
+            "room": self.room_id,
+            "player": self.player,
+            "state": self.state,
+            "commands": [line.as_json() for line in self.commands],
+        }
 
     def _publish(self) -> None:
         self._version += 1

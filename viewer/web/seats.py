@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,7 +27,7 @@ from spielleiter.server.core.clock import UNLIMITED
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Room
 from spielleiter.server.errors import RequestError
-from spielleiter.viewer.web.command_lines import joining_commands
+from spielleiter.viewer.web.command_lines import CommandLine, joining_commands
 from spielleiter.viewer.web.errors import WebError, unknown_game_type, unknown_room
 from spielleiter.viewer.web.loopback import Loopback
 from spielleiter.viewer.web.seat import PersonSeat
@@ -185,7 +185,7 @@ class Seats:
         except RequestError as error:
             raise WebError(429, f"Der Server lehnt das ab ({error}).", f"The server refuses this ({error}).") from None
 
-    def _add(self, edition: Edition, wish: SeatWish, room: Room, code: str, commands: list[str]) -> str:
+    def _add(self, edition: Edition, wish: SeatWish, room: Room, code: str, commands: Sequence[CommandLine]) -> str:
         async def take(player: Player) -> str | None:
             return await player.join_prepared(code)
 

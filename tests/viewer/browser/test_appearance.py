@@ -94,6 +94,7 @@ def test_axe_finds_nothing_at_a_seat_and_in_the_administration(visit: Callable[.
     page.get_by_role("button", name="Log in").click()
     page.get_by_role("button", name="Prepare").click()
     page.locator(".prepared code").first.wait_for()
+    looking.screenshot("prepared")
     assert looking.accessibility_violations() == []
 
 

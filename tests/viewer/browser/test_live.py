@@ -44,10 +44,11 @@ def prepare(visit: Visit, names: tuple[str, str], *, is_paused: bool, game_type:
         page.get_by_role("group", name=f"Player {number}").get_by_label("Name").fill(name)
     page.get_by_label("begin paused").set_checked(is_paused)
     page.get_by_role("button", name="Prepare").click()
-    expect(page.locator(".prepared code")).to_have_count(4)
+    expect(page.locator(".prepared code")).to_have_count(10)
     codes = [text for text in page.locator(".prepared code").all_text_contents() if " " not in text]
     commands = [text for text in page.locator(".prepared code").all_text_contents() if " " in text]
-    assert [code in command for code, command in zip(codes, commands, strict=True)] == [True, True]
+    assert [command.split()[0] for command in commands[:4]] == ["java", "python3", "./program", "spielleiter"]
+    assert [code in command for code in codes for command in commands] == [True] * 4 + [False] * 8 + [True] * 4
     page.get_by_role("link", name="To the prepared game").click()
     return codes
 

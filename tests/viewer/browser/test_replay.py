@@ -5,24 +5,26 @@ from __future__ import annotations
 import base64
 import gzip
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from spielleiter.game.api import Outcome
 from spielleiter.protocol.messages import Memento
+from spielleiter.server.core.ending import Ending
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.record.replay import encode_replay
-from spielleiter.viewer.analysis.estimate import Moment
-from spielleiter.viewer.analysis.report import METHOD, describe_moments
 from spielleiter.viewer.exports.html import encode_game
 from spielleiter.viewer.page import standalone_page
-from spielleiter.viewer.positions.describe import view_of
-from spielleiter.viewer.replays.game import Details, describe_game, distinct_positions
+from spielleiter.viewer.replays.game import Details, describe_game, describe_record
 from spielleiter.viewer.replays.reading import read_replay
+from tests.cli.background import run
 from tests.viewer.browser.browsers import Visit, cells_on, expect_ply, ply_on
 from tests.viewer.browser.served import Served
+from tests.viewer.positions.test_describe import Nim, Take
 from tests.viewer.replay_files import played, record_of, replay_of
 
 pytestmark = pytest.mark.slow
@@ -194,28 +196,139 @@ def test_the_exported_page_needs_no_server(visit: Callable[..., Visit], tmp_path
     assert [url for url in watching.requests if not url.startswith(("file:", "data:"))] == []
 
 
-@pytest.mark.parametrize("fault", ["truncated", "no XML", "another season", "too large"])
+def test_the_report_of_a_tournament_leads_to_its_replays_without_a_server(
+    visit: Callable[..., Visit], tmp_path: Path
+) -> None:
+    (tmp_path / "t.toml").write_text(
+        'games = 2\n[[program]]\nname = "Häsin & Co"\ncommand = "builtin:first"\n'
+        '[[program]]\nname = "<b>kaputt"\ncommand = "builtin:illegal"\n',
+        encoding="utf-8",
+    )
+    out = tmp_path / "Ergebnis #1"
+    done = run("tournament", str(tmp_path / "t.toml"), "--out", str(out))
+    assert done.exit_code == 0, done.output
+    watching = visit(base=(out / "report.html").as_uri())
+    page = watching.open("")
+    page.get_by_text("Replays", exact=True).click()
+    watching.base = out.as_uri()
+    watching.screenshot("tournament-report")
+    page.get_by_role("link", name="game 2 (illegal move)").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("<b>kaputt")
+    page.keyboard.press("End")
+    expect(page.locator(".refused").first).to_be_attached()
+
+
+BAD_FILES: dict[str, tuple[bytes, str, str]] = {
+    "truncated": (
+        replay_of("blokus-2027", plies=6)[:-900],
+        "Die Datei ist nicht vollständig: Ihr Ende fehlt.",
+        "The file is incomplete: its end is missing.",
+    ),
+    "truncated and compressed": (
+        gzip.compress(replay_of("blokus-2027", plies=6))[:-90],
+        "Die gepackte Datei ist beschädigt oder nicht vollständig.",
+        "The compressed file is damaged or incomplete.",
+    ),
+    "no XML": (
+        b"PK\x03\x04 this is something else",
+        "Die Datei ist kein Replay: Sie enthält kein XML, das sich lesen lässt.",
+        "The file is not a replay: it holds no XML that can be read",
+    ),
+    "another season": (
+        b'<protocol><room roomId="r"><data class="memento"><state/></data></room></protocol>',
+        "Das Replay stammt aus einem Spieljahr, das dieses Programm nicht kennt",
+        "The replay is of a season that this program does not know",
+    ),
+    "huge when unpacked": (
+        gzip.compress(b"<protocol>" + b" " * 40_000_000),
+        "Die Datei ist zu groß für ein Replay: Sie hat ausgepackt mehr als 16 MiB.",
+        "The file is too large for a replay: it has more than 16 MiB when it is unpacked.",
+    ),
+}
+"""By fault: the file, and how the sentence about it begins in German and in English."""
+
+
+@pytest.mark.parametrize("fault", BAD_FILES)
 def test_a_bad_file_is_refused_with_one_sentence(fault: str, visit: Callable[..., Visit]) -> None:
-    content = {
-        "truncated": replay_of("blokus-2027", plies=6)[:-900],
-        "no XML": b"PK\x03\x04 this is something else",
-        "another season": b'<protocol><room roomId="r"><data class="memento"><state/></data></room></protocol>',
-        "too large": gzip.compress(b"<protocol>" + b" " * 40_000_000),
-    }[fault]
+    content, german, english = BAD_FILES[fault]
     watching = visit(locale="de-DE")
     watching.expected_statuses = {400, 413, 422}
     page = watching.open("#/replays")
     drop(page, content)
     alert = page.get_by_role("alert")
-    expect(alert).to_be_visible()
-    german = alert.inner_text()
-    assert german.endswith(".")
-    assert "\n" not in german
+    expect(alert).to_contain_text(german)
+    assert alert.inner_text().endswith(".")
+    assert "\n" not in alert.inner_text()
     page.get_by_role("button", name="EN", exact=True).click()
-    drop(page, content)
-    expect(page.get_by_role("alert")).to_be_visible()
-    assert page.get_by_role("alert").inner_text() != german
+    choose(page, content, "Open a file")
+    expect(alert).to_contain_text(english)
+    assert alert.inner_text().endswith(".")
     assert page.url.endswith("#/replays")
+    if fault == "another season":
+        watching.screenshot("bad-file")
+
+
+def test_a_file_is_chosen_with_the_button(visit: Callable[..., Visit]) -> None:
+    content = (OFFICIAL / "2027.xml.gz").read_bytes()
+    watching = visit(locale="de-DE")
+    watching.expected_statuses = {422}
+    page = watching.open("#/replays")
+    choose(page, b"", "Datei öffnen")
+    expect(page.get_by_role("alert")).to_contain_text("Die Datei ist leer.")
+    for _ in range(2):  # the same file again, too
+        page.get_by_role("button", name="Datei öffnen").focus()
+        choose(page, content, "Datei öffnen", by_key=True)
+        expect_ply(page, 0)
+        assert "#/replay/" in page.url
+        page.keyboard.press("End")
+        assert cells_on(page) == game_in(gzip.decompress(content))["positions"][-1]["board"]["cells"]
+        page.get_by_role("link", name="Replays").click()
+
+
+def choose(page: Page, content: bytes, button: str, *, by_key: bool = False) -> None:
+    """Choose a file in the browser's own dialog, which a click or the Enter key opens."""
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name=button).press("Enter") if by_key else page.get_by_role(
+            "button", name=button
+        ).click()
+    assert not chooser.value.is_multiple()
+    chooser.value.set_files({"name": "Spiel 1.xml.gz", "mimeType": "application/gzip", "buffer": content})
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_game_without_a_drawing_module_is_a_table(width: int, visit: Callable[..., Visit], tmp_path: Path) -> None:
+    states = [Nim(7, note=HOSTILE)]
+    for count in (2, 1, 2, 2):
+        states.append(states[-1].play(Take(count)))
+    edition = replace(EDITIONS["blokus-2027"], name="nim-1", game_type="swc_nim")
+    ending = Ending.by_rules(Outcome(1, "last"))
+    result = ending.result(
+        edition.dialect.score_definition,
+        ending.points(states[-1], zeroes_offenders=False),
+        ("Ann", "Ben"),
+        (None, None),
+    )
+    game = describe_record(edition, [*(Memento(state, ("Ann", "Ben")) for state in states), result], "nim.xml")
+    watching = visit(base=export(tmp_path, game).as_uri(), viewport={"width": width, "height": 800})
+    page = watching.open("")
+    board = page.get_by_role("table", name="Fields of the position")
+    for ply, state in enumerate(states):
+        expect_ply(page, ply)
+        rows = board.get_by_role("row")
+        shown = dict(
+            zip(
+                rows.get_by_role("rowheader").all_inner_texts(), rows.get_by_role("cell").all_inner_texts(), strict=True
+            )
+        )
+        assert shown["rest"] == str(state.rest)
+        assert shown["turn"] == str(ply)
+        assert shown["note"] == HOSTILE
+        page.keyboard.press("ArrowRight")
+    expect(page.locator(".move-list tbody tr").nth(2)).to_contain_text("Take(count=1)")
+    expect(page.locator(".end-text")).to_have_text(game["end"]["words"]["en"])
+    expect(page.locator(".points")).to_have_text([f"{state_points} points" for state_points in (0, 1)])
+    watching.screenshot(f"table-{width}")
+    assert watching.accessibility_violations() == []
 
 
 def test_a_game_of_this_server_is_in_the_list_and_played_on(visit: Callable[..., Visit], served: Served) -> None:
@@ -269,72 +382,3 @@ def test_the_moves_that_cost_most_are_estimated(visit: Callable[..., Visit], ser
     expect_ply(page, ply)
     expect(page.locator(".better-text")).to_contain_text("an estimate, ticked on the board")
     expect(page.locator(".better-pawn")).to_have_count(1)
-
-
-def with_estimate(content: bytes, ply: int, index: int) -> dict[str, Any]:
-    """Return a game with an estimate: instead of its move `ply`, the legal move `index` would have been better."""
-    replay = read_replay(content, "game.xml")
-    states = [memento.state for memento in distinct_positions(replay.record)]
-    before, played = states[ply - 1], getattr(states[ply], "last_move", None)
-    better = list(before.generate_legal_moves())[index]
-    assert better != played
-    moments = describe_moments([Moment(ply, before.seat_on_turn, 7.5, played, better)], states)
-    return {**describe_game(replay), "analysis": {"moments": moments, "method": METHOD}}
-
-
-def test_a_better_move_is_drawn_at_its_ply(visit: Callable[..., Visit], tmp_path: Path) -> None:
-    game = with_estimate(replay_of("blokus-2027", plies=20), 9, -1)
-    better = game["analysis"]["moments"][0]["better"]["cells"]
-    watching = visit(base=export(tmp_path, game).as_uri(), locale="de-DE")
-    page = watching.open("#/replay/x/8")
-    expect_ply(page, 8)
-    expect(page.locator(".better-cell")).to_have_count(0)
-    expect(page.locator(".better-text")).to_be_hidden()
-    page.get_by_role("link", name="Zug 9").click()
-    expect_ply(page, 9)
-    drawn = page.locator(".better-cell").evaluate_all(
-        "(cells) => cells.map((cell) => [Number(cell.dataset.x), Number(cell.dataset.y)])"
-    )
-    assert sorted(drawn) == sorted(better)
-    expect(page.locator(".better-tick")).to_have_count(len(better))  # seen without colours
-    expect(page.locator(".better-text")).to_contain_text(f"legt {game['analysis']['moments'][0]['better']['piece']}")
-    expect(page.get_by_role("status").filter(has_text="Zug 9: ")).to_contain_text("besser wäre: ")
-    marked = page.locator(".cell[aria-label$='besserer Zug']").evaluate_all(
-        "(cells) => cells.map((cell) => [Number(cell.dataset.x), Number(cell.dataset.y)])"
-    )
-    assert sorted(marked) == sorted(better)
-    assert cells_on(page) == game["positions"][9]["board"]["cells"]  # the board itself is that of the game
-    watching.screenshot("better-move-blokus")
-    assert watching.accessibility_violations() == []
-    page.keyboard.press("ArrowRight")
-    expect(page.locator(".better-cell, .cell[aria-label$='besserer Zug']")).to_have_count(0)
-
-
-@pytest.mark.parametrize("moves_on", [True, False], ids=["to another field", "on its field"])
-def test_a_better_move_on_the_track_is_a_pawn_with_a_tick(
-    moves_on: bool, visit: Callable[..., Visit], tmp_path: Path
-) -> None:
-    content = gzip.decompress((OFFICIAL / "2018.xml.gz").read_bytes())
-    states = [memento.state for memento in distinct_positions(read_replay(content, "game.xml").record)]
-    ply, index = next(
-        (ply, index)
-        for ply, before in enumerate(states[:-1], 1)
-        for index, move in enumerate(before.generate_legal_moves())
-        if move != getattr(states[ply], "last_move", None)
-        if (view_of(before).move(before, move)["field"] is not None) == moves_on
-    )
-    game = with_estimate(content, ply, index)
-    better = game["analysis"]["moments"][0]["better"]["field"]
-    player = game["positions"][ply - 1]["sideToMove"]["player"]
-    field = better if moves_on else game["positions"][ply - 1]["players"][player]["field"]
-    watching = visit(base=export(tmp_path, game).as_uri())
-    page = watching.open(f"#/replay/x/{ply}")
-    expect_ply(page, ply)
-    expect(page.locator(".better-pawn")).to_have_count(1)
-    expect(page.locator(".better-pawn .better-tick")).to_have_count(1)
-    expect(page.locator(".field[aria-label$='better move']")).to_have_attribute("data-field", str(field))
-    expect(page.locator(".better-text")).to_contain_text("This would have been better")
-    watching.screenshot(f"better-move-track-{'on' if moves_on else 'same'}")
-    assert watching.accessibility_violations() == []
-    page.keyboard.press("ArrowLeft")
-    expect(page.locator(".better-pawn, .field[aria-label$='better move']")).to_have_count(0)

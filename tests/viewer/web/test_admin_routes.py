@@ -48,8 +48,9 @@ async def test_a_prepared_game_is_played_with_its_reservations() -> None:
         assert room.names == ("Alice", "Bob")
         assert room.is_paused
         assert [slot.clock.next_limits.soft_timeout for slot in room.player_slots] == [2.0, None]
-        for code, command in zip(prepared["reservations"], prepared["commands"], strict=True):
-            assert command == f"java -jar program.jar --reservation {code}"
+        for code, commands in zip(prepared["reservations"], prepared["commands"], strict=True):
+            assert {"kind": "java", "text": f"java -jar program.jar --reservation {code}"} in commands
+            assert all(line["text"].endswith(f" --reservation {code}") for line in commands)
             pages.nursery.start_soon(join, pages, code)
         while room.phase is Phase.OPEN:
             await trio.lowlevel.checkpoint()

@@ -71,10 +71,9 @@ async def test_a_program_takes_the_other_seat() -> None:
     async with open_pages() as pages:
         seat = await take_seat(pages, {"program": True}, player=1)
         assert seat["state"] == "waiting"
-        assert seat["commands"] == [
-            "java -jar program.jar",
-            f"spielleiter play --strategy greedy --game {GAME_TYPE}",
-        ]
+        commands = {line["kind"]: line["text"] for line in seat["commands"]}
+        assert commands["java"] == "java -jar program.jar"
+        assert commands["builtin"] == f"spielleiter play --strategy greedy --game {GAME_TYPE}"
         stream = await pages.open(f"/api/seat/{seat['seat']}/events")
         assert (await stream.until("seat"))["state"] == "waiting"
         edition = pages.server.editions[GAME_TYPE]
