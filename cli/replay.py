@@ -41,7 +41,8 @@ _OUT = click.Path(dir_okay=False, path_type=Path)
     "--ply",
     type=WholeNumber(),
     metavar="N",
-    help="For --png, --text and --json: the position after N moves.  [default: the last one]",
+    help="For the browser, --png, --text and --json: the position after N moves.  [default: the last one; in the "
+    "browser, the first]",
 )
 @click.option("--no-browser", is_flag=True, help="Print the address of the page instead of opening it.")
 def replay(
@@ -76,20 +77,36 @@ def replay(
             "--analysis needs --html, or --text or --json without --ply; the page itself has a button"
         )
     game = _Game(file)
-    if ply is not None and ply > game.plies:
+    if ply is not None and not 0 <= ply <= game.plies:
         raise Misuse(f"--ply {ply}: {file.name} has {game.plies} plies, expected a number from 0 to {game.plies}")
     if analysis:
         game.analyse()
     outputs = [(html, game.html), (png, lambda: game.png(ply)), (gif, game.gif)]
+    if any(path is not None and _is_same_file(path, file) for path, _ in outputs):
+        raise Misuse(f"{file} is the replay itself, and would be overwritten; choose another name")
     for path, render in outputs:
         if path is not None:
-            path.write_bytes(render())
+            _write(path, render())
     if as_json:
         click.echo(json_text(game.json if ply is None else game.json["positions"][ply]))
     elif as_text:
         _print_game(game, ply)
     elif not any(path for path, _ in outputs):
-        _serve(file, is_opened=not no_browser)
+        _serve(file, ply or 0, is_opened=not no_browser)
+
+
+def _is_same_file(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:  # there is no such file yet
+        return False
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise Failure(f"{path}: {error.strerror or error}") from None
 
 
 class _Game:
@@ -200,7 +217,7 @@ def _print_analysis(analysis: dict[str, Any]) -> None:
 # -- the browser --------------------------------------------------------------------------------------------------
 
 
-def _serve(file: Path, *, is_opened: bool) -> None:
+def _serve(file: Path, ply: int, *, is_opened: bool) -> None:
     """Serve the page until Ctrl-C."""
     from spielleiter.server.errors import StartError
     from spielleiter.viewer.web.replay_server import serve_replay
@@ -214,6 +231,6 @@ def _serve(file: Path, *, is_opened: bool) -> None:
 
     try:
         with contextlib.suppress(KeyboardInterrupt):  # the usual end of this command
-            run_async(lambda: serve_replay(file, announce))
+            run_async(lambda: serve_replay(file, announce, ply))
     except StartError as error:
         raise Failure(str(error)) from None

@@ -133,7 +133,9 @@ class Server:
         """Serve on the listening `sockets` until `stop` is set (None: until cancelled), then stop in an orderly way."""
         addresses = tuple(sock.getsockname()[:2] for sock in sockets)
         async with trio.open_nursery() as recorders:
-            await recorders.start(self.archive.run)
+            # a start that is cancelled would wait for its task, which waits for `finish`
+            with trio.CancelScope(shield=True):
+                await recorders.start(self.archive.run)
             try:
                 async with trio.open_nursery() as background:
                     for run in self.background:

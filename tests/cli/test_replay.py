@@ -203,6 +203,30 @@ def test_misuse_is_one_line(saved: Path) -> None:
     assert "expected --text or --json" in both.stderr
 
 
+@pytest.mark.parametrize("ply", ["-1", "-999"])
+@pytest.mark.parametrize("form", ["--text", "--json", "--png=x.png"])
+def test_there_is_no_negative_ply(ply: str, form: str, saved: Path) -> None:
+    done = run("replay", str(saved), "--ply", ply, form)
+    assert done.exit_code == 2
+    assert done.stderr == f"spielleiter: --ply {ply}: game.xml has 4 plies, expected a number from 0 to 4\n"
+    assert not Path("x.png").exists()
+
+
+@pytest.mark.parametrize("option", ["--html", "--png", "--gif"])
+def test_the_replay_itself_is_not_overwritten(option: str, saved: Path) -> None:
+    content = saved.read_bytes()
+    done = run("replay", str(saved), option, str(saved.parent / "." / saved.name))
+    assert done.exit_code == 2
+    assert "is the replay itself" in done.stderr
+    assert saved.read_bytes() == content
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_a_full_disk_is_one_line_that_names_the_file(saved: Path) -> None:
+    done = run("replay", str(saved), "--json", "--png", "/dev/full")
+    assert (done.exit_code, done.stderr) == (1, "spielleiter: /dev/full: No space left on device\n")
+
+
 def test_a_file_that_cannot_be_written_is_one_line(saved: Path, tmp_path: Path) -> None:
     done = run("replay", str(saved), "--png", str(tmp_path / "nowhere" / "a.png"))
     assert done.exit_code == 1
@@ -243,27 +267,28 @@ def test_the_page_of_a_real_process_shows_the_game(saved: Path) -> None:
     assert game["plies"] == expected["plies"]
 
 
-@pytest.mark.parametrize("options", [(), ("--no-browser",)])
+@pytest.mark.parametrize("options", [(), ("--no-browser",), ("--ply", "3")])
 def test_without_options_the_page_is_served(
     options: tuple[str, ...], saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
 
-    async def serve(path: Path, on_listening: Any) -> None:
+    async def serve(path: Path, on_listening: Any, ply: int) -> None:
         assert path == saved
-        on_listening("http://127.0.0.1:1/#/replay/game.xml/0")
+        on_listening(f"http://127.0.0.1:1/#/replay/game.xml/{ply}")
         raise KeyboardInterrupt
 
     monkeypatch.setattr("webbrowser.open", opened.append)
     monkeypatch.setattr("spielleiter.viewer.web.replay_server.serve_replay", serve)
     done = run("replay", str(saved), *options)
     assert done.exit_code == 0
-    assert done.stdout == "http://127.0.0.1:1/#/replay/game.xml/0 shows game.xml; Ctrl-C ends it\n"
-    assert opened == ([] if options else ["http://127.0.0.1:1/#/replay/game.xml/0"])
+    address = f"http://127.0.0.1:1/#/replay/game.xml/{3 if '--ply' in options else 0}"
+    assert done.stdout == f"{address} shows game.xml; Ctrl-C ends it\n"
+    assert opened == ([] if "--no-browser" in options else [address])
 
 
 def test_a_page_that_cannot_be_served_is_one_line(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def serve(_path: Path, _on_listening: Any) -> None:
+    async def serve(_path: Path, _on_listening: Any, _ply: int) -> None:
         raise StartError("no port is free")
 
     monkeypatch.setattr("spielleiter.viewer.web.replay_server.serve_replay", serve)

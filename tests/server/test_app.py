@@ -292,3 +292,22 @@ def test_the_operator_is_told_of_a_server_without_administrators(password: str, 
 def test_time_limits_can_be_turned_off() -> None:
     limits = listener._lobby_settings(Config(has_timeouts=False)).limits
     assert (limits.soft_timeout, limits.hard_timeout) == (None, None)
+
+
+async def test_a_server_that_is_cancelled_at_its_start_ends() -> None:
+    server = Server(Config(port=0), io.StringIO())
+    has_ended = trio.Event()
+
+    async def run() -> None:
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await server.run([], None)
+        has_ended.set()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run)
+        with trio.move_on_after(HANG_TIMEOUT):
+            await has_ended.wait()
+        ended = has_ended.is_set()
+        server.archive.finish()  # so that a failure is no deadlock
+    assert ended

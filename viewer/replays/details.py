@@ -7,15 +7,24 @@ form gives no details, never an error. Lists are by seat here, whatever the file
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from spielleiter.game.api import Seat
 from spielleiter.server.config.config import Config
 from spielleiter.viewer.positions.view import Words
 from spielleiter.viewer.replays.game import Details
 from spielleiter.viewer.replays.outputs import read_outputs
+from spielleiter.viewer.replays.untrusted_json import (
+    open_regular,
+    parse_object,
+    read_object,
+    seat_in,
+    seats_in,
+    seconds_in,
+    text_in,
+)
 from spielleiter.viewer.replays.verdicts import verdict_words
 
 RESULTS: Final = "results.jsonl"
@@ -24,7 +33,6 @@ SETUP: Final = "match.json"
 _MOST_BYTES: Final = 4 * 1024 * 1024
 _MOST_RESULTS: Final = 256 * 1024 * 1024
 _MOST_ANSWERS: Final = 1000
-_LONGEST_TEXT: Final = 1000
 
 _Times = tuple[Sequence[float], Sequence[float]]
 
@@ -32,10 +40,11 @@ _Times = tuple[Sequence[float], Sequence[float]]
 def details_beside(replay: Path) -> Details:
     """Return what the files beside a replay say: the ``.json`` of our server, its results, or the folder of a match."""
     folder = replay.parent
-    line = _read_object(replay.with_name(f"{_stem(replay)}.json")) or _line_of(folder / RESULTS, replay.name)
+    own = read_object(replay.with_name(f"{_stem(replay)}.json"), _MOST_BYTES)
+    line = own or _line_of(folder / RESULTS, replay.name)
     if line is not None:
         return Details(_times(line.get("think_times")))
-    record = _read_object(folder / VERDICT)
+    record = read_object(folder / VERDICT, _MOST_BYTES)
     if record is None or record.get("replay") != replay.name:
         return Details()
     return _details_of_match(folder, record)
@@ -50,27 +59,27 @@ def _stem(replay: Path) -> str:
 
 def _details_of_match(folder: Path, record: dict[str, Any]) -> Details:
     """Return the details of the game in `folder`, from its record. Lists in the record are by program."""
-    seats = record.get("seats")
-    if seats not in ([0, 1], [1, 0]):
+    seats = seats_in(record.get("seats"))
+    if seats is None:
         return Details()
     times = _times(record.get("think_times"))
-    offender = record.get("offender")
-    guilty = seats.index(offender) if offender in seats else None
-    verdict = _text(record.get("verdict"))
+    offender = seat_in(record.get("offender"))
+    guilty = None if offender is None else seats.index(offender)
+    verdict = text_in(record.get("verdict"))
     return Details(
         (times[seats[0]], times[seats[1]]),
-        _soft_limit(_read_object(folder.parent.parent / SETUP)),
+        _soft_limit(read_object(folder.parent.parent / SETUP, _MOST_BYTES)),
         read_outputs(folder, record, seats, guilty),
         verdict,
         None if verdict is None else _words_of(verdict, offender, record),
     )
 
 
-def _words_of(verdict: str, offender: Any, record: dict[str, Any]) -> Words:
-    names = record.get("names")
-    has_name = isinstance(names, list) and len(names) == 2 and offender in (0, 1)
-    name = _text(names[offender]) if has_name and names is not None else None
-    return verdict_words(verdict, name, _text(record.get("reason")) or "")
+def _words_of(verdict: str, offender: Seat | None, record: dict[str, Any]) -> Words:
+    names: Any = record.get("names")
+    has_name = offender is not None and isinstance(names, list) and len(names) == 2
+    name = text_in(names[offender]) if has_name else None
+    return verdict_words(verdict, name, text_in(record.get("reason")) or "")
 
 
 def _soft_limit(setup: dict[str, Any] | None) -> float | None:
@@ -78,27 +87,17 @@ def _soft_limit(setup: dict[str, Any] | None) -> float | None:
     if setup is None:
         return None
     options = setup.get("server_options")
-    common = _seconds(options.get("soft_timeout")) if isinstance(options, dict) else None
+    common = seconds_in(options.get("soft_timeout")) if isinstance(options, dict) else None
     limits = []
     entrants = setup.get("entrants")
     for entrant in entrants if isinstance(entrants, list) else ():
         if isinstance(entrant, dict) and entrant.get("can_timeout") is True:
-            own = _seconds(entrant.get("soft_timeout")) or common or Config().soft_timeout
-            limits.append(own * (_seconds(entrant.get("time_factor")) or 1.0))
+            own = seconds_in(entrant.get("soft_timeout")) or common or Config().soft_timeout
+            limits.append(own * (seconds_in(entrant.get("time_factor")) or 1.0))
     return min(limits, default=None)
 
 
 # -- reading files ------------------------------------------------------------------------------------------------
-
-
-def _read_object(path: Path) -> dict[str, Any] | None:
-    """Return the JSON object in a file; None if there is none."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
-    except (OSError, ValueError):
-        return None
-    return _parsed(content) if len(content) <= _MOST_BYTES else None
 
 
 def _line_of(results: Path, name: str) -> dict[str, Any] | None:
@@ -107,24 +106,16 @@ def _line_of(results: Path, name: str) -> dict[str, Any] | None:
     found: dict[str, Any] | None = None
     read = 0
     try:
-        with results.open("rb") as file:
+        with open_regular(results) as file:
             while read < _MOST_RESULTS and (line := file.readline(_MOST_BYTES)):
                 read += len(line)
                 if needle in line:
-                    parsed = _parsed(line)
+                    parsed = parse_object(line)
                     if parsed is not None and parsed.get("replay") == name:
                         found = parsed
-    except OSError:
+    except (OSError, ValueError):
         return None
     return found
-
-
-def _parsed(content: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 # -- checking values ----------------------------------------------------------------------------------------------
@@ -134,18 +125,7 @@ def _times(value: Any) -> _Times:
     """Return think times in seconds for two players; empty lists for anything else."""
     if not isinstance(value, list) or len(value) != 2 or not all(isinstance(times, list) for times in value):
         return (), ()
-    first, second = ([_seconds(time) for time in times[:_MOST_ANSWERS]] for times in value)
+    first, second = ([seconds_in(time) for time in times[:_MOST_ANSWERS]] for times in value)
     if None in first or None in second:
         return (), ()
     return [time for time in first if time is not None], [time for time in second if time is not None]
-
-
-def _seconds(value: Any) -> float | None:
-    """Return a number of seconds, or None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if 0 <= value < 1e9 and math.isfinite(value) else None
-
-
-def _text(value: Any) -> str | None:
-    return value[:_LONGEST_TEXT] if isinstance(value, str) else None

@@ -10,8 +10,6 @@ Invariants: nothing is guessed. Without one of these files, or with one of anoth
 from __future__ import annotations
 
 import gzip
-import itertools
-import json
 import re
 import zlib
 from bisect import bisect_right
@@ -21,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from spielleiter.game.api import Seat
+from spielleiter.viewer.replays.untrusted_json import open_regular, parse_object, seat_in, seconds_in
 
 SERVER_LOG: Final = "server.log.gz"
 GAME_STARTED: Final = "game_started"
@@ -31,6 +30,9 @@ MOST_LINES: Final = 200
 LONGEST_LINE: Final = 500
 _MOST_BYTES: Final = 9 * 1024 * 1024
 _MOST_EVENTS: Final = 20_000
+LONGEST_EVENT: Final = 1024 * 1024
+"""The bytes of one line in the log, and below of all of them; a compressed file may hold far more."""
+_MOST_LOG_BYTES: Final = 64 * 1024 * 1024
 _STAMPED: Final = re.compile(rb" *(\d{1,9}\.\d{3})  ?(.*)", re.DOTALL)
 _SLACK: Final = 0.0015
 """Seconds by which a time stamp may be too early, since the start of the game is recorded in milliseconds."""
@@ -58,8 +60,8 @@ def read_outputs(folder: Path, record: dict[str, Any], seats: Sequence[int], off
         return None, None
     found: list[Sequence[Sequence[str]] | None] = [None, None]
     for seat, program in enumerate(seats):
-        start = starts[program]
-        if isinstance(start, int | float) and not isinstance(start, bool) and requests[seat]:
+        start = seconds_in(starts[program])
+        if start is not None and requests[seat]:
             lines = _stamped_lines(folder / stderr_log(program))
             if lines is not None:
                 found[seat] = _divided(lines, requests[seat], begin + start + _SLACK)
@@ -71,12 +73,12 @@ def _requests(path: Path, offender: Seat | None) -> tuple[list[float], list[floa
     requests: tuple[list[float], list[float]] = ([], [])
     latest: float | None = None
     for event in _events(path):
-        name, instant, seat = event.get("event"), _instant(event.get("timestamp")), event.get("seat")
+        name, instant, seat = event.get("event"), _instant(event.get("timestamp")), seat_in(event.get("seat"))
         if instant is None:
             continue
         if name == GAME_STARTED:
             latest = instant
-        elif name == MOVE_PLAYED and latest is not None and seat in {0, 1}:
+        elif name == MOVE_PLAYED and latest is not None and seat is not None:
             requests[seat].append(latest)
             latest = instant
     if latest is None:
@@ -88,13 +90,17 @@ def _requests(path: Path, offender: Seat | None) -> tuple[list[float], list[floa
 
 def _events(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the events of a game's log, up to the first line that is not one."""
+    remaining = _MOST_LOG_BYTES
     try:
-        with gzip.open(path) as file:
-            for line in itertools.islice(file, _MOST_EVENTS):
-                event = json.loads(line)
-                if isinstance(event, dict):
-                    yield event
-    except (OSError, EOFError, zlib.error, ValueError, RecursionError):
+        with open_regular(path) as packed, gzip.GzipFile(fileobj=packed) as file:
+            for _ in range(_MOST_EVENTS):
+                line = file.readline(min(LONGEST_EVENT, remaining))
+                remaining -= len(line)
+                event = parse_object(line)
+                if event is None:
+                    return
+                yield event
+    except (OSError, EOFError, zlib.error, ValueError):
         return
 
 
@@ -110,9 +116,9 @@ def _instant(text: Any) -> float | None:
 def _stamped_lines(path: Path) -> list[tuple[float, str]] | None:
     """Return the lines of a program's log, each with its time in seconds; None if there is no log."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             content = file.read(_MOST_BYTES)
-    except OSError:
+    except (OSError, ValueError):
         return None
     lines: list[tuple[float, str]] = []
     for raw in content.splitlines():

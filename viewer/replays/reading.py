@@ -43,7 +43,8 @@ class Replay:
 
 def load_replay(path: Path, editions: Mapping[str, Edition] = EDITIONS) -> Replay:
     """Read the replay `path`, which may be compressed with gzip. Raises ReplayFileError."""
-    return read_replay(read_bytes(path), path.name, editions)
+    # the name of a file may hold bytes that are no text
+    return read_replay(read_bytes(path), path.name.encode("utf-8", "replace").decode(), editions)
 
 
 def read_replay(content: bytes, source: str, editions: Mapping[str, Edition] = EDITIONS) -> Replay:

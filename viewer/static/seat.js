@@ -6,7 +6,7 @@ import { announce, button, el, setText } from "./dom.js";
 import { t, tOr } from "./i18n.js";
 import { GameRecord } from "./record.js";
 import { GameView } from "./gameview.js";
-import { emptyBox, errorBox, errorText, loading } from "./messages.js";
+import { emptyBox, errorBox, loading } from "./messages.js";
 import { MoveButtons } from "./move_buttons.js";
 import { GapFiller } from "./rooms.js";
 import { address, plyOf } from "./routes.js";
@@ -125,15 +125,19 @@ export function seatView(id) {
     }
   });
   const send = async (move) => {
-    const ply = request?.ply;
+    const answered = request;
     request = null;
     offer();
     errors.replaceChildren();
     try {
-      await postJson(`${path}/move`, { ply, ...move });
+      await postJson(`${path}/move`, { ply: answered?.ply, ...move });
     } catch (error) {
       errors.replaceChildren(errorBox(error));
-      // the server asks again if the turn is still the person's
+      // a request that the server has taken back is refused again, with its reason
+      if (request === null) {
+        request = answered;
+        offer();
+      }
     }
   };
   // Offers the moves once the board shows the position that they belong to.
@@ -210,9 +214,11 @@ export function seatView(id) {
       offer();
       if (data.moves && view) announce(t("seat.yourTurn"));
     },
-    gone: (data) => {
+    gone: ({ error }) => {
       endSeat();
-      if (!view) element.replaceChildren(errorBox(new Error(errorText(data ?? {}))));
+      endRoom();
+      if (view) errors.replaceChildren(errorBox({ text: error }));
+      else element.replaceChildren(el("h1", { tabindex: "-1", text: t("seat.title") }), errorBox({ text: error }), el("p", {}, el("a", { href: address("play"), text: t("play.title") })));
     },
   }, (isConnected) => setText(connection, isConnected ? "" : t("connection.lost")));
   return {

@@ -74,7 +74,7 @@ async def read_json(request: Request, form: type[_Form]) -> _Form:
     body = await read_body(request, JSON_BYTES)
     try:
         return msgspec.json.decode(body, type=form)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise WebError(
             400, f"Diese Anfrage ist nicht lesbar ({error}).", f"This request cannot be read ({error})."
         ) from None

@@ -1,9 +1,10 @@
 """Refuses requests that do not come from a page of this server, and adds the headers that browsers need for safety.
 
 Invariants: no request reaches the application unless its Host is a name of this machine, which prevents DNS rebinding,
-and unless its origin, if the browser names one, is this very address. If the viewer has a password, only `/healthz` is
-answered without it; wrong passwords are answered late, like those of administrators. Every answer forbids scripts and
-styles from elsewhere and inside the page, and forbids other pages to embed it.
+and unless its origin, if the browser names one, is this very address. If the viewer has a password, nothing is answered
+without it; wrong passwords are answered late, like those of administrators. Only `/healthz`, which says nothing about
+the games, is answered in any case, since a container is asked by the name that it has in its network. Every answer
+forbids scripts and styles from elsewhere and inside the page, and forbids other pages to embed it.
 
 A page with a password needs no check of its Host: a browser sends the password only to the address where it was typed.
 """
@@ -100,7 +101,9 @@ class Guard:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         path = scope["path"]
-        if path not in _OPEN_PATHS and self._password is not None:
+        if path in _OPEN_PATHS:
+            return None
+        if self._password is not None:
             refusal = await self._check_password(headers, (scope.get("client") or ("",))[0])
             if refusal is not None:
                 return refusal

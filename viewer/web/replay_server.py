@@ -19,16 +19,18 @@ from spielleiter.server.config.config import Config
 from spielleiter.server.net.sockets import listen
 from spielleiter.server.runtime.garbage import PauseMeter
 from spielleiter.viewer.web.listening import listen_for_pages
+from spielleiter.viewer.web.replay_shelf import page_name
 from spielleiter.viewer.web.site import Site
 
 HOST: Final = "127.0.0.1"
 
 
-async def serve_replay(file: Path, on_listening: Callable[[str], None]) -> None:
+async def serve_replay(file: Path, on_listening: Callable[[str], None], ply: int = 0) -> None:
     """Serve the page until cancelled.
 
     - `file`: the replay; others in its folder are listed beside it.
     - `on_listening`: called with the address of the page that shows this replay, once it can be opened.
+    - `ply`: the ply that the address names.
 
     Raises StartError if no port of this machine is free.
     """
@@ -41,7 +43,7 @@ async def serve_replay(file: Path, on_listening: Callable[[str], None]) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(server.run, games, None)
             nursery.start_soon(site.serve_pages, pages.sockets)
-            on_listening(f"{pages.url}#/replay/{quote(file.name, safe='')}/0")
+            on_listening(f"{pages.url}#/replay/{quote(page_name(file), safe='')}/{ply}")
     finally:
         pages.close()
         for sock in games:

@@ -7,12 +7,11 @@ a bounded share of the processor from the games. What is kept in memory is bound
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,6 +30,7 @@ from spielleiter.viewer.replays.ending import shown_name
 from spielleiter.viewer.replays.errors import ReplayFileError
 from spielleiter.viewer.replays.game import Details, describe_game, distinct_positions
 from spielleiter.viewer.replays.reading import Replay, load_replay, read_replay
+from spielleiter.viewer.replays.untrusted_json import count_in, read_object, seat_in, seats_in, text_in
 from spielleiter.viewer.web.errors import WebError, unknown_ply
 
 MOST_LISTED: Final = 500
@@ -167,17 +167,17 @@ class ReplayShelf:
 
     def _path_of(self, name: str) -> Path | None:
         """Return the file of a replay of this name; None if there is none."""
-        if self._single is not None and name == self._single.name:
+        if self._single is not None and name == page_name(self._single) and _is_file(self._single):
             return self._single
         if self._folder is not None and _is_plain(name) and name.endswith(_SUFFIXES):
             path = self._folder / name
-            if path.is_file():
+            if _is_file(path):
                 return path
         match_name, colon, game = name.rpartition(":")
         if colon and _is_plain(game):
             for folder in self._match_folders():
                 path = folder / _GAMES / game / _GAME_REPLAY
-                if folder.name == match_name and path.is_file():
+                if folder.name == match_name and _is_file(path):
                     return path
         return None
 
@@ -188,11 +188,11 @@ class ReplayShelf:
     def _match_folders(self) -> Iterator[Path]:
         if self._matches is None:
             return
-        if (self._matches / SETUP).is_file():
+        if _is_file(self._matches / SETUP):
             yield self._matches
             return
         for folder in _subfolders(self._matches, newest_first=True)[:MOST_MATCHES]:
-            if (folder / SETUP).is_file():
+            if _is_file(folder / SETUP):
                 yield folder
 
     def _list_matches(self) -> list[dict[str, Any]]:
@@ -202,11 +202,29 @@ class ReplayShelf:
                 "games": [
                     _listed_game(folder.name, game)
                     for game in _subfolders(folder / _GAMES)[:MOST_LISTED]
-                    if (game / _GAME_REPLAY).is_file()
+                    if _is_file(game / _GAME_REPLAY)
                 ],
             }
             for folder in self._match_folders()
         ]
+
+
+def page_name(path: Path) -> str:
+    """Return the name of a file as the page knows it: a text that can be part of an address."""
+    return path.name.encode("utf-8", "replace").decode()
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether there is a regular file; False also for a path that the system refuses, such as a long one."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _has_address(name: str) -> bool:
+    """Return whether `name` can be part of an address: on Linux, the name of a file need not be text."""
+    return name.isascii() or name == name.encode("utf-8", "replace").decode()
 
 
 def _opened(name: str, replay: Replay, details: Details, path: Path | None, content: bytes | None) -> OpenReplay:
@@ -235,7 +253,7 @@ def _newest(folder: Path) -> list[Path]:
             found = [
                 (entry.stat().st_mtime, folder / entry.name)
                 for entry in entries
-                if entry.name.endswith(_SUFFIXES) and entry.is_file()
+                if entry.name.endswith(_SUFFIXES) and _has_address(entry.name) and entry.is_file()
             ]
     except OSError:
         return []
@@ -244,33 +262,33 @@ def _newest(folder: Path) -> list[Path]:
 
 def _subfolders(folder: Path, *, newest_first: bool = False) -> list[Path]:
     try:
-        found = [path for path in folder.iterdir() if path.is_dir()]
+        found = [path for path in folder.iterdir() if _has_address(path.name) and path.is_dir()]
         return sorted(found, key=lambda path: -path.stat().st_mtime) if newest_first else sorted(found)
     except OSError:
         return []
 
 
 def _listed_replay(path: Path) -> dict[str, Any]:
-    line = _object_in(path.with_name(path.name.removesuffix(".gz").removesuffix(".xml") + ".json"))
+    beside = path.with_name(path.name.removesuffix(".gz").removesuffix(".xml") + ".json")
+    line = read_object(beside, _MOST_LINE_BYTES) or {}
     edition = EDITIONS.get(str(line.get("edition")))
     return {
         "name": path.name,
         "gameType": None if edition is None else edition.game_type,
         "players": _names(line.get("names")),
         "points": _points(line.get("parts")),
-        "ended": line.get("ended_at") if isinstance(line.get("ended_at"), str) else None,
-        "plies": line.get("plies") if isinstance(line.get("plies"), int) else None,
+        "ended": text_in(line.get("ended_at")),
+        "plies": count_in(line.get("plies")),
     }
 
 
 def _listed_game(match_name: str, folder: Path) -> dict[str, Any]:
-    record = _object_in(folder / VERDICT)
-    names, seats, winner = _names(record.get("names")), record.get("seats"), record.get("winner")
-    has_seats = seats in ([0, 1], [1, 0]) and len(names) == 2
+    record = read_object(folder / VERDICT, _MOST_LINE_BYTES) or {}
+    names, seats, winner = _names(record.get("names")), seats_in(record.get("seats")), seat_in(record.get("winner"))
     return {
         "name": f"{match_name}:{folder.name}",
-        "players": [names[seat] for seat in seats] if has_seats and isinstance(seats, list) else names,
-        "winner": seats.index(winner) if has_seats and isinstance(seats, list) and winner in seats else None,
+        "players": names if seats is None or not names else [names[seat] for seat in seats],
+        "winner": None if seats is None or winner is None else seats.index(winner),
     }
 
 
@@ -278,21 +296,11 @@ def _points(parts: Any) -> list[int] | None:
     """Return the points in the parts of two scores, whose first part says who has won; None for anything else."""
     if not isinstance(parts, list) or len(parts) != 2:
         return None
-    points = [part[1] for part in parts if isinstance(part, list) and len(part) > 1 and isinstance(part[1], int)]
-    return points if len(points) == 2 else None
+    first, second = (count_in(part[1]) if isinstance(part, list) and len(part) > 1 else None for part in parts)
+    return None if first is None or second is None else [first, second]
 
 
 def _names(names: Any) -> list[str]:
     if not isinstance(names, list) or len(names) != 2:
         return []
     return [shown_name(name) if isinstance(name, str) else "" for name in names]
-
-
-def _object_in(path: Path) -> Mapping[str, Any]:
-    """Return the JSON object in a file; an empty one if there is none."""
-    try:
-        with path.open("rb") as file:
-            value = json.loads(file.read(_MOST_LINE_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -18,7 +18,7 @@ from spielleiter.viewer.web.errors import WebError, unknown_ply
 from spielleiter.viewer.web.hub import Hub
 from spielleiter.viewer.web.seat import SeatSource
 from spielleiter.viewer.web.seats import Seats, SeatWish
-from spielleiter.viewer.web.server_sent_events import EventStreamResponse
+from spielleiter.viewer.web.server_sent_events import EventStreamResponse, OneFrame, frame
 
 FindReplayState = Callable[[str, int], Awaitable[tuple[Edition, State]]]
 """Returns the edition and the position of a replay by its name and the ply. Raises WebError."""
@@ -86,7 +86,10 @@ def seat_routes(seats: Seats, hub: Hub, find_replay_state: FindReplayState) -> l
         return watched.game.edition, memento.state
 
     async def seat_events(request: Request) -> Response:
-        seat = seats.find(request.path_params["seat"])
+        try:
+            seat = seats.find(request.path_params["seat"])
+        except WebError as error:  # a page with an event stream cannot read the body of a refusal
+            return EventStreamResponse(OneFrame(frame("gone", error.as_json())))
         hub.open_stream()
         return EventStreamResponse(SeatSource(seat, hub.close_stream))
 

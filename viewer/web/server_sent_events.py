@@ -59,10 +59,13 @@ class EventStreamResponse(Response):
         super().__init__(media_type="text/event-stream")
         self._source = source
 
-    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send all frames to one page."""
         try:
             await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
+            if scope["method"] == "HEAD":  # the toolkit answers it wherever it answers GET
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+                return
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(cancel_when_left, receive, nursery.cancel_scope)
                 await self._send_frames(send)

@@ -189,3 +189,25 @@ def test_an_illegal_place_is_not_offered(visit: Callable[..., Visit], served: Se
     assert cells_on(page) == before
     page.get_by_role("button", name="Leave the game").click()
     expect(page.locator(".end-text")).to_be_visible()
+
+
+def test_the_address_of_a_seat_that_does_not_exist_is_one_sentence(visit: Callable[..., Visit]) -> None:
+    page = visit(locale="de-DE").open("#/seat/unknown")
+    expect(page.locator("[role=alert]")).to_have_text("Diesen Platz gibt es nicht (mehr).")
+    page.get_by_role("link", name="Mitspielen").last.click()
+    expect(page.locator("[name=opponent]")).to_be_visible()
+
+
+def test_a_move_that_did_not_reach_the_server_can_be_made_again(visit: Callable[..., Visit], served: Served) -> None:
+    here = visit()
+    here.expected_statuses.add(503)
+    page = here.open("#/play")
+    begin(page, "Persistent", HASE_UND_IGEL)
+    page.route("**/move", lambda route: route.fulfill(status=503, body=""), times=1)
+    page.locator(".move-choice").first.click()
+    expect(page.locator(".seat-panel [role=alert]")).to_have_text("The server reports error 503.")
+    page.locator(".move-choice").first.click()
+    page.locator(".game:not([data-ply='0'])").wait_for()
+    expect(page.locator(".seat-panel [role=alert]")).to_have_count(0)
+    page.get_by_role("button", name="Leave the game").click()
+    served.log.wait_for("game_ended", names=["Persistent", "random"])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from spielleiter.match.games.referee import VERDICT as VERDICT_OF_MATCH
@@ -14,6 +16,7 @@ from spielleiter.match.records.journal import SETUP as SETUP_OF_MATCH
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.replays.details import SETUP, VERDICT, details_beside
 from spielleiter.viewer.replays.game import Details, describe_game
+from spielleiter.viewer.replays.outputs import SERVER_LOG, stderr_log
 from spielleiter.viewer.replays.reading import load_replay
 from tests.interpreter import PYTHON
 from tests.match.refereed import play
@@ -126,6 +129,35 @@ def test_the_limit_for_a_move_is_that_of_the_match(tmp_path: Path, setup: Any, l
 )
 def test_a_record_of_another_form_gives_no_details(tmp_path: Path, record: dict[str, Any]) -> None:
     assert details_beside(match_folder(tmp_path, record)) in (Details(), Details(([], [])))
+
+
+WILD: list[Any] = [
+    True,
+    1.0,
+    [0.0, 1.0],
+    [[], []],
+    [{}, 1],
+    {"a": []},
+    10**400,
+    [10**400, 1],
+    "\ud800",
+    ["\ud800", "b"],
+]
+"""Values that are nearly of the expected form, or that cannot be encoded."""
+
+
+@pytest.mark.parametrize("key", ["seats", "names", "offender", "verdict", "reason", "program_starts", "think_times"])
+@pytest.mark.parametrize("value", WILD)
+def test_a_strange_value_in_the_record_raises_nothing(tmp_path: Path, key: str, value: Any) -> None:
+    record = {"seats": [0, 1], "names": ["a", "b"], "offender": 1, "verdict": "crash", "program_starts": [0.0, 0.0]}
+    replay = match_folder(tmp_path, {**record, "started_at": "2026-01-01T00:00:00+00:00", key: value})
+    folder = replay.parent
+    events = [{"event": "game_started"}, {"event": "move_played", "seat": value}, {"event": "move_played", "seat": 0}]
+    lines = (json.dumps({**event, "timestamp": "2026-01-01T00:00:01+00:00"}) for event in events)
+    (folder / SERVER_LOG).write_bytes(gzip.compress("\n".join(lines).encode()))
+    for program in (0, 1):
+        (folder / stderr_log(program)).write_text("1.000 output\n")
+    msgspec.json.encode(details_beside(replay))
 
 
 @pytest.mark.slow

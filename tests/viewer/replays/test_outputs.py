@@ -16,6 +16,7 @@ from spielleiter.match.records.game_log import SERVER_LOG as SERVER_LOG_OF_MATCH
 from spielleiter.match.records.game_log import GameLog
 from spielleiter.server import events
 from spielleiter.viewer.replays.outputs import (
+    LONGEST_EVENT,
     LONGEST_LINE,
     MOST_LINES,
     SERVER_LOG,
@@ -110,6 +111,23 @@ def test_a_log_of_another_form_gives_nothing(tmp_path: Path, log: bytes | None) 
         (tmp_path / SERVER_LOG).write_bytes(log)
     write_output(tmp_path, (1.0, "line\n"))
     assert read_outputs(tmp_path, RECORD, [0, 1], 0) == (None, None)
+
+
+def test_no_more_of_a_log_is_unpacked_than_its_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # one line without an end: the reader of lines would unpack all of it
+    (tmp_path / SERVER_LOG).write_bytes(gzip.compress(bytes(100 * LONGEST_EVENT)))
+    read = 0
+
+    class Counting(gzip.GzipFile):
+        def readline(self, size: int | None = -1) -> bytes:
+            nonlocal read
+            line = super().readline(size)
+            read += len(line)
+            return line
+
+    monkeypatch.setattr(gzip, "GzipFile", Counting)
+    assert read_outputs(tmp_path, RECORD, [0, 1], 0) == (None, None)
+    assert 0 < read <= LONGEST_EVENT
 
 
 def test_without_an_output_nothing_is_known(tmp_path: Path) -> None:

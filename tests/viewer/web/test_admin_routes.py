@@ -11,7 +11,7 @@ from trio.testing import MockClock
 from spielleiter.client.strategies import make_responder
 from spielleiter.server.core.room import Phase
 from spielleiter.viewer.web import admin_sessions
-from tests.viewer.web.pages import GAME_TYPE, PASSWORD, Pages, open_pages
+from tests.viewer.web.pages import GAME_TYPE, JSON, PASSWORD, Pages, call, open_pages
 
 TWO = [{"name": "Alice"}, {"name": "Bob", "canTimeout": False}]
 
@@ -38,6 +38,14 @@ async def test_logging_in_gives_a_cookie_and_a_token() -> None:
         assert (await pages.get("/api/admin")).json == {"isLoggedIn": False, "token": None}
         assert PASSWORD not in pages.log.getvalue()
         assert pages.logged("admin_authenticated") != []
+
+
+@pytest.mark.parametrize("form", [b'{"x":' + b"[" * 8000, b'{"password":' * 1000, b"[" * 16_000, b"\xff", b"1e999"])
+async def test_a_body_that_cannot_be_read_is_a_mistake_of_its_sender(form: bytes) -> None:
+    async with open_pages() as pages:
+        answer = await call(pages.site.app, "POST", "/api/admin/login", JSON, form)
+        assert answer.status == 400
+        assert pages.logged("internal_error") == []
 
 
 async def test_a_prepared_game_is_played_with_its_reservations() -> None:

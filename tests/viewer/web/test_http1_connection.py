@@ -10,13 +10,11 @@ from tests.server.serving import read_all
 from tests.viewer.web.test_http_server import hello, running
 
 _HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
+_KEY = b"dGhlIHNhbXBsZSBub25jZQ=="
 _UPGRADES = [
     b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n\r\n",
     b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
-    (
-        b"Connection: Upgrade\r\nUpgrade: WebSocket\r\n"
-        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-    ),
+    b"Connection: Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %b\r\n\r\n" % _KEY,
 ]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -145,6 +147,7 @@ async def test_dropped_files_are_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     [
         *("..", ".", "..%2Fsecret.xml", "%2Fetc%2Fpasswd", "..%5Csecret.xml", "secret.xml%00.xml"),
         *("first:..", "first:..%2Fgames", ":0001", "no:such", "nothing.xml", "match.json"),
+        *("x" * 5000 + ".xml", "first:" + "x" * 5000),
     ],
 )
 async def test_names_that_lead_elsewhere_are_unknown(name: str, tmp_path: Path) -> None:
@@ -181,6 +184,39 @@ async def test_what_lies_beside_a_replay_may_be_anything(line: str, tmp_path: Pa
     listed = await ReplayShelf(tmp_path, None).listed()
     (found,) = listed["replays"]
     assert (found["name"], found["points"], found["plies"], found["ended"]) == ("a.xml", None, None, None)
+
+
+@pytest.mark.parametrize("key", ["names", "seats", "winner", "parts", "plies", "ended_at", "edition"])
+@pytest.mark.parametrize("value", [[0.0, 1.0], [{}, []], 10**400, "\ud800", ["\ud800", "b"], [[0, 10**400], [0, 1]]])
+async def test_a_strange_value_beside_a_replay_leaves_the_list_complete(key: str, value: Any, tmp_path: Path) -> None:
+    game = tmp_path / "games" / "0001"
+    game.mkdir(parents=True)
+    for path in (tmp_path / "a.xml", tmp_path / "match.json", game / "replay.xml.gz"):
+        path.write_text("", encoding="utf-8")
+    for path in (tmp_path / "a.json", game / "verdict.json"):
+        path.write_text(json.dumps({"names": ["a", "b"], "seats": [0, 1], "winner": 0, key: value}), encoding="utf-8")
+    async with open_pages(replay_directory=tmp_path, viewer_matches=tmp_path) as pages:
+        answer = await pages.get("/api/replays")
+    assert answer.status == 200
+    assert [replay["name"] for replay in answer.json["replays"]] == ["a.xml"]
+    assert len(answer.json["matches"][0]["games"]) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, every name of a file is text")
+async def test_a_file_whose_name_is_no_text_is_left_out(tmp_path: Path) -> None:
+    for name in (b"\xff.xml", b"a.xml", b"\xff"):
+        os.close(os.open(os.fsencode(tmp_path) + b"/" + name, os.O_CREAT))
+    async with open_pages(replay_directory=tmp_path) as pages:
+        answer = await pages.get("/api/replays")
+    assert [replay["name"] for replay in answer.json["replays"]] == ["a.xml"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes in its file system")
+async def test_a_named_pipe_is_no_replay(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.xml")
+    for shelf in (ReplayShelf(tmp_path, None), ReplayShelf(None, None, tmp_path / "a.xml")):
+        with pytest.raises(WebError):
+            await shelf.find("a.xml")
 
 
 async def test_missing_folders_have_no_replays(tmp_path: Path) -> None:

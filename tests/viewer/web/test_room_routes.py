@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from spielleiter.client.strategies import make_responder
-from tests.viewer.web.pages import GAME_TYPE, Pages, open_pages
+from tests.viewer.web.pages import GAME_TYPE, Pages, call, open_pages
 
 HOSTILE = "<script>alert(1)</script>\u202e&amp;"
 
@@ -131,3 +131,11 @@ async def test_games_that_end_by_a_fault_have_words_for_it(strategy: str) -> Non
         assert end["winner"] == 1
         assert "Alice" in end["words"]["de"]
         assert "Bob wins" in end["words"]["en"]
+
+
+@pytest.mark.parametrize("path", ["/api/events", "/api/rooms/nothing/events"])
+async def test_the_head_of_an_event_stream_ends_at_once(path: str) -> None:
+    async with open_pages() as pages:
+        answer = await call(pages.site.app, "HEAD", path)
+        assert (answer.status, answer.body) == (200, b"")
+        assert pages.site.hub.stream_count == 0

@@ -145,6 +145,8 @@ async def test_moves_that_are_not_asked_for_are_refused() -> None:
             assert (answer.status, form) == (status, form)
         assert (await pages.post(address, {"ply": 0, "index": 0})).status == 200
         assert (await pages.post(address, {"ply": 0, "index": 0})).status == 409
+        gone = await pages.open("/api/seat/unknown/events")
+        assert (await gone.until("gone"))["error"]["en"] == "There is no such seat (any more)."
         assert (await pages.post("/api/seat/unknown/move", {"ply": 0, "index": 0})).status == 404
 
 
@@ -206,7 +208,7 @@ async def test_the_number_of_seats_is_bounded(monkeypatch: pytest.MonkeyPatch) -
             while found.state != "over":
                 await trio.lowlevel.checkpoint()
         await take_seat(pages, {"program": True})
-        assert (await pages.get(f"/api/seat/{taken[0]['seat']}/events")).status == 404  # forgotten
+        assert (await pages.post(f"/api/seat/{taken[0]['seat']}/leave")).status == 404  # forgotten
         assert (await pages.open(f"/api/seat/{taken[1]['seat']}/events")).status == 200
 
 
