@@ -48,8 +48,8 @@ def cluster_options(command: Decorated) -> Decorated:
             "--cluster",
             metavar="ADDRESS",
             help="Play the games on the workers of a Dask scheduler: tcp://HOST:PORT, tls://HOST:PORT, or local:N for "
-            "N worker processes on this machine (docs/cluster.md). They play as many games at a time as they have cores, "
-            "or as --concurrency says.",
+            "N worker processes on this machine (docs/cluster.md). They play as many games at a time as they have "
+            "cores, or as --concurrency says.",
         ),
     ):
         command = option(command)

@@ -175,6 +175,7 @@ def _show(summary: Summary, folder: Path, end: EndReason) -> None:
         estimate_text,
         games_text,
         headline,
+        machine_warnings,
         percent_text,
         seconds_text,
         significance_text,
@@ -210,8 +211,12 @@ def _show(summary: Summary, folder: Path, end: EndReason) -> None:
     print_line(
         f"Elo {both_elo_text(summary)}, likelihood of superiority {percent_text(summary.likelihood_of_superiority)}"
     )
-    for text in filter(None, (sprt_text(summary), significance_text(summary))):
+    for text in filter(None, (sprt_text(summary), significance_text(summary), *machine_warnings(summary))):
         print_line(text)
+    if summary.machines:
+        print_line(
+            "machines: " + ", ".join(f"{each.name} {count_text(each.games, 'game')}" for each in summary.machines)
+        )
     print_line(f"report: {folder / 'report.html'}")
 
 

@@ -37,6 +37,7 @@ from spielleiter.match.stats.counts import (
     quantile,
 )
 from spielleiter.match.stats.intervals import better_program, estimate_elo, estimate_normalized_elo
+from spielleiter.match.stats.machines import MachineSummary, summarise_machines
 from spielleiter.match.stats.significance import (
     MIN_PAIRS,
     PairCounts,
@@ -180,6 +181,8 @@ class Summary:
     incidents: tuple[Incident, ...]
     season: str | None = None
     """GameType and edition as `season_text` names them; None if unknown."""
+    machines: tuple[MachineSummary, ...] = ()
+    """The machines of the cluster that the games were played on; empty if it was only this one."""
 
     @property
     def has_enough_pairs(self) -> bool:
@@ -250,6 +253,7 @@ def summarise(
             if record.verdict != Verdict.REGULAR
         ),
         season=season or (games[0].game_type if games else None),
+        machines=summarise_machines(games),
     )
 
 

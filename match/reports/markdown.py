@@ -11,12 +11,15 @@ from typing import Final
 from spielleiter.match.reports.escaping import escape_markdown
 from spielleiter.match.reports.words import (
     FAULT_COLUMNS,
+    MACHINE_COLUMNS,
     elo_text,
     estimate_text,
     fault_counts,
     games_text,
     incident_texts,
     likelihood_text,
+    machine_rows,
+    machine_warnings,
     percent_text,
     seconds_text,
     share_text,
@@ -75,6 +78,9 @@ def render_markdown(summary: Summary) -> str:
             for each in programs
         ],
     )
+    if summary.machines:
+        lines += _table(MACHINE_COLUMNS, machine_rows(summary))
+    lines += [f"- {escape_markdown(line)}" for line in machine_warnings(summary)]
     lines += [f"- {escape_markdown(line)}" for line in incident_texts(summary, INCIDENTS)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
