@@ -55,7 +55,7 @@ def _answer(summary: Summary) -> str:
 def machine_warnings(summary: Summary) -> list[str]:
     """A sentence for each machine that decides differently from the others, beyond chance."""
     return [
-        f"{each.name} decides differently from the other machines: chi-squared test of its pairs, p = {each.p_value:.2g}"
+        f"{each.name} decides differently from the other machines (chi-squared test of pairs, p = {each.p_value:.2g})"
         for each in summary.machines
         if each.is_different
     ]
