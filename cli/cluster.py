@@ -38,7 +38,7 @@ def cluster_options(command: Decorated) -> Decorated:
         ),
         click.option(
             "--ship",
-            type=click.Path(path_type=Path, exists=True),
+            type=click.Path(path_type=Path),
             multiple=True,
             metavar="PATH",
             help="With --cluster: send this file or folder to each machine; can be repeated. Without it, programs have "
@@ -66,9 +66,13 @@ def cluster_of(options: Mapping[str, Any]) -> ClusterSettings | None:
     from spielleiter.match.cluster.address import ClusterAddress
     from spielleiter.match.cluster.engine import require_distributed
     from spielleiter.match.cluster.venue import ClusterSettings
+    from spielleiter.match.errors import SetupError
 
     address = ClusterAddress.parse(options["cluster"])
     require_distributed()
+    for path in options["ship"]:
+        if not path.exists():
+            raise SetupError(f"--ship {path}: there is no such file or folder")
     return ClusterSettings(address, tuple(options["ship"]), options["max_slowdown"])
 
 

@@ -25,8 +25,23 @@ def test_addresses_are_read(text: str, workers: int | None, is_encrypted: bool) 
 
 @pytest.mark.parametrize(
     "text",
-    "|pc01|pc01:8786|http://pc01:8786|tcp://pc01|tcp://:8786|tcp://pc01:0|tcp://pc01:70000|tcp://pc01:8786/x|"
-    "local|local:0|local:-1|local:257|local:x|tcp://a b:1".split("|"),
+    [
+        "",
+        "pc01",
+        "pc01:8786",
+        "http://pc01:8786",
+        "tcp://pc01",
+        "tcp://:8786",
+        "tcp://pc01:0",
+        "tcp://pc01:70000",
+        "tcp://pc01:8786/x",
+        "local",
+        "local:0",
+        "local:-1",
+        "local:257",
+        "local:x",
+        "tcp://a b:1",
+    ],
 )
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(SetupError, match=r"expected tcp://HOST:PORT or tls://HOST:PORT"):

@@ -43,12 +43,12 @@ def play(
     setup: MatchSetup,
     folder: Path,
     on_game_finished: Callable[[GameRecord], object] | None = None,
-    told: list[str] | None = None,
+    tell: Callable[[str], object] = lambda _text: None,
     **settings: Any,
 ) -> MatchResult:
     """Play a match on both machines, and check that nothing is left and every game is in the journal once."""
     cluster = ClusterSettings(ClusterAddress.parse(machines.address), **settings)
-    with open_cluster(cluster, Path(setup.cwd), (told if told is not None else []).append) as venue:
+    with open_cluster(cluster, Path(setup.cwd), tell) as venue:
         result = play_match(setup, folder, conditions=Conditions(0, venue=venue), on_game_finished=on_game_finished)
     machines.wait_until_clean()
     numbers = [json.loads(line)["game"] for line in (folder / "games.jsonl").read_text().splitlines()]
@@ -105,14 +105,23 @@ def test_a_sequential_test_calls_off_the_pairs_under_way(machines: TwoMachines, 
 
 def test_a_program_that_is_missing_on_one_machine(machines: TwoMachines, tmp_path: Path) -> None:
     bot = machines.folder / f"bin-{FAST}" / "only-here"
-    bot.write_text(f'#!/bin/sh\nexec {PYTHON} -m spielleiter play --strategy first "$@"\n')
+    has_told = tmp_path / "has-told"
+    bot.write_text(
+        f"#!/bin/sh\nwhile [ ! -e {shlex.quote(str(has_told))} ]; do sleep 0.1; done\n"
+        f'exec {PYTHON} -m spielleiter play --strategy first "$@"\n'
+    )
     bot.chmod(0o755)
     told: list[str] = []
-    result = play(machines, prepare(2, "only-here"), tmp_path / "match", told=told)
+
+    def tell(text: str) -> None:
+        told.append(text)
+        has_told.touch()
+
+    result = play(machines, prepare(2, "only-here", timeouts=ENDLESS), tmp_path / "match", tell=tell)
     assert result.end is EndReason.COMPLETED
     assert {record.machine for record in result.records} == {FAST}
-    wanted = f"{SLOW} gets no pairs: program 'only-here': there is no command only-here"
-    assert all(text.startswith(wanted) for text in told)  # if the match was not over before that
+    [text] = told
+    assert text.startswith(f"{SLOW} gets no pairs: program 'only-here': there is no command only-here")
 
 
 def test_a_program_that_is_missing_everywhere_is_named_with_each_machine(machines: TwoMachines, tmp_path: Path) -> None:
@@ -133,7 +142,7 @@ def test_a_program_that_does_not_start_on_one_machine_loses_nothing_there(
     """
     told: list[str] = []
     setup = prepare(4, f"sh -c {shlex.quote(script)} bot", timeouts=ENDLESS)
-    result = play(machines, setup, tmp_path / "match", told=told)
+    result = play(machines, setup, tmp_path / "match", tell=told.append)
     assert result.end is EndReason.COMPLETED
     assert {(record.machine, record.verdict) for record in result.records} == {(FAST, Verdict.REGULAR)}
     assert [text.partition(" (")[0] for text in told] == [f"{SLOW} gets no pairs: {setup.names[0]} does not start"]
@@ -141,7 +150,7 @@ def test_a_program_that_does_not_start_on_one_machine_loses_nothing_there(
 
 def test_slow_machines_are_left_out(machines: TwoMachines, tmp_path: Path) -> None:
     told: list[str] = []
-    result = play(machines, prepare(8), tmp_path / "match", told=told, max_slowdown=3.0)
+    result = play(machines, prepare(8), tmp_path / "match", tell=told.append, max_slowdown=3.0)
     assert Counter(record.machine for record in result.records)[FAST] >= 6  # the fast one may have joined later
     assert any(text.startswith(f"{SLOW} gets no pairs: its cores are 0.2 times as fast") for text in told)
 
