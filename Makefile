@@ -104,7 +104,9 @@ lock: $(VENV)/.python ## update the locks to the newest versions that pyproject.
 	@$(PIP) install '$(LOCK_TOOL)'
 	$(SOLVE) --group build --output-file requirements/build.lock
 	$(SOLVE) pyproject.toml --constraints requirements/build.lock --output-file requirements/runtime.lock
-	$(SOLVE) pyproject.toml --group dev --constraints requirements/build.lock --constraints requirements/runtime.lock \
+	$(SOLVE) pyproject.toml --extra cluster --constraints requirements/build.lock --constraints requirements/runtime.lock \
+	    --output-file requirements/cluster.lock
+	$(SOLVE) pyproject.toml --group dev --constraints requirements/build.lock --constraints requirements/cluster.lock \
 	    --output-file requirements/development.lock
 
 man: setup ## update docs/spielleiter.1 from the help of the commands

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from spielleiter.cli.cluster import cluster_of, on_cluster
 from spielleiter.cli.commands import Misuse, print_line, run_async
 from spielleiter.cli.conditions import conditions_of
 from spielleiter.cli.exit_codes import EXIT_MACHINE, exit_code, fault_kinds
@@ -84,14 +85,17 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
     if resume is not None and context.default_map:
         raise click.UsageError("expected a FILE, or --resume DIR, and not both")
     try:
-        allocate_cores(conditions)
+        cluster = cluster_of(options)
+        if cluster is None:
+            allocate_cores(conditions)
         if resume is not None:
             folder = resume
-            setup = load_match(folder, options["password"])
+            setup = load_match(folder, options["password"], is_played_elsewhere=cluster is not None)
             refuse_changed_options(folder, setup, {name: options[name] for name in options if is_given(context, name)})
         else:
-            setup = setup_of(context, {**options, "game": chosen.game_type})
-            print_package_warnings(setup.entrants, setup.cwd)
+            setup = setup_of(context, {**options, "game": chosen.game_type}, is_played_elsewhere=cluster is not None)
+            if cluster is None:
+                print_package_warnings(setup.entrants, setup.cwd)
             folder = options["out"] or Path(f"match-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
         if options["require"] is not None:
             require_enough_games(setup, f"--require {options['require']}")
@@ -99,8 +103,10 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
             save_setup(folder, setup.to_json())
     except (SetupError, JournalError) as error:
         raise Misuse(str(error)) from None
+    has_concurrency = is_given(context, "concurrency")
     try:
-        result = _play(setup, folder, conditions, options["report_every"], options["pages"])
+        with on_cluster(cluster, Path(setup.cwd), conditions, has_concurrency=has_concurrency) as conditions:
+            result = _play(setup, folder, conditions, options["report_every"], options["pages"])
     except MatchError as error:
         print_line(f"spielleiter match: {error}", err=True)
         run_on_end(options["on_end"], folder, folder / "summary.json", EXIT_MACHINE)
@@ -120,7 +126,7 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions, report_every:
 
     conditions = fair_conditions(conditions)
     cores = count_cores()
-    if conditions.concurrency > cores:
+    if conditions.venue is None and conditions.concurrency > cores:
         print_line(
             f"{conditions.concurrency} games at a time on {cores} processor cores: think times mean little, and "
             "programs may be too slow through no fault of their own",
@@ -148,6 +154,8 @@ def fair_conditions(wanted: Conditions) -> Conditions:
     """`wanted`, with concurrency limited to the number of games that can be judged fairly; prints why it is lowered."""
     from spielleiter.match.runner import fair_concurrency
 
+    if wanted.venue is not None:  # each machine limits its own games
+        return wanted
     concurrency, why = fair_concurrency(wanted.concurrency, wanted.cores_per_game)
     if why is not None:
         print_line(why, err=True)
@@ -169,6 +177,7 @@ def _show(summary: Summary, folder: Path, end: EndReason) -> None:
         estimate_text,
         games_text,
         headline,
+        machine_warnings,
         percent_text,
         seconds_text,
         significance_text,
@@ -204,8 +213,12 @@ def _show(summary: Summary, folder: Path, end: EndReason) -> None:
     print_line(
         f"Elo {both_elo_text(summary)}, likelihood of superiority {percent_text(summary.likelihood_of_superiority)}"
     )
-    for text in filter(None, (sprt_text(summary), significance_text(summary))):
+    for text in filter(None, (sprt_text(summary), significance_text(summary), *machine_warnings(summary))):
         print_line(text)
+    if summary.machines:
+        print_line(
+            "machines: " + ", ".join(f"{each.name} {count_text(each.games, 'game')}" for each in summary.machines)
+        )
     print_line(f"report: {folder / 'report.html'}")
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from spielleiter.cli.cluster import cluster_options
 from spielleiter.cli.commands import EXIT_FAILURE
 from spielleiter.cli.completion import completing, game_option_values, programs
 from spielleiter.cli.conditions import condition_options
@@ -193,6 +194,7 @@ _OPTIONS: Final = (
     ),
     *core_options,
     condition_options,
+    cluster_options,
     on_end_option,
     folder_option("--out", "Folder for all files of the match.  [default: a new one, named after date and time]"),
     folder_option(

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from spielleiter.match.setup import MatchSetup
 
 
-def setup_of(context: click.Context, options: dict[str, Any]) -> MatchSetup:
-    """The match that the options of `match`, by their names, describe. Raises SetupError and UsageError."""
+def setup_of(context: click.Context, options: dict[str, Any], *, is_played_elsewhere: bool = False) -> MatchSetup:
+    """The match that the options of `match`, by their names, describe. Raises SetupError and UsageError.
+
+    With `is_played_elsewhere`, programs do not have to exist on this machine.
+    """
     from spielleiter.match.preparation import prepare_match
     from spielleiter.match.setup import ProgramTimeouts
 
@@ -57,4 +60,5 @@ def setup_of(context: click.Context, options: dict[str, Any]) -> MatchSetup:
         significance=options["significance"],
         min_games=options["min_tests"],
         cwd=context.meta.get(CWD) or Path.cwd(),
+        is_played_elsewhere=is_played_elsewhere,
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from spielleiter.cli import conditions
+from spielleiter.cli import cluster, conditions
 from spielleiter.cli.commands import Misuse
 from spielleiter.cli.options import TIMEOUTS, requested_server
 from spielleiter.cli.program_options import NAMES, planned_value
@@ -32,6 +32,7 @@ CHANGEABLE: Final = frozenset(
         "on_end",
         "pages",
         *conditions.NAMES,
+        *cluster.NAMES,
     }
 )
 """Options that may be different each time a match is resumed."""

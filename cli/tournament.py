@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from spielleiter.cli.cluster import cluster_of, cluster_options, on_cluster
 from spielleiter.cli.commands import EXIT_INTERRUPTED, Misuse, print_line, run_async
 from spielleiter.cli.conditions import condition_options, conditions_of
 from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
@@ -87,6 +88,7 @@ _COPY = "tournament.toml"
 @on_end_option
 @condition_options
 @pages_option
+@cluster_options
 @folder_option("--out", "Folder for all files of the tournament.  [default: a new one, named after date and time]")
 @folder_option("--resume", "Continue the tournament in this folder.")
 @click.pass_context
@@ -165,19 +167,24 @@ def tournament(
             cores_per_game=cores_per_game or described.cores_per_game,
             **conditions_of({name: options[name] if is_given(context, name) else None for name in options}, described),
         )
-        allocate_cores(conditions)
+        cluster = cluster_of(options)
+        if cluster is None:
+            allocate_cores(conditions)
         described = with_openings(described)
         at_end = on_end or described_on_end(described.on_end)
         for pairing in described.pairings():
-            require_playable(described.match_of(pairing, ""))
-        print_package_warnings(described.entrants, described.cwd)
+            require_playable(described.match_of(pairing, ""), is_played_elsewhere=cluster is not None)
+        if cluster is None:
+            print_package_warnings(described.entrants, described.cwd)
         if file is not None:
             _keep(file, folder, described)
     except SetupError as error:
         raise Misuse(str(error)) from None
+    has_concurrency = concurrency is not None or described.concurrency > 1
     try:
         chosen_pages = pages if is_given(context, "pages") else described.pages
-        end, records = _play(described, folder, conditions, report_every or described.report_every, chosen_pages)
+        with on_cluster(cluster, Path(described.cwd), conditions, has_concurrency=has_concurrency) as conditions:
+            end, records = _play(described, folder, conditions, report_every or described.report_every, chosen_pages)
         code = _exit_code(end, records, kinds)
     except MatchError as error:
         print_line(f"spielleiter tournament: {error}", err=True)

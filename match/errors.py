@@ -23,6 +23,10 @@ class MachineError(MatchError):
     """The server or this machine failed; it is not a program's fault."""
 
 
+class ClusterError(MatchError):
+    """The machines of a cluster cannot be reached, or none of them can play; the text says what to do."""
+
+
 class NotStartedError(MatchError):
     """A program cannot be started; the text says why."""
 

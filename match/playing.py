@@ -146,9 +146,10 @@ async def run_match(
     """
     path = Path(folder)
     conditions = conditions or Conditions()
-    allocate_cores(conditions)
-    concurrency, _ = fair_concurrency(conditions.concurrency, conditions.cores_per_game)
-    conditions = dataclasses.replace(conditions, concurrency=concurrency)
+    if conditions.venue is None:
+        allocate_cores(conditions)
+        concurrency, _ = fair_concurrency(conditions.concurrency, conditions.cores_per_game)
+        conditions = dataclasses.replace(conditions, concurrency=concurrency)
     _begin_or_continue(setup, path)
     with open_journal(path) as journal:
         listener = _CallbackListener(on_game_finished)

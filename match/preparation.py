@@ -54,6 +54,7 @@ def prepare_match(
     significance: float | None = None,
     min_games: int = DEFAULT_MIN_GAMES,
     cwd: str | os.PathLike[str] | None = None,
+    is_played_elsewhere: bool = False,
 ) -> MatchSetup:
     """Set up a match of two programs, for `play_match` or `run_match`; nothing is started yet.
 
@@ -77,7 +78,9 @@ def prepare_match(
 
     `sprt`, such as ``"elo0=0 elo1=50"``, ends the match as soon as that sequential test has decided. `significance`
     ends it as soon as one program is better, with that probability of error at most, but not before `min_games` games
-    have counted. `cwd` is the directory that programs are started in; None means the current one.
+    have counted. `cwd` is the directory that programs are started in; None means the current one. With
+    `is_played_elsewhere`, the match is for the machines of a cluster, and it is left to them whether a program can be
+    started.
 
     Raises SetupError if the match cannot be played as described: an unknown game, a program that cannot be started
     here, a book without replays, and so on.
@@ -124,20 +127,20 @@ def prepare_match(
         edition=edition,
         cwd=directory,
     )
-    require_playable(setup)
+    require_playable(setup, is_played_elsewhere=is_played_elsewhere)
     return setup
 
 
-def load_match(folder: str | os.PathLike[str], password: str = "") -> MatchSetup:
+def load_match(folder: str | os.PathLike[str], password: str = "", *, is_played_elsewhere: bool = False) -> MatchSetup:
     """The setup of the match in `folder`, to resume it with `play_match(load_match(folder), folder)`.
 
     `password` is the administrators' password of the server that the match is played at, if it does not start its own;
-    it is not saved in the folder.
+    it is not saved in the folder. `is_played_elsewhere` is the same as for `prepare_match`.
 
     Raises JournalError if there is no match or its file cannot be read, and SetupError if it cannot be played here.
     """
     setup = MatchSetup.from_json(load_setup(Path(folder)), password)
-    require_playable(setup)
+    require_playable(setup, is_played_elsewhere=is_played_elsewhere)
     return setup
 
 
@@ -165,19 +168,25 @@ def _chosen_edition(game_type: str | None, edition: str | None) -> Edition:
     return chosen
 
 
-def require_playable(setup: MatchSetup) -> None:
-    """Raise SetupError for every problem of `setup` that can be found before the first game."""
+def require_playable(setup: MatchSetup, *, is_played_elsewhere: bool = False) -> None:
+    """Raise SetupError for every problem of `setup` that can be found before the first game.
+
+    With `is_played_elsewhere`, problems that depend on the machine are left to the machines that play the games.
+    """
     sprt_of(setup)
     if setup.significance is not None and not 0 < setup.significance <= 0.5:
         raise SetupError(f"significance {setup.significance:g}: expected more than 0 and at most 0.5")
-    if setup.cwd and not Path(setup.cwd).is_dir():
+    if is_played_elsewhere and setup.server is not None:
+        raise SetupError("on a cluster each machine has a server of its own, expected no other server")
+    if setup.cwd and not is_played_elsewhere and not Path(setup.cwd).is_dir():
         raise SetupError(f"{setup.cwd}: the directory that the programs are started in does not exist")
     try:
         config = match_server_config(setup)
     except TypeError as error:
         raise SetupError(str(error)) from None
     for program in (0, 1):
-        _require_playable_program(setup, program)
+        if not is_played_elsewhere:
+            _require_playable_program(setup, program)
         limits = limits_of(setup, config, program)
         assert limits.soft_timeout is not None
         assert limits.hard_timeout is not None

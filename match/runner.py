@@ -65,6 +65,42 @@ class ProgressListener(Protocol):
         ...
 
 
+class MatchProgress(Protocol):
+    """What a `Venue` needs to know and to report while it plays the games of a match."""
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether no further game may be started; running games are finished."""
+        ...
+
+    def start(self, planned: PlannedGame) -> None:
+        """Report that a game was started."""
+        ...
+
+    def finish(self, records: Sequence[GameRecord]) -> None:
+        """Add the finished games of a pair to the journal. May cancel the match. Raises JournalError."""
+        ...
+
+
+class Venue(Protocol):
+    """Other machines that games are played on (match/cluster)."""
+
+    async def play(
+        self,
+        setup: MatchSetup,
+        games: Sequence[PlannedGame],
+        folder: Path,
+        conditions: Conditions,
+        progress: MatchProgress,
+    ) -> None:
+        """Play `games` and return once all are finished, or `progress` is ending. Raises MatchError.
+
+        The files of the games are in `folder`, the folder of the match, before they are reported as finished. If this
+        is cancelled, running games are cut off.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """How games are played. This is not part of a match's setup: a match can be resumed under other conditions."""
@@ -81,6 +117,8 @@ class Conditions:
     """Which games' folders are kept."""
     is_restarting: bool = True
     """Whether programs are started anew for each game; otherwise programs that can play several games keep running."""
+    venue: Venue | None = None
+    """Where the games are played; None: on this machine. Elsewhere, `concurrency` 0 means as many as possible."""
 
 
 def play_to_the_end(_records: Sequence[GameRecord]) -> bool:
@@ -116,12 +154,15 @@ def fair_concurrency(wanted: int, cores_per_game: int | None = None) -> tuple[in
     )
 
 
-def allocate_cores(conditions: Conditions) -> list[tuple[Cores, Cores]]:
-    """The cores of both programs, for each of the concurrent games. Raises SetupError if there are too few cores."""
+def allocate_cores(conditions: Conditions, usable: Sequence[int] | None = None) -> list[tuple[Cores, Cores]]:
+    """The cores of both programs, for each of the concurrent games. Raises SetupError if there are too few cores.
+
+    `usable` are the numbers of the cores to choose from; None: all that this process may use.
+    """
     count, size = conditions.concurrency, conditions.cores_per_game
     if size is None and not conditions.is_pinned:
         return [(None, None)] * count
-    cores = usable_cores()
+    cores = usable_cores() if usable is None else usable
     if size is None:
         size = 2
         if len(cores) < 2 * count:
@@ -158,7 +199,8 @@ async def play_games(
     """
     PLATFORM.kill(PLATFORM.find_tagged(f"{setup.run_id}/"))  # left by a run that was cut off
     try:
-        async with unpacked_programs(setup) as playable:
+        unpacked = unpacked_programs(setup) if conditions.venue is None else nullcontext(setup)
+        async with unpacked as playable:
             runner = _Runner(playable, folder, journal, listener, conditions, is_decided)
             return await runner.run(handles_signals=handles_signals)
     except BaseExceptionGroup as group:
@@ -172,7 +214,7 @@ async def play_games(
 
 
 class _Runner:
-    """Plays the remaining games of a match, with one worker task for each concurrent game."""
+    """Plays the remaining games of a match: at a venue, or here, with one worker task for each concurrent game."""
 
     def __init__(
         self,
@@ -193,49 +235,73 @@ class _Runner:
         self._failures = 0
         self._unable: set[int] = set()
         """Programs (0, 1) that turned out to be unable to play several games in one process."""
+        self._scope = trio.CancelScope()
+        """Cancelling it cuts off running games."""
 
     async def run(self, *, handles_signals: bool) -> EndReason:
         if self._is_decided(tuple(self._journal.records.values())):
             return EndReason.DECIDED
-        games = iter([each for each in self._setup.plan() if each.game not in self._journal.records])
+        games = [each for each in self._setup.plan() if each.game not in self._journal.records]
         async with trio.open_nursery() as nursery:
+            self._scope = nursery.cancel_scope
             if handles_signals:
-                await nursery.start(self._watch_signals, nursery.cancel_scope)
-            async with open_match_server(self._setup) as match_server, trio.open_nursery() as workers:
-                for cores in allocate_cores(self._conditions):
-                    workers.start_soon(self._work, games, cores, match_server, nursery.cancel_scope)
+                await nursery.start(self._watch_signals)
+            venue = self._conditions.venue
+            if venue is None:
+                await self._play_here(iter(games))
+            else:
+                await venue.play(self._setup, games, self._folder, self._conditions, self)
             nursery.cancel_scope.cancel()
         return self._end or EndReason.COMPLETED
+
+    # -- MatchProgress ----------------------------------------------------------------------------------------------
+
+    @property
+    def is_ending(self) -> bool:
+        return self._end is not None
+
+    def start(self, planned: PlannedGame) -> None:
+        self._listener.game_started(planned)
+
+    def finish(self, records: Sequence[GameRecord]) -> None:
+        self._journal.extend(records)
+        for record in records:
+            self._listener.game_finished(record)
+            self._check_end(record)
+
+    # -- games on this machine --------------------------------------------------------------------------------------
+
+    async def _play_here(self, games: Iterator[PlannedGame]) -> None:
+        async with open_match_server(self._setup) as match_server, trio.open_nursery() as workers:
+            for cores in allocate_cores(self._conditions):
+                workers.start_soon(self._work, games, cores, match_server)
 
     async def _work(
         self,
         games: Iterator[PlannedGame],
         cores: tuple[Cores, Cores],
         match_server: MatchServer,
-        scope: trio.CancelScope,
     ) -> None:
         async with self._open_persistent_programs() as persistent_programs:
             while self._end is None and (planned := next(games, None)) is not None:
-                self._listener.game_started(planned)
+                self.start(planned)
                 keep = self._conditions.keep
                 record = await play_game(
                     self._setup, planned, self._folder, cores, match_server, keep, persistent_programs
                 )
-                self._journal.append(record)
-                self._listener.game_finished(record)
-                self._check_end(record, scope)
+                self.finish([record])
 
     def _open_persistent_programs(self) -> AbstractAsyncContextManager[PersistentPrograms | None]:
         if self._conditions.is_restarting:
             return nullcontext()
         return open_persistent_programs(self._unable, self._setup.timeouts.exit)
 
-    def _check_end(self, record: GameRecord, scope: trio.CancelScope) -> None:
+    def _check_end(self, record: GameRecord) -> None:
         """Set the reason to end if the match must not continue after this game."""
         self._failures = self._failures + 1 if record.verdict == Verdict.SERVER_FAILED else 0
         if self._is_decided(tuple(self._journal.records.values())):
             self._end = EndReason.DECIDED
-            scope.cancel()
+            self._scope.cancel()
         elif self._failures >= MACHINE_FAILURES:
             self._end = EndReason.MACHINE_FAILURE
         elif unfit_programs(self._journal.records.values()):
@@ -243,9 +309,7 @@ class _Runner:
         elif self._conditions.is_fail_fast and record.offender is not None:
             self._end = self._end or EndReason.FAULT
 
-    async def _watch_signals(
-        self, scope: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-    ) -> None:
+    async def _watch_signals(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         with trio.open_signal_receiver(*stop_signals()) as signals:
             task_status.started()
             async for number in signals:
@@ -253,4 +317,4 @@ class _Runner:
                     self._end = EndReason.INTERRUPTED
                     self._listener.stopping()
                 elif number != HANGUP:
-                    scope.cancel()
+                    self._scope.cancel()

@@ -37,6 +37,7 @@ from spielleiter.match.stats.counts import (
     quantile,
 )
 from spielleiter.match.stats.intervals import better_program, estimate_elo, estimate_normalized_elo
+from spielleiter.match.stats.machines import MachineSummary, summarise_machines
 from spielleiter.match.stats.significance import (
     MIN_PAIRS,
     PairCounts,
@@ -182,6 +183,8 @@ class Summary:
     """GameType and edition as `season_text` names them; None if unknown."""
     platform_gaps: tuple[str, ...] = ()
     """What the match could not do on the operating system that it was played on, in sentences."""
+    machines: tuple[MachineSummary, ...] = ()
+    """The machines of the cluster that the games were played on; empty if it was only this one."""
 
     @property
     def has_enough_pairs(self) -> bool:
@@ -255,6 +258,7 @@ def summarise(
         ),
         season=season or (games[0].game_type if games else None),
         platform_gaps=platform_gaps,
+        machines=summarise_machines(games),
     )
 
 

@@ -88,7 +88,8 @@ HEALTH_CHECK = json.loads(re.sub(r"^.*?CMD ", "", final_step("HEALTHCHECK").text
 
 
 def test_all_stages_are_based_on_the_same_release_of_a_supported_python() -> None:
-    (base,) = steps_of("ARG")
+    base, lock = steps_of("ARG")
+    assert lock.text == "LOCK=runtime"
     release = re.fullmatch(r"PYTHON_IMAGE=python:(3\.\d+)\.\d+-slim-[a-z]+", base.text)
     assert release
     assert f"Programming Language :: Python :: {release[1]}" in PYPROJECT["project"]["classifiers"]
@@ -100,7 +101,7 @@ def test_all_files_that_the_wheel_needs_are_copied() -> None:
         *INCLUDED,
         *("pyproject.toml", HATCH["targets"]["wheel"]["hooks"]["custom"]["path"]),
         *(PYPROJECT["project"]["readme"], *PYPROJECT["project"]["license-files"]),
-        *("requirements/build.lock", "requirements/runtime.lock"),
+        *("requirements/build.lock", "requirements/runtime.lock", "requirements/cluster.lock"),
     }
 
 
@@ -123,7 +124,7 @@ def test_only_locked_packages_and_the_project_are_installed() -> None:
     installing = [command for command in COMMANDS if "install" in command and Path(command[0]).name == "pip"]
     assert installing
     for command in installing:
-        options = command[command.index("install") + 1 :]
+        options = [word.replace("${LOCK}", "cluster") for word in command[command.index("install") + 1 :]]
         is_locked = options[:2] == ["--require-hashes", "-r"] and options[2] in COPIED
         assert is_locked or options == ["--no-deps", "dist/*.whl"]
 

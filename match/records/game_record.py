@@ -135,6 +135,8 @@ class GameRecord:
 
     observations: tuple[Observations | None, Observations | None] = (None, None)
     """By program: what was observed of it in its sandbox; None if it had none."""
+    machine: str = ""
+    """The machine of a cluster that the game was played on; empty: the one that the match was started on."""
 
     def __post_init__(self) -> None:
         """Make arrays of the think times."""
@@ -179,6 +181,7 @@ class GameRecord:
                 remarks=_pair_of_texts(value.get("remarks", [[], []])),
                 observations=_pair_of_observations(value.get("observations", [None, None])),
                 program_starts=_pair_of_optional_floats(value.get("program_starts", [None, None])),
+                machine=_checked(value.get("machine", ""), str),
             )
         except KeyError as error:
             raise RecordError(f"not the record of a game: {error.args[0]} is missing") from None

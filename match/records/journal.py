@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import FileIO
 from pathlib import Path
 from typing import Any, Final
@@ -37,10 +37,18 @@ class Journal:
 
     def append(self, record: GameRecord) -> None:
         """Add a finished game. Raises JournalError if it cannot be written, or is in the journal already."""
-        if record.game in self.records:
-            raise JournalError(f"game {record.game} is in the journal already")
-        line = json.dumps(record.to_json(), ensure_ascii=False) + "\n"
-        data = line.encode("utf-8", "backslashreplace")  # lone surrogates become JSON escapes
+        self.extend([record])
+
+    def extend(self, records: Sequence[GameRecord]) -> None:
+        """Add the finished games of a pair in one write; they are in the journal together, unless a crash cuts it.
+
+        Raises JournalError if they cannot be written, or one is in the journal already.
+        """
+        for record in records:
+            if record.game in self.records:
+                raise JournalError(f"game {record.game} is in the journal already")
+        lines = "".join(json.dumps(record.to_json(), ensure_ascii=False) + "\n" for record in records)
+        data = lines.encode("utf-8", "backslashreplace")  # lone surrogates become JSON escapes
         try:
             self._cut()
             write_all(self._file.write, data)
@@ -50,7 +58,7 @@ class Journal:
                 self._cut()
             raise JournalError(f"{self._file.name}: cannot be written ({error.strerror or error})") from None
         self._length += len(data)
-        self.records[record.game] = record
+        self.records.update((record.game, record) for record in records)
 
     def _cut(self) -> None:
         """Remove an incomplete line. Raises OSError."""

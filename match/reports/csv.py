@@ -19,7 +19,7 @@ COLUMNS: Final = (
     "game", "pair", "game_type", "seed", "start", "name1", "name2", "seat1", "seat2", "winner", "is_counted", "verdict",
     "offender", "reason", "points1", "points2", "cause1", "cause2", "plies", "answers1", "answers2", "think_seconds1",
     "think_seconds2", "think_max1", "think_max2", "cpu_seconds1", "cpu_seconds2", "wall_seconds", "started_at",
-    "folder", "replay", "season",
+    "folder", "replay", "season", "machine",
 )  # fmt: skip
 
 
@@ -29,7 +29,7 @@ def render_csv(records: Iterable[GameRecord], season: str | None = None) -> str:
     writer = csv.writer(file)
     writer.writerow(COLUMNS)
     for record in records:
-        writer.writerow([_cell(value) for value in (*_row(record), season)])
+        writer.writerow([_cell(value) for value in (*_row(record), season, record.machine)])
     return file.getvalue()
 
 

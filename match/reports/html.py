@@ -18,6 +18,7 @@ from spielleiter.match.reports.page import link, page, platform_gaps_list, table
 from spielleiter.match.reports.svg import Band, Bar, CurvePoint, Dot, histogram, line_chart, scatter, stacked_bars
 from spielleiter.match.reports.words import (
     FAULT_COLUMNS,
+    MACHINE_COLUMNS,
     NO_VALUE,
     elo_text,
     estimate_text,
@@ -25,6 +26,8 @@ from spielleiter.match.reports.words import (
     games_text,
     incident_texts,
     likelihood_text,
+    machine_rows,
+    machine_warnings,
     percent_text,
     result_text,
     seconds_text,
@@ -54,6 +57,7 @@ def render_html(summary: Summary, records: Sequence[GameRecord], pages: Collecti
         _comparison(summary),
         _faults(summary, records, pages),
         _times(summary),
+        _machines(summary),
         f"<p>In the plots:{_key('p0', first)}{_key('p1', second)}{_key('draw', 'draw')}</p>",
         *_figures(summary, records),
         _games(records, pages),
@@ -134,6 +138,14 @@ def _times(summary: Summary) -> str:
             for each in summary.programs
         ],
     )
+
+
+def _machines(summary: Summary) -> str:
+    """The machines of a cluster; empty if there were none."""
+    if not summary.machines:
+        return ""
+    warnings = "".join(f"<p>{escape(line)}.</p>" for line in machine_warnings(summary))
+    return table("Machines", MACHINE_COLUMNS, machine_rows(summary)) + warnings
 
 
 def _games(records: Sequence[GameRecord], pages: Collection[int]) -> str:

@@ -11,6 +11,7 @@ from typing import Final
 from spielleiter.match.reports.escaping import escape_markdown
 from spielleiter.match.reports.words import (
     FAULT_COLUMNS,
+    MACHINE_COLUMNS,
     PLATFORM_GAPS,
     elo_text,
     estimate_text,
@@ -18,6 +19,8 @@ from spielleiter.match.reports.words import (
     games_text,
     incident_texts,
     likelihood_text,
+    machine_rows,
+    machine_warnings,
     percent_text,
     seconds_text,
     share_text,
@@ -76,6 +79,9 @@ def render_markdown(summary: Summary) -> str:
             for each in programs
         ],
     )
+    if summary.machines:
+        lines += _table(MACHINE_COLUMNS, machine_rows(summary))
+    lines += [f"- {escape_markdown(line)}" for line in machine_warnings(summary)]
     lines += [f"- {escape_markdown(line)}" for line in incident_texts(summary, INCIDENTS)]
     if summary.platform_gaps:
         lines += ["", f"{PLATFORM_GAPS}:", "", *(f"- {escape_markdown(gap)}" for gap in summary.platform_gaps)]

@@ -54,6 +54,34 @@ def _answer(summary: Summary) -> str:
     return f"Not decided between {first} and {second}: more games are needed"
 
 
+def machine_warnings(summary: Summary) -> list[str]:
+    """A sentence for each machine that decides differently from the others, beyond chance."""
+    return [
+        f"{each.name} decides differently from the other machines (chi-squared test of pairs, p = {each.p_value:.2g})"
+        for each in summary.machines
+        if each.is_different
+    ]
+
+
+MACHINE_COLUMNS: Final = ("Machine", "Games", "Score", "Mean points", "Median think time", "Time losses", "p")
+
+
+def machine_rows(summary: Summary) -> list[tuple[str | int, ...]]:
+    """The rows of the table of machines, under MACHINE_COLUMNS; pairs of numbers are those of both programs."""
+    return [
+        (
+            each.name or "(here)",
+            each.games,
+            f"+{each.wins} ={each.draws} −{each.losses}",
+            " : ".join(NO_VALUE if points is None else f"{points:.1f}" for points in each.points),
+            " : ".join(map(seconds_text, each.think_medians)),
+            each.time_losses,
+            NO_VALUE if each.p_value is None else f"{each.p_value:.2g}",
+        )
+        for each in summary.machines
+    ]
+
+
 def title(summary: Summary) -> str:
     """The season and the headline: the first line of every report."""
     return headline(summary) if summary.season is None else f"{summary.season}: {headline(summary)}"

@@ -107,7 +107,7 @@ def test_every_report_names_the_season_first(tmp_path: Path) -> None:
     assert f"<h1>{SEASON}: " in texts["report.html"]
     assert f"<title>{SEASON}: greedy vs random</title>" in texts["report.html"]
     assert texts["junit.xml"].splitlines()[1].startswith(f'<testsuites name="spielleiter match, {SEASON}"')
-    assert all(line.endswith(f",{SEASON}") for line in texts["games.csv"].splitlines()[1:])
+    assert all(line.endswith(f",{SEASON},") for line in texts["games.csv"].splitlines()[1:])
     assert json.loads(texts["summary.json"])["season"] == SEASON
 
 

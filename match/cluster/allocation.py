@@ -1,0 +1,186 @@
+"""Deciding which pairs are played next, on which machines, and which answers count.
+
+Invariants: nothing here waits or reads a clock. Each pair is accepted once, whichever of its attempts is finished
+first, and no pair is given up while a machine can play it. There are never more attempts under way than slots of the
+machines that may play. A machine that has refused a pair gets no more pairs for a while, or for ever.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+HOLD: Final = 2.0
+"""Seconds for which a busy machine gets no pairs; doubled with each further refusal, up to MAX_HOLD."""
+MAX_HOLD: Final = 60.0
+MAX_FAILURES: Final = 3
+"""A machine on which this many attempts in a row have failed gets no more pairs."""
+
+
+class Standing(enum.Enum):
+    """Whether a machine may play."""
+
+    PREPARING = enum.auto()
+    READY = enum.auto()
+    UNABLE = enum.auto()
+
+
+@dataclass(slots=True)
+class Machine:
+    """A worker of the cluster; `address` is that of the Dask worker."""
+
+    address: str
+    standing: Standing = Standing.PREPARING
+    name: str = ""
+    slots: int = 0
+    """The number of pairs that it plays at the same time."""
+    speed: float = 1.0
+    """The speed of its cores, as `spielleiter check` estimates it."""
+    reason: str = ""
+    """Why it is unable."""
+    held_until: float = 0.0
+    refusals: int = 0
+    """How often in a row it was too busy."""
+    failures: int = 0
+    """How many attempts in a row have failed there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An attempt to play a pair on one of some machines."""
+
+    pair: int
+    number: int
+    addresses: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Allocation:
+    """The remaining `pairs` of a match, and the machines.
+
+    `limit` is the highest number of attempts at the same time; None: as many as the machines have slots. Machines that
+    are slower than the fastest one by more than `max_slowdown` get no pairs.
+    """
+
+    pairs: deque[int]
+    limit: int | None = None
+    max_slowdown: float | None = None
+    machines: dict[str, Machine] = field(default_factory=dict)
+    running: dict[int, Attempt] = field(default_factory=dict)
+    """By pair: the attempt that is under way."""
+    done: set[int] = field(default_factory=set)
+    _attempts: int = 0
+
+    @classmethod
+    def of(cls, pairs: Iterable[int], limit: int | None = None, max_slowdown: float | None = None) -> Allocation:
+        """The allocation of a match of which `pairs` remain."""
+        return cls(deque(pairs), limit, max_slowdown)
+
+    # -- machines ---------------------------------------------------------------------------------------------------
+
+    def join(self, address: str) -> Machine:
+        """Add a worker that has joined the cluster; it gets no pairs before it is ready."""
+        machine = self.machines[address] = Machine(address)
+        return machine
+
+    def make_ready(self, address: str, name: str, slots: int, speed: float) -> None:
+        """Let a prepared machine play."""
+        machine = self.machines[address]
+        machine.name, machine.slots, machine.speed, machine.standing = name, slots, speed, Standing.READY
+
+    def make_unable(self, address: str, reason: str) -> None:
+        """Give no more pairs to a machine."""
+        machine = self.machines[address]
+        machine.standing, machine.reason = Standing.UNABLE, reason
+
+    def leave(self, address: str) -> list[Attempt]:
+        """Remove a worker that has left. Returns the attempts that no remaining machine can finish, to be cancelled."""
+        self.machines.pop(address, None)
+        stranded = [each for each in self.running.values() if not self.machines.keys() & set(each.addresses)]
+        for each in stranded:
+            self.lose(each)
+        return stranded
+
+    def too_slow(self, machine: Machine) -> bool:
+        """Whether `max_slowdown` leaves this machine out."""
+        if self.max_slowdown is None:
+            return False
+        fastest = max(each.speed for each in self.machines.values() if each.standing is Standing.READY)
+        return machine.speed * self.max_slowdown < fastest
+
+    def eligible(self, now: float) -> list[Machine]:
+        """The machines that may get a pair now."""
+        return [
+            each
+            for each in self.machines.values()
+            if each.standing is Standing.READY and each.held_until <= now and not self.too_slow(each)
+        ]
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether there are machines, and none of them is able, or may become able, to play."""
+        return bool(self.machines) and all(each.standing is Standing.UNABLE for each in self.machines.values())
+
+    # -- pairs ------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all pairs are accepted."""
+        return not self.pairs and not self.running
+
+    def next_attempts(self, now: float) -> list[Attempt]:
+        """Take the pairs that can be played now."""
+        machines = self.eligible(now)
+        capacity = sum(each.slots for each in machines)
+        if self.limit is not None:
+            capacity = min(capacity, self.limit)
+        addresses = tuple(each.address for each in machines)
+        taken = []
+        while self.pairs and len(self.running) < capacity:
+            self._attempts += 1
+            attempt = Attempt(self.pairs.popleft(), self._attempts, addresses)
+            self.running[attempt.pair] = attempt
+            taken.append(attempt)
+        return taken
+
+    def accept(self, attempt: Attempt, address: str) -> bool:
+        """Note that an attempt is finished; False if the pair was accepted before, and this answer must be ignored."""
+        self._end(attempt)
+        if attempt.pair in self.done:
+            return False
+        if attempt.pair in self.pairs:  # it was taken for lost
+            self.pairs.remove(attempt.pair)
+        self.done.add(attempt.pair)
+        if (machine := self.machines.get(address)) is not None:
+            machine.refusals = machine.failures = 0
+        return True
+
+    def refuse(self, attempt: Attempt, address: str, reason: str, now: float, *, is_overloaded: bool) -> None:
+        """Note that a machine has refused a pair, which is played elsewhere or later."""
+        self.lose(attempt)
+        machine = self.machines.get(address)
+        if machine is None:
+            return
+        if is_overloaded:
+            machine.held_until = now + min(MAX_HOLD, HOLD * 2**machine.refusals)
+            machine.refusals += 1
+            return
+        machine.failures += 1
+        machine.held_until = now + HOLD
+        if machine.failures >= MAX_FAILURES:
+            self.make_unable(address, reason)
+
+    def lose(self, attempt: Attempt) -> None:
+        """Note that an attempt was lost; its pair is played again, before all others."""
+        if self._end(attempt) and attempt.pair not in self.done:
+            self.pairs.appendleft(attempt.pair)
+
+    def _end(self, attempt: Attempt) -> bool:
+        """End an attempt; False if another one is under way for the same pair, or none."""
+        if self.running.get(attempt.pair) is not attempt:
+            return False
+        del self.running[attempt.pair]
+        return True

@@ -1,0 +1,188 @@
+"""Dask distributed, as seen by the process that started the match.
+
+Invariants: all methods block, so they are called in threads. A lost connection is made
+again by Dask, and after that by `reconnect`. No scheduler that is started here listens beyond the loopback interface.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from spielleiter.match.cluster.address import ClusterAddress
+from spielleiter.match.errors import ClusterError, SetupError
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+CONNECT_TIMEOUT: Final = 20.0
+"""Seconds for a scheduler to answer."""
+_LOOPBACK: Final = "127.0.0.1"
+
+
+def require_distributed() -> None:
+    """Raise SetupError if Dask distributed is not installed."""
+    try:
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise SetupError(
+            f"--cluster needs Dask distributed ({error}); install it with: pip install 'spielleiter[cluster]'"
+        ) from None
+
+
+class Engine:
+    """A connection to the scheduler at `address`, or to one with workers of its own on this machine."""
+
+    def __init__(self, address: ClusterAddress) -> None:
+        self._address = address
+        self._stack = ExitStack()
+        self._client: Client | None = None
+        self._scheduler = address.text
+
+    @property
+    def client(self) -> Client:
+        """The client. Raises ClusterError if it was closed."""
+        if self._client is None:
+            raise ClusterError(f"{self._address.text}: there is no connection to the scheduler")
+        return self._client
+
+    def open(self) -> None:
+        """Connect to the scheduler; start one if the address says so. Raises ClusterError."""
+        if self._address.local_workers is not None:
+            self._scheduler = self._stack.enter_context(_local_scheduler(self._address.local_workers))
+        self._connect()
+
+    def _connect(self) -> None:
+        from distributed import Client
+
+        _silence()
+        try:
+            self._client = Client(
+                self._scheduler, timeout=CONNECT_TIMEOUT, set_as_default=False, heartbeat_interval="2s"
+            )
+        except (OSError, TimeoutError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise ClusterError(
+                f"{self._address.text}: no Dask scheduler can be reached there ({reason}); is `dask scheduler` running?"
+            ) from None
+        except (TypeError, ValueError) as error:  # a security object is missing or wrong
+            raise ClusterError(
+                f"{self._address.text}: {str(error).splitlines()[0]}; for TLS, name the files of the certificates in "
+                "Dask's configuration (docs/cluster.md)"
+            ) from None
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection, or Dask is making it again at the moment."""
+        return self._client is not None and self._client.status in {"running", "connecting", "newly-created"}
+
+    def reconnect(self) -> bool:
+        """Connect again after the connection was lost for good; return whether there is one now."""
+        if self._client is not None:
+            with contextlib.suppress(Exception):
+                self._client.close(timeout=1)
+            self._client = None
+        try:
+            self._connect()
+        except ClusterError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Close the connection, and end what was started here."""
+        if self._client is not None:
+            with contextlib.suppress(Exception):
+                self._client.close(timeout=5)
+            self._client = None
+        self._stack.close()
+
+    def workers(self) -> dict[str, str]:
+        """The host of each worker, by its address. Raises ClusterError if the scheduler does not answer."""
+        try:
+            found = self.client.scheduler_info(n_workers=-1)["workers"]
+        except (OSError, TimeoutError, RuntimeError, ValueError) as error:
+            raise ClusterError(f"{self._address.text}: the scheduler does not answer ({error})") from None
+        return {str(address): str(worker.get("host", "")) for address, worker in found.items()}
+
+    def submit(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        key: str,
+        workers: Collection[str],
+        resources: dict[str, float] | None,
+        on_done: Callable[[], object],
+    ) -> Future[Any]:
+        """Let one of `workers` call a function; `on_done` is called in some thread when it has ended in any way."""
+        future = self.client.submit(
+            function,
+            *arguments,
+            key=key,
+            workers=list(workers),
+            allow_other_workers=False,
+            resources=resources,
+            pure=False,
+        )
+        future.add_done_callback(lambda _future: on_done())
+        return future
+
+    def call(self, workers: Sequence[str], function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Call a function in some workers, outside their queues of tasks.
+
+        Returns the results in the order of `workers`; the exception for a worker in which one was raised.
+        """
+        answers = self.client.run(function, *arguments, workers=list(workers), on_error="return")
+        return [answers.get(each, OSError("the worker has left")) for each in workers]
+
+
+@contextmanager
+def _local_scheduler(workers: int) -> Iterator[str]:
+    """Start a scheduler and worker processes on this machine, and yield the scheduler's address."""
+    from distributed import LocalCluster
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with (
+        tempfile.TemporaryDirectory(prefix="spielleiter-cluster-", ignore_cleanup_errors=True) as scratch,
+        ExitStack() as stack,
+    ):
+        with _ignoring_interrupts():
+            cluster = stack.enter_context(
+                LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=max(1, cores // workers),
+                    processes=True,
+                    host=_LOOPBACK,
+                    dashboard_address=None,
+                    local_directory=scratch,
+                    memory_limit=0,  # the games are played in other processes
+                    silence_logs=logging.CRITICAL,
+                )
+            )
+        yield str(cluster.scheduler_address)
+
+
+@contextmanager
+def _ignoring_interrupts() -> Iterator[None]:
+    """Let processes that are started in this context ignore Ctrl+C, which is meant for the match."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _silence() -> None:
+    """Keep Dask's own log off the terminal: what concerns the match is told by the match."""
+    for name in ("distributed", *logging.root.manager.loggerDict):
+        if name.startswith("distributed"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)

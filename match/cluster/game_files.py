@@ -1,0 +1,64 @@
+"""The files of a pair of games: collected on the machine that played it, written where the match was started.
+
+Invariants: what is sent is bounded; a file that would exceed the bound is left out, and its name is sent instead. A
+received file name that could lead out of the folder of its game is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from spielleiter.match.cluster.messages import MAX_RESULT, File
+from spielleiter.match.errors import ClusterError
+from spielleiter.match.records.game_record import GameRecord
+
+MAX_FILES: Final = 64
+"""The most files of one game that are sent."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+
+
+def collect_files(
+    folder: Path, records: Iterable[GameRecord], limit: int = MAX_RESULT
+) -> tuple[tuple[File, ...], tuple[tuple[int, str], ...]]:
+    """Read the files of the games whose folders are kept; `folder` is that of the match. Raises OSError.
+
+    Returns the files, and game and name of those that were left out. The smallest ones are taken first, until they
+    have `limit` bytes.
+    """
+    found = [
+        (path.lstat().st_size, record.game, path)
+        for record in records
+        if record.folder
+        for path in sorted((folder / record.folder).iterdir())[:MAX_FILES]
+        if path.is_file() and not path.is_symlink()
+    ]
+    files, omitted = [], []
+    for size, game, path in sorted(found):
+        if size <= limit:
+            limit -= size
+            files.append(File(game, path.name, path.read_bytes()))
+        else:
+            omitted.append((game, path.name))
+    return tuple(files), tuple(omitted)
+
+
+def write_files(folder: Path, records: Sequence[GameRecord], files: Iterable[File]) -> None:
+    """Write the received files into the folders of the games; `folder` is that of the match.
+
+    Folders that an interrupted run has left are replaced. Raises OSError, and ClusterError if a file belongs to no
+    game or its name is not acceptable.
+    """
+    folders = {record.game: folder / record.folder for record in records if record.folder}
+    for each in folders.values():
+        if each.exists():
+            shutil.rmtree(each)
+        each.mkdir(parents=True)
+    for file in files:
+        if file.game not in folders or not _NAME.fullmatch(file.name):
+            raise ClusterError(f"a machine has sent a file that belongs to no game: {file.name!r}")
+        (folders[file.game] / file.name).write_bytes(file.content)

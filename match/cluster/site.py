@@ -1,0 +1,140 @@
+"""A site process, as seen by the Dask worker that started it.
+
+Invariants: `close` returns when the process has ended and its scratch folder is removed, or cannot be. If the process
+ends by itself, all its requests fail with `SiteGoneError`. All methods may be called from any thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from concurrent.futures import Future
+from pathlib import Path
+from typing import IO, Any, Final
+
+from spielleiter.match.cluster.messages import (
+    HEAD,
+    CancelPair,
+    FromSite,
+    PairAnswer,
+    PairPlayed,
+    PairRefused,
+    PlayPair,
+    Prepare,
+    Ready,
+    ToSite,
+    decode_from_site,
+    framed,
+)
+
+SCRATCH_PREFIX: Final = "spielleiter-site-"
+CLOSE_TIMEOUT: Final = 15.0
+"""Seconds for the process to end its programs before it is killed."""
+
+_COMMAND: Final = (sys.executable, "-P", "-m", "spielleiter.match.cluster.site_process")
+
+
+class SiteGoneError(Exception):
+    """The site process has ended."""
+
+
+class Site:
+    """A running site process. `ready` and `prepared` are its answers to having been started and to `prepare`."""
+
+    def __init__(self) -> None:
+        self.scratch = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX))
+        self.ready: Future[FromSite] = Future()
+        self.prepared: Future[FromSite] = Future()
+        self._pairs: dict[str, Future[PairAnswer]] = {}
+        self._lock = threading.Lock()
+        self._is_gone = False
+        self._process = subprocess.Popen(  # noqa: S603 - our own program
+            [*_COMMAND, str(self.scratch)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl+C in the terminal is meant for the match, which ends its sites itself
+        )
+        self._reader = threading.Thread(target=self._read, name="spielleiter-site", daemon=True)
+        self._reader.start()
+
+    def prepare(self, message: Prepare) -> Future[FromSite]:
+        """Let the process get ready for a match."""
+        self._send(message)
+        return self.prepared
+
+    def play(self, message: PlayPair) -> Future[PairAnswer]:
+        """Let the process play a pair."""
+        answer: Future[PairAnswer] = Future()
+        with self._lock:
+            if not self._is_gone:
+                self._pairs[message.key] = answer
+        self._send(message)
+        if message.key not in self._pairs and not answer.done():
+            answer.set_exception(SiteGoneError("the process that plays the games has ended"))
+        return answer
+
+    def cancel(self, key: str) -> None:
+        """Cut off a pair; its answer then is a refusal."""
+        self._send(CancelPair(key))
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process is running."""
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """End the process, and everything that it has started. Blocks for up to CLOSE_TIMEOUT."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(CLOSE_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join(CLOSE_TIMEOUT)
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def _send(self, message: ToSite) -> None:
+        assert self._process.stdin is not None
+        with self._lock, contextlib.suppress(OSError, ValueError):  # `_read` notices that the process is gone
+            self._process.stdin.write(framed(message))
+            self._process.stdin.flush()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as answers:
+            while (message := _receive(answers)) is not None:
+                self._handle(message)
+        with self._lock:
+            self._is_gone = True
+            waiting: list[Future[Any]] = [self.ready, self.prepared, *self._pairs.values()]
+            self._pairs.clear()
+        for each in waiting:
+            if not each.done():
+                each.set_exception(SiteGoneError("the process that plays the games has ended"))
+
+    def _handle(self, message: FromSite) -> None:
+        match message:
+            case Ready():
+                self.ready.set_result(message)
+            case PairPlayed(key) | PairRefused(key):
+                with self._lock:
+                    answer = self._pairs.pop(key)
+                answer.set_result(message)
+            case _:
+                self.prepared.set_result(message)
+
+
+def _receive(file: IO[bytes]) -> FromSite | None:
+    """Read a message; None at the end of the file."""
+    head = file.read(HEAD.size)
+    if len(head) < HEAD.size:
+        return None
+    (size,) = HEAD.unpack(head)
+    data = file.read(size)
+    return decode_from_site(data) if len(data) == size else None

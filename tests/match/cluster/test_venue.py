@@ -1,0 +1,194 @@
+"""Matches on a cluster of two workers: the same games as on one machine, and what happens when something fails.
+
+After each match the journal has every game once, and no process or folder of it is left on a worker.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spielleiter.match import Conditions, EndReason, GameRecord, MatchResult, play_match, prepare_match, read_journal
+from spielleiter.match.cluster.address import ClusterAddress
+from spielleiter.match.cluster.venue import ClusterSettings, machine_name, open_cluster
+from spielleiter.match.errors import ClusterError
+from spielleiter.match.records.game_record import Verdict
+from spielleiter.match.setup import MatchSetup, ProgramTimeouts
+from tests.interpreter import PYTHON
+from tests.match.cluster.conftest import FAST, SLOW, TwoMachines, kill
+from tests.timeouts import HANG_TIMEOUT
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]  # warnings of Dask are none of ours
+
+ENDLESS = ProgramTimeouts(start=HANG_TIMEOUT, exit=HANG_TIMEOUT, game=HANG_TIMEOUT)
+NEVER = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT}
+
+
+def prepare(games: int, first: str = "builtin:first", **options: Any) -> MatchSetup:
+    return prepare_match(first, "builtin:random", games=games, seed=7, is_played_elsewhere=True, **NEVER, **options)
+
+
+def play(
+    machines: TwoMachines,
+    setup: MatchSetup,
+    folder: Path,
+    on_game_finished: Callable[[GameRecord], object] | None = None,
+    tell: Callable[[str], object] = lambda _text: None,
+    **settings: Any,
+) -> MatchResult:
+    """Play a match on both machines, and check that nothing is left and every game is in the journal once."""
+    cluster = ClusterSettings(ClusterAddress.parse(machines.address), **settings)
+    with open_cluster(cluster, Path(setup.cwd), tell) as venue:
+        result = play_match(setup, folder, conditions=Conditions(0, venue=venue), on_game_finished=on_game_finished)
+    machines.wait_until_clean()
+    numbers = [json.loads(line)["game"] for line in (folder / "games.jsonl").read_text().splitlines()]
+    assert len(numbers) == len(set(numbers))
+    return result
+
+
+def essence(record: GameRecord) -> tuple[object, ...]:
+    """What does not depend on time or machine."""
+    return record.game, record.seed, record.start, record.seats, record.winner, record.points, record.plies
+
+
+def test_forty_pairs_are_the_same_games_as_on_one_machine(machines: TwoMachines, tmp_path: Path) -> None:
+    setup = prepare(80)
+    there = play(machines, setup, tmp_path / "there")
+    here = play_match(dataclasses.replace(setup, run_id="here"), tmp_path / "here", conditions=Conditions(2))
+    assert there.end is here.end is EndReason.COMPLETED
+    assert sorted(map(essence, there.records)) == sorted(map(essence, here.records))
+    by_machine = Counter(record.machine for record in there.records)
+    assert by_machine.keys() == {FAST, SLOW}
+    assert sum(by_machine.values()) == 80
+    by_pair = {record.pair: record.machine for record in there.records}
+    assert all(by_pair[record.pair] == record.machine for record in there.records)
+    assert {each.name: each.games for each in there.summary.machines} == by_machine
+    for record in there.records:
+        folder = tmp_path / "there" / record.folder
+        files = {path.name for path in folder.iterdir()}
+        assert files == {path.name for path in (tmp_path / "here" / record.folder).iterdir()}
+        assert json.loads((folder / "verdict.json").read_text())["machine"] == record.machine
+    replays = [tmp_path / place / "games/0001/replay.xml.gz" for place in ("here", "there")]
+    assert replays[0].stat().st_size == pytest.approx(replays[1].stat().st_size, abs=200)
+
+
+def test_a_worker_is_killed_in_the_middle_of_a_pair(machines: TwoMachines, tmp_path: Path) -> None:
+    killed: list[int] = []
+
+    def kill_once(record: GameRecord) -> None:
+        if not killed:
+            killed.append(machines.pid_of(record.machine))
+            kill(killed[0])
+
+    result = play(machines, prepare(16), tmp_path / "match", kill_once)
+    assert killed
+    assert result.end is EndReason.COMPLETED
+    assert sorted(record.game for record in result.records) == list(range(1, 17))
+
+
+def test_a_sequential_test_calls_off_the_pairs_under_way(machines: TwoMachines, tmp_path: Path) -> None:
+    setup = prepare(2000, "builtin:greedy", sprt="elo0=0 elo1=200")
+    result = play(machines, setup, tmp_path / "match")
+    assert result.end is EndReason.DECIDED
+    assert len(result.records) < 200
+
+
+def test_a_program_that_is_missing_on_one_machine(machines: TwoMachines, tmp_path: Path) -> None:
+    bot = machines.folder / f"bin-{FAST}" / "only-here"
+    has_told = tmp_path / "has-told"
+    bot.write_text(
+        f"#!/bin/sh\nwhile [ ! -e {shlex.quote(str(has_told))} ]; do sleep 0.1; done\n"
+        f'exec {PYTHON} -m spielleiter play --strategy first "$@"\n'
+    )
+    bot.chmod(0o755)
+    told: list[str] = []
+
+    def tell(text: str) -> None:
+        told.append(text)
+        has_told.touch()
+
+    result = play(machines, prepare(2, "only-here", timeouts=ENDLESS), tmp_path / "match", tell=tell)
+    assert result.end is EndReason.COMPLETED
+    assert {record.machine for record in result.records} == {FAST}
+    [text] = told
+    assert text.startswith(f"{SLOW} gets no pairs: program 'only-here': there is no command only-here")
+
+
+def test_a_program_that_is_missing_everywhere_is_named_with_each_machine(machines: TwoMachines, tmp_path: Path) -> None:
+    with pytest.raises(ClusterError, match="no machine of the cluster can play") as caught:
+        play(machines, prepare(4, "nowhere-at-all"), tmp_path / "match")
+    assert str(caught.value).count("there is no command nowhere-at-all") == 2
+    machines.wait_until_clean()
+
+
+def test_a_program_that_does_not_start_on_one_machine_loses_nothing_there(
+    machines: TwoMachines, tmp_path: Path
+) -> None:
+    has_failed = shlex.quote(str(tmp_path / "has-failed"))
+    script = f"""
+        if [ "$MACHINE" != {FAST} ]; then touch {has_failed}; exit 127; fi
+        while [ ! -e {has_failed} ]; do sleep 0.1; done
+        exec {PYTHON} -m spielleiter play --strategy first "$@"
+    """
+    told: list[str] = []
+    setup = prepare(4, f"sh -c {shlex.quote(script)} bot", timeouts=ENDLESS)
+    result = play(machines, setup, tmp_path / "match", tell=told.append)
+    assert result.end is EndReason.COMPLETED
+    assert {(record.machine, record.verdict) for record in result.records} == {(FAST, Verdict.REGULAR)}
+    assert [text.partition(" (")[0] for text in told] == [f"{SLOW} gets no pairs: {setup.names[0]} does not start"]
+
+
+def test_slow_machines_are_left_out(machines: TwoMachines, tmp_path: Path) -> None:
+    told: list[str] = []
+    result = play(machines, prepare(8), tmp_path / "match", tell=told.append, max_slowdown=3.0)
+    assert Counter(record.machine for record in result.records)[FAST] >= 6  # the fast one may have joined later
+    assert any(text.startswith(f"{SLOW} gets no pairs: its cores are 0.2 times as fast") for text in told)
+
+
+def test_a_shipped_program_plays_everywhere(machines: TwoMachines, tmp_path: Path) -> None:
+    (tmp_path / "bots").mkdir()
+    bot = tmp_path / "bots/bot.sh"
+    bot.write_text(
+        f'#!/bin/sh\nread strategy < "${{0%/*}}/strategy"\nexec {PYTHON} -m spielleiter play "$@" $strategy\n'
+    )
+    bot.chmod(0o755)
+    (tmp_path / "bots/strategy").write_text("--strategy first\n")
+    setup = prepare(2, "./bots/bot.sh", cwd=tmp_path)
+    result = play(machines, setup, tmp_path / "match", ship=(Path("bots"),))
+    assert [record.verdict for record in result.records] == [Verdict.REGULAR] * 2
+
+
+def test_the_starter_is_killed_and_the_match_resumed(machines: TwoMachines, tmp_path: Path) -> None:
+    folder = tmp_path / "match"
+    words = ["--player1", "builtin:first", "--player2", "builtin:random", "-n", "24", "--seed", "7", "--pages", "none"]
+    command = [sys.executable, "-m", "spielleiter", "match", "--cluster", machines.address]
+    with subprocess.Popen([*command, *words, "--out", str(folder)], stderr=subprocess.DEVNULL) as starter:
+        journal = folder / "games.jsonl"
+        while not journal.exists() or journal.read_bytes().count(b"\n") < 4:
+            assert starter.poll() is None
+            threading.Event().wait(0.02)
+        kill(starter.pid)
+    machines.wait_until_clean()
+    before = len(read_journal(folder))
+    assert 4 <= before < 24
+    done = subprocess.run([*command, "--resume", str(folder)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "machines: " in done.stdout
+    machines.wait_until_clean()
+    assert [record.game for record in read_journal(folder)] == list(range(1, 25))
+
+
+def test_machines_are_named_after_their_workers_or_hosts() -> None:
+    assert machine_name("pc07", "host", ()) == "pc07"
+    assert machine_name("tcp://10.0.0.7:4711", "pc07", ()) == "pc07"
+    assert machine_name("1", "pc07", {"pc07", "pc07-2"}) == "pc07-3"
