@@ -54,7 +54,6 @@ from spielleiter.match.packages.programs import unpacked_programs
 from spielleiter.match.plan import Opening, PlannedGame
 from spielleiter.match.preparation import require_playable
 from spielleiter.match.programs.persistent_programs import PersistentPrograms, open_persistent_programs
-from spielleiter.match.programs.pipes import READ_SIZE, open_pipe
 from spielleiter.match.programs.processes import find_processes, kill_processes
 from spielleiter.match.records.game_files import KeepPolicy
 from spielleiter.match.records.game_record import Verdict
@@ -64,6 +63,8 @@ from spielleiter.server.errors import os_error_text
 
 SPEED_VARIABLE: Final = "SPIELLEITER_SPEED"
 """The environment variable that gives the speed of a machine, which is measured otherwise."""
+
+_READ_SIZE: Final = 64 * 1024  # bytes
 
 
 class Site:
@@ -237,8 +238,9 @@ async def main(scratch: Path, requests: BinaryIO, answers: BinaryIO) -> None:
 
     async def read() -> None:
         buffer = bytearray()
-        async with to_site, open_pipe(requests) as pipe:
-            while data := await pipe.receive_some(READ_SIZE):
+        # in a thread, since Windows cannot wait for pipes in an event loop; it ends with the process
+        async with to_site:
+            while data := await trio.to_thread.run_sync(requests.read, _READ_SIZE, abandon_on_cancel=True):
                 buffer += data
                 while len(buffer) >= HEAD.size and len(buffer) >= (end := HEAD.size + HEAD.unpack_from(buffer)[0]):
                     message = decode_to_site(bytes(buffer[HEAD.size : end]))
