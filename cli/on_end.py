@@ -39,6 +39,7 @@ def on_end_option(command: Decorated) -> Decorated:
 def read_on_end(text: str) -> list[str]:
     """The words of a command. Raises ValueError with the reason if the command cannot be started."""
     from spielleiter.match.programs.command_line import split_command
+    from spielleiter.match.programs.windows_command import windows_words
 
     try:
         words = [os.path.expanduser(word) for word in split_command(text)]  # noqa: PTH111 - Path.expanduser raises
@@ -46,7 +47,8 @@ def read_on_end(text: str) -> list[str]:
         raise ValueError(str(error).lower()) from None
     if not words:
         raise ValueError("expected a command")
-    if shutil.which(words[0]) is None:
+    started = windows_words(words, "") if sys.platform == "win32" else words
+    if shutil.which(started[0]) is None:
         raise ValueError(f"there is no program {words[0]}, or it may not be executed")
     return words
 
@@ -72,19 +74,22 @@ def run_on_end(words: list[str] | None, folder: Path, summary: Path, exit_code: 
     """Run the command, if there is one, and print a line if it fails. `summary` is the file with the answer."""
     if words is None:
         return
+    from spielleiter.match.programs.windows_command import command_line, windows_words
+
     paths = [str(folder.absolute()), str(summary.absolute())]
     variables = {FOLDER: paths[0], SUMMARY: paths[1], EXIT_CODE: str(exit_code)}
     sys.stderr.flush()
     try:
         code = subprocess.run(  # noqa: S603 - the user wants this command to be run
-            [*words, *paths],
+            command_line(windows_words([*words, *paths], "")) if sys.platform == "win32" else [*words, *paths],
             stdin=subprocess.DEVNULL,
             stdout=_STANDARD_ERROR,
             env={**os.environ, **variables},
             check=False,
         ).returncode
-    except OSError as error:
-        print_line(f"--on-end {words[0]}: cannot be started ({error.strerror or error})", err=True)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        print_line(f"--on-end {words[0]}: cannot be started ({reason or error})", err=True)
         return
     if code:
         how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"

@@ -88,6 +88,7 @@ def test_a_game_is_played_on_a_server_without_posix(found: dict[str, Any]) -> No
 @pytest.mark.slow
 def test_a_python_file_in_a_folder_with_umlauts_plays_a_match_without_posix(found: dict[str, Any]) -> None:
     assert found["verdicts"] == ["regular", "regular"]
+    assert found["on end"] == "4"  # the file, its parameter, the folder and the answer
 
 
 @pytest.mark.slow

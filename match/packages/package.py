@@ -7,6 +7,7 @@ to the main file alone.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -16,6 +17,7 @@ from spielleiter.match.packages.archive import Archive, open_archive
 from spielleiter.match.packages.errors import PackageError
 from spielleiter.match.packages.faults import finding_of
 from spielleiter.match.packages.inspection import inspect_archive
+from spielleiter.server.text.file_names import portable_name
 
 _FILE_MODE: Final = 0o644
 _MAIN_MODE: Final = 0o755
@@ -58,6 +60,10 @@ def unpack_package(path: Path, folder: Path, main: str | None = None, parameters
 
 
 def _write_files(archive: Archive, folder: Path) -> None:
+    if sys.platform == "win32":
+        refused = [str(each.path) for each in archive.entries if any(map(_is_refused_by_windows, each.path.parts))]
+        if refused:
+            raise PackageError(archive.path, [finding_of("windows-name", refused)])
     for entry in archive.entries:
         target = folder / entry.path
         if entry.is_folder:
@@ -72,3 +78,7 @@ def _write_files(archive: Archive, folder: Path) -> None:
             for chunk in archive.chunks(entry):
                 file.write(chunk)
         target.chmod(_FILE_MODE)
+
+
+def _is_refused_by_windows(name: str) -> bool:
+    return portable_name(name) != name

@@ -104,6 +104,7 @@ def serve_a_game(folder: Path) -> list[int]:
 def main(folder: Path) -> dict[str, Any]:
     (folder / "Jörgs Spieler").mkdir()
     (folder / "Jörgs Spieler" / "bot.py").write_text(PLAYER, encoding="utf-8")
+    (folder / "nachher.py").write_text("import sys\nopen(__file__ + '.log', 'w').write(str(len(sys.argv)))\n")
     found: dict[str, Any] = {"failed imports": import_everything(), "help": help_of_everything()}
     match = folder / "Ergebnis für später"
     commands: dict[str, Callable[[], Any]] = {
@@ -111,6 +112,7 @@ def main(folder: Path) -> dict[str, Any]:
         "match": lambda: run(
             *("match", "--player1", str(folder / "Jörgs Spieler" / "bot.py"), "--player2", "builtin:random"),
             *("-n", "2", "--seed", "1", *PATIENT, "--out", str(match)),
+            *("--on-end", f'"{folder / "nachher.py"}" fertig'),
         ),
         "check": lambda: run("check", "builtin:first", *PATIENT),
         "replay": lambda: run("replay", str(next(match.rglob("replay*.xml*"))), "--text"),
@@ -123,6 +125,7 @@ def main(folder: Path) -> dict[str, Any]:
     found["verdicts"] = [
         json.loads(line)["verdict"] for line in (match / "games.jsonl").read_text(encoding="utf-8").splitlines()
     ]
+    found["on end"] = (folder / "nachher.py.log").read_text(encoding="utf-8")
     found["replays"] = sorted(path.name for path in (folder / "replays").glob("*.xml"))
     return found
 

@@ -4,7 +4,8 @@ Python imports this file at its start if its folder is on PYTHONPATH, and so do 
 standard library and the dependencies are loaded first and keep what they need of this system. The project is loaded
 afterwards: it finds `sys.platform` to be "win32", and no module, function, signal or constant that is listed here.
 
-What stays as it is: paths have slashes, `os.name` is "posix", and a process that is killed ends by a signal.
+What stays as it is: paths have slashes, `os.name` is "posix", and a process that is killed ends by a signal. Names that
+the standard library itself uses whenever it runs on this system stay, too (`os.posix_spawn`, `os.O_NONBLOCK`).
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ MODULES = ("crypt", "fcntl", "grp", "pty", "pwd", "readline", "resource", "spwd"
 
 NAMES: dict[Any, tuple[str, ...]] = {
     os: (
-        "O_ASYNC", "O_CLOEXEC", "O_DIRECTORY", "O_DSYNC", "O_NOCTTY", "O_NOFOLLOW", "O_NONBLOCK", "O_PATH", "O_SYNC",
+        "O_ASYNC", "O_CLOEXEC", "O_DIRECTORY", "O_DSYNC", "O_NOCTTY", "O_NOFOLLOW", "O_PATH", "O_SYNC",
         "P_PGID", "P_PID", "P_PIDFD", "PRIO_PROCESS", "WEXITED", "WNOHANG", "WNOWAIT", "WSTOPPED", "WUNTRACED",
         "chown", "chroot", "ctermid", "eventfd", "fchdir", "fchmod", "fchown", "fdatasync", "fork", "forkpty",
         "getegid", "geteuid", "getgid", "getgroups", "getloadavg", "getpgid", "getpgrp", "getpriority", "getresuid",
         "getsid", "getuid", "initgroups", "killpg", "lchown", "lockf", "memfd_create", "mkfifo", "mknod", "nice",
-        "openpty", "pidfd_open", "pipe2", "posix_spawn", "pread", "preadv", "pwrite", "sched_getaffinity",
-        "sched_getscheduler", "sched_setaffinity", "sched_yield", "sendfile", "setgid", "setpgid",
+        "openpty", "pidfd_open", "pipe2", "pread", "preadv", "pwrite", "sched_getaffinity",
+        "sched_getscheduler", "sched_setaffinity", "sched_yield", "setgid", "setpgid",
         "setpriority", "setsid", "setuid", "splice", "statvfs", "sync", "sysconf", "tcgetpgrp", "tcsetpgrp", "ttyname",
         "uname", "wait", "wait3", "wait4", "waitid",
     ),

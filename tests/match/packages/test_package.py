@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import sys
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -16,6 +17,7 @@ from tests.match.packages.making import BOT, zipped
 
 
 def unpacked(tmp_path: Path, content: bytes, main: str | None = None) -> Package:
+    tmp_path.mkdir(exist_ok=True)
     path = tmp_path / "player.zip"
     path.write_bytes(content)
     return unpack_package(path, tmp_path / "new" / "folder", main, ["--level", "3"])
@@ -47,6 +49,18 @@ def test_a_broken_package_is_not_unpacked(name: str, tmp_path: Path) -> None:
     assert [each.code for each in caught.value.findings] == [BROKEN[name].code]
     assert str(caught.value) == f"{tmp_path / 'player.zip'}: {caught.value.findings[0].text}"
     assert list((tmp_path / "new" / "folder").iterdir()) == []
+
+
+def test_windows_does_not_unpack_a_package_with_a_name_that_it_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = zipped({**BOT, "aux.txt": "x", "data/a:b": "y"})
+    if sys.platform != "win32":
+        assert unpacked(tmp_path / "here", content).folder.is_dir()
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(PackageError, match=r"has a name that Windows does not allow"):
+        unpacked(tmp_path / "there", content)
+    assert list((tmp_path / "there" / "new" / "folder").iterdir()) == []
 
 
 def test_all_reasons_are_named(tmp_path: Path) -> None:
