@@ -45,6 +45,10 @@ settings.register_profile(
 )
 settings.load_profile("project")
 
+# Servers that tests start as processes need no pages, except in the tests of the pages, which use the option `--viewer`
+# or remove the variable. Loading the pages costs processor time at every start.
+os.environ["SPIELLEITER_VIEWER"] = "off"
+
 # A shell without job control starts background commands with SIGINT ignored, and child processes inherit that. A signal
 # that has a handler here is reset to its default in the programs that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
