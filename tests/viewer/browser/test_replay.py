@@ -191,6 +191,23 @@ def test_the_exported_page_needs_no_server(visit: Callable[..., Visit], tmp_path
     assert [url for url in watching.requests if not url.startswith(("file:", "data:"))] == []
 
 
+def test_characters_that_turn_the_direction_of_a_text_are_shown_as_escapes(
+    visit: Callable[..., Visit], tmp_path: Path
+) -> None:
+    edition = EDITIONS["blokus-2021-r3"]
+    states = played(edition, plies=4)
+    record = record_of(edition, states, ("\u202e\u2066Anna", "Bert\u2069"))
+    record[4] = Memento(states[4], ("\u202e\u2066Anna", "Bert\u2069"), hints=("gut\u202d",))
+    page = visit(base=export(tmp_path, game_in(encode_replay(edition.dialect, "room", record))).as_uri()).open("")
+    page.keyboard.press("End")
+    expect(page.get_by_role("heading", level=1)).to_have_text("\\u202e\\u2066Anna vs Bert\\u2069")
+    expect(page.locator(".hints li")).to_have_text("gut\\u202d")
+    # nothing on the page, neither in texts nor in labels, nor its title
+    everything = page.content() + page.title()
+    data = page.locator("#game").text_content() or ""
+    assert {char for char in everything.replace(data, "") if char in "\u202d\u202e\u2066\u2069"} == set()
+
+
 @pytest.mark.parametrize("fault", ["truncated", "no XML", "another season", "too large"])
 def test_a_bad_file_is_refused_with_one_sentence(fault: str, visit: Callable[..., Visit]) -> None:
     content = {
