@@ -2,17 +2,25 @@
 // markup. No other module creates elements in another way.
 
 const SVG = "http://www.w3.org/2000/svg";
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+// Returns a text with escapes such as \u202e for characters that nobody sees. Some of them turn the direction of what
+// follows, so that a player's name could change how the sentence around it reads.
+export function visible(text) {
+  return String(text).replace(UNSEEN, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
 
 function fill(element, properties, children) {
   for (const [name, value] of Object.entries(properties ?? {})) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "text") element.textContent = value;
+    else if (name === "text") element.textContent = visible(value);
     else if (name === "value") element.value = value;
     else if (name === "checked") element.checked = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  const kept = children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+  element.append(...kept.map((child) => (child instanceof Node ? child : visible(child))));
   return element;
 }
 
@@ -34,7 +42,8 @@ export function svg(tag, properties, ...children) {
 
 // Sets the text only if it differs: screen readers and the layout are left alone otherwise.
 export function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  const shown = visible(text);
+  if (element.textContent !== shown) element.textContent = shown;
 }
 
 // A button with a text, or with a symbol and a label.
@@ -67,5 +76,5 @@ export function announce(text) {
     live = el("div", { class: "visually-hidden", role: "status", "aria-live": "polite", id: "announcements" });
     document.body.append(live);
   }
-  live.textContent = text;
+  live.textContent = visible(text);
 }

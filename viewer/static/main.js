@@ -1,7 +1,7 @@
 // The start of the page: header, language, theme, and the view that belongs to the address. In an exported file, which
 // holds one game, that game's replay is the whole page.
 
-import { announce, el, setText } from "./dom.js";
+import { announce, el, setText, visible } from "./dom.js";
 import { LANGUAGES, language, setLanguage, t } from "./i18n.js";
 import { adminView } from "./admin.js";
 import { errorText } from "./messages.js";
@@ -64,7 +64,7 @@ function route({ isRebuilding = false } = {}) {
   const view = embedded ? embeddedView() : createView(parsed);
   current = { key, view };
   main.replaceChildren(view.element);
-  document.title = view.title === "spielleiter" ? view.title : `${view.title} – spielleiter`;
+  document.title = view.title === "spielleiter" ? view.title : `${visible(view.title)} – spielleiter`;
   for (const link of document.querySelectorAll("nav a")) {
     const isHere = link.dataset.kind === parsed.kind || (link.dataset.kind === "rooms" && parsed.kind === "room") || (link.dataset.kind === "replays" && parsed.kind === "replay") || (link.dataset.kind === "play" && parsed.kind === "seat");
     if (isHere) link.setAttribute("aria-current", "page");

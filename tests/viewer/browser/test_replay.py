@@ -218,6 +218,23 @@ def test_the_report_of_a_tournament_leads_to_its_replays_without_a_server(
     expect(page.locator(".refused").first).to_be_attached()
 
 
+def test_characters_that_turn_the_direction_of_a_text_are_shown_as_escapes(
+    visit: Callable[..., Visit], tmp_path: Path
+) -> None:
+    edition = EDITIONS["blokus-2021-r3"]
+    states = played(edition, plies=4)
+    record = record_of(edition, states, ("\u202e\u2066Anna", "Bert\u2069"))
+    record[4] = Memento(states[4], ("\u202e\u2066Anna", "Bert\u2069"), hints=("gut\u202d",))
+    page = visit(base=export(tmp_path, game_in(encode_replay(edition.dialect, "room", record))).as_uri()).open("")
+    page.keyboard.press("End")
+    expect(page.get_by_role("heading", level=1)).to_have_text("\\u202e\\u2066Anna vs Bert\\u2069")
+    expect(page.locator(".hints li")).to_have_text("gut\\u202d")
+    # nothing on the page, neither in texts nor in labels, nor its title
+    everything = page.content() + page.title()
+    data = page.locator("#game").text_content() or ""
+    assert {char for char in everything.replace(data, "") if char in "\u202d\u202e\u2066\u2069"} == set()
+
+
 BAD_FILES: dict[str, tuple[bytes, str, str]] = {
     "truncated": (
         replay_of("blokus-2027", plies=6)[:-900],

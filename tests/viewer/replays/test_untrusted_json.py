@@ -69,5 +69,5 @@ def test_values_of_another_form_are_none(value: Any) -> None:
 def test_values_of_the_expected_form() -> None:
     assert (seat_in(0), seat_in(1), seats_in([1, 0]), count_in(0)) == (0, 1, (1, 0), 0)
     assert (seconds_in(0.5), text_in("x" * 2 * LONGEST_TEXT)) == (0.5, "x" * LONGEST_TEXT)
-    refused: list[list[Any]] = [[0, 0], [0], [0.0, 1.0], [False, True], [[], []]]
-    assert [seats_in(value) for value in refused] == [None] * 5
+    wrong: list[Any] = [[0, 0], [0], [0.0, 1.0], [False, True], [[], []]]
+    assert [seats_in(value) for value in wrong] == [None] * 5
