@@ -12,7 +12,9 @@ from typing import Any, Final
 
 from spielleiter.bench.load.drivers import default_process_count
 
-PARTS: Final = ("floor", "server", "rules", "protocol", "start", "memory", "plies", "match", "viewer")
+PARTS: Final = ("floor", "server", "rules", "protocol", "start", "memory", "plies", "match", "viewer", "cluster")
+LONG_PARTS: Final = frozenset({"cluster"})
+"""Parts that are measured only if they are named: they take long, and need an extra."""
 EDITIONS: Final = ("2021-r3", "2027")
 GAMES: Final = (1, 20, 100, 500)
 
@@ -21,7 +23,7 @@ GAMES: Final = (1, 20, 100, 500)
 class Options:
     """Which parts are measured, under which load, and for how long."""
 
-    only: tuple[str, ...] = PARTS
+    only: tuple[str, ...] = tuple(part for part in PARTS if part not in LONG_PARTS)
     rounds: int = 3
     """The number of rounds, in each of which everything is measured once."""
     seconds: float = 2.0
@@ -38,6 +40,10 @@ class Options:
     """The two numbers of games whose memory is compared, to find that of one game."""
     match_games: tuple[int, ...] = (100, 500)
     """The numbers of games of the matches between built-in players. Matches of programs have the first number."""
+    cluster_machines: tuple[int, ...] = (4, 16)
+    """The numbers of simulated machines of a cluster."""
+    pair_seconds: float = 120.0
+    """The duration of each pair of games on them."""
     connections: int = 500
     """The number of idle connections whose memory is measured."""
     idle_rooms: int = 500
@@ -57,6 +63,8 @@ QUICK: Final[Mapping[str, Any]] = MappingProxyType(
         "observers": (0,),
         "memory_games": (10, 60),
         "match_games": (10, 20),
+        "cluster_machines": (2,),
+        "pair_seconds": 6.0,
         "connections": 100,
         "idle_rooms": 100,
     }

@@ -23,6 +23,7 @@ def report_text(head: Mapping[str, str | int | float], records: Records, targets
     lines = [f"{name:12} {value}" for name, value in head.items()]
     lines += ["", "Each figure is the median of its rounds, with their minimum and maximum in brackets.", ""]
     tables = (*_traffic(records), *_rules(records), *_protocol(records), *_single(records), *_matches(records))
+    tables = (*tables, *_clusters(records))
     tables = (*tables, *_targets(targets))
     return "\n".join((*lines, *(table.text() for table in tables)))
 
@@ -135,6 +136,19 @@ def _matches(records: Records) -> list[Table]:
     table.notes.append(
         "scripted: two programs that know their moves in advance and are started anew for every game. built-in: "
         "builtin:greedy against builtin:random, two games at a time. 200 games: the time that they would take."
+    )
+    return [table] if table.rows else []
+
+
+def _clusters(records: Records) -> list[Table]:
+    table = Table("Clusters", ("programs", "machines", ""), ("", "unit"))
+    for record in records.where(part="cluster"):
+        own = (str(record.labels["programs"]), str(record.labels["machines"]))
+        for name, figure in record.figures.items():
+            table.add(*own, name, figure_text(figure), figure.unit)
+    table.notes.append(
+        "built-in: builtin:first against builtin:random, as many games at a time as workers of this machine, elapsed "
+        "time. sleeping: simulated machines; the share of their time in which they play."
     )
     return [table] if table.rows else []
 

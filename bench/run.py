@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from spielleiter.bench.figures import Records
 from spielleiter.bench.options import Options
+from spielleiter.bench.parts.cluster import measure_cluster
 from spielleiter.bench.parts.match import measure_match
 from spielleiter.bench.parts.memory import measure_memory
 from spielleiter.bench.parts.plies import measure_plies
@@ -36,6 +37,7 @@ PARTS: Final[tuple[tuple[frozenset[str], Part], ...]] = (
     (frozenset({"plies"}), measure_plies),
     (frozenset({"match"}), measure_match),
     (frozenset({"viewer"}), measure_viewer),
+    (frozenset({"cluster"}), measure_cluster),
 )
 """The parts, each with the values of the option `only` that select it."""
 

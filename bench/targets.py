@@ -41,6 +41,8 @@ MOST_BUILT_IN: Final = 20.0
 """The time of 200 games between built-in players, two at a time, in seconds."""
 LEAST_BESIDE_PAGES: Final = 0.95
 """The throughput of 50 games beside 100 pages of the viewer as a fraction of that without any page."""
+LEAST_LINEAR: Final = 0.95
+"""The share of the time of a cluster's machines in which they play, with pairs of two minutes."""
 MOST_GROWTH: Final = 10.0
 """The memory of a match for 1,000 additional games, in MiB: only their records, which the reports are made from."""
 
@@ -93,6 +95,9 @@ def targets_of(records: Records) -> list[Target]:
     for edition in editions:
         found += _match(records, "scripted", edition=edition)
     found += _match(records, "built-in")
+    for record in records.where(part="cluster", programs="sleeping"):
+        title = f"cluster, {record.labels['machines']} machines"
+        found.append(Target(title, "all", LEAST_LINEAR, True, record.figures["of linear"].median, "of linear"))
     return found
 
 

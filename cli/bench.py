@@ -64,14 +64,16 @@ def _numbers(least: int, value: str | None) -> tuple[int, ...] | None:
         "Parts: floor is the bare wire, a relay of the same bytes; server is `spielleiter serve` with its defaults, "
         "including clocks, events, log and replays; both have the same load, in alternation. rules and protocol are "
         "measured within one process; start, memory and plies on servers of their own; match is the cost of "
-        "`spielleiter match` without its programs; viewer is that of 100 open pages beside 50 games."
+        "`spielleiter match` without its programs; viewer is that of 100 open pages beside 50 games; "
+        "cluster is the cost of a pair on workers of a cluster, and the use of simulated machines, in 15 minutes."
     )
 )
 @click.option(
     "--only",
     callback=_parts,
     metavar="PARTS",
-    help="Parts to measure: floor, server, rules, protocol, start, memory, plies, match, viewer.  [default: all]",
+    help="Parts to measure: floor, server, rules, protocol, start, memory, plies, match, viewer, cluster.  "
+    "[default: all but cluster]",
 )
 @click.option(
     "--games",

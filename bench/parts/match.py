@@ -21,7 +21,7 @@ from typing import Final
 
 import spielleiter.bench.load.scripted_program
 from spielleiter.bench.figures import Records
-from spielleiter.bench.load.scripts import START_PIECE, load_of
+from spielleiter.bench.load.scripts import START_PIECE, Load, load_of
 from spielleiter.bench.options import Options
 from spielleiter.bench.subject import BenchError, start_python
 from spielleiter.server.editions import EDITIONS
@@ -67,7 +67,7 @@ def measure_match(options: Options, records: Records) -> Iterator[str]:
     previous: tuple[int, Cost] | None = None
     for games in options.match_games:
         yield f"match, built-in players, {games} games"
-        cost = _match(("builtin:greedy", "builtin:random"), games, "-j", "2")
+        cost = run_match(("builtin:greedy", "builtin:random"), games, "-j", "2")
         values = {
             "games/s": (games / cost.seconds, "1/s"),
             "200 games": (200 * cost.seconds / games, "s"),
@@ -84,23 +84,29 @@ def measure_match(options: Options, records: Records) -> Iterator[str]:
 
 def _programs(edition: str, games: int) -> Cost:
     """Play a match between two scripted programs, which are started anew for every game."""
-    load, dialect = load_of(edition), EDITIONS[edition].dialect
-    script = load.scripts[0]
-    lines = [f'color="{dialect.welcome_names[script.seats[0]]}"'.encode()]
-    lines += [
-        b"%d %s" % (seat, packet.replace(b"\n", b"")) for seat, packet in zip(script.seats, script.packets, strict=True)
-    ]
+    load = load_of(edition)
     with TemporaryDirectory(prefix="spielleiter-bench-") as name:
-        path = Path(name) / "script"
-        path.write_bytes(b"\n".join(lines))
+        path = write_script(load, edition, Path(name))
         command = shlex.join(
             [*own_python(), "-I", "-S", str(Path(spielleiter.bench.load.scripted_program.__file__)), str(path)]
         )
         edition_options = ("--game", load.game_type, "--edition", edition, "--start-piece", START_PIECE)
-        return _match((command, command), games, *edition_options)
+        return run_match((command, command), games, *edition_options)
 
 
-def _match(programs: tuple[str, str], games: int, *options: str) -> Cost:
+def write_script(load: Load, edition: str, folder: Path) -> Path:
+    """Write the first scripted game of `load` as a file for scripted programs, and return its path."""
+    script, names = load.scripts[0], EDITIONS[edition].dialect.welcome_names
+    lines = [f'color="{names[script.seats[0]]}"'.encode()]
+    lines += [
+        b"%d %s" % (seat, packet.replace(b"\n", b"")) for seat, packet in zip(script.seats, script.packets, strict=True)
+    ]
+    path = folder / "script"
+    path.write_bytes(b"\n".join(lines))
+    return path
+
+
+def run_match(programs: tuple[str, str], games: int, *options: str) -> Cost:
     """Play a match with the command `spielleiter match`, and return its cost. Raises BenchError."""
     if sys.platform != "linux":
         raise NotImplementedError

@@ -159,7 +159,8 @@ def _local_scheduler(workers: int) -> Iterator[str]:
                     threads_per_worker=max(1, cores // workers),
                     processes=True,
                     host=_LOOPBACK,
-                    dashboard_address=None,
+                    dashboard_address=f"{_LOOPBACK}:0",
+                    worker_dashboard_address=f"{_LOOPBACK}:0",
                     local_directory=scratch,
                     memory_limit=0,  # the games are played in other processes
                     silence_logs=logging.CRITICAL,
