@@ -17,7 +17,6 @@ import trio
 
 from spielleiter.cli.doctor.finding import Finding, Level
 from spielleiter.match.errors import SupervisorError
-from spielleiter.match.programs.fork_server_client import start_supervised_process
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.sandbox.bubblewrap import bubblewrap_problem
 from spielleiter.match.sandbox.containers import ENGINES, engine_problem
@@ -43,6 +42,10 @@ def find_programs() -> Iterator[Finding]:
 
 def supervision_problem() -> str:
     """Return why programs cannot be supervised; empty if they can. Starts this Python under supervision."""
+    if sys.platform != "linux":
+        return "there are no supervisors on this system"
+    from spielleiter.match.programs.fork_server_client import start_supervised_process
+
     spec = ProcessSpec([*own_python(), "-I", "-S", "-c", ""], None, dict(os.environ))
     try:
         process = start_supervised_process(spec)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -89,4 +88,4 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoMachines]:
 
 
 def kill(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)
+    psutil.Process(pid).kill()

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.programs.fork_server_client import FORK_SERVER_COMMAND
 from spielleiter.match.programs.program import Command
 from spielleiter.match.sandbox import python_inside
 from spielleiter.server.runtime.own_python import RUN_PYTHON, is_frozen, own_python, run_as_python
@@ -64,7 +63,12 @@ def test_a_sandbox_gets_the_folder_of_the_frozen_program(frozen: Path) -> None:
 
 def test_constant_command_lines_start_with_it() -> None:
     """They are made when their modules are imported."""
-    for command in (FORK_SERVER_COMMAND, analysis_routes.COMMAND):
+    commands = [analysis_routes.COMMAND]
+    if sys.platform == "linux":
+        from spielleiter.match.programs.fork_server_client import FORK_SERVER_COMMAND
+
+        commands.append(FORK_SERVER_COMMAND)
+    for command in commands:
         assert list(command[: len(own_python())]) == own_python()
 
 
