@@ -42,20 +42,19 @@ def find_programs() -> Iterator[Finding]:
 
 def supervision_problem() -> str:
     """Return why programs cannot be supervised; empty if they can. Starts this Python under supervision."""
-    if sys.platform != "linux":
-        return "there are no supervisors on this system"
-    from spielleiter.match.programs.fork_server_client import start_supervised_process
+    if sys.platform == "linux":
+        from spielleiter.match.programs.fork_server_client import start_supervised_process
 
-    spec = ProcessSpec([*own_python(), "-I", "-S", "-c", ""], None, dict(os.environ))
-    try:
-        process = start_supervised_process(spec)
-    except (OSError, ValueError, SupervisorError) as error:
-        return str(error)
-    if process is None:
-        return "there are no supervisors on this system"
-    with process.stdout, process.stderr:
-        trio.run(process.end)
-    return ""
+        spec = ProcessSpec([*own_python(), "-I", "-S", "-c", ""], None, dict(os.environ))
+        try:
+            process = start_supervised_process(spec)
+        except (OSError, ValueError, SupervisorError) as error:
+            return str(error)
+        if process is not None:
+            with process.stdout, process.stderr:
+                trio.run(process.end)
+            return ""
+    return "there are no supervisors on this system"
 
 
 def find_supervision(problem: Callable[[], str] = supervision_problem) -> Finding:

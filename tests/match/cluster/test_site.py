@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
-
+import psutil
 import pytest
 
 from spielleiter.match.cluster.messages import PairPlayed, Prepared, Ready
@@ -23,9 +21,9 @@ def test_a_site_plays_and_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ready.speed == 1
     assert site.prepare(prepare_request()).result(HANG_TIMEOUT) == Prepared()
     assert isinstance(site.play(pair_request()).result(HANG_TIMEOUT), PairPlayed)
-    assert site.is_running
+    assert site.is_running is True
     site.close()
-    assert not site.is_running
+    assert bool(site.is_running) is False
     assert not site.scratch.exists()
     with pytest.raises(SiteGoneError):
         site.play(pair_request()).result(HANG_TIMEOUT)
@@ -38,7 +36,7 @@ def test_a_site_that_is_killed_answers_nothing_more(monkeypatch: pytest.MonkeyPa
     prepared = site.prepare(prepare_request("builtin:greedy"))
     prepared.result(HANG_TIMEOUT)
     answer = site.play(pair_request())
-    os.kill(site._process.pid, signal.SIGKILL)
+    psutil.Process(site._process.pid).kill()
     with pytest.raises(SiteGoneError, match="has ended"):
         answer.result(HANG_TIMEOUT)
     site.cancel("key 1")  # no effect

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,7 @@ def test_a_sandbox_gets_the_folder_of_the_frozen_program(frozen: Path) -> None:
 
 def test_constant_command_lines_start_with_it() -> None:
     """They are made when their modules are imported."""
-    commands = [analysis_routes.COMMAND]
+    commands: list[Sequence[str]] = [analysis_routes.COMMAND]
     if sys.platform == "linux":
         from spielleiter.match.programs.fork_server_client import FORK_SERVER_COMMAND
 

@@ -213,8 +213,8 @@ async def test_a_file_whose_name_is_no_text_is_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="this system has no named pipes in its file system")
 async def test_a_named_pipe_is_no_replay(tmp_path: Path) -> None:
-    assert sys.platform != "win32"  # for mypy
-    os.mkfifo(tmp_path / "a.xml")
+    if sys.platform != "win32":  # for mypy
+        os.mkfifo(tmp_path / "a.xml")
     for shelf in (ReplayShelf(tmp_path, None), ReplayShelf(None, None, tmp_path / "a.xml")):
         with pytest.raises(WebError):
             await shelf.find("a.xml")
