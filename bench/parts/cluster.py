@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +22,7 @@ from spielleiter.bench.load.scripts import START_PIECE, load_of
 from spielleiter.bench.options import Options
 from spielleiter.bench.parts.match import FEW, run_match, write_script
 from spielleiter.bench.subject import BenchError, start_python
+from spielleiter.server.runtime.own_python import own_python
 
 WORKERS: Final = (1, 2)
 """The numbers of workers with which the cost of a pair is measured."""
@@ -66,7 +66,7 @@ def _used_share(machines: int, options: Options) -> float:
         script = write_script(load, edition, Path(name))
         seconds = options.pair_seconds / 2
         sleeping = Path(spielleiter.bench.load.sleeping_program.__file__)
-        command = shlex.join([sys.executable, "-I", "-S", str(sleeping), str(seconds), str(script)])
+        command = shlex.join([*own_python(), "-I", "-S", str(sleeping), str(seconds), str(script)])
         folder = Path(name) / "match"
         arguments = ["-m", "spielleiter", "match", "--player1", command, "--player2", command, "--seed", "1"]
         arguments += ["--game", load.game_type, "--edition", edition, "--start-piece", START_PIECE, "--pages", "none"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import threading
 from concurrent.futures import Future
@@ -30,12 +29,13 @@ from spielleiter.match.cluster.messages import (
     decode_from_site,
     framed,
 )
+from spielleiter.server.runtime.own_python import own_python
 
 SCRATCH_PREFIX: Final = "spielleiter-site-"
 CLOSE_TIMEOUT: Final = 15.0
 """Seconds for the process to end its programs before it is killed."""
 
-_COMMAND: Final = (sys.executable, "-P", "-m", "spielleiter.match.cluster.site_process")
+_COMMAND: Final = (*own_python(), "-P", "-m", "spielleiter.match.cluster.site_process")
 
 
 class SiteGoneError(Exception):

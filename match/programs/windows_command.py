@@ -20,6 +20,8 @@ from collections.abc import Callable, Sequence
 from pathlib import PureWindowsPath
 from typing import Final
 
+from spielleiter.server.runtime.own_python import is_frozen as is_frozen_build
+
 PROGRAM_SUFFIXES: Final = (".com", ".exe", ".bat", ".cmd")
 """The suffixes that may be left out at the prompt, in the order in which Windows tries them."""
 PYTHON_SUFFIXES: Final = frozenset({".py", ".pyw", ".pyz"})
@@ -48,8 +50,9 @@ def python_launcher(find: Find = shutil.which, *, is_frozen: bool | None = None)
     """
     if find("py"):
         return "py"
-    frozen = bool(getattr(sys, "frozen", False)) if is_frozen is None else is_frozen
-    return "python" if frozen else sys.executable
+    if is_frozen is None:
+        is_frozen = is_frozen_build()
+    return "python" if is_frozen else sys.executable
 
 
 def windows_words(words: Sequence[str], cwd: str, find: Find = shutil.which) -> list[str]:

@@ -13,26 +13,32 @@ from spielleiter.cli.doctor.finding import Level
 from spielleiter.match.errors import SupervisorError
 from spielleiter.match.programs.process_spec import ProcessSpec
 
+START = "spielleiter.match.programs.fork_server_client.start_supervised_process"
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
+only_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
+
+
+@only_linux
 @pytest.mark.slow
 def test_programs_are_supervised_here() -> None:
     finding = programs.find_supervision()
     assert (finding.level, finding.state) == (Level.OK, "supervised")
 
 
+@only_linux
 def test_a_system_without_supervisors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "start_supervised_process", lambda _spec: None)
+    monkeypatch.setattr(START, lambda _spec: None)
     finding = programs.find_supervision()
     assert finding.level is Level.LIMITED
     assert finding.state == "not supervised: there are no supervisors on this system"
 
 
+@only_linux
 def test_supervisors_that_do_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_spec: ProcessSpec) -> None:
         raise SupervisorError("it was stopped")
 
-    monkeypatch.setattr(programs, "start_supervised_process", fail)
+    monkeypatch.setattr(START, fail)
     assert programs.find_supervision().state == "not supervised: it was stopped"
 
 
