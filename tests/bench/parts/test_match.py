@@ -26,7 +26,7 @@ def test_a_match_between_programs_and_one_between_built_in_players_are_played() 
 @pytest.mark.slow
 def test_a_match_that_fails_is_an_error_of_one_line() -> None:
     with pytest.raises(BenchError, match=r"^a match has failed: .*nosuch.*$"):
-        match._match(("builtin:nosuch", "builtin:random"), 1)
+        match.run_match(("builtin:nosuch", "builtin:random"), 1)
 
 
 def test_figures_are_differences_between_short_and_long_matches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,7 +34,7 @@ def test_figures_are_differences_between_short_and_long_matches(monkeypatch: pyt
         return Cost(seconds=games, own_seconds=1 + 0.02 * games, peak_mib=50 + games, disk_kib=30 * games, irregular=0)
 
     monkeypatch.setattr(match, "_programs", lambda _edition, games: cost(games))
-    monkeypatch.setattr(match, "_match", lambda _programs, games, *_options: cost(games))
+    monkeypatch.setattr(match, "run_match", lambda _programs, games, *_options: cost(games))
     _, (programs, first, second) = measure(measure_match, Options.quick(editions=("e",), match_games=(10, 20)))
     assert values(programs) == pytest.approx({"runner's processor, a game": 20, "disk, a game": 30, "spoilt": 0})
     assert "memory, 1,000 games more" not in first.figures

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ def arrive(shipment: tuple[Shipped, ...], scratch: Path) -> None:
         unpack_item(Item(str(incoming), each.target, each.digest, each.is_folder), scratch)
 
 
-def match_of(first: str, here: Path, **changes: object) -> MatchSetup:
+def match_of(first: str, here: Path, **changes: Any) -> MatchSetup:
     entrants = Entrant("new", first), Entrant("old", "builtin:random")
     return dataclasses.replace(MatchSetup(entrants, "chess", 2, 1, "run", cwd=str(here)), **changes)
 

@@ -31,7 +31,7 @@ from tests.timeouts import HANG_TIMEOUT
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]  # warnings of Dask are none of ours
 
 ENDLESS = ProgramTimeouts(start=HANG_TIMEOUT, exit=HANG_TIMEOUT, game=HANG_TIMEOUT)
-NEVER = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT}
+NEVER: dict[str, Any] = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT}
 
 
 def prepare(games: int, first: str = "builtin:first", **options: Any) -> MatchSetup:
