@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from spielleiter.match.errors import (
+        ClusterError,
         JournalError,
         MachineError,
         MatchError,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from spielleiter.match.summary import ProgramSummary, Summary, summarise
 
 __all__ = [
+    "ClusterError",
     "Conditions",
     "EndReason",
     "Entrant",

@@ -24,6 +24,8 @@ VERSION_INDEPENDENT = (
     "tests/bench",
     "tests/cli/test_bench.py",
     "tests/game/test_perft.py",
+    "tests/match/cluster/test_interruptions.py",
+    "tests/match/cluster/test_venue.py",
     "tests/match/stats/test_sprt.py",
     "tests/match/test_error_rates.py",
     "tests/release",

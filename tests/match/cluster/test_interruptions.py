@@ -1,0 +1,113 @@
+"""Schedulers that are restarted, and workers that fall silent, in the middle of a match."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spielleiter.match import Conditions, EndReason, GameRecord, MatchResult, play_match, prepare_match
+from spielleiter.match.cluster.address import ClusterAddress
+from spielleiter.match.cluster.site import SCRATCH_PREFIX
+from spielleiter.match.cluster.venue import ClusterSettings, open_cluster
+from tests.timeouts import HANG_TIMEOUT
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+
+
+@contextmanager
+def running(*words: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-m", "dask", *words, "--no-dashboard"]
+    environment = {**os.environ, "TMPDIR": str(folder), "SPIELLEITER_SPEED": "1"}
+    with subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+class Cluster:
+    """A scheduler and workers as commands, started in `folder`, and a match of 12 games on them."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        with socket.socket() as sock:
+            sock.bind(("127.0.0.1", 0))
+            port = sock.getsockname()[1]
+        self.address = f"tcp://127.0.0.1:{port}"
+        self._port = str(port)
+        self._folder = folder
+        self._stack = stack
+
+    def start_scheduler(self) -> subprocess.Popen[bytes]:
+        words = ("scheduler", "--host", "127.0.0.1", "--port", self._port)
+        return self._stack.enter_context(running(*words, folder=self._folder))
+
+    def start_worker(self, name: str) -> subprocess.Popen[bytes]:
+        words = ("worker", self.address, "--nthreads", "1", "--no-nanny", "--host", "127.0.0.1", "--name", name)
+        return self._stack.enter_context(running(*words, folder=self._folder))
+
+    def play(self, on_game_finished: Callable[[GameRecord], object]) -> MatchResult:
+        limits: dict[str, Any] = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT}
+        setup = prepare_match("builtin:first", "builtin:random", games=12, seed=1, **limits)
+        with open_cluster(ClusterSettings(ClusterAddress.parse(self.address)), self._folder) as venue:
+            conditions = Conditions(0, venue=venue)
+            return play_match(setup, self._folder / "match", conditions=conditions, on_game_finished=on_game_finished)
+
+
+def assert_complete(result: MatchResult) -> None:
+    assert result.end is EndReason.COMPLETED
+    lines = (result.folder / "games.jsonl").read_text().splitlines()
+    assert sorted(json.loads(line)["game"] for line in lines) == list(range(1, 13))
+
+
+def test_a_match_outlives_its_scheduler(tmp_path: Path) -> None:
+    """The workers are started again as well, as a service manager does."""
+    with ExitStack() as stack:
+        cluster = Cluster(tmp_path, stack)
+        first = cluster.start_scheduler()
+        cluster.start_worker("pc")
+
+        def restart_once(_record: GameRecord) -> None:
+            if first.poll() is None:
+                first.kill()
+                first.wait()
+                cluster.start_scheduler()
+                cluster.start_worker("pc")
+
+        result = cluster.play(restart_once)
+        assert first.poll() is not None
+    assert_complete(result)
+    assert not list(tmp_path.glob(f"{SCRATCH_PREFIX}*"))
+
+
+def test_the_pairs_of_a_silent_worker_are_played_by_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "20s")
+    with ExitStack() as stack:
+        cluster = Cluster(tmp_path, stack)
+        cluster.start_scheduler()
+        workers = {name: cluster.start_worker(name) for name in ("pc1", "pc2")}
+        silent: list[str] = []
+
+        def silence_once(record: GameRecord) -> None:
+            if not silent:  # the one that is about to get the next pair
+                silent.append(record.machine)
+                workers[record.machine].send_signal(signal.SIGSTOP)
+
+        result = cluster.play(silence_once)
+        workers[silent[0]].send_signal(signal.SIGCONT)
+        deadline = time.monotonic() + HANG_TIMEOUT
+        while list(tmp_path.glob(f"{SCRATCH_PREFIX}*")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not list(tmp_path.glob(f"{SCRATCH_PREFIX}*"))
+    assert_complete(result)
+    assert {record.machine for record in result.records[2:]} == {"pc1", "pc2"} - set(silent)
