@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from spielleiter.match import Conditions, EndReason, GameRecord, MatchResult, play_match, prepare_match
@@ -101,10 +101,10 @@ def test_the_pairs_of_a_silent_worker_are_played_by_others(tmp_path: Path, monke
         def silence_once(record: GameRecord) -> None:
             if not silent:  # the one that is about to get the next pair
                 silent.append(record.machine)
-                workers[record.machine].send_signal(signal.SIGSTOP)
+                psutil.Process(workers[record.machine].pid).suspend()
 
         result = cluster.play(silence_once)
-        workers[silent[0]].send_signal(signal.SIGCONT)
+        psutil.Process(workers[silent[0]].pid).resume()
         deadline = time.monotonic() + HANG_TIMEOUT
         while list(tmp_path.glob(f"{SCRATCH_PREFIX}*")) and time.monotonic() < deadline:
             time.sleep(0.05)
