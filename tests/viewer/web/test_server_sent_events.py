@@ -54,7 +54,7 @@ def test_the_data_of_an_event_is_one_line() -> None:
 
 async def test_a_single_frame_ends_the_stream() -> None:
     page = StreamedPage()
-    await EventStreamResponse(OneFrame(frame("gone", {})))({}, page.receive, page.send)
+    await EventStreamResponse(OneFrame(frame("gone", {})))({"method": "GET"}, page.receive, page.send)
     start = page.sent[0]
     assert (start["status"], dict(start["headers"])[b"content-type"]) == (200, b"text/event-stream; charset=utf-8")
     assert dict(start["headers"])[b"cache-control"] == b"no-store"
@@ -64,7 +64,7 @@ async def test_a_single_frame_ends_the_stream() -> None:
 
 async def test_an_idle_stream_is_kept_open_by_comments(nursery: trio.Nursery, mock_clock: MockClock) -> None:
     page, source = StreamedPage(), Source()
-    nursery.start_soon(EventStreamResponse(source), {}, page.receive, page.send)
+    nursery.start_soon(EventStreamResponse(source), {"method": "GET"}, page.receive, page.send)
     for count in (1, 2):
         await wait_all_tasks_blocked()
         mock_clock.jump(COMMENT_INTERVAL)
@@ -82,7 +82,7 @@ async def test_an_idle_stream_is_kept_open_by_comments(nursery: trio.Nursery, mo
 @pytest.mark.parametrize("reads", [True, False])
 async def test_a_page_that_leaves_ends_its_stream(reads: bool, nursery: trio.Nursery) -> None:
     page, source = StreamedPage(), Source()
-    nursery.start_soon(EventStreamResponse(source), {}, page.receive, page.send)
+    nursery.start_soon(EventStreamResponse(source), {"method": "GET"}, page.receive, page.send)
     await wait_all_tasks_blocked()
     if not reads:
         page.reads = trio.Event()
