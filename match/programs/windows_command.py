@@ -137,9 +137,9 @@ def _existing(word: str, cwd: str) -> str | None:
 
 
 def _on_path(word: str, find: Find) -> str | None:
-    """Return the file on the PATH that a word without a folder names; None without one.
+    r"""Return the file on the PATH that a word without a folder names; None without one.
 
-    On Windows, `shutil.which` begins with the current folder, whose files it returns as ``.\\bot.BAT``. Those are left
+    On Windows, `shutil.which` begins with the current folder, whose files it returns as ``.\bot.BAT``. Those are left
     to `_existing`, which knows the folder that the program is started in.
     """
     found = None if "/" in word or "\\" in word else find(word)
