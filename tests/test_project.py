@@ -324,3 +324,26 @@ def test_contributing_gives_a_reason_for_each_dependency(dependency: str) -> Non
 def test_the_changelog_starts_with_unreleased_changes() -> None:
     headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert headings[0] == "Unreleased"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("git") is None, reason="Git decides this")
+def test_git_for_windows_keeps_the_ends_of_lines(tmp_path: Path) -> None:
+    """It is installed with ``core.autocrlf=true``, and scripts and samples are compared or run as they are."""
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-c", "core.autocrlf=true", *words], cwd=tmp_path, capture_output=True, check=True)
+
+    shutil.copy(ROOT / ".gitattributes", tmp_path)
+    names = (".ci/run", "tests/sample.xml", "release/start.bat")
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"one\ntwo\n")
+    git("init")
+    git("add", ".")
+    for name in names:
+        (tmp_path / name).unlink()
+    git("checkout-index", "--all")
+    assert {name: (tmp_path / name).read_bytes().count(b"\r\n") for name in names} == dict(
+        zip(names, (0, 0, 2), strict=True)
+    )

@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 import tomllib
+from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +144,17 @@ def test_what_is_published_is_what_was_tested() -> None:
     assert taken == ["ci/packages", "ci/test", "release/programs", "release/pypi"]
     assert RELEASE["ci"]["uses"] == "./.github/workflows/ci.yml"
     assert "workflow_call" in WORKFLOWS["ci"]["on"]
+
+
+def test_the_release_page_takes_the_artifacts_that_are_for_it() -> None:
+    """Without a pattern, all artifacts are unpacked, and a build record of the image is no ZIP."""
+    download = next(step for step in RELEASE["release"]["steps"] if "download-artifact" in step.get("uses", ""))
+    patterns = download["with"]["pattern"].strip("{}").split(",")
+    names = [step["with"]["name"] for _, step in STEPS if "upload-artifact" in step.get("uses", "")]
+    assert len(names) == 3
+    assert {name: any(map(partial(fnmatch, name), patterns)) for name in names} == dict.fromkeys(names, True)
+    assert not any(map(partial(fnmatch, "owner~spielleiter~4K2XQ1.dockerbuild"), patterns))
+    assert RELEASE["image"]["steps"][-1]["env"] == {"DOCKER_BUILD_RECORD_UPLOAD": "false"}
 
 
 def test_the_index_comes_after_everything_that_may_fail() -> None:

@@ -12,8 +12,9 @@ import sys
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Final, TextIO
+
+import psutil
 
 from spielleiter.cli.doctor.finding import Finding, Level
 from spielleiter.match.sandbox.conditions import MEMORY_LIMIT
@@ -24,8 +25,6 @@ NEWEST: Final = (3, 14)
 """The versions of Python that the tests run on."""
 
 _GB: Final = 1024**3
-_MEMINFO: Final = Path("/proc/meminfo")
-_AVAILABLE: Final = "MemAvailable:"
 _SHOWN: Final = "·äß„“±∞"
 """Characters that the commands print."""
 
@@ -76,12 +75,10 @@ def find_cores(cores: int | None = None) -> Finding:
     return Finding("cores", "cores", Level.OK, str(cores), meaning)
 
 
-def available_memory(meminfo: Path = _MEMINFO) -> int | None:
+def available_memory() -> int | None:
     """Return the memory in bytes that programs can still use; None if the system does not tell."""
-    with suppress(OSError, ValueError):
-        for line in meminfo.read_text(encoding="ascii").splitlines():
-            if line.startswith(_AVAILABLE):
-                return int(line.split()[1]) * 1024
+    with suppress(OSError, psutil.Error):
+        return psutil.virtual_memory().available
     return None
 
 
@@ -107,13 +104,19 @@ def find_terminal(stream: TextIO | None = None, system: str = sys.platform) -> F
     try:
         _SHOWN.encode(encoding)
     except UnicodeEncodeError:
-        what = "enter `chcp 65001` once" if system == "win32" else "set LANG=C.UTF-8"
-        meaning = f"Some characters are replaced by similar ones; to see all of them, {what}."
+        meaning = f"Some characters are replaced by similar ones; to see all of them, {_encoding_advice(system)}."
         return Finding("terminal", "terminal", Level.LIMITED, state, meaning)
     meaning = "Every character can be shown."
     if not stream.isatty():
         meaning += " Boards and progress are drawn on terminals only."
     return Finding("terminal", "terminal", Level.OK, state, meaning)
+
+
+def _encoding_advice(system: str) -> str:
+    if system != "win32":
+        return "set LANG=C.UTF-8"
+    # a window shows every character, whatever its code page is; the build reads no variables for Python
+    return "look at them in a window" if is_frozen() else "set the variable PYTHONUTF8 to 1"
 
 
 def find_browser(get: Callable[[], object] = webbrowser.get) -> Finding:

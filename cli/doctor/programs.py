@@ -17,6 +17,7 @@ import trio
 
 from spielleiter.cli.doctor.finding import Finding, Level
 from spielleiter.match.errors import SupervisorError
+from spielleiter.match.programs.platforms.job_object import JobObject, open_job
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.sandbox.bubblewrap import bubblewrap_problem
 from spielleiter.match.sandbox.containers import ENGINES, engine_problem
@@ -24,10 +25,9 @@ from spielleiter.server.runtime.own_python import is_frozen, own_python
 
 Which = Callable[[str], str | None]
 
-_JAVA_TIMEOUT: Final = 30.0  # seconds
+_VERSION_TIMEOUT: Final = 30.0  # seconds
 _UNSUPERVISED: Final = (
-    "A program that starts others may leave them behind, and their processor time is not counted. "
-    "End leftovers by hand, or play on Linux."
+    "What a program starts is measured and ended only as far as it is found. End leftovers by hand, or play on Linux."
 )
 
 
@@ -40,8 +40,19 @@ def find_programs() -> Iterator[Finding]:
     yield find_player_python()
 
 
+def job_problem(open_job: Callable[[], JobObject] = open_job) -> str:
+    """Return why this process cannot have a Job Object of Windows; empty if it can."""
+    try:
+        open_job().close()
+    except OSError as error:
+        return f"Windows refuses a Job Object ({error})"
+    return ""
+
+
 def supervision_problem() -> str:
-    """Return why programs cannot be supervised; empty if they can. Starts this Python under supervision."""
+    """Return why the system does not keep together what a program starts; empty if it does, as was tried."""
+    if sys.platform == "win32":
+        return job_problem()
     if sys.platform == "linux":
         from spielleiter.match.programs.fork_server_client import start_supervised_process
 
@@ -62,10 +73,7 @@ def find_supervision(problem: Callable[[], str] = supervision_problem) -> Findin
     name = ("processes", "processes")
     if text := problem():
         return Finding(*name, Level.LIMITED, f"not supervised: {text}", _UNSUPERVISED)
-    meaning = "A match measures and ends everything that a program starts."
-    if not hasattr(os, "sched_setaffinity"):
-        meaning += " It cannot bind programs to a core."
-    return Finding(*name, Level.OK, "supervised", meaning)
+    return Finding(*name, Level.OK, "supervised", "A match measures and ends everything that a program starts.")
 
 
 def find_bubblewrap(problem: Callable[[], str] = bubblewrap_problem) -> Finding:
@@ -89,14 +97,17 @@ def find_containers(problem: Callable[[str], str] = engine_problem) -> Finding:
     return Finding(*name, Level.LIMITED, " ".join(problems.values()), meaning)
 
 
-def java_version(program: str) -> str:
-    """Return the first line of `java -version`. Raises OSError or subprocess.SubprocessError if it does not run."""
-    done = subprocess.run(  # noqa: S603 - the java that players are started with
-        [program, "-version"],
+def version_line(program: str, option: str) -> str:
+    """Return the first line that a program prints about its version.
+
+    Raises OSError or subprocess.SubprocessError if it does not run.
+    """
+    done = subprocess.run(  # noqa: S603 - the program that players are started with
+        [program, option],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=_JAVA_TIMEOUT,
+        timeout=_VERSION_TIMEOUT,
         check=True,
     )
     return done.stdout.decode("utf-8", "replace").split("\n")[0].strip()
@@ -112,7 +123,7 @@ def find_java(which: Which = shutil.which) -> Finding:
         )
         return Finding(*name, Level.LIMITED, "not found", meaning)
     try:
-        state = java_version(program)
+        state = version_line(program, "-version")
     except (OSError, subprocess.SubprocessError) as error:
         meaning = "Players that are .jar files cannot be started; install Java again."
         return Finding(*name, Level.LIMITED, f"{program} does not run: {error}", meaning)
@@ -120,12 +131,22 @@ def find_java(which: Which = shutil.which) -> Finding:
 
 
 def find_player_python(which: Which = shutil.which, system: str = sys.platform) -> Finding:
-    """Return whether players that are Python programs can be started as people write it."""
+    """Return whether players that are Python programs can be started as people write it.
+
+    A program of this name may be there without a Python: on Windows it opens the Store, on macOS it offers the
+    developer tools.
+    """
     name = ("player_python", "player's Python")
     words = ("py", "python") if system == "win32" else ("python3",)
+    problem = f"{' and '.join(words)} not found"
     for word in words:
         if program := which(word):
-            return Finding(*name, Level.OK, program, f"Players in Python can be started with `{word} FILE`.")
+            try:
+                state = f"{version_line(program, '--version')}, {program}"
+            except (OSError, subprocess.SubprocessError) as error:
+                problem = f"{program} does not run: {error}"
+            else:
+                return Finding(*name, Level.OK, state, f"Players in Python can be started with `{word} FILE`.")
     meaning = f"Players in Python cannot be started with `{words[0]} FILE`; "
     meaning += "install Python for those." if is_frozen() else f"write `{sys.executable} FILE` instead."
-    return Finding(*name, Level.LIMITED, f"{' and '.join(words)} not found", meaning)
+    return Finding(*name, Level.LIMITED, problem, meaning)

@@ -63,13 +63,14 @@ def windows_words(words: Sequence[str], cwd: str, find: Find = shutil.which) -> 
     """
     first, *parameters = words
     path = _existing(first, cwd)
+    suffix = "" if path is None else suffix_of(path)
+    if (path is None or suffix not in PYTHON_SUFFIXES) and (found := _on_path(first, find)):
+        # CreateProcess finds programs on the PATH, but neither batch files nor Python files
+        if suffix_of(found) in PYTHON_SUFFIXES:
+            return [python_launcher(find), found, *parameters]
+        return [found, *parameters] if suffix_of(found) in _BATCH else list(words)
     if path is None:
-        found = find(first) if not _is_path(first) else None
-        # CreateProcess finds programs on the PATH, but no batch files
-        return [found, *parameters] if found and suffix_of(found) in _BATCH else list(words)
-    if not _is_path(first) and suffix_of(path) not in PYTHON_SUFFIXES and find(first):
         return list(words)
-    suffix = suffix_of(path)
     if suffix in PYTHON_SUFFIXES:
         return [python_launcher(find), first, *parameters]
     if suffix in PROGRAM_SUFFIXES:
@@ -138,8 +139,14 @@ def _existing(word: str, cwd: str) -> str | None:
     return None
 
 
-def _is_path(word: str) -> bool:
-    return "/" in word or "\\" in word
+def _on_path(word: str, find: Find) -> str | None:
+    r"""Return the file on the PATH that a word without a folder names; None without one.
+
+    On Windows, `shutil.which` begins with the current folder, whose files it returns as ``.\bot.BAT``. Those are left
+    to `_existing`, which knows the folder that the program is started in.
+    """
+    found = None if "/" in word or "\\" in word else find(word)
+    return found if found and PureWindowsPath(found).root else None
 
 
 def _head(path: str) -> bytes:

@@ -21,6 +21,7 @@ KEEPALIVE_INTERVAL: Final = 10  # seconds between two probes
 KEEPALIVE_COUNT: Final = 6  # unanswered probes after which the connection is broken
 ANY_IPV6: Final = "::"
 ANY_IPV4: Final = "0.0.0.0"  # noqa: S104 - only if the operator asks for it
+FIRST_FREE_PORT: Final = 1024  # those below need privileges
 PORT_ATTEMPTS: Final = 10
 """Attempts to find a port that is free on every address; one fails only if another program takes it in between."""
 ADDRESS_UNAVAILABLE: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
@@ -115,6 +116,8 @@ def _bind_problem(host: str, port: int, error: OSError | UnicodeError, option: s
         return f"cannot listen on {host}:{port}: this is not a host name"
     if error.errno == errno.EADDRINUSE:
         return f"{host}:{port} is in use already, perhaps by another server; choose another {option} (0: any free one)"
+    if error.errno == errno.EACCES and port >= FIRST_FREE_PORT:  # Windows keeps some for virtual machines
+        return f"{host}:{port} is reserved by the system; choose another {option} (0: any free one)"
     if error.errno == errno.EACCES:
         return f"{host}:{port} may not be used without privileges; choose a {option} above 1023"
     return f"cannot listen on {host}:{port}: {error.strerror or error}"

@@ -194,6 +194,7 @@ async def test_a_privileged_port_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(binding, "_listening_socket", refuse)
     assert (await start(port=80)).startswith("127.0.0.1:80 may not be used without privileges")
+    assert (await start(port=50_000)).startswith("127.0.0.1:50000 is reserved by the system; choose another --port")
 
 
 async def test_an_unknown_host_name_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,6 +81,21 @@ def test_a_command_on_the_path_is_preferred_to_a_file_without_a_folder(folder: P
 
 
 @pytest.mark.parametrize(
+    ("word", "file"), [("bot", "bot.exe"), ("old", "old.bat"), ("old.bat", "old.bat"), ("new", "new.cmd")]
+)
+def test_a_file_that_is_found_in_the_current_folder_is_not_on_the_path(word: str, file: str, folder: Path) -> None:
+    """On Windows, `shutil.which` looks there first, and CreateProcess starts no batch file without its suffix."""
+    find = finding(**{word: rf".\{file}"})
+    assert windows_words([word, "-x"], str(folder), find) == [str(folder / file), "-x"]
+
+
+def test_a_python_file_on_the_path_is_started_by_the_launcher(folder: Path) -> None:
+    """It is found without its suffix if PATHEXT contains ``.PY``, which the installer of Python offers."""
+    find = finding(py="C:/Windows/py.exe", tool=r"C:\tools\tool.PY")
+    assert windows_words(["tool", "1"], str(folder), find) == ["py", r"C:\tools\tool.PY", "1"]
+
+
+@pytest.mark.parametrize(
     ("find", "is_frozen", "launcher"),
     [
         (finding(py="py.exe", python="python.exe"), False, "py"),
