@@ -194,7 +194,7 @@ async def start_on_windows(spec: ProcessSpec, job: Job | None) -> WindowsProcess
             job.close()
         raise
     try:
-        job = _assigned(job, started.pid)
+        job = _assigned(job, started.pid, is_needed=spec.memory is not None)
         process = psutil.Process(started.pid)
         if spec.cores is not None and sys.platform != "darwin":
             process.cpu_affinity(list(spec.cores))
@@ -214,12 +214,14 @@ async def start_on_windows(spec: ProcessSpec, job: Job | None) -> WindowsProcess
     return WindowsProcess(started, job)
 
 
-def _assigned(job: Job | None, pid: int) -> Job | None:
-    """Put the process into the job; return None if the system refuses that."""
+def _assigned(job: Job | None, pid: int, *, is_needed: bool) -> Job | None:
+    """Put the process into the job; return None if the system refuses that. Raises OSError if the job is needed."""
     if job is not None:
         try:
             job.assign(pid)
         except OSError:
+            if is_needed:  # nothing else would limit the memory
+                raise
             job.close()
             return None
     return job

@@ -238,6 +238,13 @@ async def test_memory_is_limited_by_the_job_or_not_at_all(windows: Windows) -> N
         await windows.start(SLEEP, memory=1 << 30)
 
 
+async def test_a_program_does_not_run_in_a_job_that_refuses_it_if_its_memory_is_limited(windows: Windows) -> None:
+    windows.job.is_refusing = True
+    with pytest.raises(OSError, match="access denied"):
+        await windows.start(SLEEP, memory=1 << 30)
+    assert windows.job.is_closed
+
+
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS binds nothing to cores")
 async def test_a_program_is_bound_to_its_cores(windows: Windows) -> None:
     core = windows.platform.usable_cores()[-1]
