@@ -259,8 +259,9 @@ class LeavingSites:
 
 
 async def test_a_pair_is_kept_if_its_machine_leaves_as_the_answer_arrives(tmp_path: Path) -> None:
-    sites, progress, finished = LeavingSites(), SimpleNamespace(start=lambda _: None), []
-    progress.finish = finished.extend
+    sites = LeavingSites()
+    finished: list[GameRecord] = []
+    progress = SimpleNamespace(start=lambda _: None, finish=finished.extend)
     allocation = Allocation.of([1])
     allocation.join("tcp://pc01")
     allocation.make_ready("tcp://pc01", "pc01", 1, 1.0)
@@ -279,6 +280,7 @@ def test_a_scheduler_that_is_gone_is_no_fault_of_a_pair() -> None:
     match = _ClusterMatch(*some)
     for _ in range(MAX_LOSSES + 1):
         match._count_loss(1, ClusterError("there is no connection to the scheduler"))
+    for _ in range(MAX_LOSSES - 1):
+        match._count_loss(1, ValueError("a worker fails"))
     with pytest.raises(ClusterError, match="pair 1 cannot be played"):
-        for _ in range(MAX_LOSSES):
-            match._count_loss(1, ValueError("a worker fails"))
+        match._count_loss(1, ValueError("a worker fails"))
