@@ -47,18 +47,24 @@ def collect_files(
     return tuple(files), tuple(omitted)
 
 
-def write_files(folder: Path, records: Sequence[GameRecord], files: Iterable[File]) -> None:
+def require_acceptable(records: Iterable[GameRecord], files: Iterable[File]) -> None:
+    """Raise ClusterError if a file belongs to none of the games, or its name is not acceptable."""
+    games = {record.game for record in records if record.folder}
+    for file in files:
+        if file.game not in games or not _NAME.fullmatch(file.name):
+            raise ClusterError(f"it has sent a file that belongs to no game: {file.name!r}")
+
+
+def write_files(folder: Path, records: Sequence[GameRecord], files: Sequence[File]) -> None:
     """Write the received files into the folders of the games; `folder` is that of the match.
 
-    Folders that an interrupted run has left are replaced. Raises OSError, and ClusterError if a file belongs to no
-    game or its name is not acceptable.
+    Folders that an interrupted run has left are replaced. Raises OSError, and ClusterError as `require_acceptable`.
     """
+    require_acceptable(records, files)
     folders = {record.game: folder / record.folder for record in records if record.folder}
     for each in folders.values():
         if each.exists():
             shutil.rmtree(each)
         each.mkdir(parents=True)
     for file in files:
-        if file.game not in folders or not _NAME.fullmatch(file.name):
-            raise ClusterError(f"a machine has sent a file that belongs to no game: {file.name!r}")
         (folders[file.game] / file.name).write_bytes(file.content)

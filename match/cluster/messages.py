@@ -118,6 +118,8 @@ class PairRefused(msgspec.Struct, frozen=True, tag=True):
     reason: str
     is_overloaded: bool = False
     """Whether the machine is busy at the moment; otherwise something failed on it."""
+    is_site_gone: bool = False
+    """Whether the site has ended, so that a new one has to be opened."""
 
 
 ToSite: TypeAlias = Prepare | PlayPair | CancelPair

@@ -9,20 +9,23 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from spielleiter.match.cluster.game_files import write_files
+from spielleiter.match.cluster.game_files import require_acceptable, write_files
 from spielleiter.match.cluster.messages import PairPlayed
 from spielleiter.match.errors import ClusterError, MachineError
 from spielleiter.match.games.referee import GAMES, VERDICT
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records.game_files import REPLAY, write_verdict
-from spielleiter.match.records.game_record import GameRecord, RecordError
+from spielleiter.match.records.game_record import VERDICTS, GameRecord, RecordError
 from spielleiter.server.errors import os_error_text
 
 
 def checked_records(
     played: PairPlayed, games: Sequence[PlannedGame], names: tuple[str, str], machine: str
 ) -> list[GameRecord]:
-    """The records of a pair that `machine` has played. Raises ClusterError if they are not those of `games`."""
+    """The records of a pair that `machine` has played.
+
+    Raises ClusterError if they are not those of `games`, or if `write_pair` could not write the files of the pair.
+    """
     try:
         records = [GameRecord.from_json(each) for each in played.records]
     except RecordError as error:
@@ -35,8 +38,11 @@ def checked_records(
     for record in records:
         if record.names != names or record.folder not in {"", f"{GAMES}/{record.game:04d}"}:
             raise ClusterError("it has sent a record that does not belong to this match")
+        if record.verdict not in VERDICTS or not {record.offender, record.winner} <= {None, 0, 1}:
+            raise ClusterError("it has sent a record whose result is none")
         replay = REPLAY if record.folder and record.game in kept else None
         checked.append(dataclasses.replace(record, machine=machine, replay=replay))
+    require_acceptable(checked, played.files)
     return checked
 
 

@@ -3,18 +3,20 @@
 A shipped file or folder is placed in the scratch folder of each machine at the same place relative to the current
 folder, so that relative paths mean the same there. Paths in command lines that lead to it are replaced.
 
-Invariants: a folder is packed in the same way every time, so that equal folders have equal digests. What arrives is
-used only if its digest is right. Nothing is written outside the scratch folder.
+Invariants: a folder is packed in the same way every time, so that equal folders have equal digests. Links are
+followed, unless they lead back to a folder that they are in. What arrives is used only if its digest is right. Nothing
+is written outside the scratch folder.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import errno
 import hashlib
 import io
 import os
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -32,6 +34,8 @@ MAX_SHIPMENT: Final = 1024 * 1024 * 1024
 _SCRATCH: Final = "\ue000scratch\ue000"
 """Stands for the scratch folder in the commands that are sent; a private character, so that no path contains it."""
 _DATE: Final = (1980, 1, 1, 0, 0, 0)
+_WINDOWS: Final = 0
+"""The number of the system in an archive that was packed on Windows, which does not know what may be executed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,32 +65,55 @@ def read_shipment(paths: Iterable[Path], cwd: Path) -> tuple[Shipped, ...]:
     for number, path in enumerate(paths, 1):
         absolute = Path(os.path.abspath(Path(cwd, path)))  # noqa: PTH100 - links are kept as they are named
         try:
-            content = _pack(absolute, remaining) if absolute.is_dir() else absolute.read_bytes()
+            entries = list(_entries(absolute, (), ())) if absolute.is_dir() else [("", absolute)]
+            remaining -= sum(each.stat().st_size for _, each in entries if not each.is_dir())
+            if remaining < 0:
+                raise SetupError(f"--ship {path}: more than {MAX_SHIPMENT // 1024**3} GiB; install it on the machines")
+            content = _pack(entries) if absolute.is_dir() else _read(absolute)
+        except UnicodeEncodeError as error:
+            raise SetupError(f"--ship {path}: {error.object!r} is no valid name of a file; rename it") from None
         except OSError as error:
             raise SetupError(f"--ship {path}: {os_error_text(error)}") from None
-        remaining -= len(content)
-        if remaining < 0:
-            raise SetupError(f"--ship {path}: more than {MAX_SHIPMENT // 1024**3} GiB; install it on the machines")
         is_below = absolute.is_relative_to(cwd) and absolute != cwd
         target = absolute.relative_to(cwd).as_posix() if is_below else f"shipped/{number}/{absolute.name}"
         shipment.append(Shipped(str(absolute), target, content, absolute.is_dir()))
     return tuple(shipment)
 
 
-def _pack(folder: Path, limit: int) -> bytes:
-    """An archive of a folder. Raises OSError."""
+def _entries(folder: Path, parents: tuple[str, ...], above: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
+    """Name in the archive and path of everything below a folder, a folder before its content. Raises OSError.
+
+    `parents` are the names of the folders that it is in, `above` the same folders with links resolved.
+    """
+    real = os.path.realpath(folder)
+    if real in above:
+        return
+    for path in sorted(folder.iterdir()):
+        names = (*parents, path.name)
+        if path.is_dir():
+            yield "/".join(names) + "/", path
+            yield from _entries(path, names, (*above, real))
+        elif path.is_file():
+            yield "/".join(names), path
+
+
+def _pack(entries: Iterable[tuple[str, Path]]) -> bytes:
+    """An archive of files and folders. Raises OSError, and UnicodeEncodeError if a name cannot be written."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(folder.rglob("*")):
-            if not path.is_file():
-                continue
-            info = zipfile.ZipInfo(path.relative_to(folder).as_posix(), _DATE)
+        for name, path in entries:
+            info = zipfile.ZipInfo(name, _DATE)
             info.external_attr = (path.stat().st_mode & 0o777) << 16
             info.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(info, path.read_bytes())
-            if buffer.tell() > limit:
-                break
+            archive.writestr(info, b"" if path.is_dir() else path.read_bytes())
     return buffer.getvalue()
+
+
+def _read(path: Path) -> bytes:
+    """The content of a file. Raises OSError."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "neither a file nor a folder", str(path))
+    return path.read_bytes()
 
 
 def unpack_item(item: Item, scratch: Path) -> None:
@@ -94,6 +121,7 @@ def unpack_item(item: Item, scratch: Path) -> None:
     content = Path(item.incoming).read_bytes()
     if hashlib.sha256(content).hexdigest() != item.digest:
         raise SetupError(f"{item.target}: it was damaged on its way")
+    Path(item.incoming).unlink()
     place = scratch / item.target
     if not place.resolve().is_relative_to(scratch.resolve()):
         raise SetupError(f"{item.target}: its place is outside the scratch folder")
@@ -105,7 +133,8 @@ def unpack_item(item: Item, scratch: Path) -> None:
     place.mkdir(exist_ok=True)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for info in archive.infolist():
-            Path(archive.extract(info, place)).chmod(info.external_attr >> 16 & 0o777 | 0o600)
+            own = 0o700 if info.is_dir() or info.create_system == _WINDOWS else 0o600
+            Path(archive.extract(info, place)).chmod(info.external_attr >> 16 & 0o777 | own)
 
 
 def setup_to_send(setup: MatchSetup, shipment: Sequence[Shipped]) -> MatchSetup:
@@ -127,6 +156,8 @@ def _entrant_to_send(setup: MatchSetup, program: int, shipment: Sequence[Shipped
     command = Command.parse(entrant.command, cwd)
     words = [command.words[0], *command.parameters]
     marked = [_marked(word, cwd, shipment) for word in words]
+    if not command.is_package and os.path.basename(words[0]) == words[0]:  # noqa: PTH119 - a word may be anything
+        marked[0] = words[0]  # a command that is searched for, even if a shipped folder has the same name
     return dataclasses.replace(
         entrant,
         command=entrant.command if marked == words else join_command(marked),

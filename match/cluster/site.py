@@ -7,6 +7,7 @@ ends by itself, all its requests fail with `SiteGoneError`. All methods may be c
 from __future__ import annotations
 
 import contextlib
+import secrets
 import shutil
 import subprocess
 import tempfile
@@ -14,6 +15,8 @@ import threading
 from concurrent.futures import Future
 from pathlib import Path
 from typing import IO, Any, Final
+
+import msgspec
 
 from spielleiter.match.cluster.messages import (
     HEAD,
@@ -29,6 +32,7 @@ from spielleiter.match.cluster.messages import (
     decode_from_site,
     framed,
 )
+from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.server.runtime.own_python import own_python
 
 SCRATCH_PREFIX: Final = "spielleiter-site-"
@@ -47,11 +51,12 @@ class Site:
 
     def __init__(self) -> None:
         self.scratch = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX))
-        self.ready: Future[FromSite] = Future()
-        self.prepared: Future[FromSite] = Future()
+        self.ready: Future[FromSite] = _pending()
+        self.prepared: Future[FromSite] = _pending()
         self._pairs: dict[str, Future[PairAnswer]] = {}
         self._lock = threading.Lock()
         self._is_gone = False
+        self._tag = ""
         self._process = subprocess.Popen(  # noqa: S603 - our own program
             [*_COMMAND, str(self.scratch)],
             stdin=subprocess.PIPE,
@@ -62,19 +67,20 @@ class Site:
         self._reader.start()
 
     def prepare(self, message: Prepare) -> Future[FromSite]:
-        """Let the process get ready for a match."""
-        self._send(message)
+        """Let the process get ready for a match. Its programs are tagged, so that `close` finds them."""
+        self._tag = f"{message.setup.get('run_id', '')}-{secrets.token_hex(4)}"
+        self._send(msgspec.structs.replace(message, setup={**message.setup, "run_id": self._tag}))
         return self.prepared
 
     def play(self, message: PlayPair) -> Future[PairAnswer]:
         """Let the process play a pair."""
-        answer: Future[PairAnswer] = Future()
+        answer: Future[PairAnswer] = _pending()
         with self._lock:
-            if not self._is_gone:
-                self._pairs[message.key] = answer
+            if self._is_gone:
+                answer.set_exception(_gone())
+                return answer
+            self._pairs[message.key] = answer
         self._send(message)
-        if message.key not in self._pairs and not answer.done():
-            answer.set_exception(SiteGoneError("the process that plays the games has ended"))
         return answer
 
     def cancel(self, key: str) -> None:
@@ -97,6 +103,8 @@ class Site:
             self._process.kill()
             self._process.wait()
         self._reader.join(CLOSE_TIMEOUT)
+        if self._tag:  # a process that was killed has left its programs running
+            PLATFORM.kill(PLATFORM.find_tagged(f"{self._tag}/"))
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     def _send(self, message: ToSite) -> None:
@@ -107,16 +115,18 @@ class Site:
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        with self._process.stdout as answers:
-            while (message := _receive(answers)) is not None:
-                self._handle(message)
-        with self._lock:
-            self._is_gone = True
-            waiting: list[Future[Any]] = [self.ready, self.prepared, *self._pairs.values()]
-            self._pairs.clear()
-        for each in waiting:
-            if not each.done():
-                each.set_exception(SiteGoneError("the process that plays the games has ended"))
+        try:
+            with self._process.stdout as answers:
+                while (message := _receive(answers)) is not None:
+                    self._handle(message)
+        finally:
+            with self._lock:
+                self._is_gone = True
+                waiting: list[Future[Any]] = [self.ready, self.prepared, *self._pairs.values()]
+                self._pairs.clear()
+            for each in waiting:
+                if not each.done():
+                    each.set_exception(_gone())
 
     def _handle(self, message: FromSite) -> None:
         match message:
@@ -128,6 +138,17 @@ class Site:
                 answer.set_result(message)
             case _:
                 self.prepared.set_result(message)
+
+
+def _pending() -> Future[Any]:
+    """A future that cannot be cancelled, so that an answer to somebody who has gone can be set as well."""
+    future: Future[Any] = Future()
+    future.set_running_or_notify_cancel()
+    return future
+
+
+def _gone() -> SiteGoneError:
+    return SiteGoneError("the process that plays the games has ended")
 
 
 def _receive(file: IO[bytes]) -> FromSite | None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import shutil
 import socket
 import sys
@@ -54,7 +53,7 @@ from spielleiter.match.packages.programs import unpacked_programs
 from spielleiter.match.plan import Opening, PlannedGame
 from spielleiter.match.preparation import require_playable
 from spielleiter.match.programs.persistent_programs import PersistentPrograms, open_persistent_programs
-from spielleiter.match.programs.processes import find_processes, kill_processes
+from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.records.game_files import KeepPolicy
 from spielleiter.match.records.game_record import Verdict
 from spielleiter.match.runner import Conditions, Cores, allocate_cores, usable_cores
@@ -97,7 +96,7 @@ class Site:
 
     async def _serve(self, request: Prepare, task_status: trio.TaskStatus[None]) -> None:
         """Prepare the match, and play its pairs until cancelled."""
-        run_id = f"{request.setup.get('run_id', '')}-{secrets.token_hex(4)}"
+        run_id = str(request.setup.get("run_id", ""))
         try:
             async with AsyncExitStack() as stack:
                 try:
@@ -116,7 +115,7 @@ class Site:
                 await self._answers.send(Prepared())
                 task_status.started()
         finally:
-            kill_processes(find_processes(f"{run_id}/"))
+            PLATFORM.kill(PLATFORM.find_tagged(f"{run_id}/"))
 
     def _prepare(self, request: Prepare, run_id: str) -> MatchSetup:
         """Unpack what was shipped, and check that this machine can start the programs. Raises OSError, SetupError."""
@@ -192,7 +191,9 @@ class Site:
         name, turn, suffix, content = job.opening
         path = self._scratch / f"opening-{hashlib.sha256(content).hexdigest()}{suffix}"
         if not path.exists():
-            path.write_bytes(content)
+            incomplete = self._scratch / f"opening-{job.key}"  # another pair may read the file at the same time
+            incomplete.write_bytes(content)
+            incomplete.replace(path)
         return Opening(name, str(path), turn)
 
 
@@ -266,6 +267,7 @@ def run(scratch: Path) -> None:
     requests = os.fdopen(os.dup(sys.stdin.fileno()), "rb", 0)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    tempfile.tempdir = str(scratch)  # if this process is killed, the worker removes the scratch folder
     try:
         trio.run(main, scratch, requests, answers)
     except* BrokenPipeError:  # the worker has ended

@@ -103,6 +103,11 @@ class Sites:
         if lease := self._leases.pop(address, None):
             self.release(lease)
 
+    def is_lost(self, address: str) -> bool:
+        """Whether the lease of a site has ended, since the connection to the scheduler was lost in between."""
+        lease = self._leases.get(address)
+        return lease is not None and lease.future is not None and lease.future.status in {"cancelled", "lost"}
+
     def close_all(self) -> None:
         """Close all sites that can be reached. Blocks."""
         for lease in self._leases.values():

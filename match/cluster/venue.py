@@ -26,6 +26,7 @@ from spielleiter.match.cluster.engine import Engine, require_distributed
 from spielleiter.match.cluster.messages import PairPlayed, PairRefused, PlayPair, Ready, decode_from_site, encode
 from spielleiter.match.cluster.played_pair import checked_records, write_pair
 from spielleiter.match.cluster.shipment import Shipped, read_shipment, setup_to_send
+from spielleiter.match.cluster.site import SiteGoneError
 from spielleiter.match.cluster.sites import Sites
 from spielleiter.match.errors import ClusterError, MachineError, SetupError
 from spielleiter.match.fitness import was_played
@@ -44,7 +45,12 @@ CLOSE_TIMEOUT: Final = 20.0
 MAX_LOSSES: Final = 5
 """The match is interrupted if this many attempts of one pair end by an error of its worker."""
 
-_LOST: Final = frozenset({"CancelledError", "FutureCancelledError", "CommClosedError", "FutureLostError"})
+MAX_REOPENINGS: Final = 3
+"""A machine whose site was lost more often than this, without a pair played in between, gets no more pairs."""
+
+_LOST: Final = frozenset(
+    {"CancelledError", "ClosedClientError", "CommClosedError", "FutureCancelledError", "FutureLostError"}
+)
 """Errors that mean that the scheduler or the connection is gone, which is nobody's fault."""
 
 
@@ -131,10 +137,16 @@ class _ClusterMatch:
         self._tell = tell
         self._hosts: dict[str, str] = {}
         """By address of a worker: its host."""
+        self._offsets: dict[str, int] = {}
+        """By address: its number among the workers on the same host, from 0."""
+        self._machine_names: dict[str, str] = {}
+        """By address: the name of the machine, also of one that has left."""
+        self._reopenings: Counter[str] = Counter()
+        """By address: how often its site was lost since a pair was played there."""
         self._scopes: dict[str, trio.CancelScope] = {}
         """By address: the scope in which its site is opened."""
         self._attempts: dict[int, trio.CancelScope] = {}
-        """By number of an attempt: its scope."""
+        """By number of an attempt: the scope in which its answer is awaited."""
         self._announced: set[int] = set()
         """The pairs whose games were reported as started."""
         self._losses: Counter[int] = Counter()
@@ -154,6 +166,7 @@ class _ClusterMatch:
                     changed = self._changed = trio.Event()
                     if not self._progress.is_ending:
                         for attempt in self._allocation.next_attempts(trio.current_time()):
+                            self._attempts[attempt.number] = trio.CancelScope()
                             nursery.start_soon(self._play, attempt)
                     if self._allocation.is_hopeless and not self._allocation.running:
                         await self._give_up()
@@ -194,34 +207,60 @@ class _ClusterMatch:
 
     def _compare_workers(self, found: Mapping[str, str], nursery: trio.Nursery) -> None:
         allocation = self._allocation
-        for address in [each for each in allocation.machines if each not in found]:
-            if scope := self._scopes.pop(address, None):
-                scope.cancel()
-            self._sites.forget(address)
-            for attempt in allocation.leave(address):
-                self._attempts[attempt.number].cancel()
-            self._changed.set()
+        for address in [each for each in allocation.machines if each not in found or self._sites.is_lost(each)]:
+            self._remove(address)
         for address in [each for each in found if each not in allocation.machines]:
             self._hosts[address] = found[address]
-            offset = sum(self._hosts[each] == found[address] for each in allocation.machines)
-            nursery.start_soon(self._open_site, allocation.join(address), offset)
+            others = {self._offsets[each] for each in allocation.machines if self._hosts[each] == found[address]}
+            self._offsets[address] = next(number for number in itertools.count() if number not in others)
+            scope = self._scopes[address] = trio.CancelScope()
+            nursery.start_soon(self._open_site, allocation.join(address), self._offsets[address], scope)
 
-    async def _open_site(self, machine: Machine, offset: int) -> None:
-        """Let the machine play, or note why it cannot."""
+    def _remove(self, address: str) -> None:
+        """Remove a machine whose worker has left, or whose site is lost; if the worker is there, it joins again."""
+        if scope := self._scopes.pop(address, None):
+            scope.cancel()
+        self._sites.forget(address)
+        for attempt in self._allocation.leave(address):
+            self._attempts[attempt.number].cancel()
+        self._changed.set()
+
+    def _lose_site(self, machine: Machine, reason: str) -> None:
+        """Let a machine join again whose site is lost, unless that has happened too often."""
+        self._reopenings[machine.address] += 1
+        if self._reopenings[machine.address] > MAX_REOPENINGS:
+            self._exclude(machine, reason)
+        else:
+            self._tell(f"{machine.name or machine.address} is prepared again: {reason}")
+            self._remove(machine.address)
+
+    async def _open_site(self, machine: Machine, offset: int, scope: trio.CancelScope) -> None:
+        """Let the machine play, or note why it cannot. `scope` is cancelled if it leaves before."""
 
         def describe(label: str, ready: Ready) -> None:
-            machine.name, machine.speed = machine_name(label, ready.host, self._names), ready.speed
+            if machine.address not in self._machine_names:
+                self._machine_names[machine.address] = machine_name(label, ready.host, self._names)
+            machine.name, machine.speed = self._machine_names[machine.address], ready.speed
 
-        with trio.CancelScope() as self._scopes[machine.address]:
+        with scope:
             try:
                 slots = await self._sites.open(machine.address, offset, describe)
+            except SiteGoneError as error:
+                self._lose_site(machine, str(error))
             except Exception as error:  # whatever a function raises on another machine
-                self._exclude(machine, _text_of(error))
+                if not self._sites.is_lost(machine.address):  # otherwise it is prepared again
+                    self._exclude(machine, _text_of(error))
             else:
-                self._allocation.make_ready(machine.address, machine.name, slots, machine.speed)
-                self._tell_slow_machines()
-        self._scopes.pop(machine.address, None)
+                if self._is_present(machine):
+                    self._allocation.make_ready(machine.address, machine.name, slots, machine.speed)
+                    self._tell_slow_machines()
+        if self._is_present(machine):
+            del self._scopes[machine.address]
         self._changed.set()
+
+    def _is_present(self, machine: Machine) -> bool:
+        """Whether the machine has not left, nor joined again, in the meantime."""
+        return self._allocation.machines.get(machine.address) is machine
 
     @property
     def _names(self) -> set[str]:
@@ -234,7 +273,7 @@ class _ClusterMatch:
                 self._tell(f"{each.name} gets no pairs: its cores are {each.speed:.2g} times as fast as the contest's")
 
     def _exclude(self, machine: Machine, reason: str) -> None:
-        if machine.address in self._allocation.machines and machine.standing is not Standing.UNABLE:
+        if self._is_present(machine) and machine.standing is not Standing.UNABLE:
             self._allocation.make_unable(machine.address, reason)
             self._tell(f"{machine.name or machine.address} gets no pairs: {reason}")
 
@@ -253,15 +292,19 @@ class _ClusterMatch:
     async def _play(self, attempt: Attempt) -> None:
         """Let the cluster play a pair, and keep the result."""
         self._announce(attempt.pair)
-        with trio.CancelScope() as self._attempts[attempt.number]:
-            try:
-                await self._play_somewhere(attempt)
-            finally:
-                self._allocation.lose(attempt)  # does nothing if it has an answer
-                del self._attempts[attempt.number]
-                self._changed.set()
+        answer = None
+        try:
+            with self._attempts[attempt.number]:
+                answer = await self._play_somewhere(attempt)
+            if answer is not None:  # outside the scope, since an accepted pair must be kept
+                await self._take(attempt, *answer)
+        finally:
+            self._allocation.lose(attempt)  # does nothing if it has an answer
+            del self._attempts[attempt.number]
+            self._changed.set()
 
-    async def _play_somewhere(self, attempt: Attempt) -> None:
+    async def _play_somewhere(self, attempt: Attempt) -> tuple[str, str, bytes] | None:
+        """The address of the machine that has answered, the name of its site, and the answer; None if it was lost."""
         games, sites = self._games[attempt.pair], self._sites
         key = f"{sites.name}-pair-{attempt.pair}-{attempt.number}"
         opening = await trio.to_thread.run_sync(_opening_of, games[0])
@@ -278,31 +321,37 @@ class _ClusterMatch:
         except Exception as error:  # whatever Dask raises if the worker, the scheduler or the connection is gone
             self._count_loss(attempt.pair, error)
             await trio.sleep(POLL_INTERVAL)
-            return
+            return None
         finally:
             if call is not None:
                 sites.release(call)
-        await self._take(attempt, address, data)
+        return address, names.get(address, ""), data
 
     def _count_loss(self, pair: int, error: Exception) -> None:
         """Raise ClusterError if the workers that played this pair have failed too often."""
-        if type(error).__name__ in _LOST or isinstance(error, OSError):
-            return
+        if type(error).__name__ in _LOST or isinstance(error, (OSError, ClusterError)):
+            return  # ABSENCE_TIMEOUT limits how long the scheduler may be gone
         self._losses[pair] += 1
         if self._losses[pair] >= MAX_LOSSES:
             raise ClusterError(f"pair {pair} cannot be played on the cluster: {_text_of(error)}")
 
-    async def _take(self, attempt: Attempt, address: str, data: bytes) -> None:
-        """Take the answer of the machine with this address."""
-        machine = self._allocation.machines.get(address) or Machine(address, name=address)
+    async def _take(self, attempt: Attempt, address: str, site: str, data: bytes) -> None:
+        """Take the answer of a site on the machine with this address."""
+        name = self._machine_names.get(address, address)
+        machine = self._allocation.machines.get(address) or Machine(address, name=name)
         try:
             answer = decode_from_site(data)
             if isinstance(answer, PairPlayed):
-                records = checked_records(answer, self._games[attempt.pair], self._setup.names, machine.name)
+                records = checked_records(answer, self._games[attempt.pair], self._setup.names, name)
                 await self._take_played(attempt, machine, records, answer)
                 return
         except (msgspec.DecodeError, ClusterError) as error:
             answer = PairRefused("", str(error))
+        if isinstance(answer, PairRefused) and answer.is_site_gone:
+            self._allocation.lose(attempt)
+            if self._sites.by_address.get(address) == site and self._is_present(machine):
+                self._lose_site(machine, answer.reason)
+            return
         reason = answer.reason if isinstance(answer, PairRefused) else "it has sent another answer than expected"
         is_overloaded = isinstance(answer, PairRefused) and answer.is_overloaded
         standing = machine.standing
@@ -328,6 +377,7 @@ class _ClusterMatch:
         """Write a played pair into the folder and the journal, unless that was done before."""
         if not self._allocation.accept(attempt, address):
             return
+        self._reopenings.pop(address, None)
         await trio.to_thread.run_sync(write_pair, self._folder, records, played)
         for game, name in played.omitted:
             self._tell(f"game {game}: {name} is too large to be sent, and was left out")

@@ -101,7 +101,7 @@ async def play_pair(names: Mapping[str, str], key: str, message: bytes) -> tuple
         finally:
             lease.pairs.discard(key)
     except SiteGoneError as error:
-        answer = PairRefused(request.key, str(error))
+        answer = PairRefused(request.key, str(error), is_site_gone=True)
     return address, encode(answer)
 
 

@@ -45,11 +45,20 @@ def test_the_record_names_the_machine(tmp_path: Path) -> None:
         {"names": ["x", "y"]},
         {"folder": "../x"},
         {"plies": "1"},
+        {"offender": 2},
+        {"winner": -1},
+        {"verdict": "unheard of"},
     ],
 )
 def test_other_records_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ClusterError, match="it has sent"):
         checked_records(played({}, change), PLAN, NAMES, "pc1")
+
+
+@pytest.mark.parametrize("file", [File(1, "../../x", b""), File(3, "a.log", b"")])
+def test_a_file_that_cannot_be_written_is_refused_with_its_records(file: File) -> None:
+    with pytest.raises(ClusterError, match="a file that belongs to no game"):
+        checked_records(played(files=(file,)), PLAN, NAMES, "pc1")
 
 
 def test_a_missing_record_is_refused() -> None:

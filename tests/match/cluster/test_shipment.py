@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import io
+import os
 import shlex
+import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +123,58 @@ def test_what_cannot_be_shipped_is_refused(here: Path, monkeypatch: pytest.Monke
     for path in ("bots", "bots/weights.bin"):
         with pytest.raises(SetupError, match="install it on the machines"):
             read_shipment([Path(path)], here)
+
+
+def test_links_and_empty_folders_arrive(here: Path, tmp_path: Path) -> None:
+    (here / "bots/logs").mkdir()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/book.txt").write_text("e4")
+    (here / "bots/data").symlink_to(tmp_path / "data")
+    (here / "bots/back").symlink_to(here / "bots")
+    (here / "bots/broken").symlink_to(tmp_path / "nowhere")
+    (here / "bots/Läufer.txt").touch()
+    arrive(read_shipment([Path("bots")], here), tmp_path / "scratch")
+    there = tmp_path / "scratch/bots"
+    assert {path.name for path in there.iterdir()} == {"back", "data", "Läufer.txt", "logs", "new", "weights.bin"}
+    assert (there / "data/book.txt").read_text() == "e4"
+    assert [list((there / name).iterdir()) for name in ("back", "logs")] == [[], []]
+    assert {path.name for path in (tmp_path / "scratch").iterdir()} == {"bots"}  # nothing is stored twice
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such names")
+def test_a_name_that_no_archive_can_hold_is_refused(here: Path) -> None:
+    Path(os.fsdecode(os.fsencode(here) + b"/bots/L\xe4ufer")).touch()
+    with pytest.raises(SetupError, match=r"--ship bots: .*is no valid name of a file"):
+        read_shipment([Path("bots")], here)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="devices are not files there")
+def test_a_device_is_refused(here: Path) -> None:
+    with pytest.raises(SetupError, match="neither a file nor a folder"):
+        read_shipment([Path("/dev/zero")], here)
+
+
+def test_large_files_are_refused_before_they_are_read(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spielleiter.match.cluster.shipment, "MAX_SHIPMENT", 100)
+    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} was read"))
+    for path in ("bots", "bots/weights.bin"):
+        with pytest.raises(SetupError, match="install it on the machines"):
+            read_shipment([Path(path)], here)
+
+
+def test_programs_of_a_folder_packed_on_windows_may_be_executed(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        info = zipfile.ZipInfo("run")
+        info.create_system, info.external_attr = 0, 0o666 << 16
+        archive.writestr(info, "#!/bin/sh")
+    arrive((Shipped("C:/bot", "bot", buffer.getvalue(), is_folder=True),), tmp_path)
+    assert (tmp_path / "bot/run").stat().st_mode & 0o100
+
+
+def test_a_command_of_the_machine_may_have_the_name_of_a_shipped_folder(here: Path, tmp_path: Path) -> None:
+    (here / "python3").mkdir()
+    (here / "python3/bot.py").touch()
+    setup = match_of("python3 python3/bot.py", here)
+    there = setup_at(setup_to_send(setup, read_shipment([Path("python3")], here)), tmp_path, "run-1")
+    assert there.entrants[0].command == f"python3 {tmp_path}/python3/bot.py"

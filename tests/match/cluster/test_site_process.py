@@ -163,8 +163,11 @@ async def test_the_process_ends_with_its_input(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv(SPEED_VARIABLE, "1")
     read_requests, write_requests = os.pipe()
     read_answers, write_answers = os.pipe()
-    with os.fdopen(write_answers, "wb") as answers, os.fdopen(read_answers, "rb", 0) as received:
-        requests = os.fdopen(read_requests, "rb", 0)  # `main` closes it
+    with (
+        os.fdopen(read_requests, "rb", 0) as requests,
+        os.fdopen(write_answers, "wb") as answers,
+        os.fdopen(read_answers, "rb", 0) as received,
+    ):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(main, tmp_path, requests, answers)
             data = framed(prepare_request())

@@ -14,18 +14,24 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import trio
 
 from spielleiter.match import Conditions, EndReason, GameRecord, MatchResult, play_match, prepare_match, read_journal
 from spielleiter.match.cluster.address import ClusterAddress
-from spielleiter.match.cluster.venue import ClusterSettings, machine_name, open_cluster
+from spielleiter.match.cluster.allocation import Allocation
+from spielleiter.match.cluster.messages import encode
+from spielleiter.match.cluster.venue import MAX_LOSSES, ClusterSettings, _ClusterMatch, machine_name, open_cluster
 from spielleiter.match.errors import ClusterError
 from spielleiter.match.records.game_record import Verdict
 from spielleiter.match.setup import MatchSetup, ProgramTimeouts
 from tests.interpreter import PYTHON
 from tests.match.cluster.conftest import FAST, SLOW, TwoMachines, kill
+from tests.match.cluster.test_played_pair import PLAN, played
+from tests.match.sample_records import NAMES
 from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]  # warnings of Dask are none of ours
@@ -94,6 +100,47 @@ def test_a_worker_is_killed_in_the_middle_of_a_pair(machines: TwoMachines, tmp_p
     assert killed
     assert result.end is EndReason.COMPLETED
     assert sorted(record.game for record in result.records) == list(range(1, 17))
+
+
+def test_a_site_is_killed_and_its_machine_plays_on(machines: TwoMachines, tmp_path: Path) -> None:
+    killed: list[int] = []
+    told: list[str] = []
+
+    def kill_once(record: GameRecord) -> None:
+        if not killed:
+            killed.extend(each.pid for each in machines.processes)
+            for pid in killed:
+                kill(pid)
+
+    result = play(machines, prepare(12), tmp_path / "match", kill_once, told.append)
+    assert len(killed) >= 1
+    assert result.end is EndReason.COMPLETED
+    assert sorted(record.game for record in result.records) == list(range(1, 13))
+    assert told
+    assert {text.partition(" ")[2] for text in told} == {
+        "is prepared again: the process that plays the games has ended"
+    }
+
+
+def test_the_connection_of_the_starter_is_lost(machines: TwoMachines, tmp_path: Path) -> None:
+    told: list[str] = []
+    lost: list[GameRecord] = []
+    cluster = ClusterSettings(ClusterAddress.parse(machines.address))
+    with open_cluster(cluster, tmp_path, told.append) as venue:
+        client: Any = venue._engine.client
+
+        def lose_once(record: GameRecord) -> None:
+            if not lost:
+                client.loop.add_callback(client.scheduler_comm.comm.abort)
+                lost.append(record)
+
+        conditions = Conditions(0, venue=venue)
+        result = play_match(prepare(12), tmp_path / "match", conditions=conditions, on_game_finished=lose_once)
+    machines.wait_until_clean()
+    assert lost
+    assert result.end is EndReason.COMPLETED
+    assert sorted(record.game for record in result.records) == list(range(1, 13))
+    assert not any("gets no" in text for text in told)
 
 
 def test_a_sequential_test_calls_off_the_pairs_under_way(machines: TwoMachines, tmp_path: Path) -> None:
@@ -192,3 +239,48 @@ def test_machines_are_named_after_their_workers_or_hosts() -> None:
     assert machine_name("pc07", "host", ()) == "pc07"
     assert machine_name("tcp://10.0.0.7:4711", "pc07", ()) == "pc07"
     assert machine_name("1", "pc07", {"pc07", "pc07-2"}) == "pc07-3"
+
+
+class LeavingSites:
+    """The sites of a machine that leaves at the moment at which its answer arrives."""
+
+    name, cores, by_address = "match", 1, {"tcp://pc01": "site"}
+    on_answer: Callable[[], object]
+
+    async def submit(self, *_: object, **__: object) -> None:
+        await trio.lowlevel.checkpoint()
+
+    async def result(self, _call: object) -> tuple[str, bytes]:
+        await trio.lowlevel.checkpoint()
+        self.on_answer()
+        return "tcp://pc01", encode(played())
+
+    def forget(self, _address: str) -> None: ...
+
+
+async def test_a_pair_is_kept_if_its_machine_leaves_as_the_answer_arrives(tmp_path: Path) -> None:
+    sites = LeavingSites()
+    finished: list[GameRecord] = []
+    progress = SimpleNamespace(start=lambda _: None, finish=finished.extend)
+    allocation = Allocation.of([1])
+    allocation.join("tcp://pc01")
+    allocation.make_ready("tcp://pc01", "pc01", 1, 1.0)
+    some: Any = (None, sites, allocation, {1: PLAN}, SimpleNamespace(names=NAMES), tmp_path, progress, print)
+    match = _ClusterMatch(*some)
+    sites.on_answer = lambda: match._remove("tcp://pc01")
+    [attempt] = allocation.next_attempts(0.0)
+    match._attempts[attempt.number] = trio.CancelScope()
+    await match._play(attempt)
+    assert allocation.is_done
+    assert [record.game for record in finished] == [1, 2]
+
+
+def test_a_scheduler_that_is_gone_is_no_fault_of_a_pair() -> None:
+    some: Any = [None] * 8
+    match = _ClusterMatch(*some)
+    for _ in range(MAX_LOSSES + 1):
+        match._count_loss(1, ClusterError("there is no connection to the scheduler"))
+    for _ in range(MAX_LOSSES - 1):
+        match._count_loss(1, ValueError("a worker fails"))
+    with pytest.raises(ClusterError, match="pair 1 cannot be played"):
+        match._count_loss(1, ValueError("a worker fails"))
