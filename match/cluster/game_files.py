@@ -1,4 +1,4 @@
-"""The files of a pair of games: collected on the machine that played it, written where the match was started.
+"""The files of a pair of games: its opening is read, and its results are written, where the match was started.
 
 Invariants: what is sent is bounded; a file that would exceed the bound is left out, and its name is sent instead. A
 received file name that could lead out of the folder of its game is refused.
@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from spielleiter.match.cluster.messages import MAX_RESULT, File
-from spielleiter.match.errors import ClusterError
+from spielleiter.match.errors import ClusterError, MachineError
+from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records.game_record import GameRecord
+from spielleiter.server.errors import os_error_text
 
 MAX_FILES: Final = 64
 """The most files of one game that are sent."""
@@ -68,3 +70,15 @@ def write_files(folder: Path, records: Sequence[GameRecord], files: Sequence[Fil
         each.mkdir(parents=True)
     for file in files:
         (folders[file.game] / file.name).write_bytes(file.content)
+
+
+def read_opening(game: PlannedGame) -> tuple[str, int, str, bytes] | None:
+    """The opening of a game as it is sent to machines. Raises MachineError."""
+    opening = game.opening
+    if opening is None:
+        return None
+    path = Path(opening.path)
+    try:
+        return opening.name, opening.turn, "".join(path.suffixes), path.read_bytes()
+    except OSError as error:
+        raise MachineError(os_error_text(error)) from None

@@ -159,3 +159,15 @@ class Sites:
         if call.future is not None:
             with contextlib.suppress(Exception):  # without a connection it is forgotten anyway
                 call.future.release()
+
+
+def machine_name(label: str, host: str, taken: Collection[str]) -> str:
+    """The name of a machine: that of its Dask worker, or its host's if the worker is only numbered or has none.
+
+    Further workers on the same host are numbered.
+    """
+    if not (label.isdecimal() or "://" in label):
+        return label
+    if host not in taken:
+        return host
+    return next(name for number in itertools.count(2) if (name := f"{host}-{number}") not in taken)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import secrets
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,18 +23,18 @@ from spielleiter.match.cluster import worker
 from spielleiter.match.cluster.address import ClusterAddress
 from spielleiter.match.cluster.allocation import Allocation, Attempt, Machine, Standing
 from spielleiter.match.cluster.engine import Engine, require_distributed
+from spielleiter.match.cluster.game_files import read_opening
 from spielleiter.match.cluster.messages import PairPlayed, PairRefused, PlayPair, Ready, decode_from_site, encode
 from spielleiter.match.cluster.played_pair import checked_records, write_pair
 from spielleiter.match.cluster.shipment import Shipped, read_shipment, setup_to_send
 from spielleiter.match.cluster.site import SiteGoneError
-from spielleiter.match.cluster.sites import Sites
-from spielleiter.match.errors import ClusterError, MachineError, SetupError
+from spielleiter.match.cluster.sites import Sites, machine_name
+from spielleiter.match.errors import ClusterError, SetupError
 from spielleiter.match.fitness import was_played
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.runner import Conditions, MatchProgress
 from spielleiter.match.setup import MatchSetup
-from spielleiter.server.errors import os_error_text
 
 POLL_INTERVAL: Final = 1.0
 """Seconds between two looks at which workers there are."""
@@ -307,7 +307,7 @@ class _ClusterMatch:
         """The address of the machine that has answered, the name of its site, and the answer; None if it was lost."""
         games, sites = self._games[attempt.pair], self._sites
         key = f"{sites.name}-pair-{attempt.pair}-{attempt.number}"
-        opening = await trio.to_thread.run_sync(_opening_of, games[0])
+        opening = await trio.to_thread.run_sync(read_opening, games[0])
         seats = tuple((each.game, each.seats) for each in games)
         request = encode(PlayPair(key, attempt.pair, games[0].seed, seats, opening))
         names = {address: name for address, name in sites.by_address.items() if address in attempt.addresses}
@@ -389,30 +389,6 @@ class _ClusterMatch:
             self._announced.add(pair)
             for planned in self._games[pair]:
                 self._progress.start(planned)
-
-
-def machine_name(label: str, host: str, taken: Collection[str]) -> str:
-    """The name of a machine: that of its Dask worker, or its host's if the worker is only numbered or has none.
-
-    Further workers on the same host are numbered.
-    """
-    if not (label.isdecimal() or "://" in label):
-        return label
-    if host not in taken:
-        return host
-    return next(name for number in itertools.count(2) if (name := f"{host}-{number}") not in taken)
-
-
-def _opening_of(game: PlannedGame) -> tuple[str, int, str, bytes] | None:
-    """The opening of a game as it is sent to machines. Raises MachineError."""
-    opening = game.opening
-    if opening is None:
-        return None
-    path = Path(opening.path)
-    try:
-        return opening.name, opening.turn, "".join(path.suffixes), path.read_bytes()
-    except OSError as error:
-        raise MachineError(os_error_text(error)) from None
 
 
 def _text_of(error: Exception) -> str:

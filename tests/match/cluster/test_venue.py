@@ -24,7 +24,8 @@ from spielleiter.match import Conditions, EndReason, GameRecord, MatchResult, pl
 from spielleiter.match.cluster.address import ClusterAddress
 from spielleiter.match.cluster.allocation import Allocation
 from spielleiter.match.cluster.messages import encode
-from spielleiter.match.cluster.venue import MAX_LOSSES, ClusterSettings, _ClusterMatch, machine_name, open_cluster
+from spielleiter.match.cluster.sites import machine_name
+from spielleiter.match.cluster.venue import MAX_LOSSES, ClusterSettings, _ClusterMatch, open_cluster
 from spielleiter.match.errors import ClusterError
 from spielleiter.match.records.game_record import Verdict
 from spielleiter.match.setup import MatchSetup, ProgramTimeouts
