@@ -104,6 +104,7 @@ class _Referee:
         self._persistent_programs = persistent_programs if setup.server is None else None
         """None at another server, since it is not known there which program has connected."""
         self._retained: set[int] = set()
+        self._exits: set[int] = set()  # of programs whose return code is known
         """The programs whose processes play the next game, too."""
         config = match_server_config(setup)
         first, second = (limits_of(setup, config, program).soft_timeout or 0.0 for program in (0, 1))
@@ -210,8 +211,8 @@ class _Referee:
         with trio.move_on_after(_EXIT_TIMEOUT):
             await self._evidence.wait_until(
                 lambda: all(
-                    each is None or each.exited.is_set() or not known.has_left
-                    for each, known in zip(self._programs, programs, strict=True)
+                    self._programs[index] is None or index in self._exits or not known.has_left
+                    for index, known in enumerate(programs)
                 )
             )
 
@@ -250,6 +251,7 @@ class _Referee:
                 known.last_words = self._last_words(index)
             known.returncode = program.returncode
             known.memory = memory_text(self._setup.entrants[index].memory, program)
+        self._exits.add(index)
         self._evidence.notify()
         await program.gone.wait()
         self._evidence.notify()

@@ -125,7 +125,10 @@ sys.exit(3)" {{host}} {{port}}"""
 
 
 @pytest.mark.slow
-async def test_a_program_that_takes_its_seat_and_ends_before_the_game_loses(tmp_path: Path) -> None:
+async def test_a_program_that_takes_its_seat_and_ends_before_the_game_loses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spielleiter.match.games.referee._EXIT_TIMEOUT", HANG_TIMEOUT)
     waiting = shell("trap : TERM; sleep 500 & wait")
     record = await play(tmp_path, LEAVER, waiting)
     assert (record.verdict, record.offender, record.winner) == (Verdict.CRASH, 0, 1)
