@@ -22,6 +22,7 @@ _MAX_FILES: Final = 500
 _STANDARD: Final = sys.stdlib_module_names | {"__main__", "distutils", "imp", "asyncore", "asynchat", "smtpd"}
 _WINDOWS: Final = frozenset({"tkinter", "turtle"})
 """Modules of the standard library that open windows."""
+_NO_ENCODING: Final = "no encoding declared"
 _SEARCH_PATH: Final = (b"sys.path", b"addsitedir", b"PYTHONPATH")
 
 
@@ -57,6 +58,7 @@ class _Program:
 
     def __init__(self, archive: Archive, entry: Entry, folder: PurePosixPath | None, *, is_path_changed: bool) -> None:
         self._archive = archive
+        self._program = entry.path
         self._folder = entry.path.parent if folder is None else folder
         self._waiting = [entry]
         self._seen = {entry.path}
@@ -114,7 +116,9 @@ class _Program:
             with warnings.catch_warnings(action="ignore"):
                 tree = ast.parse(source)
         except SyntaxError as error:
-            self.with_syntax_errors[path] = {"line": error.lineno or 1, "reason": error.msg}
+            # script_text.py has reported that of the program itself; the parser does so from Python 3.14 on
+            if path != self._program or _NO_ENCODING not in error.msg:
+                self.with_syntax_errors[path] = {"line": error.lineno or 1, "reason": error.msg}
             return []
         except (ValueError, RecursionError, MemoryError):
             return []

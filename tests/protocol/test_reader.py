@@ -189,7 +189,8 @@ def test_has_partial_packet(stream: bytes, is_partial: bool, cut: Cut) -> None:
         (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", Refusal.MALFORMED, "it begins with 'GET / HTTP/1.1'"),
         (b'  {"join": 1}', Refusal.MALFORMED, "has to begin with <protocol>, but it begins with '{\"join\": 1}'"),
         (b"\x16\x03\x01\x02\x00\x01", Refusal.MALFORMED, "it begins with '\\x16\\x03\\x01"),
-        (b"<?xml version='2.0'?><protocol>", Refusal.MALFORMED, "declares version '2.0' of XML; only 1.0"),
+        # newer versions of expat refuse it themselves
+        (b"<?xml version='2.0'?><protocol>", Refusal.MALFORMED, "2.0"),
         (b"<!DOCTYPE protocol><protocol>", Refusal.DOCTYPE, "contains a DOCTYPE"),
         (b"<!-- a --><?pi?>\n<!doctype protocol>", Refusal.DOCTYPE, "contains a DOCTYPE"),
         (b"<!DOCTYPE a [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><a>&x;", Refusal.DOCTYPE, "document types are not"),
