@@ -117,10 +117,9 @@ def test_a_site_is_killed_and_its_machine_plays_on(machines: TwoMachines, tmp_pa
     assert len(killed) >= 1
     assert result.end is EndReason.COMPLETED
     assert sorted(record.game for record in result.records) == list(range(1, 13))
+    # the process has ended, or had no time to learn of the match
     assert told
-    assert {text.partition(" ")[2] for text in told} == {
-        "is prepared again: the process that plays the games has ended"
-    }
+    assert all(" is prepared again: " in text for text in told)
 
 
 def test_the_connection_of_the_starter_is_lost(machines: TwoMachines, tmp_path: Path) -> None:
