@@ -6,7 +6,7 @@ a lower bound. No line is longer than 100 columns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from spielleiter.bench.figures import Record, Records, ratio_of
@@ -128,28 +128,29 @@ def _single(records: Records) -> list[Table]:
 
 
 def _matches(records: Records) -> list[Table]:
-    table = Table("Matches", ("programs", "edition", "games", ""), ("", "unit"))
-    for record in records.where(part="match"):
-        own = (str(record.labels["programs"]), _edition(record), str(record.labels["games"]))
-        for name, figure in record.figures.items():
-            table.add(*own, name, figure_text(figure), figure.unit)
-    table.notes.append(
+    note = (
         "scripted: two programs that know their moves in advance and are started anew for every game. built-in: "
         "builtin:greedy against builtin:random, two games at a time. 200 games: the time that they would take."
     )
-    return [table] if table.rows else []
+    return _one_figure_a_row("Matches", records.where(part="match"), ("programs", "edition", "games"), note)
 
 
 def _clusters(records: Records) -> list[Table]:
-    table = Table("Clusters", ("programs", "machines", ""), ("", "unit"))
-    for record in records.where(part="cluster"):
-        own = (str(record.labels["programs"]), str(record.labels["machines"]))
-        for name, figure in record.figures.items():
-            table.add(*own, name, figure_text(figure), figure.unit)
-    table.notes.append(
+    note = (
         "built-in: builtin:first against builtin:random, as many games at a time as workers of this machine, elapsed "
         "time. sleeping: simulated machines; the share of their time in which they play."
     )
+    return _one_figure_a_row("Clusters", records.where(part="cluster"), ("programs", "machines"), note)
+
+
+def _one_figure_a_row(title: str, records: Iterable[Record], labels: tuple[str, ...], note: str) -> list[Table]:
+    """Return a table with `labels` before each figure; no table without records."""
+    table = Table(title, (*labels, ""), ("", "unit"))
+    for record in records:
+        own = [_edition(record) if label == "edition" else str(record.labels[label]) for label in labels]
+        for name, figure in record.figures.items():
+            table.add(*own, name, figure_text(figure), figure.unit)
+    table.notes.append(note)
     return [table] if table.rows else []
 
 
