@@ -104,7 +104,9 @@ def test_a_record_without_the_times_gives_nothing(tmp_path: Path, record: dict[s
 
 
 @pytest.mark.parametrize(
-    "log", [None, b"", b"no gzip", gzip.compress(b"no json\n"), gzip.compress(b"[]\n{}\n"), gzip.compress(b"{}")[:-4]]
+    "log",
+    [None, b"", b"no gzip", gzip.compress(b"no json\n"), gzip.compress(b"[]\n{}\n"), gzip.compress(b"{}")[:-4]],
+    ids=["none", "empty", "no gzip", "no json", "no events", "truncated"],
 )
 def test_a_log_of_another_form_gives_nothing(tmp_path: Path, log: bytes | None) -> None:
     if log is not None:
