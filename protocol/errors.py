@@ -44,7 +44,8 @@ class RemoteProtocolError(ProtocolError):
 
     `refusal` is the kind of fault, and `str(error)` explains what was wrong and where. `original` is the packet as far
     as it was understood, to be repeated in the reply. `data` is set only for BUG, a fault of this program: it holds the
-    first bytes of the input that could not be read, and the original exception is the cause.
+    first bytes of the input that could not be read, and the original exception is the cause. `position` is the number
+    of bytes from the end of the previous packet to the fault; None if the fault is not in a single place.
     """
 
     def __init__(self, refusal: Refusal, explanation: str, original: Message | None = None, data: bytes = b"") -> None:
@@ -52,3 +53,12 @@ class RemoteProtocolError(ProtocolError):
         self.refusal = refusal
         self.original = original
         self.data = data
+        self.position: int | None = None
+
+    def at(self, position: int) -> RemoteProtocolError:
+        """Set `position` and return this error, to be raised in the same expression.
+
+        A local variable with an error that is raised keeps the whole frame in memory until the next collection.
+        """
+        self.position = position
+        return self

@@ -12,6 +12,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Container
+from itertools import islice
 from typing import Final
 from xml.parsers import expat
 
@@ -41,6 +42,11 @@ _MOST_SKIPPED: Final = 16 * 1024
 _LONGEST_REMEMBERED: Final = 4096
 """The number of bytes of a packet that are kept, to be shown if reading it fails because of a bug."""
 _EXCERPT_BYTES: Final = 20
+_MARKUP_START: Final = re.compile(rb"<(?:!--.*?-->|\?.*?\?>|!\[CDATA\[.*?\]\]>|[!?/]|([^!?/]))", re.DOTALL)
+"""The beginning of markup; only a start tag has a group."""
+_REPLACED: Final = "\N{REPLACEMENT CHARACTER}".encode()
+_REPLACED_GROWTH: Final = len(_REPLACED) - 1
+"""The additional bytes of an invalid byte after it has been replaced."""
 _DOCTYPE: Final = b"<!DOCTYPE"
 _OPENING: Final = len(b"<!")
 _MISMATCH: Final = expat.errors.codes[expat.errors.XML_ERROR_TAG_MISMATCH]
@@ -91,6 +97,11 @@ class PacketReader:
     def is_ended(self) -> bool:
         """Whether the root element has been closed, so that nothing more can follow."""
         return self._builder.is_over
+
+    @property
+    def unread_bytes(self) -> int:
+        """The number of bytes that have arrived and have not been parsed."""
+        return len(self._buffer)
 
     @property
     def packet_number(self) -> int:
@@ -165,7 +176,8 @@ class PacketReader:
         size = self._measure_plain_packet() or self._measure_markup()
         limit = self.limits.packet_bytes
         if (size or len(buffer)) > limit - self._spent:
-            raise self._builder.refusal(Refusal.PACKET_SIZE, f"is longer than {limit} bytes, which is the limit here")
+            explanation = f"is longer than {limit} bytes, which is the limit here"
+            raise self._builder.refusal(Refusal.PACKET_SIZE, explanation).at(limit)
         piece = buffer[:size]
         if size:
             del buffer[:size]
@@ -216,7 +228,8 @@ class PacketReader:
         """Examine the first bytes of the stream. Return True once they are known to be the start of XML in UTF-8."""
         head = bytes(self._buffer[:_HEAD_BYTES])
         if head[:1] in {b"\xfe", b"\xff"} or b"\0" in head[:_LEAST_BYTES]:
-            raise RemoteProtocolError(Refusal.ENCODING, "The stream is not UTF-8; it looks like UTF-16 or UTF-32")
+            explanation = "The stream is not UTF-8; it looks like UTF-16 or UTF-32"
+            raise RemoteProtocolError(Refusal.ENCODING, explanation).at(0)
         if len(head) < _LEAST_BYTES or (head != _BOM and _BOM.startswith(head)):
             return False
         self._drop_blanks()
@@ -224,7 +237,7 @@ class PacketReader:
         if text and not text.startswith(b"<"):
             found = text.decode("utf-8", "replace").split("\n", 1)[0].rstrip()
             explanation = f"The stream has to begin with <protocol>, but it begins with {quote(found)!r}"
-            raise RemoteProtocolError(Refusal.MALFORMED, explanation)
+            raise RemoteProtocolError(Refusal.MALFORMED, explanation).at(self._spent)
         self._has_begun = bool(text)
         return True
 
@@ -245,15 +258,20 @@ class PacketReader:
 
     def _parse(self, piece: bytearray) -> Element | None:
         builder = self._builder
-        data = self._decode(piece)
+        data = text = self._decode(piece)
         if self._skipped_lines or self._skipped_columns:
-            data = b"\n" * self._skipped_lines + b" " * self._skipped_columns + data
+            data = b"\n" * self._skipped_lines + b" " * self._skipped_columns + text
             self._skipped_lines = self._skipped_columns = 0
         self._fed += len(data)
+        tag_count = builder.tag_count
         try:
             self._parser.Parse(data)
         except expat.ExpatError as error:
-            raise self._malformed(error, data) from None
+            index = len(text) - (self._fed - self._parser.ErrorByteIndex)
+            raise self._malformed(error, data).at(self._position(piece, text, index)) from None
+        except RemoteProtocolError as error:  # the parser has gone on to the end of the piece
+            error.position = self._position(piece, text, _index_of_tag(text, builder.tag_count - tag_count))
+            raise
         packet = builder.take()
         if packet is not None:
             self._is_between = True
@@ -264,6 +282,11 @@ class PacketReader:
         if self._end_mark is None:
             self._set_end_mark()
         return None
+
+    def _position(self, piece: bytearray, text: bytes, index: int) -> int:
+        """Return the number of bytes from the end of the last packet to `index` in `text`, which is `piece` decoded."""
+        before = text[: max(0, index)]
+        return self._spent - len(piece) + len(before) - _REPLACED_GROWTH * before.count(_REPLACED)
 
     def _decode(self, piece: bytearray) -> bytes:
         """Return `piece` as valid UTF-8. ASCII needs no decoder, unless the decoder has an incomplete character."""
@@ -282,7 +305,7 @@ class PacketReader:
         builder = self._builder
         index = len(data) - (self._fed - self._parser.ErrorByteIndex)
         if _DOCTYPE in data[max(0, index - _OPENING) : index + len(_DOCTYPE)].upper():
-            builder.refuse_doctype()
+            return builder.doctype_refusal()
         number = builder.packet_number + (builder.packet_tag is None)
         where = f"packet {number}, line {error.lineno}, column {error.offset + 1}"
         what = expat.ErrorString(error.code)
@@ -296,3 +319,9 @@ class PacketReader:
             explanation = f"{what} ({where}); only &amp; &lt; &gt; &quot; &apos; and numbers such as &#228; are known"
             return RemoteProtocolError(Refusal.ENTITY, explanation)
         return RemoteProtocolError(Refusal.MALFORMED, f"Not well-formed XML ({where}): {what}")
+
+
+def _index_of_tag(text: bytes, number: int) -> int:
+    """Return the index of the start tag with this number, counted from 1; 0: of the first markup."""
+    starts = (found.start() for found in _MARKUP_START.finditer(text) if not number or found[1])
+    return next(islice(starts, max(0, number - 1), None), 0)

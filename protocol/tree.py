@@ -44,6 +44,8 @@ class TreeBuilder:
         """The number of packets that have begun."""
         self.depth = 0
         """The number of open elements, including the root."""
+        self.tag_count = 0
+        """The number of start tags so far."""
         self.is_over = False
         """Whether the root has been closed."""
         self.names: dict[str, str] = {}
@@ -79,6 +81,7 @@ class TreeBuilder:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Handle a start tag. Raises RemoteProtocolError."""
         self.depth = depth = self.depth + 1
+        self.tag_count += 1
         limits = self.limits
         node = TreeElement(tag, attributes)
         if depth > _PACKET_DEPTH:
@@ -122,7 +125,12 @@ class TreeBuilder:
 
     def refuse_doctype(self, *_what: object) -> NoReturn:
         """Refuse a document type. Raises RemoteProtocolError."""
-        raise RemoteProtocolError(Refusal.DOCTYPE, "The stream contains a DOCTYPE; document types are not allowed")
+        raise self.doctype_refusal()
+
+    @staticmethod
+    def doctype_refusal() -> RemoteProtocolError:
+        """Return the error for a document type."""
+        return RemoteProtocolError(Refusal.DOCTYPE, "The stream contains a DOCTYPE; document types are not allowed")
 
     def check_declaration(self, version: str, encoding: str | None, _standalone: int) -> None:
         """Check the XML declaration. Raises RemoteProtocolError."""
