@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from spielleiter.cli.commands import print_line
+from spielleiter.cli.commands import Misuse, print_line
 from spielleiter.cli.numbers import Number
 from spielleiter.cli.options import Decorated
 from spielleiter.server.config.setting import MAX_WHOLE_NUMBER
@@ -83,13 +83,24 @@ def on_cluster(
     """The conditions with the venue that `settings` describe, which is closed at the end; unchanged without one.
 
     `cwd` is the directory that the paths to be shipped start from. `has_concurrency` says whether the user has limited
-    the number of concurrent games. Raises MatchError.
+    the number of concurrent games. Raises MatchError, and Misuse if something cannot be shipped.
     """
     if settings is None:
         yield conditions
         return
     from spielleiter.match.cluster.venue import open_cluster
+    from spielleiter.match.errors import SetupError
 
+    if settings.address.is_open:
+        print_line(
+            f"{settings.address.text}: not encrypted, and everybody in its network can run programs on the workers; "
+            "use tls:// (docs/cluster.md)",
+            err=True,
+        )
     concurrency = conditions.concurrency if has_concurrency else 0
-    with open_cluster(settings, cwd, lambda text: print_line(text, err=True)) as venue:
+    with ExitStack() as stack:
+        try:
+            venue = stack.enter_context(open_cluster(settings, cwd, lambda text: print_line(text, err=True)))
+        except SetupError as error:
+            raise Misuse(str(error)) from None
         yield dataclasses.replace(conditions, concurrency=concurrency, venue=venue)

@@ -36,7 +36,7 @@ def test_the_match_and_both_workers_use_the_same_scheduler() -> None:
     assert words[0] == "match"
     context = match_command.make_context("match", words[1:])
     address = ClusterAddress.parse(context.params["cluster"])
-    assert address.is_encrypted
+    assert address.text.startswith("tls://")
     for name in ("worker1", "worker2"):
         assert address.text in SERVICES[name]["entrypoint"]
         assert SERVICES[name]["command"] == [name]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from spielleiter.match.errors import SetupError
+from spielleiter.server.config.config import is_loopback
 
 MAX_LOCAL_WORKERS: Final = 256
 
@@ -27,9 +28,10 @@ class ClusterAddress:
     """The number of worker processes to start here; None: `text` is the address of a scheduler that is running."""
 
     @property
-    def is_encrypted(self) -> bool:
-        """Whether the connections to the scheduler use TLS."""
-        return self.text.startswith("tls:")
+    def is_open(self) -> bool:
+        """Whether others can read the connections to the scheduler, and use it: no TLS, and not on this machine."""
+        remote = _REMOTE.fullmatch(self.text)
+        return remote is not None and remote[1] == "tcp" and not is_loopback(remote[2].strip("[]"))
 
     @classmethod
     def parse(cls, text: str) -> ClusterAddress:

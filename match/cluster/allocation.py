@@ -1,8 +1,8 @@
 """Deciding which pairs are played next, on which machines, and which answers count.
 
 Invariants: nothing here waits or reads a clock. Each pair is accepted once, whichever of its attempts is finished
-first, and no pair is given up while a machine can play it. There are never more attempts under way than slots of the
-machines that may play. A machine that has refused a pair gets no more pairs for a while, or for ever.
+first, and no pair is given up while a machine can play it. An attempt belongs to one machine, and a machine never has
+more attempts under way than slots. A machine that has refused a pair gets no more pairs for a while, or for ever.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-HOLD: Final = 2.0
+HOLD: Final = 1.0
 """Seconds for which a busy machine gets no pairs; doubled with each further refusal, up to MAX_HOLD."""
-MAX_HOLD: Final = 60.0
+MAX_HOLD: Final = 8.0
+"""Low, since a refusal costs next to nothing, and a machine that waits longer than it is busy plays nothing."""
 MAX_FAILURES: Final = 3
 """A machine on which this many attempts in a row have failed gets no more pairs."""
 
@@ -50,11 +51,11 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An attempt to play a pair on one of some machines."""
+    """An attempt to play a pair on the machine at `address`."""
 
     pair: int
     number: int
-    addresses: tuple[str, ...]
+    address: str
 
 
 @dataclass(slots=True)
@@ -97,9 +98,9 @@ class Allocation:
         machine.standing, machine.reason = Standing.UNABLE, reason
 
     def leave(self, address: str) -> list[Attempt]:
-        """Remove a worker that has left. Returns the attempts that no remaining machine can finish, to be cancelled."""
+        """Remove a worker that has left. Returns its attempts that were under way, to be cancelled."""
         self.machines.pop(address, None)
-        stranded = [each for each in self.running.values() if not self.machines.keys() & set(each.addresses)]
+        stranded = [each for each in self.running.values() if each.address == address]
         for each in stranded:
             self.lose(each)
         return stranded
@@ -132,21 +133,24 @@ class Allocation:
         return not self.pairs and not self.running
 
     def next_attempts(self, now: float) -> list[Attempt]:
-        """Take the pairs that can be played now."""
-        machines = self.eligible(now)
-        capacity = sum(each.slots for each in machines)
-        if self.limit is not None:
-            capacity = min(capacity, self.limit)
-        addresses = tuple(each.address for each in machines)
+        """Take the pairs that can be played now; the machine with the most free slots gets the next one."""
+        free = {each.address: each.slots for each in self.eligible(now)}
+        for each in self.running.values():
+            if each.address in free:
+                free[each.address] -= 1
         taken = []
-        while self.pairs and len(self.running) < capacity:
+        while self.pairs and free and (self.limit is None or len(self.running) < self.limit):
+            address = max(free, key=free.__getitem__)
+            if free[address] <= 0:
+                break
+            free[address] -= 1
             self._attempts += 1
-            attempt = Attempt(self.pairs.popleft(), self._attempts, addresses)
+            attempt = Attempt(self.pairs.popleft(), self._attempts, address)
             self.running[attempt.pair] = attempt
             taken.append(attempt)
         return taken
 
-    def accept(self, attempt: Attempt, address: str) -> bool:
+    def accept(self, attempt: Attempt) -> bool:
         """Note that an attempt is finished; False if the pair was accepted before, and this answer must be ignored."""
         self._end(attempt)
         if attempt.pair in self.done:
@@ -154,14 +158,14 @@ class Allocation:
         if attempt.pair in self.pairs:  # it was taken for lost
             self.pairs.remove(attempt.pair)
         self.done.add(attempt.pair)
-        if (machine := self.machines.get(address)) is not None:
+        if (machine := self.machines.get(attempt.address)) is not None:
             machine.refusals = machine.failures = 0
         return True
 
-    def refuse(self, attempt: Attempt, address: str, reason: str, now: float, *, is_overloaded: bool) -> None:
+    def refuse(self, attempt: Attempt, reason: str, now: float, *, is_overloaded: bool) -> None:
         """Note that a machine has refused a pair, which is played elsewhere or later."""
         self.lose(attempt)
-        machine = self.machines.get(address)
+        machine = self.machines.get(attempt.address)
         if machine is None:
             return
         if is_overloaded:
@@ -171,7 +175,7 @@ class Allocation:
         machine.failures += 1
         machine.held_until = now + HOLD
         if machine.failures >= MAX_FAILURES:
-            self.make_unable(address, reason)
+            self.make_unable(attempt.address, reason)
 
     def lose(self, attempt: Attempt) -> None:
         """Note that an attempt was lost; its pair is played again, before all others."""

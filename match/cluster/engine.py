@@ -6,6 +6,7 @@ again by Dask, and after that by `reconnect`. No scheduler that is started here 
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import os
@@ -60,22 +61,36 @@ class Engine:
         self._connect()
 
     def _connect(self) -> None:
-        from distributed import Client
+        from distributed import Client, Security
 
         _silence()
-        try:
-            self._client = Client(
-                self._scheduler, timeout=CONNECT_TIMEOUT, set_as_default=False, heartbeat_interval="2s"
+        security = Security()  # from Dask's configuration
+        arguments = security.get_connection_args("client")
+        if self._scheduler.startswith("tls:") and not arguments["ssl_context"]:
+            raise ClusterError(
+                f"{self._address.text}: no certificate; for TLS, name the files of the certificates in Dask's "
+                "configuration (docs/cluster.md)"
             )
-        except (OSError, TimeoutError) as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        try:
+            asyncio.run(
+                _greet(self._scheduler, arguments)
+            )  # a client that has failed prints and waits as it is deleted
+            self._client = Client(
+                self._scheduler,
+                security=security,
+                timeout=CONNECT_TIMEOUT,
+                set_as_default=False,
+                heartbeat_interval="2s",
+            )
+        except OSError as error:
             raise ClusterError(
-                f"{self._address.text}: no Dask scheduler can be reached there ({reason}); is `dask scheduler` running?"
+                f"{self._address.text}: no Dask scheduler can be reached there ({_reason(error)}); is `dask scheduler` "
+                "running?"
             ) from None
-        except (TypeError, ValueError) as error:  # a security object is missing or wrong
+        except Exception as error:  # whatever Dask raises if something else answers, or if TLS is required
             raise ClusterError(
-                f"{self._address.text}: {str(error).splitlines()[0]}; for TLS, name the files of the certificates in "
-                "Dask's configuration (docs/cluster.md)"
+                f"{self._address.text}: this is no Dask scheduler, or it has another version or demands TLS "
+                f"({_reason(error)}); see docs/cluster.md"
             ) from None
 
     @property
@@ -140,6 +155,19 @@ class Engine:
         """
         answers = self.client.run(function, *arguments, workers=list(workers), on_error="return")
         return [answers.get(each, OSError("the worker has left")) for each in workers]
+
+
+async def _greet(scheduler: str, arguments: dict[str, Any]) -> None:
+    """Connect to a scheduler once. Raises OSError, and whatever Dask raises if something else answers."""
+    from distributed.comm.core import connect
+
+    connection = await connect(scheduler, timeout=CONNECT_TIMEOUT, **arguments)
+    await connection.close()
+
+
+def _reason(error: Exception) -> str:
+    """The first line of an exception, or its type if it has no text."""
+    return (str(error) or type(error).__name__).splitlines()[0]
 
 
 @contextmanager

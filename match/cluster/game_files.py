@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -19,7 +20,7 @@ from spielleiter.match.records.game_record import GameRecord
 from spielleiter.server.errors import os_error_text
 
 MAX_FILES: Final = 64
-"""The most files of one game that are sent."""
+"""The most files of one game that are sent, the first ones by name."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
@@ -32,14 +33,12 @@ def collect_files(
     Returns the files, and game and name of those that were left out. The smallest ones are taken first, until they
     have `limit` bytes.
     """
-    found = [
-        (path.lstat().st_size, record.game, path)
-        for record in records
-        if record.folder
-        for path in sorted((folder / record.folder).iterdir())[:MAX_FILES]
-        if path.is_file() and not path.is_symlink()
-    ]
-    files, omitted = [], []
+    found, files, omitted = [], [], []
+    for record in records:
+        if record.folder:
+            paths = sorted(each for each in (folder / record.folder).iterdir() if stat.S_ISREG(each.lstat().st_mode))
+            found += [(path.stat().st_size, record.game, path) for path in paths[:MAX_FILES]]
+            omitted += [(record.game, path.name) for path in paths[MAX_FILES:]]
     for size, game, path in sorted(found):
         if size <= limit:
             limit -= size

@@ -108,7 +108,7 @@ class PairPlayed(msgspec.Struct, frozen=True, tag=True):
     """The games' records, as `GameRecord.to_json` writes them."""
     files: tuple[File, ...]
     omitted: tuple[tuple[int, str], ...] = ()
-    """Game and name of each file that was too large to be sent."""
+    """Game and name of each file that was left out, since all together are too large or too many."""
 
 
 class PairRefused(msgspec.Struct, frozen=True, tag=True):

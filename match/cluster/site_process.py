@@ -27,7 +27,7 @@ import trio
 from spielleiter.client.exception_groups import first_error
 from spielleiter.match.checking.calibration import MAX_SPEED, MIN_SPEED, measure_speed
 from spielleiter.match.cluster.game_files import collect_files
-from spielleiter.match.cluster.loop_lag import MAX_LAG, LoopLag
+from spielleiter.match.cluster.loop_lag import LoopLag
 from spielleiter.match.cluster.messages import (
     HEAD,
     PROTOCOL,
@@ -147,13 +147,11 @@ class Site:
         keep: str,
         persistent_programs: PersistentPrograms | None,
     ) -> PairAnswer:
-        lag = self.lag.largest(trio.current_time())
-        if lag > MAX_LAG:
-            del self._scopes[job.key]
-            return PairRefused(job.key, f"its event loop was {lag:.1f} s late", is_overloaded=True)
         answer: PairAnswer = PairRefused(job.key, "the pair was called off")
         try:
             with self._scopes[job.key]:
+                if lag := await self.lag.catch_up():
+                    return PairRefused(job.key, f"its event loop was {lag:.1f} s late", is_overloaded=True)
                 answer = await self._play(setup, job, cores, server, KeepPolicy(keep), persistent_programs)
         except* (MatchError, OSError) as group:
             error = first_error(group)

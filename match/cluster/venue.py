@@ -281,7 +281,7 @@ class _ClusterMatch:
         """Keep the pairs in which programs did not start, since no machine can start them. Raises ClusterError."""
         held, self._held = self._held, []
         for attempt, records, played in held:
-            await self._keep(attempt, "", records, played)
+            await self._keep(attempt, records, played)
         if not held and not self._progress.is_ending:
             machines = self._allocation.machines.values()
             reasons = "; ".join(f"{each.name or each.address}: {each.reason}" for each in machines)
@@ -295,7 +295,7 @@ class _ClusterMatch:
         answer = None
         try:
             with self._attempts[attempt.number]:
-                answer = await self._play_somewhere(attempt)
+                answer = await self._play_there(attempt)
             if answer is not None:  # outside the scope, since an accepted pair must be kept
                 await self._take(attempt, *answer)
         finally:
@@ -303,21 +303,21 @@ class _ClusterMatch:
             del self._attempts[attempt.number]
             self._changed.set()
 
-    async def _play_somewhere(self, attempt: Attempt) -> tuple[str, str, bytes] | None:
-        """The address of the machine that has answered, the name of its site, and the answer; None if it was lost."""
+    async def _play_there(self, attempt: Attempt) -> tuple[str, bytes] | None:
+        """The name of the machine's site, and its answer; None if the attempt was lost."""
         games, sites = self._games[attempt.pair], self._sites
         key = f"{sites.name}-pair-{attempt.pair}-{attempt.number}"
         opening = await trio.to_thread.run_sync(read_opening, games[0])
         seats = tuple((each.game, each.seats) for each in games)
         request = encode(PlayPair(key, attempt.pair, games[0].seed, seats, opening))
-        names = {address: name for address, name in sites.by_address.items() if address in attempt.addresses}
+        name = sites.by_address.get(attempt.address, "")
         resources = {worker.CORES: float(sites.cores)}
         call = None
         try:
             call = await sites.submit(
-                worker.play_pair, names, key, request, key=key, workers=attempt.addresses, resources=resources
+                worker.play_pair, name, key, request, key=key, workers=[attempt.address], resources=resources
             )
-            address, data = await sites.result(call)
+            data: bytes = await sites.result(call)
         except Exception as error:  # whatever Dask raises if the worker, the scheduler or the connection is gone
             self._count_loss(attempt.pair, error)
             await trio.sleep(POLL_INTERVAL)
@@ -325,7 +325,7 @@ class _ClusterMatch:
         finally:
             if call is not None:
                 sites.release(call)
-        return address, names.get(address, ""), data
+        return name, data
 
     def _count_loss(self, pair: int, error: Exception) -> None:
         """Raise ClusterError if the workers that played this pair have failed too often."""
@@ -335,8 +335,9 @@ class _ClusterMatch:
         if self._losses[pair] >= MAX_LOSSES:
             raise ClusterError(f"pair {pair} cannot be played on the cluster: {_text_of(error)}")
 
-    async def _take(self, attempt: Attempt, address: str, site: str, data: bytes) -> None:
-        """Take the answer of a site on the machine with this address."""
+    async def _take(self, attempt: Attempt, site: str, data: bytes) -> None:
+        """Take the answer of a site."""
+        address = attempt.address
         name = self._machine_names.get(address, address)
         machine = self._allocation.machines.get(address) or Machine(address, name=name)
         try:
@@ -355,7 +356,7 @@ class _ClusterMatch:
         reason = answer.reason if isinstance(answer, PairRefused) else "it has sent another answer than expected"
         is_overloaded = isinstance(answer, PairRefused) and answer.is_overloaded
         standing = machine.standing
-        self._allocation.refuse(attempt, address, reason, trio.current_time(), is_overloaded=is_overloaded)
+        self._allocation.refuse(attempt, reason, trio.current_time(), is_overloaded=is_overloaded)
         if machine.standing is not standing:
             self._tell(f"{machine.name} gets no more pairs: {reason}")
 
@@ -371,16 +372,16 @@ class _ClusterMatch:
             self._allocation.lose(attempt)
             self._exclude(machine, f"{failed[0].names[failed[0].offender or 0]} does not start ({failed[0].reason})")
             return
-        await self._keep(attempt, machine.address, records, played)
+        await self._keep(attempt, records, played)
 
-    async def _keep(self, attempt: Attempt, address: str, records: list[GameRecord], played: PairPlayed) -> None:
+    async def _keep(self, attempt: Attempt, records: list[GameRecord], played: PairPlayed) -> None:
         """Write a played pair into the folder and the journal, unless that was done before."""
-        if not self._allocation.accept(attempt, address):
+        if not self._allocation.accept(attempt):
             return
-        self._reopenings.pop(address, None)
+        self._reopenings.pop(attempt.address, None)
         await trio.to_thread.run_sync(write_pair, self._folder, records, played)
         for game, name in played.omitted:
-            self._tell(f"game {game}: {name} is too large to be sent, and was left out")
+            self._tell(f"game {game}: {name} was left out, since its files are too large or too many")
         self._progress.finish(records)
 
     def _announce(self, pair: int) -> None:

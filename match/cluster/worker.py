@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -80,18 +79,12 @@ async def prepare(name: str, message: bytes) -> bytes:
     return encode(answer)
 
 
-async def play_pair(names: Mapping[str, str], key: str, message: bytes) -> tuple[str, bytes]:
-    """Play a pair at the site of this worker; `names` has the name of each worker's site, by the worker's address.
-
-    Returns the address of this worker, and the site's answer. `key` is that of this Dask task.
-    """
-    from distributed import get_worker
-
-    address = get_worker().address
+async def play_pair(name: str, key: str, message: bytes) -> bytes:
+    """Play a pair at the site `name` of this worker, and return its answer. `key` is that of this Dask task."""
     request = decode_to_site(message)
     assert isinstance(request, PlayPair)
     try:
-        lease = _lease_of(names.get(address, ""))
+        lease = _lease_of(name)
         lease.pairs.add(key)
         try:
             answer: FromSite = await asyncio.wrap_future(lease.site.play(request))
@@ -102,7 +95,7 @@ async def play_pair(names: Mapping[str, str], key: str, message: bytes) -> tuple
             lease.pairs.discard(key)
     except SiteGoneError as error:
         answer = PairRefused(request.key, str(error), is_site_gone=True)
-    return address, encode(answer)
+    return encode(answer)
 
 
 async def close_sites(prefix: str) -> None:

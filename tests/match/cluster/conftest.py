@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -15,6 +17,8 @@ from spielleiter.match.cluster.site import SCRATCH_PREFIX
 from tests.timeouts import HANG_TIMEOUT
 
 FAST, SLOW = "fast", "slow"
+PERIOD = 0.1
+"""Seconds from one stop of a slowed worker to the next; short, so that its event loop seems to run steadily."""
 
 
 class TwoMachines:
@@ -62,12 +66,42 @@ class TwoMachines:
     def scratch_folders(self) -> list[Path]:
         return list(self.folder.glob(f"{SCRATCH_PREFIX}*"))
 
+    @contextmanager
+    def slowed(self, name: str) -> Iterator[None]:
+        """Let a worker and everything that it has started run for a tenth of the time only."""
+        is_over = threading.Event()
+
+        def slow_down() -> None:
+            worker = psutil.Process(self.pid_of(name))
+            while not is_over.wait(PERIOD / 10):
+                stopped = [each for each in (worker, *worker.children(recursive=True)) if _signal(each.suspend)]
+                time.sleep(PERIOD * 9 / 10)
+                for each in stopped:
+                    _signal(each.resume)
+
+        thread = threading.Thread(target=slow_down)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()
+
     def wait_until_clean(self) -> None:
         """Wait until no site is left."""
         deadline = time.monotonic() + HANG_TIMEOUT
         while self.processes or self.scratch_folders:
             assert time.monotonic() < deadline, (self.processes, self.scratch_folders)
             time.sleep(0.05)
+
+
+def _signal(send: Callable[[], None]) -> bool:
+    """Send a signal; False if the process has ended."""
+    try:
+        send()
+    except psutil.NoSuchProcess:
+        return False
+    return True
 
 
 def _command_line(process: psutil.Process) -> list[str]:

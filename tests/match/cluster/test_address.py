@@ -9,18 +9,21 @@ from spielleiter.match.errors import SetupError
 
 
 @pytest.mark.parametrize(
-    ("text", "workers", "is_encrypted"),
+    ("text", "workers", "is_open"),
     [
-        ("tcp://pc01:8786", None, False),
-        ("tls://10.0.0.7:8786", None, True),
+        ("tcp://pc01:8786", None, True),
+        ("tcp://10.0.0.7:8786", None, True),
+        ("tcp://localhost:8786", None, False),
+        ("tcp://127.0.0.1:8786", None, False),
+        ("tls://10.0.0.7:8786", None, False),
         ("tcp://[::1]:8786", None, False),
         ("local:1", 1, False),
         (f"local:{MAX_LOCAL_WORKERS}", MAX_LOCAL_WORKERS, False),
     ],
 )
-def test_addresses_are_read(text: str, workers: int | None, is_encrypted: bool) -> None:
+def test_addresses_are_read(text: str, workers: int | None, is_open: bool) -> None:
     address = ClusterAddress.parse(text)
-    assert (address.text, address.local_workers, address.is_encrypted) == (text, workers, is_encrypted)
+    assert (address.text, address.local_workers, address.is_open) == (text, workers, is_open)
 
 
 @pytest.mark.parametrize(

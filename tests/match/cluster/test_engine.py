@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socketserver
+import threading
 from typing import Any
 
 import psutil
@@ -48,6 +50,20 @@ def test_without_a_scheduler_there_is_an_error(monkeypatch: pytest.MonkeyPatch) 
     assert not engine.is_connected
     assert not engine.reconnect()
     engine.close()
+
+
+def test_something_else_that_listens_there_is_no_scheduler() -> None:
+    class Greeting(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.sendall(b"SSH-2.0-OpenSSH_9.2\r\n" * 10)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greeting) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            with pytest.raises(ClusterError, match="Dask scheduler"):
+                Engine(ClusterAddress.parse(f"tcp://127.0.0.1:{server.server_address[1]}")).open()
+        finally:
+            server.shutdown()
 
 
 def test_tls_needs_certificates(monkeypatch: pytest.MonkeyPatch) -> None:

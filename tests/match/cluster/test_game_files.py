@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.cluster.game_files import collect_files, write_files
+from spielleiter.match.cluster.game_files import MAX_FILES, collect_files, write_files
 from spielleiter.match.cluster.messages import File
 from spielleiter.match.errors import ClusterError
 from tests.match.sample_records import game
@@ -38,6 +38,15 @@ def test_the_largest_files_are_left_out(tmp_path: Path) -> None:
     files, omitted = collect_files(tmp_path, [game(1, folder="games/0001")], limit=50)
     assert [file.name for file in files] == ["c.log", "b.log"]
     assert omitted == ((1, "a.log"),)
+
+
+def test_files_beyond_the_most_are_left_out_and_named(tmp_path: Path) -> None:
+    (tmp_path / "games/0001").mkdir(parents=True)
+    for number in range(MAX_FILES + 2):
+        (tmp_path / f"games/0001/{number:03}.log").touch()
+    files, omitted = collect_files(tmp_path, [game(1, folder="games/0001")])
+    assert len(files) == MAX_FILES
+    assert omitted == ((1, f"{MAX_FILES:03}.log"), (1, f"{MAX_FILES + 1:03}.log"))
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_a_match_outlives_its_scheduler(tmp_path: Path) -> None:
 
 
 def test_the_pairs_of_a_silent_worker_are_played_by_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "20s")
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "8s")
     with ExitStack() as stack:
         cluster = Cluster(tmp_path, stack)
         cluster.start_scheduler()

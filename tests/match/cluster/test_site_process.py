@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import trio
 
+import spielleiter.match.cluster.loop_lag
 import spielleiter.match.cluster.site_process
 from spielleiter.match.cluster.loop_lag import MAX_LAG
 from spielleiter.match.cluster.messages import (
@@ -85,7 +86,8 @@ async def test_games_begin_from_the_opening_that_is_sent(tmp_path: Path, replay:
     assert answer.files == ()
 
 
-async def test_a_busy_machine_refuses_pairs(tmp_path: Path) -> None:
+async def test_a_busy_machine_refuses_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spielleiter.match.cluster.loop_lag, "PATIENCE", 0.0)
     async with running_site(tmp_path) as running:
         await running.ask(prepare_request())
         running.site.lag.add(trio.current_time(), MAX_LAG + 0.5)

@@ -8,11 +8,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
+import signal
 import subprocess
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -202,6 +204,26 @@ def test_slow_machines_are_left_out(machines: TwoMachines, tmp_path: Path) -> No
     assert any(text.startswith(f"{SLOW} gets no pairs: its cores are 0.2 times as fast") for text in told)
 
 
+def test_a_machine_that_becomes_ten_times_slower_plays_less_and_loses_nothing(
+    machines: TwoMachines, tmp_path: Path
+) -> None:
+    with ExitStack() as stack:
+
+        def slow_down(record: GameRecord) -> None:
+            if record.machine == SLOW and not slowed:
+                stack.enter_context(machines.slowed(SLOW))
+                slowed.append(record.game)
+
+        slowed: list[int] = []
+        setup = prepare_match("builtin:first", "builtin:random", games=80, seed=7, is_played_elsewhere=True)
+        result = play(machines, setup, tmp_path / "match", slow_down)
+    assert slowed
+    assert sorted(record.game for record in result.records) == list(range(1, 81))
+    assert {record.verdict for record in result.records} == {Verdict.REGULAR}
+    by_machine = Counter(record.machine for record in result.records)
+    assert by_machine[FAST] > by_machine[SLOW]
+
+
 def test_a_shipped_program_plays_everywhere(machines: TwoMachines, tmp_path: Path) -> None:
     (tmp_path / "bots").mkdir()
     bot = tmp_path / "bots/bot.sh"
@@ -213,6 +235,38 @@ def test_a_shipped_program_plays_everywhere(machines: TwoMachines, tmp_path: Pat
     setup = prepare(2, "./bots/bot.sh", cwd=tmp_path)
     result = play(machines, setup, tmp_path / "match", ship=(Path("bots"),))
     assert [record.verdict for record in result.records] == [Verdict.REGULAR] * 2
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+def test_the_starter_is_interrupted(signal_number: signal.Signals, machines: TwoMachines, tmp_path: Path) -> None:
+    folder, at_end = tmp_path / "match", tmp_path / "at-end"
+    words = ["--player1", "builtin:first", "--player2", "builtin:random", "-n", "400", "--seed", "7", "--pages", "none"]
+    command = [
+        sys.executable,
+        "-m",
+        "spielleiter",
+        "match",
+        "--cluster",
+        machines.address,
+        *words,
+        "--out",
+        str(folder),
+    ]
+    command += ["--on-end", f"touch {shlex.quote(str(at_end))}"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as starter:
+        journal = folder / "games.jsonl"
+        while not journal.exists() or journal.read_bytes().count(b"\n") < 4:
+            assert starter.poll() is None
+            threading.Event().wait(0.02)
+        starter.send_signal(signal_number)
+        _, errors = starter.communicate()
+    assert starter.returncode == 130
+    assert "Traceback" not in errors
+    assert at_end.exists()
+    machines.wait_until_clean()
+    games = [record.game for record in read_journal(folder)]
+    assert 4 <= len(games) < 400
+    assert len(games) == len(set(games))
 
 
 def test_the_starter_is_killed_and_the_match_resumed(machines: TwoMachines, tmp_path: Path) -> None:
@@ -250,10 +304,10 @@ class LeavingSites:
     async def submit(self, *_: object, **__: object) -> None:
         await trio.lowlevel.checkpoint()
 
-    async def result(self, _call: object) -> tuple[str, bytes]:
+    async def result(self, _call: object) -> bytes:
         await trio.lowlevel.checkpoint()
         self.on_answer()
-        return "tcp://pc01", encode(played())
+        return encode(played())
 
     def forget(self, _address: str) -> None: ...
 
