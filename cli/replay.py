@@ -76,6 +76,8 @@ def replay(
         raise click.UsageError(
             "--analysis needs --html, or --text or --json without --ply; the page itself has a button"
         )
+    if ply is not None and (html or gif) and not (png or as_text or as_json):
+        raise click.UsageError("--ply has no effect on --html and --gif, which hold the whole game")
     game = _Game(file)
     if ply is not None and not 0 <= ply <= game.plies:
         raise Misuse(f"--ply {ply}: {file.name} has {game.plies} plies, expected a number from 0 to {game.plies}")

@@ -203,6 +203,14 @@ def test_misuse_is_one_line(saved: Path) -> None:
     assert "expected --text or --json" in both.stderr
 
 
+@pytest.mark.parametrize("option", ["--html", "--gif"])
+def test_a_ply_that_nothing_would_show_is_misuse(option: str, saved: Path, tmp_path: Path) -> None:
+    done = run("replay", str(saved), "--ply", "1", option, str(tmp_path / "out"))
+    assert done.exit_code == 2
+    assert "--ply has no effect on --html and --gif" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("ply", ["-1", "-999"])
 @pytest.mark.parametrize("form", ["--text", "--json", "--png=x.png"])
 def test_there_is_no_negative_ply(ply: str, form: str, saved: Path) -> None:

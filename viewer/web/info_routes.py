@@ -31,7 +31,7 @@ def info_routes(editions: Mapping[str, Edition], address: tuple[str, int], *, ha
             "strategies": [
                 kind.name
                 for kind in STRATEGIES.values()
-                if kind.choose is not None and not kind.is_bad and kind.position is object
+                if kind.choose is not None and not kind.is_bad and not kind.is_alias and kind.plays(edition.game)
             ],
             "startPieces": None,
         }

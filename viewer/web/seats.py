@@ -72,6 +72,9 @@ class Seats:
         self._new_rng = new_rng
         self._seats: OrderedDict[str, PersonSeat] = OrderedDict()
         self._count = 0
+        self._without_clock: set[str] = set()
+        """The connections of persons who join a room and have no time limit."""
+        server.stream.on(events.PlayerJoined, self._remove_limits)
         self._nursery: trio.Nursery | None = None
 
     async def run(self) -> None:
@@ -128,9 +131,6 @@ class Seats:
         slot = room.free_slot()
         if slot is None:
             raise WebError(409, "In diesem Raum ist kein Platz frei.", "There is no free seat in this room.")
-        before = slot.clock.next_limits
-        if not wish.has_clock:
-            slot.clock.next_limits = UNLIMITED
 
         async def take(player: Player) -> str | None:
             return await player.join_room(room_id)
@@ -145,10 +145,13 @@ class Seats:
             owns_room=False,
             commands=[],
         )
-        seat_id = self._start(seat)
+        label = self._new_label()
+        if not wish.has_clock:
+            self._without_clock.add(label)
+        seat_id = self._start(seat, label)
         await seat.is_settled.wait()
         if seat.failure is not None:
-            slot.clock.next_limits = before
+            self._without_clock.discard(label)
             del self._seats[seat_id]
             raise WebError(
                 409, f"Der Server lehnt das ab ({seat.failure}).", f"The server refuses this ({seat.failure})."
@@ -199,15 +202,27 @@ class Seats:
             owns_room=True,
             commands=commands,
         )
-        return self._start(seat)
+        return self._start(seat, self._new_label())
 
-    def _start(self, seat: PersonSeat) -> str:
+    def _new_label(self) -> str:
+        self._count += 1
+        return f"person-{self._count}"
+
+    def _start(self, seat: PersonSeat, label: str) -> str:
         seat_id = secrets.token_urlsafe(16)
         self._seats[seat_id] = seat
-        self._count += 1
         assert self._nursery is not None, "the seats are opened while `run` runs"
-        self._nursery.start_soon(self._contained, seat.run, f"person-{self._count}")
+        self._nursery.start_soon(self._contained, seat.run, label)
         return seat_id
+
+    def _remove_limits(self, joined: events.PlayerJoined) -> None:
+        """Remove the limits of a person who has just joined, before the first move is requested.
+
+        Not earlier, since a program may have taken the free seat in the meantime.
+        """
+        if joined.connection in self._without_clock:
+            self._without_clock.remove(joined.connection)
+            self._server.lobby.rooms[joined.room].player_slots[joined.seat].clock.next_limits = UNLIMITED
 
     async def _contained(self, play: Callable[..., Awaitable[None]], *arguments: object) -> None:
         """Run the task of one player; an exception that is a bug ends this player only."""

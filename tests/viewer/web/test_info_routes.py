@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from importlib.metadata import version
 
+from spielleiter.client.levels.ladders import ladder_of, level_name
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.web.info_routes import info_routes
 from spielleiter.viewer.web.site import application
@@ -21,6 +23,12 @@ async def test_games_builtin_players_and_the_address_of_the_programs() -> None:
         assert game["game"] in {"blokus", "hase_und_igel"}
         assert {"random", "greedy", "first"} <= set(game["strategies"])
         assert "illegal" not in game["strategies"]  # those that misbehave are no opponents for a person
+    assert all(len(set(game["strategies"])) == len(game["strategies"]) for game in info["gameTypes"])
+    strategies = {game["gameType"]: game["strategies"] for game in info["gameTypes"]}
+    for game_type, edition in editions.items():
+        levels = ladder_of(edition.game.new_state(random.Random(1)))
+        expected = [level_name(number) for number in range(1, 1 + len(levels))]
+        assert [name for name in strategies[game_type] if name.startswith("level-")] == expected
     titles = {game["gameType"]: game["title"] for game in info["gameTypes"]}
     assert titles["swc_2018_hase_und_igel"] == "Hase und Igel 2018"
 

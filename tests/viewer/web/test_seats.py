@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import trio
 
+from spielleiter.client.player import Player
 from spielleiter.client.strategies import make_responder
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.web import seats as seats_module
@@ -102,6 +103,29 @@ async def test_a_person_joins_a_room_without_a_clock() -> None:
             assert clock.soft_deadline is None
             full = await pages.post("/api/seat", {"opponent": {"room": room_id}})
             assert full.status == 409
+
+
+async def test_a_program_that_is_faster_than_a_person_keeps_its_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_pages() as pages:
+        dialect = pages.server.editions[GAME_TYPE].dialect
+        connect = pages.site.loopback.connect
+        async with connect(dialect, "program") as first, connect(dialect, "rival") as rival:
+            room_id = await first.join(GAME_TYPE)
+            assert room_id is not None
+            clock = pages.server.lobby.rooms[room_id].player_slots[1].clock
+            join_room = Player.join_room
+
+            async def join_too_late(person: Player, room: str) -> str | None:
+                await rival.join(GAME_TYPE)
+                pages.nursery.start_soon(first.play_with, make_responder("first"))
+                while not clock.is_running:
+                    await trio.lowlevel.checkpoint()
+                return await join_room(person, room)
+
+            monkeypatch.setattr(Player, "join_room", join_too_late)
+            refused = await pages.post("/api/seat", {"opponent": {"room": room_id}, "gameType": GAME_TYPE})
+            assert refused.status == 409
+            assert clock.soft_deadline is not None
 
 
 async def test_a_game_starts_from_a_position_of_another_one() -> None:
