@@ -55,7 +55,7 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
         if name not in STRATEGIES:
             raise click.UsageError(f"the strategy {name!r} is not known, expected {', '.join(STRATEGIES)}")
         if not STRATEGIES[name].plays(chosen.game):
-            raise click.UsageError(f"the strategy {name} does not play {chosen.game_type}")
+            raise click.UsageError(STRATEGIES[name].refusal(chosen.game, chosen.game_type))
     editions = {chosen.game_type: chosen.name}
     config = Config(
         port=0,

@@ -10,6 +10,14 @@ import click
 from spielleiter.cli.commands import Failure, print_line, run_async
 from spielleiter.cli.completion import complete_strategies
 from spielleiter.cli.encoding import TEXT, json_text
+from spielleiter.cli.gtp_engine import (
+    DESCRIPTION,
+    GTP,
+    check_engine_options,
+    engine_options,
+    gtp_kind,
+    running_bridged_player,
+)
 from spielleiter.cli.numbers import Number, WholeNumber, port_number, whole_number
 from spielleiter.cli.options import (
     board_option,
@@ -31,10 +39,9 @@ if TYPE_CHECKING:
 def _known_strategy(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
     from spielleiter.client.strategies import STRATEGIES
 
-    if value not in STRATEGIES:
-        raise click.BadParameter(
-            f"{value!r} is not known, expected {', '.join(STRATEGIES)}{suggestion(value, STRATEGIES)}"
-        )
+    known = [*STRATEGIES, GTP]
+    if value not in known:
+        raise click.BadParameter(f"{value!r} is not known, expected {', '.join(known)}{suggestion(value, known)}")
     return value
 
 
@@ -46,9 +53,8 @@ class _PlayCommand(click.Command):
 
         for title, is_bad in (("Strategies", False), ("Strategies that misbehave, for tests", True)):
             with formatter.section(title):
-                formatter.write_dl(
-                    [(name, kind.description) for name, kind in STRATEGIES.items() if kind.is_bad == is_bad]
-                )
+                rows = [(name, kind.description) for name, kind in STRATEGIES.items() if kind.is_bad == is_bad]
+                formatter.write_dl(rows if is_bad else [*rows, (GTP, DESCRIPTION)])
         super().format_epilog(ctx, formatter)
 
 
@@ -82,6 +88,7 @@ def _sides(names: tuple[str, str], seat: Seat | None) -> tuple[str, str]:
     metavar="SECONDS",
     help="After how many seconds the strategy slow answers.  [default: 3]",
 )
+@engine_options
 @click.option(
     "--stay",
     is_flag=True,
@@ -98,6 +105,9 @@ def play(*, stay: bool, **options: Any) -> None:
 
     The exit code is 0 for a game that was played to its end, even if it was lost; 1 if the connection or the server
     failed, or if the room was closed without a result. -h means --host, as for every client of the contest.
+
+    The strategy gtp asks another program, the engine, for its moves. When the engine has no legal move in time, the
+    strategy greedy chooses one, and the player says why, and at the end how often.
 
     With --stay the player afterwards plays the games that are named on standard input, until the input ends or a game
     fails; `spielleiter match --restart never` uses this.
@@ -132,11 +142,16 @@ def _play_once(
     edition: str | None,
     seed: int | None,
     delay: float | None,
+    engine: str | None,
+    engine_timeout: float | None,
     board: bool | None,
     as_json: bool,
 ) -> None:
     if reservation is not None and room is not None:
         raise click.UsageError("--reservation and --room exclude each other, expected one of them")
+    check_engine_options(strategy, engine, engine_timeout)
+
+    from contextlib import AsyncExitStack
 
     import trio
 
@@ -145,26 +160,26 @@ def _play_once(
     from spielleiter.cli.waiting import Waiting
     from spielleiter.cli.words import outcome_word, report_line, result_points
     from spielleiter.client.errors import ClientError
-    from spielleiter.client.player import GameEnd, GameReport, Player
+    from spielleiter.client.player import GameEnd, GameReport, Player, Responder, respond_with
     from spielleiter.client.strategies import DEFAULT_DELAY, STRATEGIES, make_responder
     from spielleiter.protocol.messages import Memento, Result
 
-    kind = STRATEGIES[strategy]
+    kind = gtp_kind() if engine is not None else STRATEGIES[strategy]
     has_room = reservation is not None or room is not None
     chosen = chosen_edition(game, edition, lambda each: has_room or kind.plays(each.game))
     if not kind.plays(chosen.game) and not (has_room and game is None and edition is None):
-        raise click.UsageError(f"the strategy {strategy} does not play {chosen.game_type}")
+        raise click.UsageError(kind.refusal(chosen.game, chosen.game_type))
     seasons = recogniser(chosen, is_sure=edition is not None)
     screen = Screen(board=False if as_json and board is None else board, err=True)
 
-    async def play_with(player: Player) -> GameReport:
+    async def play_with(player: Player, responder: Responder) -> GameReport:
         def season() -> Edition:
             return edition_of(seasons.of_room(player.room_id) or chosen.dialect)
 
         def watch(data: RoomData) -> None:
             if isinstance(data, Memento):
                 if not kind.plays(season().game):
-                    raise Failure(f"the strategy {strategy} does not play {season().game_type}, the game of this room")
+                    raise Failure(kind.refusal(season().game, f"{season().game_type}, the game of this room"))
                 screen.show(data.state, _sides(data.names, player.seat))
             elif isinstance(data, Result):
                 screen.write_immediately()
@@ -190,15 +205,25 @@ def _play_once(
             else:
                 joined = await player.join(chosen.game_type)
             screen.say(f"room {joined}")
-            report = await player.play_with(
-                make_responder(strategy, seed=seed, delay=DEFAULT_DELAY if delay is None else delay)
-            )
+            report = await player.play_with(responder)
             nursery.cancel_scope.cancel()
         return report
 
     async def main() -> GameReport:
-        async with screen.running(), Player.connect(host, port, dialect=seasons.dialect, wait_timeout=wait) as player:
-            return await play_with(player)
+        async with screen.running(), AsyncExitStack() as stack:
+            if engine is None:
+                bridged = None
+                responder = make_responder(strategy, seed=seed, delay=DEFAULT_DELAY if delay is None else delay)
+            else:
+                bridged = await stack.enter_async_context(
+                    running_bridged_player(engine, screen.say, move_timeout=engine_timeout, seed=seed)
+                )
+                responder = respond_with(bridged.choose)
+            connecting = Player.connect(host, port, dialect=seasons.dialect, wait_timeout=wait)
+            report = await play_with(await stack.enter_async_context(connecting), responder)
+            if bridged is not None:
+                screen.say(bridged.summary(), below=True)
+            return report
 
     try:
         report = run_async(main)

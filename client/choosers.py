@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 
 from spielleiter.client.errors import StrategyError
 from spielleiter.client.evaluation import GAMES_OF_STRATEGIES, contenders, evaluation_of
+from spielleiter.client.levels.ladders import LEVEL_NUMBERS, chooser_of_level, level_name
 from spielleiter.game.api import Move, State
 
 Choose: TypeAlias = Callable[[State, random.Random], Move]
@@ -67,6 +68,7 @@ CHOOSERS: Final[Mapping[str, Choose]] = MappingProxyType(
         "first": first_move,
         **PLAIN_CHOOSERS,
         **{f"{prefix}-{name}": choose for prefix in GAMES_OF_STRATEGIES for name, choose in PLAIN_CHOOSERS.items()},
+        **{level_name(number): chooser_of_level(number) for number in LEVEL_NUMBERS},
         "illegal": illegal_move,
     }
 )

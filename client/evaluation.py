@@ -41,7 +41,7 @@ def cells_and_corners(state: BlokusState, move: SetMove) -> tuple[int, ...]:
 def turns_to_the_goal(state: HaseUndIgelState, move: HaseUndIgelMove) -> tuple[int, ...]:
     """Return whether the goal is reached, and the negated minimum number of turns for the remaining way."""
     player = state.play(move).players[state.seat_on_turn]
-    turns = _turns(GOAL_INDEX - player.index, player.carrots) + _SALAD_TURNS * player.salads
+    turns = turns_for_the_way(GOAL_INDEX - player.index, player.carrots) + _SALAD_TURNS * player.salads
     if player.salads and state.board.type_at(player.index) is FieldType.SALAD:
         turns -= _SALAD_TURNS - 1  # the next turn eats it
     return player.index == GOAL_INDEX, -turns
@@ -55,7 +55,7 @@ _EXCHANGED: Final = 10
 
 
 @lru_cache(maxsize=4096)
-def _turns(distance: int, carrots: int) -> int:
+def turns_for_the_way(distance: int, carrots: int) -> int:
     """Return the minimum number of turns for `distance` fields with `carrots`, in steps of nearly equal length.
 
     If there are not enough carrots for single steps, each missing carrot costs one more turn. A player may not enter

@@ -17,6 +17,7 @@ import trio
 
 from spielleiter.client.choosers import CHOOSERS, PLAIN_CHOOSERS, Choose, random_move
 from spielleiter.client.evaluation import GAMES_OF_STRATEGIES
+from spielleiter.client.levels.ladders import LEVEL_NUMBERS, level_name, levels_text, positions_with_level
 from spielleiter.client.player import Player, Responder, respond_with
 from spielleiter.game.api import Game, Move, State
 
@@ -40,19 +41,38 @@ class StrategyKind:
     is_bad: bool = False
     is_late: bool = False
     """Whether it answers late or never, so that a game with it ends by a time limit."""
-    position: type = object
-    """The type of the positions that it can play."""
+    position: type | tuple[type, ...] = object
+    """The type of the positions that it can play, or several types."""
     choose: Choose | None = None
     """The chooser of its moves; None for a strategy that does something else on the connection."""
+    is_level: bool = False
+    """Whether it is a level of the ladder, of which a game may have fewer than another one."""
+    is_alias: bool = False
+    """Whether it plays like another strategy, but one game only."""
 
     def plays(self, game: Game) -> bool:
         """Return whether it can play `game`."""
         return isinstance(game.new_state(random.Random(0)), self.position)
 
+    def refusal(self, game: Game, game_type: str) -> str:
+        """Return one line that says that it does not play `game`, which players call `game_type`."""
+        refusal = f"the strategy {self.name} does not play {game_type}"
+        return f"{refusal}: {levels_text(game.new_state(random.Random(0)))}" if self.is_level else refusal
+
 
 def _choosing(choose: Choose) -> Maker:
     def make(rng: random.Random, _delay: float) -> Responder:
         async def strategy(state: State) -> Move:  # takes about a millisecond, too little for a thread
+            return choose(state, rng)
+
+        return respond_with(strategy)
+
+    return make
+
+
+def _thinking(choose: Choose) -> Maker:
+    def make(rng: random.Random, _delay: float) -> Responder:
+        def strategy(state: State) -> Move:  # a plain function: it runs in a thread, not in the event loop
             return choose(state, rng)
 
         return respond_with(strategy)
@@ -75,9 +95,24 @@ def _make_slow(rng: random.Random, delay: float) -> Responder:
     return respond_with(strategy)
 
 
-def _chooser(name: str, description: str, *, is_bad: bool = False, position: type = object) -> StrategyKind:
+def _chooser(name: str, description: str, *, is_bad: bool = False) -> StrategyKind:
     choose = CHOOSERS[name]
-    return StrategyKind(name, description, _choosing(choose), is_bad, position=position, choose=choose)
+    return StrategyKind(name, description, _choosing(choose), is_bad, choose=choose)
+
+
+def _alias(prefix: str, name: str, position: type) -> StrategyKind:
+    alias = f"{prefix}-{name}"
+    choose = CHOOSERS[alias]
+    description = f"{name}, for this one game only"
+    return StrategyKind(alias, description, _choosing(choose), position=position, choose=choose, is_alias=True)
+
+
+def _level(number: int) -> StrategyKind:
+    name = level_name(number)
+    choose, positions = CHOOSERS[name], positions_with_level(number)
+    below = level_name(number - 1)
+    description = f"stronger than {below}" if number in LEVEL_NUMBERS[1:] else "the weakest level"
+    return StrategyKind(name, description, _thinking(choose), position=positions, choose=choose, is_level=True)
 
 
 async def _crash(player: Player, _state: State) -> None:
@@ -100,11 +135,8 @@ _KINDS = (
         "the move that looks best at first sight (Blokus: the largest piece, with the most corners to continue from; "
         "Hase und Igel: the fastest way to the goal that the carrots allow)",
     ),
-    *(
-        _chooser(f"{prefix}-{name}", f"{name}, for this one game only", position=position)
-        for prefix, position in GAMES_OF_STRATEGIES.items()
-        for name in PLAIN_CHOOSERS
-    ),
+    *(_alias(prefix, name, position) for prefix, position in GAMES_OF_STRATEGIES.items() for name in PLAIN_CHOOSERS),
+    *map(_level, LEVEL_NUMBERS),
     _chooser("illegal", "a move against the rules", is_bad=True),
     StrategyKind("slow", "any legal move, too late", _make_slow, is_bad=True, is_late=True),
     StrategyKind("crash", "breaks the connection when a move is requested", _acting(_crash), is_bad=True),

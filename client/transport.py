@@ -11,8 +11,9 @@ import errno
 import os
 import socket
 import struct
+import sys
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import trio
 
@@ -29,6 +30,7 @@ CLOSE_TIMEOUT: Final = 5.0
 
 _READ_SIZE: Final = 64 * 1024
 _RETRY_INTERVAL: Final = 0.1  # seconds
+_NO_LINGER: Final = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
 
 Tap = Callable[[bytes], None]
 """A function that is called with all received bytes, before they are parsed."""
@@ -147,8 +149,13 @@ class Transport:
         """Close without a goodbye, as a crashing program does; over TCP, the server sees a reset."""
         self._is_closed = self._has_ended = True
         if isinstance(self._stream, trio.SocketStream):
-            self._stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            reset_on_close(self._stream.socket)
         await trio.aclose_forcefully(self._stream)
+
+
+def reset_on_close(sock: Any) -> None:
+    """Let the socket break its connection when it is closed, so that the other side sees a reset. Raises OSError."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
 
 
 async def open_transport(
@@ -164,7 +171,7 @@ async def open_transport(
             stream = await trio.open_tcp_stream(host, port)
         except OSError as error:
             if trio.current_time() >= deadline:
-                raise CannotConnectError(f"cannot connect to {host}:{port} ({_reason(error)})") from error
+                raise CannotConnectError(f"cannot connect to {host}:{port} ({connect_reason(error)})") from error
             await trio.sleep(_RETRY_INTERVAL)
         except UnicodeError:  # it cannot be encoded as a host name
             raise CannotConnectError(f"cannot connect to {host!a}, port {port} (no such host)") from None
@@ -172,7 +179,7 @@ async def open_transport(
             return Transport(stream, dialect, tap=tap)
 
 
-def _reason(error: OSError) -> str:
+def connect_reason(error: OSError) -> str:
     """Return why connecting failed; trio raises one error, whose cause holds those of all attempts."""
     if isinstance(error, socket.gaierror):
         return "no such host"

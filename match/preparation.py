@@ -11,6 +11,7 @@ import os
 import secrets
 from pathlib import Path
 
+from spielleiter.client.strategies import STRATEGIES
 from spielleiter.match.errors import SetupError
 from spielleiter.match.games.builtin_players import builtin_strategy
 from spielleiter.match.games.match_server import limits_of, match_server_config
@@ -184,7 +185,9 @@ def require_playable(setup: MatchSetup, *, is_played_elsewhere: bool = False) ->
         config = match_server_config(setup)
     except TypeError as error:
         raise SetupError(str(error)) from None
+    edition = choose_editions(setup.editions, {})[setup.game_type]
     for program in (0, 1):
+        _require_strategy_for(edition, setup.entrants[program])
         if not is_played_elsewhere:
             _require_playable_program(setup, program)
         limits = limits_of(setup, config, program)
@@ -194,10 +197,16 @@ def require_playable(setup: MatchSetup, *, is_played_elsewhere: bool = False) ->
         entrant = setup.entrants[program]
         if problem and entrant.can_timeout:
             raise SetupError(f"{entrant.name}: {problem}" if entrant.has_own_limits else problem)
-    edition = choose_editions(setup.editions, {})[setup.game_type]
     for name, value in config.game_options.items():
         if problem := game_option_problem(edition, name, value):
             raise SetupError(problem)
+
+
+def _require_strategy_for(edition: Edition, entrant: Entrant) -> None:
+    """Raise SetupError if the program is a built-in player that does not play this edition's game."""
+    kind = STRATEGIES.get(entrant.command.removeprefix(BUILTIN)) if entrant.command.startswith(BUILTIN) else None
+    if kind is not None and not kind.plays(edition.game):
+        raise SetupError(f"{entrant.command}: {kind.refusal(edition.game, edition.game_type)}")
 
 
 def _require_playable_program(setup: MatchSetup, program: int) -> None:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import gzip
 import os
+import random
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
 
+from spielleiter.client.levels.ladders import ladder_of
+from spielleiter.server.editions import EDITIONS
 from tests.cli.background import BackgroundServer, background_server
 from tests.documents import ROOT, read
 from tests.interpreter import PYTHON
@@ -137,3 +142,12 @@ def test_read_replay_refuses_another_file_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("not a replay", encoding="utf-8")
     assert re.fullmatch(r"notes\.txt: .+\n", run(tmp_path, "read_replay.py", "notes.txt", code=1))
     assert re.fullmatch(r"missing\.xml: .+\n", run(tmp_path, "read_replay.py", "missing.xml", code=1))
+
+
+def test_the_ladder_of_hase_und_igel_measures_every_level_against_its_neighbours() -> None:
+    file = tomllib.loads((ROOT / "examples" / "ladder-hase-und-igel.toml").read_text(encoding="utf-8"))
+    levels = len(ladder_of(EDITIONS[file["edition"]].game.new_state(random.Random(1))))
+    commands = [program["command"] for program in file["program"]]
+    pairs = {frozenset(pair) for pair in product(commands[: file["tested"]], commands[file["tested"] :])}
+    assert {frozenset({f"builtin:level-{n}", f"builtin:level-{n + 1}"}) for n in range(1, levels)} <= pairs
+    assert sorted(commands) == [f"builtin:level-{n}" for n in range(1, levels + 1)]

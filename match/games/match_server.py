@@ -19,8 +19,9 @@ from typing import Final, Protocol, TypeAlias
 import trio
 
 from spielleiter.game.api import State
-from spielleiter.match.games.builtin_players import BuiltinPlayer, WorkerPool, open_worker_pool
+from spielleiter.match.games.builtin_players import BuiltinPlayer
 from spielleiter.match.games.replay_recorder import ReplayRecorder
+from spielleiter.match.games.thinking_pool import ThinkingPool, open_thinking_pool
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.socket_owners import has_socket, inode_of_peer
 from spielleiter.match.records.game_files import GameLogs
@@ -86,9 +87,9 @@ def limits_of(setup: MatchSetup, config: Config, program: int) -> TimeLimits:
 class MatchServer:
     """The match's own server, which opens rooms for games, one or several at a time; see `open_match_server`."""
 
-    def __init__(self, setup: MatchSetup, nursery: trio.Nursery, worker_pool: WorkerPool) -> None:
+    def __init__(self, setup: MatchSetup, nursery: trio.Nursery, thinking_pool: ThinkingPool) -> None:
         self._setup = setup
-        self._worker_pool = worker_pool
+        self._thinking_pool = thinking_pool
         self._nursery = nursery
         self._server: Server | None = None
         self._games = 0
@@ -170,7 +171,7 @@ class MatchServer:
     async def new_player(self, own: InternalRoom, program: int, strategy: str, seed: int) -> BuiltinPlayer:
         """Return a built-in player for the seat of `program`, which needs no connection. Raises OSError."""
         assert self._server is not None
-        player = await self._worker_pool.new_player(strategy, seed)
+        player = await self._thinking_pool.new_player(strategy, seed)
         return BuiltinPlayer(self._server, own.room, own.seats.index(program), player, f"program{program + 1}")
 
     # -- connections ------------------------------------------------------------------------------------------------
@@ -342,8 +343,8 @@ class InternalRoom:
 async def open_match_server(setup: MatchSetup) -> AsyncIterator[MatchServer]:
     """Open the server of a match. It starts with the first game; leaving the context stops it."""
     with deferred_gc():
-        async with open_worker_pool() as worker_pool, trio.open_nursery() as nursery:
-            yield MatchServer(setup, nursery, worker_pool)
+        async with open_thinking_pool() as thinking_pool, trio.open_nursery() as nursery:
+            yield MatchServer(setup, nursery, thinking_pool)
             nursery.cancel_scope.cancel()
 
 

@@ -3,20 +3,22 @@
 match/games/builtin_players.py starts it as `python -P -m spielleiter.match.games.thinking_process`.
 
 Invariants: it reads requests from standard input and writes answers to standard output, in the same order, each one
-preceded by its length. It ends when its input ends. If a strategy fails, only its player is affected, and only for that
-move. It does not import trio, so that it starts quickly.
+preceded by its length. First of all it writes an empty answer, which says that it is ready. Every other answer contains
+the state of the player's generator, with which another worker can continue. It ends when its input ends. If a strategy
+fails, only its player is affected, and only for that move. It does not import trio, so that it starts quickly, and it
+has a single thread, so that it never uses more than one processor core.
 """
 
 from __future__ import annotations
 
 import pickle
+import random
 import struct
 import sys
 import time
-from collections.abc import Callable
 from typing import BinaryIO, Final
 
-from spielleiter.client.choosers import make_chooser
+from spielleiter.client.choosers import CHOOSERS
 from spielleiter.game.api import Move, State
 
 _HEAD: Final = struct.Struct("!I")
@@ -24,24 +26,47 @@ _HEAD: Final = struct.Struct("!I")
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer requests until the input ends."""
-    players: dict[int, Callable[[State], Move]] = {}
+    players: dict[int, _Player] = {}
+    _write(answers, b"")  # ready
     while len(head := requests.read(_HEAD.size)) == _HEAD.size:
         kind, key, *values = pickle.loads(requests.read(_HEAD.unpack(head)[0]))  # noqa: S301 - from the parent process
-        if kind == "new":
-            players[key] = make_chooser(values[0], seed=values[1])
-        elif kind == "end":
-            del players[key]
+        if kind == "end":
+            players.pop(key, None)
+            continue
+        strategy, generator, state = values
+        if generator is not None:
+            players[key] = _Player(strategy, generator)
+        player = players[key]
+        thought = _choose_move(player, state)
+        _write(answers, pickle.dumps((thought, player.generator()), pickle.HIGHEST_PROTOCOL))
+
+
+def _write(answers: BinaryIO, data: bytes) -> None:
+    answers.write(_HEAD.pack(len(data)) + data)
+    answers.flush()
+
+
+class _Player:
+    """A player's chooser and its generator, which begins from a seed or continues from a state."""
+
+    def __init__(self, strategy: str, generator: int | bytes) -> None:
+        self.choose = CHOOSERS[strategy]
+        self.rng = random.Random()
+        if isinstance(generator, bytes):
+            self.rng.setstate(pickle.loads(generator))  # noqa: S301 - made by another worker
         else:
-            data = pickle.dumps((key, _choose_move(players[key], values[0])), pickle.HIGHEST_PROTOCOL)
-            answers.write(_HEAD.pack(len(data)) + data)
-            answers.flush()
+            self.rng.seed(generator)
+
+    def generator(self) -> bytes:
+        """Return the state of the generator."""
+        return pickle.dumps(self.rng.getstate(), pickle.HIGHEST_PROTOCOL)
 
 
-def _choose_move(choose: Callable[[State], Move], state: State) -> tuple[Move | None, float, float, str]:
+def _choose_move(player: _Player, state: State) -> tuple[Move | None, float, float, str]:
     started, cpu_started = time.perf_counter(), time.process_time()
     move, problem = None, ""
     try:
-        move = choose(state)
+        move = player.choose(state, player.rng)
     except Exception as error:
         problem = f"{type(error).__name__}: {error}"
     return move, time.perf_counter() - started, time.process_time() - cpu_started, problem

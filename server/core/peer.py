@@ -34,7 +34,7 @@ class Sink(Protocol):
 class Peer:
     """A connection's label, sink and edition. Peers are compared by identity."""
 
-    __slots__ = ("edition", "label", "reads_packets", "sink")
+    __slots__ = ("edition", "has_delivery_timeout", "label", "reads_packets", "sink")
 
     def __init__(self, label: str, sink: Sink, edition: Edition) -> None:
         self.label = label
@@ -44,6 +44,8 @@ class Peer:
         """The edition in whose wire form it is answered."""
         self.reads_packets = True
         """False: its sink ignores the bytes, so an empty packet may be sent instead of a position."""
+        self.has_delivery_timeout = True
+        """False: its clock starts only when its sink reports a request as sent, however late that is."""
 
     def __repr__(self) -> str:
         return f"<Peer {self.label}>"

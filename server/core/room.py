@@ -208,7 +208,8 @@ class Room:
         assert player_slot.peer is not None, "a player that leaves ends the game"
         self._pending = pending = PendingRequest(self._host, player_slot, partial(self._hard_limit_passed, player_slot))
         self._broadcaster.request_move(player_slot.peer, position, pending.start_clock)
-        pending.start_delivery_timeout()
+        if player_slot.peer.has_delivery_timeout:
+            pending.start_delivery_timeout()
 
     # -- time limits ------------------------------------------------------------------------------------------------
 

@@ -234,11 +234,13 @@ def test_a_refusal_has_advice_for_people_and_the_servers_words_for_scripts(argum
             ),
         ),
         (
-            ["-s", "clever"],
+            ["-s", "magnificent"],
             2,
             (
-                "spielleiter play: Invalid value for '-s' / '--strategy': 'clever' is not known, "
-                "expected first, random, greedy, hui-random, hui-greedy, illegal, slow, crash, garbage, silent\n"
+                "spielleiter play: Invalid value for '-s' / '--strategy': 'magnificent' is not known, "
+                "expected first, random, greedy, hui-random, hui-greedy, "
+                "level-1, level-2, level-3, level-4, level-5, level-6, level-7, level-8, "
+                "illegal, slow, crash, garbage, silent, gtp\n"
             ),
         ),
         (

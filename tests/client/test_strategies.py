@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import random
+import threading
+
 import pytest
 import trio
 from trio.testing import MockClock
 
+from spielleiter.client.choosers import first_move
+from spielleiter.client.levels.level import Level
 from spielleiter.client.player import Player
 from spielleiter.client.strategies import (
     GARBAGE,
     STRATEGIES,
     make_responder,
 )
+from spielleiter.game.api import Move, State
 from spielleiter.game.blokus.rulesets import BLOKUS_2021
 from spielleiter.game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
 from tests.client.fake import START, connected, together
+from tests.timeouts import HANG_TIMEOUT
 
 
 def test_the_table_lists_the_good_strategies_first() -> None:
@@ -46,6 +53,30 @@ async def test_a_good_strategy_answers_with_its_move() -> None:
 
     await together(play, serve)
     assert player.moves_played == 1
+
+
+async def test_a_level_thinks_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its chooser returns only when the event loop has run in the meantime."""
+    thinking, may_move = trio.Event(), threading.Event()
+    token = trio.lowlevel.current_trio_token()
+
+    def choose(state: State, _rng: random.Random) -> Move:
+        token.run_sync_soon(thinking.set)
+        assert may_move.wait(HANG_TIMEOUT)
+        return first_move(state, _rng)
+
+    monkeypatch.setattr("spielleiter.client.levels.ladders.LADDERS", {type(START): (Level("waits", choose),)})
+    transport, server = connected()
+
+    async def play() -> None:
+        await make_responder("level-1", seed=1)(Player(transport), START)
+
+    async def serve() -> None:
+        await thinking.wait()
+        may_move.set()
+        await server.expect("<protocol>" + FIRST_MOVE)
+
+    await together(play, serve)
 
 
 async def test_slow_answers_late(autojump_clock: MockClock) -> None:
@@ -92,5 +123,7 @@ async def test_silent_never_answers(autojump_clock: MockClock) -> None:
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_a_strategy_can_play_every_game_unless_it_is_made_for_one(name: str) -> None:
-    assert STRATEGIES[name].plays(HASE_UND_IGEL_2018)
-    assert STRATEGIES[name].plays(BLOKUS_2021) == (not name.startswith("hui-"))
+    kind = STRATEGIES[name]
+    if not kind.is_level:
+        assert kind.plays(HASE_UND_IGEL_2018)
+        assert kind.plays(BLOKUS_2021) == (not name.startswith("hui-"))

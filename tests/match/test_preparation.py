@@ -106,6 +106,10 @@ def test_only_what_was_asked_for_is_set(tmp_path: Path) -> None:
         ({"start_piece": "TRIANGLE"}, "startPiece: 'TRIANGLE' is not one of"),
         ({"cwd": "/there/is/none"}, "the directory that the programs are started in does not exist"),
         ({"player1": "./no-such-bot"}, "there is no file ./no-such-bot"),
+        (
+            {"player1": "builtin:hui-greedy"},
+            "builtin:hui-greedy: the strategy hui-greedy does not play swc_2027_blokus",
+        ),
     ],
 )
 def test_what_cannot_be_played_is_refused(arguments: dict[str, Any], problem: str) -> None:

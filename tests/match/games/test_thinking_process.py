@@ -7,6 +7,7 @@ import pickle
 import random
 from typing import Any
 
+from spielleiter.client.choosers import make_chooser
 from spielleiter.match.games.thinking_process import serve
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
@@ -23,24 +24,38 @@ def answers_to(*messages: Any) -> list[Any]:
     written = io.BytesIO()
     serve(io.BytesIO(framed(*messages)), written)
     stream, answers = io.BytesIO(written.getvalue()), []
+    assert stream.read(4) == bytes(4)  # ready
     while head := stream.read(4):
         answers.append(pickle.loads(stream.read(int.from_bytes(head, "big"))))
     return answers
 
 
-def test_answers_are_in_order_and_a_failure_affects_one_move_only() -> None:
+def test_a_failure_affects_one_move_only() -> None:
     answers = answers_to(
-        ("new", 1, "first", 1),
-        ("new", 2, "first", 1),
-        ("move", 1, STATE, None),
-        ("move", 2, None, None),
-        ("end", 2, None, None),
-        ("move", 1, STATE, None),
+        ("move", 1, "first", 1, STATE),
+        ("move", 2, "first", 1, None),
+        ("end", 2),
+        ("end", 3),
+        ("move", 1, "first", None, STATE),
     )
-    assert [key for key, _ in answers] == [1, 2, 1]
-    (_, first), (_, failed), (_, second) = answers
+    (first, _), (failed, _), (second, _) = answers
     assert first[0] == second[0] is not None
     assert first[1] >= 0 <= first[2]
     assert first[3] == ""
     assert failed[0] is None
     assert failed[3]
+
+
+def test_another_process_can_continue_with_the_generator_of_an_answer() -> None:
+    chooser = make_chooser("random", seed=7)
+    expected = [chooser(STATE) for _ in range(3)]
+    (first, generator), (second, _) = answers_to(
+        ("move", 1, "random", 7, STATE),
+        ("move", 1, "random", None, STATE),
+    )
+    ((again, _), (third, _)) = answers_to(
+        ("move", 1, "random", generator, STATE),
+        ("move", 1, "random", None, STATE),
+    )
+    assert [first[0], second[0], third[0]] == expected
+    assert again[0] == second[0]

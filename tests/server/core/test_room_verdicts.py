@@ -192,6 +192,18 @@ def test_the_answer_of_a_player_that_does_not_read_is_timed_from_the_due_deliver
     two.undelivered[0](harness.now)  # the old request is delivered now: no clock starts
 
 
+def test_the_clock_of_a_player_without_delivery_timeout_starts_at_the_delivery_only() -> None:
+    harness = RoomHarness(delivery_timeout=0.25)
+    room, _, one, two = harness.game()
+    two.is_deaf, two.peer.has_delivery_timeout = True, False
+    one.moves(room, first_move(room))
+    harness.advance(60.0)  # far beyond the hard limit
+    (on_sent,) = two.undelivered
+    on_sent(harness.now)
+    assert two.moves(room, first_move(room), after=1.5) is None
+    assert harness.happened(events.MovePlayed)[-1].think_time == pytest.approx(1.5)
+
+
 def test_a_late_delivery_timeout_is_not_charged_to_the_player(
     harness: RoomHarness,
 ) -> None:

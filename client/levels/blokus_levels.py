@@ -1,0 +1,91 @@
+"""The levels of Blokus, for all of its seasons.
+
+Invariants: a level is its settings. All levels have the same evaluation; the lower ones choose with noise, the higher
+ones search. A level ends its search when the clock says so, which on a normal machine never happens.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import exp
+from typing import Final
+
+from spielleiter.client.errors import StrategyError
+from spielleiter.client.levels.blokus_evaluation import RatedMove
+from spielleiter.client.levels.blokus_search import SearchSettings, Work, search
+from spielleiter.client.levels.level import Level
+from spielleiter.game.blokus.move import SetMove
+from spielleiter.game.blokus.state import BlokusState
+
+LONGEST_SEARCH: Final = 1.5
+"""Seconds after which a search is cut. Servers of the contest wait for two seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlokusSettings:
+    """What makes a level.
+
+    - `temperature`: the noise of the choice, in points: a move that is worth this much less than another one is chosen
+      with 1/e of its probability. 0: the best move.
+    - `search`: how much it searches; None: it takes the evaluation of the position after each move.
+    """
+
+    temperature: float = 0.0
+    search: SearchSettings | None = None
+
+
+def choose_move(
+    settings: BlokusSettings,
+    state: BlokusState,
+    rng: random.Random,
+    clock: Callable[[], float] = time.monotonic,
+) -> SetMove:
+    """Return a move; see `BlokusSettings`. Raises StrategyError if there is none.
+
+    `clock` returns the present instant in seconds, for the cut after LONGEST_SEARCH seconds.
+    """
+    deadline = clock() + LONGEST_SEARCH
+    work = Work(lambda: clock() > deadline)
+    rated: Sequence[RatedMove] = work.rate(state)
+    if not rated:
+        raise StrategyError(f"a move was requested at turn {state.turn}, but no move is possible")
+    if settings.search is not None:
+        rated = search(state, rated, settings.search, work)
+    return draw(rated, settings.temperature, rng).set_move(state)
+
+
+def draw(rated: Sequence[RatedMove], temperature: float, rng: random.Random) -> RatedMove:
+    """Return a move drawn with the probabilities that `temperature` gives to the values."""
+    best = max(each.value for each in rated)
+    if temperature == 0:
+        return rng.choice([each for each in rated if each.value == best])
+    return rng.choices(rated, [exp((each.value - best) / temperature) for each in rated])[0]
+
+
+def _described(settings: BlokusSettings) -> str:
+    parts = ["counts the cells that each colour can reach"]
+    if settings.search is not None:
+        parts.append(f"follows its {settings.search.width} best moves, with {settings.search.budget} rated moves")
+    if settings.temperature:
+        parts.append(f"noise of {settings.temperature:g} points")
+    return "; ".join(parts)
+
+
+SETTINGS: Final = (
+    BlokusSettings(temperature=0.62),
+    BlokusSettings(temperature=0.44),
+    BlokusSettings(temperature=0.29),
+    BlokusSettings(temperature=0.0),
+    BlokusSettings(search=SearchSettings(width=2, turns=4, budget=160)),
+    BlokusSettings(search=SearchSettings(width=2, turns=4, budget=1000)),
+    BlokusSettings(search=SearchSettings(width=3, turns=4, budget=2000)),
+    BlokusSettings(search=SearchSettings(width=8, turns=4, budget=5000)),
+)
+"""The settings of each level, the weakest first."""
+
+BLOKUS_LEVELS: Final = tuple(Level(_described(each), partial(choose_move, each)) for each in SETTINGS)
+"""The levels of Blokus, the weakest first."""

@@ -1,0 +1,235 @@
+"""The pool of worker processes that compute the moves of a match's built-in players.
+
+Invariants: every worker serves every player, one request at a time (`thinking_queue.py`), so that no player waits for
+another one while a worker is idle. There are at most as many workers as this process may use processor cores. A worker
+is a single thread, so it never uses more than one core. The same seed and positions give the same moves, for any number
+of workers: the state of a player's generator moves with the player from one worker to another.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import trio
+
+from spielleiter.game.api import Move, State
+from spielleiter.match.errors import MachineError
+from spielleiter.match.games.thinking_queue import ThinkingQueue
+from spielleiter.match.programs.platforms import PLATFORM
+from spielleiter.server.runtime.own_python import own_python
+
+_HEAD: Final = struct.Struct("!I")
+_READ_SIZE: Final = 64 * 1024
+_KILL_TIMEOUT: Final = 5.0  # seconds after which killing a worker is given up
+# Ctrl+C in the terminal is meant for the match, which ends its workers itself
+if sys.platform == "win32":
+    _OWN_SESSION: Final[dict[str, Any]] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+else:
+    _OWN_SESSION: Final[dict[str, Any]] = {"start_new_session": True}
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenMove:
+    """A move, when a worker began with it, and its wall-clock and processor time in seconds.
+
+    `problem` says why there is no move.
+    """
+
+    move: Move | None
+    started_at: float
+    seconds: float
+    cpu_seconds: float
+    problem: str = ""
+
+
+class ThinkingPool:
+    """The worker processes of a match; see `open_thinking_pool`.
+
+    A worker is started when a new player finds no idle one, up to one worker for each processor core.
+    """
+
+    def __init__(self, nursery: trio.Nursery, max_workers: int) -> None:
+        self._nursery = nursery
+        self._max_workers = max_workers
+        self._queue: ThinkingQueue[_Request] = ThinkingQueue()
+        self._workers: list[_Worker] = []
+        self._player_count = 0
+        self._is_broken = False
+
+    async def new_player(self, strategy: str, seed: int) -> PoolPlayer:
+        """Return a new player. Raises OSError."""
+        if not self._queue.has_idle and len(self._workers) < self._max_workers:
+            worker = _Worker(self._queue, self._fail)
+            self._workers.append(worker)
+            await self._nursery.start(worker.run)
+        self._player_count += 1
+        return PoolPlayer(self, self._player_count, strategy, seed)
+
+    async def choose_move(self, player: PoolPlayer, state: State, on_started: Callable[[float], object]) -> ChosenMove:
+        """Return the move of `player`; see `PoolPlayer.choose_move`."""
+        request = _Request(player, state, on_started)
+        if not self._is_broken:
+            self._queue.add(request, player.worker)
+            try:
+                await request.is_done.wait()
+            finally:
+                self._queue.discard(request)
+        if request.chosen is None:
+            raise MachineError("a process that thinks for built-in players has ended")
+        return request.chosen
+
+    def _fail(self) -> None:
+        """End all requests: a worker is gone."""
+        self._is_broken = True
+        for request in self._queue.take_waiting():
+            request.is_done.set()
+
+
+class PoolPlayer:
+    """One player in the pool, until `close` is called."""
+
+    def __init__(self, pool: ThinkingPool, key: int, strategy: str, seed: int) -> None:
+        self.key = key
+        self.strategy = strategy
+        self.generator: int | bytes = seed
+        """The seed of its generator; after the first move, the state of the generator."""
+        self.worker: _Worker | None = None
+        """The worker that computed its last move, which still has its generator."""
+        self._pool = pool
+
+    async def choose_move(self, state: State, on_started: Callable[[float], object]) -> ChosenMove:
+        """Return the player's move in the position `state`.
+
+        `on_started` is called with the present instant in seconds when a worker begins with the move.
+
+        Raises MachineError if a worker is gone.
+        """
+        return await self._pool.choose_move(self, state, on_started)
+
+    def close(self) -> None:
+        """Forget the player. A move that is still being computed is dropped."""
+        if self.worker is not None:
+            self.worker.forget(self)
+
+
+class _Request:
+    """A player's request for a move. `chosen` is set before `is_done`, unless the worker is gone."""
+
+    def __init__(self, player: PoolPlayer, state: State, on_started: Callable[[float], object]) -> None:
+        self.player = player
+        self.state = state
+        self.on_started = on_started
+        self.started_at = 0.0
+        self.is_done = trio.Event()
+        self.chosen: ChosenMove | None = None
+
+
+class _Worker:
+    """A process that runs `spielleiter.match.games.thinking_process`, and the tasks that talk to it."""
+
+    def __init__(self, queue: ThinkingQueue[_Request], on_gone: Callable[[], None]) -> None:
+        self._thinking_queue = queue
+        self._on_gone = on_gone
+        self._process: trio.Process | None = None
+        self._outgoing, self._messages = trio.open_memory_channel[tuple[Any, ...]](1024)
+        self._request: _Request | None = None
+        self._is_gone = False
+
+    def begin(self, request: _Request) -> None:
+        """Send `request` to the process."""
+        player = request.player
+        self._request = request
+        if player.worker is self:
+            generator = None
+        else:
+            generator = player.generator
+            if player.worker is not None:
+                player.worker.forget(player)
+            player.worker = self
+        self._send("move", player.key, player.strategy, generator, request.state)
+        request.started_at = trio.current_time()
+        request.on_started(request.started_at)
+
+    def forget(self, player: PoolPlayer) -> None:
+        """Tell the process to forget `player`."""
+        self._send("end", player.key)
+
+    def _send(self, *message: Any) -> None:
+        if not self._is_gone:
+            self._outgoing.send_nowait(message)
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Start the process and talk to it until it ends. Raises OSError."""
+        process = self._process = await trio.lowlevel.open_process(
+            # -P: the working directory may contain a module with the name of one that we import
+            [*own_python(), "-P", "-m", "spielleiter.match.games.thinking_process"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            **_OWN_SESSION,
+        )
+        try:
+            task_status.started()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._write, process)
+                await self._read(process)
+                nursery.cancel_scope.cancel()
+        finally:
+            self._is_gone = True
+            self._thinking_queue.remove(self)
+            if self._request is not None:
+                self._request.is_done.set()
+            self._on_gone()
+            process.kill()
+            with trio.move_on_after(_KILL_TIMEOUT, shield=True):
+                await process.wait()
+
+    async def _write(self, process: trio.Process) -> None:
+        assert process.stdin is not None
+        async for message in self._messages:
+            data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+            try:
+                await process.stdin.send_all(_HEAD.pack(len(data)) + data)
+            except trio.BrokenResourceError:
+                return
+
+    async def _read(self, process: trio.Process) -> None:
+        assert process.stdout is not None
+        buffer = bytearray()
+        while data := await process.stdout.receive_some(_READ_SIZE):
+            buffer += data
+            while len(buffer) >= _HEAD.size:
+                (size,) = _HEAD.unpack_from(buffer)
+                end = _HEAD.size + size
+                if len(buffer) < end:
+                    break
+                if size:
+                    self._answer(*pickle.loads(bytes(buffer[_HEAD.size : end])))  # noqa: S301 - from our own child process
+                del buffer[:end]
+                self._thinking_queue.set_idle(self)  # also after the empty message that it sends when it is ready
+
+    def _answer(self, thought: tuple[Move | None, float, float, str], generator: bytes) -> None:
+        request = self._request
+        assert request is not None
+        self._request = None
+        move, seconds, cpu_seconds, problem = thought
+        request.player.generator = generator
+        request.chosen = ChosenMove(move, request.started_at, seconds, cpu_seconds, problem)
+        request.is_done.set()
+
+
+@asynccontextmanager
+async def open_thinking_pool(max_workers: int | None = None) -> AsyncIterator[ThinkingPool]:
+    """Open a pool of workers; no process is started before the first player needs one.
+
+    `max_workers` limits the number of processes; None: one for each processor core that this process may use.
+    """
+    async with trio.open_nursery() as nursery:
+        yield ThinkingPool(nursery, max_workers or len(PLATFORM.usable_cores()))
+        nursery.cancel_scope.cancel()

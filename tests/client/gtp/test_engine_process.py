@@ -1,0 +1,143 @@
+"""An engine's process: a real one, and the ways in which it can fail."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+
+from spielleiter.client.gtp.engine_process import Engine, running_engine
+from spielleiter.client.gtp.errors import (
+    EngineError,
+    EngineGoneError,
+    EngineProtocolError,
+    EngineRefusalError,
+    EngineStartError,
+)
+from tests.timeouts import HANG_TIMEOUT
+
+pytestmark = pytest.mark.slow
+
+ECHO = """
+import sys
+for line in sys.stdin:
+    number, *words = line.split()
+    if number == "quit":
+        break
+    {action}
+    print(f"={{number}} {{' '.join(words)}}\\n", flush=True)
+"""
+"""A program that answers each command with its own words."""
+
+
+def _program(action: str = "pass") -> list[str]:
+    return [sys.executable, "-I", "-S", "-c", ECHO.format(action=action)]
+
+
+async def _error_of(engine: Engine, *words: str) -> EngineError:
+    with trio.fail_after(HANG_TIMEOUT), pytest.raises(EngineError) as caught:
+        await engine.ask(*words)
+    return caught.value
+
+
+async def test_commands_are_answered_in_order() -> None:
+    async with running_engine(_program()) as engine:
+        assert await engine.ask("name") == "name"
+        assert await engine.ask("play", "1", "a20") == "play 1 a20"
+    assert engine.process.returncode == 0
+
+
+async def test_concurrent_commands_get_their_own_answers() -> None:
+    answers: dict[str, str] = {}
+
+    async def ask(name: str) -> None:
+        answers[name] = await engine.ask(name)
+
+    async with running_engine(_program()) as engine, trio.open_nursery() as nursery:
+        for name in ("a", "b", "c"):
+            nursery.start_soon(ask, name)
+    assert answers == {"a": "a", "b": "b", "c": "c"}
+
+
+async def test_the_answer_to_an_abandoned_command_is_dropped() -> None:
+    async with running_engine(_program()) as engine:
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await engine.ask("first")
+        assert engine.is_busy
+        assert await engine.ask("second") == "second"
+        assert not engine.is_busy
+
+
+async def test_answers_without_numbers_belong_to_the_oldest_commands() -> None:
+    async with running_engine(_program("number = ''")) as engine:
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await engine.ask("first")
+        assert await engine.ask("second") == "second"
+        assert await engine.ask("third") == "third"
+
+
+async def test_a_refusal_is_an_error_with_the_engines_words() -> None:
+    async with running_engine(_program(r"print(f'?{number} not\tnow\n', flush=True); continue")) as engine:
+        error = await _error_of(engine, "genmove", "1")
+    assert isinstance(error, EngineRefusalError)
+    assert str(error) == "it refused genmove: not now"
+
+
+async def test_the_end_of_an_engine_is_reported_with_its_last_words() -> None:
+    action = "sys.stderr.write('starting\\nout of memory\\n' + 'x' * 0); sys.exit(3)"
+    async with running_engine(_program(action)) as engine:
+        errors = [await _error_of(engine, "genmove"), await _error_of(engine, "name")]
+    assert all(isinstance(error, EngineGoneError) for error in errors)
+    assert [str(error) for error in errors] == ["it ended with exit code 3 (out of memory)"] * 2
+
+
+async def test_much_text_on_standard_error_blocks_nothing() -> None:
+    async with running_engine(_program("sys.stderr.write('x' * 1_000_000)")) as engine:
+        assert await engine.ask("name") == "name"
+
+
+async def test_endless_text_is_not_collected() -> None:
+    action = "[sys.stdout.write('thinking ' * 1000) for _ in iter(int, 1)]"
+    async with running_engine(_program(action)) as engine:
+        error = await _error_of(engine, "name")
+    assert isinstance(error, EngineProtocolError)
+    assert engine.process.returncode is not None
+
+
+async def test_an_engine_that_hangs_is_killed() -> None:
+    action = "import time; time.sleep(10_000)"
+    async with running_engine(_program(action)) as engine:
+        with trio.move_on_after(0.01):
+            await engine.ask("genmove")
+    assert engine.process.returncode != 0
+
+
+async def test_an_engine_ends_when_its_player_is_cancelled() -> None:
+    with trio.CancelScope() as scope:
+        async with running_engine(_program()) as engine:
+            scope.cancel()
+            await trio.sleep_forever()
+    assert engine.process.returncode is not None
+
+
+async def test_an_error_of_the_player_ends_the_engine_and_is_raised_as_it_is() -> None:
+    with pytest.raises(LookupError, match="of the player"):
+        async with running_engine(_program()) as engine:
+            raise LookupError("of the player")
+    assert engine.process.returncode is not None
+
+
+async def test_a_program_that_does_not_exist_cannot_be_started(tmp_path: Path) -> None:
+    with pytest.raises(EngineStartError, match="No such file"):
+        async with running_engine([str(tmp_path / "missing")]):
+            pass
+
+
+async def test_a_null_byte_in_a_word_is_an_error() -> None:
+    with pytest.raises(EngineStartError, match="null"):
+        async with running_engine([sys.executable, "\0"]):
+            pass

@@ -1,0 +1,68 @@
+"""The evaluation of moves and positions."""
+
+from __future__ import annotations
+
+import pytest
+
+from spielleiter.client.levels.blokus_evaluation import (
+    CELL,
+    position_value,
+    rate_moves,
+    reach_from,
+    reach_of,
+)
+from spielleiter.game.blokus.bitboard import BOARD, EMPTY, bit, draw
+from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
+from tests.client.levels.positions import positions
+
+GAMES = (BLOKUS_2021, BLOKUS_2027)
+
+
+@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+def test_the_rated_moves_are_the_legal_moves_in_their_order(game: BlokusGame) -> None:
+    for state in positions(game, seed=1, step=9):
+        assert [rated.set_move(state) for rated in rate_moves(state)] == list(state.generate_legal_moves())
+
+
+def test_near_and_far_cells_are_within_one_and_two_steps() -> None:
+    wall = sum(bit(3, y) for y in range(20))
+    reach = reach_from(BOARD & ~wall, bit(0, 0))
+    assert draw(reach.near, 6, 4) == "# # . . . .\n# # . . . .\n. . . . . .\n. . . . . ."
+    assert draw(reach.far, 6, 4) == "# # # . . .\n# # # . . .\n# # # . . .\n. . . . . ."
+    blocked = reach_from(BOARD & ~wall, bit(2, 0))
+    assert draw(blocked.far, 6, 4) == "# # # . . .\n# # # . . .\n# # # . . .\n. . . . . ."
+
+
+@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+def test_a_rated_value_is_that_of_the_piece_and_of_the_position_after_it(game: BlokusGame) -> None:
+    """Exactly so if the piece takes nothing from other colours; otherwise cells that it cuts off are not counted."""
+    compared = 0
+    for state in positions(game, seed=2, step=7):
+        color = state.turn % 4
+        others = EMPTY
+        for turns in (1, 2, 3):
+            others |= reach_of(state, (color + turns) % 4).far
+        for rated in rate_moves(state)[::5]:
+            after = state.play(rated.set_move(state))
+            if not (rated.turned.mask << rated.corner) & others and after.valid_mask == state.valid_mask:
+                compared += 1
+                value = rated.piece_value + position_value(after, color % 2)
+                assert rated.value == pytest.approx(value)
+    assert compared >= 5
+
+
+def test_the_value_of_a_position_is_the_opposite_for_the_other_side() -> None:
+    for state in positions(BLOKUS_2021, seed=3, step=8):
+        assert position_value(state, 0) == pytest.approx(-position_value(state, 1))
+
+
+def test_a_colour_that_has_left_the_game_reaches_nothing() -> None:
+    *_, last = positions(BLOKUS_2021, seed=3)
+    gone = [color for color in range(4) if not last.valid_mask >> color & 1]
+    assert gone
+    assert all(reach_of(last, color).far == EMPTY for color in gone)
+
+
+def test_a_larger_piece_counts_for_its_cells() -> None:
+    state = next(positions(BLOKUS_2021, seed=1))
+    assert {rated.piece_value for rated in rate_moves(state)} == {CELL * 5}
