@@ -17,6 +17,11 @@ COMMANDS = {
     "play": ("spielleiter.cli.play:play", "Play one game with a built-in strategy."),
     "admin": ("spielleiter.cli.admin:admin", "Prepare, observe, pause, step and cancel games."),
     "replay": ("spielleiter.cli.replay:replay", "Show a saved game: in the browser, the terminal, or as a file."),
+    "proxy": ("spielleiter.cli.proxy:proxy", "Pass on everything between clients and a server, and record it."),
+    "replay-wire": (
+        "spielleiter.cli.replay_wire:replay_wire",
+        "Send a recorded conversation again and compare the answers.",
+    ),
     "match": ("spielleiter.cli.match:match_command", "Let two programs play many games and say which one is better."),
     "lend": ("spielleiter.cli.lend:lend", "Offer a program to matches on other machines."),
     "borrow": ("spielleiter.cli.lend:borrow", "Play with a program that another machine offers."),

@@ -52,6 +52,7 @@ from spielleiter.server.runtime.descriptors import connections_possible
 from spielleiter.server.runtime.garbage import PauseMeter, collect_in_quiet, deferred_gc
 from spielleiter.server.runtime.timers import Timers
 from spielleiter.server.text.counting import count_text
+from spielleiter.server.trace.tracer import Tracer
 
 RESULTS_NAME = "results.jsonl"
 STOPPING = "the server stops"
@@ -108,6 +109,7 @@ class Server:
         self.stream.on(events.GameEnded, self.archive.game_ended)
         self.stream.on(events.GameEnded, self._game_ended)
         self.stream.on(events.RoomClosed, self._room_has_closed)
+        self.tracer = None if config.trace_directory is None else Tracer(config.trace_directory, self.stream)
         self._default_edition = default_edition
         self._guard = PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
         self._fair_queue = FairQueue(config.strangers_share, processor_time)
@@ -144,7 +146,18 @@ class Server:
                     background.cancel_scope.cancel()
             finally:
                 self.archive.finish()
+                self.close_traces()
         self.stream.publish(events.ServerStopped(games_cut))
+
+    def close(self) -> None:
+        """Close the files; `run` does this at its end."""
+        self.archive.close()
+        self.close_traces()
+
+    def close_traces(self) -> None:
+        """Write what is left of the traces; connections that go on are no longer traced."""
+        if self.tracer is not None:
+            self.tracer.close()
 
     async def _serve(
         self,
@@ -190,10 +203,14 @@ class Server:
         self._connection_count += 1
         label = label or f"c{self._connection_count}"
         budget = ProcessorBudget(self._fair_queue, self.config.connection_share, self._processor_time)
+        if self.tracer is not None:
+            wire = self.tracer.trace(wire, label, address)
         with budget:
             session = Session(
                 label, address, wire, self.lobby, self.stream, self.config, self._guard, budget, dedicated_port
             )
+        if self.tracer is not None:
+            self.tracer.count_packets(label, lambda: session.member.packets_received)
         self._sessions[session] = None
         if self._is_stopping:  # it was accepted just before the server began to stop
             session.end(STOPPING, CLOSING_TIME)
@@ -315,7 +332,7 @@ async def serve(
     """
     with contextlib.ExitStack() as stack:
         server = Server(config, stack.enter_context(line_writer(_standard_error())) if log_file is None else log_file)
-        stack.callback(server.archive.close)  # needed if the server never runs, for example since a port is in use
+        stack.callback(server.close)  # needed if the server never runs, for example since a port is in use
         sockets = listen(config.host, config.port)
         for sock in sockets:
             stack.callback(sock.close)

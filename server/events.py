@@ -98,11 +98,12 @@ class RequestRefused(ServerEvent, frozen=True):
 
 
 class ProtocolBroken(ServerEvent, frozen=True):
-    """A peer's bytes could not be understood; `refusal` is the kind, `text` the explanation."""
+    """A peer's bytes could not be understood: the kind, the explanation, the index of the fault in its packet."""
 
     connection: str
     refusal: str
     text: str
+    position: int | None = None
 
 
 class AnswerDelayed(ServerEvent, frozen=True):
@@ -196,11 +197,7 @@ class MoveRefused(ServerEvent, frozen=True):
 
 
 class TimeVerdict(ServerEvent, frozen=True):
-    """A player exceeded a time limit.
-
-    `ply` and `turn` are as in MoveRefused. `source` says how the arrival was measured (`StampSource`), and `loop_lag`
-    is the delay that the server itself caused.
-    """
+    """A player exceeded a time limit; `source` is a `StampSource`, `loop_lag` the delay caused by the server itself."""
 
     room: str
     seat: Seat
@@ -230,10 +227,7 @@ class PlayerLeft(ServerEvent, frozen=True):
 
 
 class GameEnded(ServerEvent, frozen=True):
-    """A game that had started is over. `record` is the content of its replay: each position once, errors, the result.
-
-    `think_times` holds the think times of each seat in seconds, one for each answered request.
-    """
+    """A started game is over; `record` is what its replay contains, `think_times` are seconds by seat and answer."""
 
     room: str
     edition: str
@@ -295,6 +289,13 @@ class PeerTooSlow(ServerEvent, frozen=True):
     why: str
 
 
+class TraceFailed(ServerEvent, frozen=True):
+    """A trace ends because it cannot be written at `path`, or because there are too many; `error` says why."""
+
+    path: str
+    error: str
+
+
 class SettingIgnored(ServerEvent, frozen=True):
     """A setting has no effect: one that only the official server has, or one that cannot be used here."""
 
@@ -323,12 +324,10 @@ _Event = TypeVar("_Event", bound=ServerEvent)
 
 
 class RefusalKind(NamedTuple):
-    """How one kind of refusal event is counted."""
+    """How one kind of refusal event is counted: the metrics' label of what is refused, and the reason, a fixed word."""
 
     refused: str
-    """What is refused: a label of the metrics."""
     reason_of: Callable[[Any], str]
-    """Gives the reason of one such event: a word from a fixed list."""
 
 
 REFUSALS: Mapping[type[ServerEvent], RefusalKind] = MappingProxyType(

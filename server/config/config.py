@@ -221,6 +221,14 @@ class Config:
         "info", choice("debug", "info", "warning", "error"), LOGGING, "The lowest level of events to log."
     )
 
+    trace_directory: Path | None = setting(  # noqa: RUF009 - a dataclass field
+        None,
+        optional(path("DIR")),
+        LOGGING,
+        "Directory for traces: each connection's conversation as a text file, in which what was wrong is marked; "
+        "empty: none.",
+        name="trace",
+    )
     metrics: tuple[str, int] | None = setting(
         None,
         optional(address()),

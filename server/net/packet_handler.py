@@ -149,7 +149,7 @@ class PacketHandler:
             self._stream.publish(events.InternalError.of(cause, self._peer.label, error.data))
         # the official server counts as the departure's cause what failed: its parser, or the code after it
         departure = Departure.UNKNOWN if error.refusal is Refusal.INCOMPLETE_PACKET else Departure.PROTOCOL_ERROR
-        self._break_protocol(error.refusal.value, shortened_text(str(error)), error.original, departure)
+        self._break_protocol(error.refusal.value, shortened_text(str(error)), error.original, departure, error.position)
 
     def refuse_slow_packet(self) -> None:
         """End the stream of a peer whose packet was not complete in time."""
@@ -160,9 +160,14 @@ class PacketHandler:
         self._break_protocol(refusal, text, None)
 
     def _break_protocol(
-        self, refusal: str, text: str, original: Message | None, departure: Departure = Departure.PROTOCOL_ERROR
+        self,
+        refusal: str,
+        text: str,
+        original: Message | None,
+        departure: Departure = Departure.PROTOCOL_ERROR,
+        position: int | None = None,
     ) -> None:
-        self._stream.publish(events.ProtocolBroken(self._peer.label, refusal, text))
+        self._stream.publish(events.ProtocolBroken(self._peer.label, refusal, text, position))
         if self._peer.edition.policy.explains_protocol_errors:
             self._end_with_error(text, original, refusal, departure)
         else:

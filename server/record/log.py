@@ -42,6 +42,7 @@ LEVELS: Final[dict[type[events.ServerEvent], int]] = {
     events.ReplayFailed: logging.ERROR,
     events.ResultsLost: logging.ERROR,
     events.ResultsWaiting: logging.ERROR,
+    events.TraceFailed: logging.ERROR,
 }
 """The level of each kind of event; `info` for the others."""
 
@@ -61,8 +62,8 @@ MOST_ITEMS: Final = 50
 """The maximum number of items of a list; further ones are left out."""
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes a new encoder for each call
-_NOT_LOGGED: Final = frozenset({"record", "result", "think_times", "was_silent"})
-"""Fields that are too long for a line, or only determine its level."""
+_NOT_LOGGED: Final = frozenset({"position", "record", "result", "think_times", "was_silent"})
+"""Fields that are too long for a line, only determine its level, or are part of its text."""
 
 
 def level_of(event: events.ServerEvent) -> int:

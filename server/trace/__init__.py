@@ -1,0 +1,1 @@
+"""Traces: the conversation of each connection as a text file for people, which `replay-wire` can send again."""

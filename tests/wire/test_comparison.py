@@ -1,0 +1,82 @@
+"""What counts as the same answer."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from spielleiter.wire.comparison import Comparison
+from spielleiter.wire.recording import PASSWORD
+
+OLD = b"7b40729d-1d82-4718-8dcb-08bd5eaada5e"
+NEW = b"074251df-d1fa-4ccd-bced-15c461e5aae5"
+OTHER = b"fe7a6d4e-8e6c-4ab4-aa6e-ac0d1ee26c2a"
+POSITION = b'<room><data class="memento">\n<state class="state" turn="3" round="1"><a/></state></data></room>'
+
+
+@pytest.mark.parametrize(
+    ("recorded", "answer", "is_equal"),
+    [
+        (b"<a/>", b"<a/>", True),
+        (b"\n  <a>\n  </a>", b"<a></a>", True),
+        (b"<a/>", b"<b/>", False),
+        (b"<a/>", b"<a/><a/>", False),
+        (b"<a>1</a>", b"<a>2</a>", False),
+        (b'<a password="' + PASSWORD + b'" b="1"/>', b'<a password="x" b="1"/>', True),
+        (b'<a password="' + PASSWORD + b'" b="1"/>', b'<a password="x" b="2"/>', False),
+        (b"<room><<memento turn=3, 4320 bytes>></room>", POSITION, True),
+        (b"<room><<memento turn=4, 4320 bytes>></room>", POSITION, False),
+        (b"<room><<memento turn=4, 4320 bytes>></room>", b'<room><data class="memento"></data></room>', False),
+        (b"<room><<memento turn=4, 4320 bytes>></room>", b"<room/>", False),
+        (b"a < b", b"a < b", True),
+    ],
+)
+def test_two_answers(recorded: bytes, answer: bytes, is_equal: bool) -> None:
+    assert Comparison().is_equal(recorded, answer) is is_equal
+
+
+def test_an_incomplete_answer_is_compared_as_far_as_it_goes() -> None:
+    comparison = Comparison()
+    assert comparison.is_equal(b"<a><b x=", b"<a><b x='1'/></a>", is_whole=False)
+    assert not comparison.is_equal(b"<c><b x=", b"<a><b x='1'/></a>", is_whole=False)
+
+
+def test_ids_are_replaced_consistently() -> None:
+    comparison = Comparison()
+    assert comparison.translated(b'<a id="' + OLD + b'"/>') == b'<a id="' + OLD + b'"/>'
+    assert comparison.is_equal(b'<joined roomId="' + OLD + b'"/>', b'<joined roomId="' + NEW + b'"/>')
+    assert (
+        comparison.translated(b'<a id="' + OLD + b'" p="' + PASSWORD + b'"/>', b"pw")
+        == b'<a id="' + NEW + b'" p="pw"/>'
+    )
+    assert comparison.id_count == 1
+    assert not comparison.is_equal(b'<left roomId="' + OLD + b'"/>', b'<left roomId="' + OTHER + b'"/>')
+    assert not comparison.is_equal(b'<left roomId="' + OTHER + b'"/>', b'<left roomId="' + NEW + b'"/>')
+
+
+def test_a_difference_shows_what_changed() -> None:
+    comparison = Comparison()
+    assert comparison.difference(b"<a><b>1</b></a>", b"<a>\n<b>2</b>\x1b</a>") == [
+        " <b>",
+        "-1",
+        "+2",
+        " </b>",
+        "+\\x1b",
+        " </a>",
+    ]
+    many = comparison.difference(b"<a>" + b"<b/>" * 30 + b"</a>", b"<a/>")
+    assert many[-1] == "... and 19 more lines"
+
+
+def test_another_start_piece_is_noticed_once() -> None:
+    comparison = Comparison()
+    for piece in (b"PENTO_L", b"PENTO_X"):
+        comparison.is_equal(b'<state startPiece="PENTO_V">', b'<state startPiece="' + piece + b'">')
+    assert comparison.start_pieces == ("PENTO_V", "PENTO_L")
+
+
+def test_a_password_is_sent_as_the_text_of_a_packet() -> None:
+    packet = b'<authenticate password="' + PASSWORD + b'"/>'
+    sent = Comparison().translated(packet, "a<&>\"'ü".encode())
+    assert ET.fromstring(sent).get("password") == "a<&>\"'ü"

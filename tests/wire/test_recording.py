@@ -1,0 +1,172 @@
+"""The bytes of a conversation are restored from its trace; transcripts of official servers are read as well."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spielleiter.server.trace.conversation import Conversation
+from spielleiter.server.trace.form import FROM_SERVER, TO_SERVER
+from spielleiter.server.trace.limits import TRACE_LIMITS
+from spielleiter.wire.recording import PASSWORD, Recording, RecordingError, read_recordings
+from tests.protocol.streams import LATEST
+from tests.shared import SHARED, needs_shared
+
+GAME = Path(__file__).parents[1] / "server" / "trace" / "expected" / "game.txt.gz"
+TEXT = st.binary(max_size=60) | st.text(alphabet="<>/ab= '\"\n\r\t\\(){}|:+~!#ü小\x1b", max_size=60).map(str.encode)
+
+
+def written(folder: Path, *sent: tuple[str, bytes], name: str = "trace.txt") -> Path:
+    """A trace of these bytes."""
+    lines: list[str] = []
+    talk = Conversation(
+        "c1", (f"began {datetime(2026, 1, 1, tzinfo=UTC).isoformat()}",), 0.0, TRACE_LIMITS, lines.append
+    )
+    for instant, (direction, data) in enumerate(sent):
+        talk.add(direction, float(instant), data)
+    talk.close(float(len(sent)))
+    path = folder / name
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def sent_by(recording: Recording, *, is_client: bool) -> bytes:
+    return b"".join(step.data for step in recording.steps if step.is_to_server is is_client)
+
+
+@given(st.lists(st.tuples(st.sampled_from([TO_SERVER, FROM_SERVER]), TEXT.filter(bool)), min_size=1, max_size=6))
+def test_every_byte_is_restored(tmp_path_factory: pytest.TempPathFactory, sent: list[tuple[str, bytes]]) -> None:
+    recording = read_recordings([written(tmp_path_factory.getbasetemp(), *sent)])
+    for direction, is_client in ((TO_SERVER, True), (FROM_SERVER, False)):
+        assert sent_by(recording, is_client=is_client) == b"".join(data for each, data in sent if each == direction)
+
+
+def test_every_kind_of_packet_is_restored(tmp_path: Path) -> None:
+    sent = [
+        (FROM_SERVER, b"<protocol>"),
+        *((FROM_SERVER, packet) for packet in LATEST.values() if b"pass" not in packet),
+    ]
+    recording = read_recordings([written(tmp_path, *sent)])
+    assert sent_by(recording, is_client=False) == b"".join(data for _, data in sent)
+
+
+def test_a_password_is_a_mark(tmp_path: Path) -> None:
+    recording = read_recordings([written(tmp_path, (TO_SERVER, b'<protocol><authenticate password="geheim"/>'))])
+    assert recording.steps[1].data == b'<authenticate password="' + PASSWORD + b'"/>'
+
+
+def test_a_whole_game(tmp_path: Path) -> None:
+    path = tmp_path / "game.txt"
+    path.write_bytes(gzip.decompress(GAME.read_bytes()).replace(b"...\n", b"", 1))
+    recording = read_recordings([path])
+    assert recording.connections == ["c2"]
+    assert recording.steps[0].event == "(connects)"
+    assert sum(b'<data class="memento">' in step.data for step in recording.steps) > 50
+
+
+def test_several_files_are_one_sequence(tmp_path: Path) -> None:
+    one = written(tmp_path, (TO_SERVER, b"<protocol>"), (TO_SERVER, b"<join/>"), name="one.txt")
+    two = tmp_path / "two.txt"
+    later = one.read_text(encoding="utf-8").replace("T00:00:00", "T00:00:00.500000")
+    two.write_bytes(gzip.compress(later.encode()))
+    recording = read_recordings([two, one])
+    assert recording.connections == ["2:c1", "1:c1"]
+    assert [(step.connection, step.instant) for step in recording.steps] == [
+        ("2:c1", 0.0),
+        ("1:c1", 0.5),
+        ("2:c1", 1.0),
+        ("1:c1", 1.5),
+    ]
+
+
+def test_what_is_missing_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "cut.txt"
+    path.write_text(
+        "   0.000000   +0.000  c1     ->  <a>\n"
+        "                                ~ 17 bytes\n"
+        "                                ! wrong\n"
+        "   0.000000   +0.000  c1     !!  a note: <b>\n"
+        "                                | more of it\n"
+        "# cut: too long; what follows was not recorded\n",
+        encoding="utf-8",
+    )
+    recording = read_recordings([path])
+    assert recording.cut == "too long; what follows was not recorded"
+    assert [(step.data, step.left_out, step.event) for step in recording.steps] == [(b"<a>", 17, ""), (b"", 0, "!!")]
+
+
+def test_a_transcript(tmp_path: Path) -> None:
+    path = tmp_path / "case.txt"
+    path.write_text(
+        "# a case of release 27.0.4\n"
+        "    0.000  admin  ->  (connects)\n"
+        "    0.001  admin  ->  <protocol>\\n  <join/>\\xff\n"
+        "    0.004  p1     <-  \\n  <left/>\r\n"
+        "    0.005  p1     <-  (still open at the end)\n",
+        encoding="utf-8",
+    )
+    steps = read_recordings([path]).steps
+    assert [(step.connection, step.data, step.event) for step in steps] == [
+        ("admin", b"", "(connects)"),
+        ("admin", b"<protocol>\n  <join/>\xff", ""),
+        ("p1", b"\n  <left/>", ""),
+        ("p1", b"", "(still open at the end)"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "is not a trace or a transcript (it has no packet)"),
+        (b"hello\n", "line 1: is not a line of a trace or a transcript: 'hello'"),
+        (b"\xff\xfe", "is not a trace or a transcript (not UTF-8)"),
+        (b"\x1f\x8b broken", "cannot be read"),
+        (b"# began yesterday\n", "line 1: 'yesterday' is no time"),
+        (b"                                | more\n", "line 1: is not a line"),
+    ],
+)
+def test_a_file_that_is_no_recording(tmp_path: Path, content: bytes, problem: str) -> None:
+    path = tmp_path / "file.txt"
+    path.write_bytes(content)
+    with pytest.raises(RecordingError) as error:
+        read_recordings([path])
+    assert problem in str(error.value)
+
+
+def test_files_that_are_missing_or_have_no_time(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match="No such file"):
+        read_recordings([tmp_path / "missing.txt"])
+    path = tmp_path / "transcript.txt"
+    path.write_text("    0.000  c     ->  <a/>\n", encoding="utf-8")
+    with pytest.raises(RecordingError, match="has no line `# began`"):
+        read_recordings([path, path])
+
+
+@needs_shared
+@pytest.mark.slow
+def test_all_transcripts_of_official_servers_can_be_read() -> None:
+    assert SHARED is not None
+    files = sorted((SHARED / "transcripts").rglob("*.txt*"))
+    assert len(files) > 100
+    for path in files:
+        assert any(step.data for step in read_recordings([path]).steps) or path.stem == "nothing"
+
+
+def test_beginnings_with_and_without_a_time_zone(tmp_path: Path) -> None:
+    line = "   0.100000   +0.100  c1     ->  <a/>\n"
+    paths = [tmp_path / "1.txt", tmp_path / "2.txt"]
+    paths[0].write_text("# began 2026-11-22T23:46:32+00:00\n" + line, encoding="utf-8")
+    paths[1].write_text("# began 2026-11-22T23:46:31\n" + line, encoding="utf-8")
+    assert [each.connection for each in read_recordings(paths).steps] == ["2:c1", "1:c1"]  # no zone: UTC
+
+
+def test_a_number_of_bytes_that_is_too_long(tmp_path: Path) -> None:
+    path = tmp_path / "trace.txt"
+    path.write_text("   0.100000   +0.100  c1     -> ~" + "9" * 5000 + " bytes\n", encoding="utf-8")
+    with pytest.raises(RecordingError, match="line 1: is not a number of bytes"):
+        read_recordings([path])

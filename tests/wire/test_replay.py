@@ -1,0 +1,192 @@
+"""Recorded conversations are sent to a real server again, and differences are found."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from spielleiter.client.player import Player
+from spielleiter.client.strategies import make_responder
+from spielleiter.server.app import Listening, serve
+from spielleiter.server.config.config import Config
+from spielleiter.wire.recording import Recording, Step, read_recordings
+from spielleiter.wire.replay import Replayer, Report
+from tests.timeouts import HANG_TIMEOUT
+
+JOIN = b'<join gameType="swc_2027_blokus"/>'
+OLD = b"7b40729d-1d82-4718-8dcb-08bd5eaada5e"
+
+
+class _Log:
+    def write(self, _line: str) -> None: ...
+    def flush(self) -> None: ...
+    def isatty(self) -> bool:
+        return False
+
+
+@asynccontextmanager
+async def server(**settings: Any) -> AsyncIterator[int]:
+    """The port of a server; when the block is left, its traces are complete."""
+    config = Config(port=0, viewer=None, start_piece="PENTO_V", close_timeout=HANG_TIMEOUT, **settings)
+    stop = trio.Event()
+    with trio.fail_after(HANG_TIMEOUT):
+        async with trio.open_nursery() as nursery:
+
+            async def run(task_status: trio.TaskStatus[Listening]) -> None:
+                await serve(config, stop=stop, log_file=_Log(), task_status=task_status)
+
+            listening: Listening = await nursery.start(run)
+            yield listening.addresses[0][1]
+            stop.set()
+
+
+def step(
+    data: bytes = b"", event: str = "", *, is_to_server: bool = True, left_out: int = 0, instant: float = 0.0
+) -> Step:
+    return Step(instant, "c", is_to_server, 7, data, event, left_out)
+
+
+def answer(data: bytes = b"", event: str = "", **more: Any) -> Step:
+    return step(data, event, is_to_server=False, **more)
+
+
+async def replay(port: int, *steps: Step, cut: str = "", limit: float = HANG_TIMEOUT, **more: Any) -> Report:
+    recording = Recording(list(steps), cut)
+    return await Replayer(recording, ("127.0.0.1", port), timeout=limit, password="examplepassword", **more).run()
+
+
+def whats(report: Report) -> list[str]:
+    return [difference.what for difference in report.differences]
+
+
+@pytest.mark.slow
+async def test_a_whole_game_is_the_same_again(tmp_path: Path) -> None:
+    async def play(port: int, strategy: str, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        async with Player.connect(port=port) as player:
+            await player.join("swc_2027_blokus")
+            task_status.started()
+            await player.play_with(make_responder(strategy, seed=1))
+
+    async with server(trace_directory=tmp_path) as port, trio.open_nursery() as nursery:
+        await nursery.start(play, port, "first")
+        nursery.start_soon(play, port, "random")
+    recording = read_recordings(await trio.to_thread.run_sync(lambda: sorted(tmp_path.glob("*.txt"))))
+    async with server() as port:
+        report = await Replayer(recording, ("127.0.0.1", port), timeout=HANG_TIMEOUT, password="x").run()
+    assert (report.differences, report.notes, report.ids) == ([], [], 1)
+    assert report.compared > 100
+    async with server() as port:
+        recording.steps = [
+            each for each in recording.steps if b"startPiece" not in each.data or b'turn="0"' in each.data
+        ]
+        for each in recording.steps:
+            each.data = each.data.replace(b"PENTO_V", b"PENTO_X") if b"<state " in each.data else each.data
+        report = await Replayer(recording, ("127.0.0.1", port), timeout=HANG_TIMEOUT, password="x").run()
+    assert "start the server with `--start-piece PENTO_X`" in report.notes[-1]
+
+
+async def test_equal_answers() -> None:
+    async with server() as port:
+        report = await replay(
+            port,
+            step(event="(connects)"),
+            step(b"<protocol>" + JOIN),
+            step(event="!!"),
+            answer(b"<protocol>"),
+            answer(b'\n  <joined roomId="' + OLD + b'"/>'),
+            step(event="(FIN)"),
+            answer(event="(FIN)"),
+            step(b"<late/>"),
+            cut="too long",
+        )
+    assert (report.differences, report.sent, report.compared, report.ids) == ([], 1, 2, 1)
+    assert report.notes == ["the recording ends early: too long"]
+
+
+async def test_a_password_takes_the_place_of_the_hidden_one(tmp_path: Path) -> None:
+    path = tmp_path / "trace.txt"
+    lines = ('->  <protocol><authenticate password="\\*"/><observe roomId="x"/>', "<-  <protocol>")
+    await trio.Path(path).write_text("".join(f"   0.000000   +0.000  c1     {line}\n" for line in lines))
+    async with server() as port:
+        report = await replay(port, *read_recordings([path]).steps)
+    assert (report.differences, report.passwords) == ([], 1)
+
+
+async def test_an_answer_that_differs() -> None:
+    async with server() as port:
+        report = await replay(port, step(b"<protocol>" + JOIN), answer(b"<protocol>"), answer(b"\n  <left/>"))
+    (difference,) = report.differences
+    assert (difference.where, difference.what) == ("line 7 (c, 0.000 s)", "the answer differs")
+    assert difference.lines[0] == "-<left/>"
+
+
+async def test_an_answer_that_does_not_come(autojump_clock: object) -> None:
+    listener = (await trio.open_tcp_listeners(0, host="127.0.0.1"))[0]
+    async with listener:
+        port = listener.socket.getsockname()[1]
+        report = await replay(port, step(b"<protocol>"), answer(b"<protocol>", instant=2.5), limit=1.0)
+    assert whats(report) == ["no answer came within 3.5 s; stopped here"]
+
+
+async def test_a_server_that_closes_too_early_or_not_at_all() -> None:
+    async with server() as port:
+        bad = step(b"<protocol><join></room>")
+        report = await replay(port, bad, *[answer(b"<a>")] * 6, answer(b"<b>"))
+        assert whats(report)[-1] == "the server has closed the connection instead of this answer"
+        report = await replay(
+            port, step(b"<protocol>" + JOIN), answer(b"<protocol>"), answer(event="(FIN)"), answer(b"x")
+        )
+        assert whats(report) == ["the server has sent something instead of closing the connection"]
+
+
+async def test_the_ends_of_a_client() -> None:
+    async with server() as port:
+        for event in ("(closes the connection)", "(RST)"):
+            report = await replay(port, step(b"<protocol>"), step(event=event), answer(b"<never/>"))
+            assert (report.differences, report.compared) == ([], 0)
+        assert (await replay(port, answer(event="(still open at the end)"))).differences == []
+
+
+async def test_bytes_that_are_missing_end_the_replay() -> None:
+    async with server() as port:
+        report = await replay(port, step(b"<protocol>", left_out=9), answer(b"<a>"))
+        assert report.notes == ["stopped at line 7: the recording lacks bytes that the client has sent"]
+        report = await replay(port, step(b"<protocol>"), answer(left_out=9))
+        assert report.notes == ["stopped at line 7: the recording lacks bytes of the server"]
+
+
+async def test_sending_after_the_end_is_a_difference() -> None:
+    async with server() as port:
+        report = await replay(port, step(b"<protocol>"), step(event="(FIN)"), step(b"<late/>"))
+    assert whats(report) == ["the server has closed the connection already; this could not be sent"]
+
+
+async def test_the_pauses_of_the_client_can_be_kept(autojump_clock: trio.testing.MockClock) -> None:
+    listener = (await trio.open_tcp_listeners(0, host="127.0.0.1"))[0]
+    async with listener:
+        port = listener.socket.getsockname()[1]
+        began = trio.current_time()
+        await replay(port, step(b"<a>"), step(b"<b>", instant=2.25), keeps_times=True)
+    assert trio.current_time() - began == 2.25
+
+
+@pytest.mark.slow
+async def test_a_server_that_does_not_read_is_waited_for_only_so_long() -> None:
+    with trio.fail_after(HANG_TIMEOUT):
+        async with trio.open_nursery() as nursery:
+            (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+            port = listener.socket.getsockname()[1]
+            nursery.start_soon(trio.serve_listeners, _never_read, [listener])
+            report = await replay(port, step(bytes(16 * 1024 * 1024)), answer(b"<late/>"), limit=0.05)
+            nursery.cancel_scope.cancel()
+    assert whats(report) == ["the server did not take this within 0.1 s; stopped here"]
+    assert (report.sent, report.compared) == (0, 0)
+
+
+async def _never_read(_stream: trio.SocketStream) -> None:
+    await trio.sleep_forever()

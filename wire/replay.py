@@ -1,0 +1,222 @@
+"""Sends the clients' side of a recording to a server again, and compares the answers.
+
+Invariants: the steps are taken in the recorded order: nothing is sent before every answer that was recorded before it
+has arrived, on all connections. Waiting has a time limit. What the server sends is bounded in memory: it is read only
+as fast as it is compared, apart from a bounded queue.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field
+from typing import Final
+
+import trio
+
+from spielleiter.client.transport import reset_on_close
+from spielleiter.server.trace.form import CONNECTS, NOTE, RESET, STREAM_ENDS
+from spielleiter.server.trace.limits import MIB
+from spielleiter.server.trace.splitter import Splitter
+from spielleiter.wire.comparison import Comparison
+from spielleiter.wire.proxy import CONNECT_TIMEOUT, server_problem
+from spielleiter.wire.recording import CLOSES, PASSWORD, Recording, Step
+
+_RECEIVE_BYTES: Final = 65536
+_MOST_WAITING: Final = 256
+"""Packets of one connection that wait to be compared."""
+_LONGEST_PACKET: Final = 8 * MIB
+_ENDED: Final = None
+"""Stands in the queue for the end of the server's stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """An answer that differs: `where` says which one, `what` says how in one line, `lines` show it."""
+
+    where: str
+    what: str
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Report:
+    """What a replay has found."""
+
+    sent: int = 0
+    compared: int = 0
+    differences: list[Difference] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What a reader has to know beside the differences."""
+    ids: int = 0
+    passwords: int = 0
+
+
+class UnreachableError(Exception):
+    """The server cannot be reached; the text is one line that says why, and what to do."""
+
+
+class _Stop(Exception):  # noqa: N818 - not an error
+    """The replay ends here."""
+
+
+class _Connection:
+    """One connection to the server; `answers` gives its packets."""
+
+    def __init__(self, name: str, stream: trio.SocketStream) -> None:
+        self.name = name
+        self.stream = stream
+        self.is_closed = False
+        self._put, self.answers = trio.open_memory_channel[bytes | None](_MOST_WAITING)
+        self._splitter = Splitter(_LONGEST_PACKET, _RECEIVE_BYTES)
+
+    async def read(self) -> None:
+        """Read until the server ends its stream."""
+        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            while data := await self.stream.receive_some(_RECEIVE_BYTES):
+                for part in self._splitter.feed(data, 0.0):
+                    await self._put.send(part.data)
+        for part in self._splitter.finish():
+            await self._put.send(part.data)
+        await self._put.send(_ENDED)
+
+
+class Replayer:
+    """Replays `recording` to the server at `address`.
+
+    `timeout` is the time in seconds for each answer, in addition to the recorded one, and for each packet to be sent.
+    `password` takes the place of every password. With `keeps_times`, the clients pause as long as they did in the
+    recording.
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        address: tuple[str, int],
+        *,
+        timeout: float,
+        password: str,
+        keeps_times: bool = False,
+    ) -> None:
+        self._recording = recording
+        self._address = address
+        self._timeout = timeout
+        self._password = password.encode()
+        self._keeps_times = keeps_times
+        self._comparison = Comparison()
+        self._connections: dict[str, _Connection] = {}
+        self._report = Report()
+
+    async def run(self) -> Report:
+        """Replay everything; return what was found. Raises UnreachableError."""
+        report = self._report
+        previous = 0.0
+        async with trio.open_nursery() as nursery:
+            try:
+                for step in self._recording.steps:
+                    await self._take(step, max(0.0, step.instant - previous), nursery)
+                    previous = step.instant
+            except _Stop:
+                pass
+            else:
+                if self._recording.cut:
+                    report.notes.append(f"the recording ends early: {self._recording.cut}")
+            nursery.cancel_scope.cancel()
+        for connection in self._connections.values():
+            with trio.CancelScope(shield=True):
+                await trio.aclose_forcefully(connection.stream)
+        report.ids = self._comparison.id_count
+        if self._comparison.start_pieces is not None:
+            recorded, present = self._comparison.start_pieces
+            report.notes.append(
+                f"the recorded game begins with {recorded}, this one with {present}, so the moves do not fit; "
+                f"start the server with `--start-piece {recorded}`"
+            )
+        return report
+
+    # -- steps ------------------------------------------------------------------------------------------------------
+
+    async def _take(self, step: Step, since: float, nursery: trio.Nursery) -> None:
+        if step.event == NOTE:
+            return
+        connection = self._connections.get(step.connection)
+        if connection is None:
+            connection = await self._connect(step.connection, nursery)
+        if step.event == CONNECTS or connection.is_closed:
+            return
+        if step.is_to_server:
+            if self._keeps_times:
+                await trio.sleep(since)
+            await self._send(connection, step)
+        elif step.event in {STREAM_ENDS, RESET}:
+            await self._compare_end(connection, step, since)
+        elif not step.event:
+            await self._compare(connection, step, since)
+
+    async def _connect(self, name: str, nursery: trio.Nursery) -> _Connection:
+        try:
+            with trio.fail_after(CONNECT_TIMEOUT):
+                stream = await trio.open_tcp_stream(*self._address)
+        except (OSError, UnicodeError, trio.TooSlowError) as error:
+            raise UnreachableError(server_problem(self._address, error)) from None
+        connection = self._connections[name] = _Connection(name, stream)
+        nursery.start_soon(connection.read)
+        return connection
+
+    async def _send(self, connection: _Connection, step: Step) -> None:
+        report, stream = self._report, connection.stream
+        if step.left_out:
+            report.notes.append(f"stopped at line {step.line}: the recording lacks bytes that the client has sent")
+            raise _Stop
+        try:
+            if step.event == STREAM_ENDS:
+                await stream.send_eof()
+            elif step.event in {CLOSES, RESET}:
+                connection.is_closed = True
+                if step.event == RESET:
+                    reset_on_close(stream.socket)
+                await stream.aclose()
+            else:
+                report.passwords += step.data.count(PASSWORD)
+                with trio.fail_after(self._timeout):
+                    await stream.send_all(self._comparison.translated(step.data, self._password))
+                report.sent += 1
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            self._differ(step, "the server has closed the connection already; this could not be sent")
+        except trio.TooSlowError:
+            what = f"the server did not take this within {self._timeout:.1f} s; stopped here"
+            self._differ(step, what, (_first_line(step.data),))
+            raise _Stop from None
+
+    async def _compare(self, connection: _Connection, step: Step, since: float) -> None:
+        if not step.data:
+            self._report.notes.append(f"stopped at line {step.line}: the recording lacks bytes of the server")
+            raise _Stop
+        answer = await self._answer(connection, step, since)
+        self._report.compared += 1
+        if answer is _ENDED:
+            connection.is_closed = True
+            self._differ(step, "the server has closed the connection instead of this answer", (_first_line(step.data),))
+        elif not self._comparison.is_equal(step.data, answer, is_whole=not step.left_out):
+            self._differ(step, "the answer differs", tuple(self._comparison.difference(step.data, answer)))
+
+    async def _compare_end(self, connection: _Connection, step: Step, since: float) -> None:
+        answer = await self._answer(connection, step, since)
+        if answer is not _ENDED:
+            what = "the server has sent something instead of closing the connection"
+            self._differ(step, what, (_first_line(answer),))
+        connection.is_closed = True
+
+    async def _answer(self, connection: _Connection, step: Step, since: float) -> bytes | None:
+        limit = self._timeout + since
+        with trio.move_on_after(limit):
+            return await connection.answers.receive()
+        self._differ(step, f"no answer came within {limit:.1f} s; stopped here", (_first_line(step.data),))
+        raise _Stop
+
+    def _differ(self, step: Step, what: str, lines: tuple[str, ...] = ()) -> None:
+        where = f"line {step.line} ({step.connection}, {step.instant:.3f} s)"
+        self._report.differences.append(Difference(where, what, lines))
+
+
+def _first_line(data: bytes) -> str:
+    return "- " + " ".join(data.decode("utf-8", "replace").split())[:120] if data else "- the end of the connection"
