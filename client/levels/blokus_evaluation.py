@@ -10,10 +10,12 @@ these stronger.
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from spielleiter.client.levels.blokus_placements import placements_of
-from spielleiter.game.blokus.bitboard import EMPTY, STRIDE, Bitboard, scan
+from spielleiter.game.blokus.bitboard import EMPTY, SIZE, STRIDE, Bitboard, scan
 from spielleiter.game.blokus.move import SetMove
 from spielleiter.game.blokus.movegen import attach_cells, free_cells, generate_placements
 from spielleiter.game.blokus.polyomino import ALL_SHAPES_MASK, SIZES, Orientation
@@ -26,6 +28,15 @@ _NEAR: Final = 0.05
 _FAR: Final = 0.1
 _EXCLUSIVE: Final = 0.05
 """The value of a far cell that no colour of the other side can reach."""
+
+_SHAPES_BY_SIZE: Final = tuple(
+    sum(1 << shape for shape, cells in enumerate(SIZES) if cells == size) for size in range(max(SIZES), 0, -1)
+)
+"""The shapes of each size, the largest size first."""
+_SAMPLE_EXCESS: Final = 1.4
+"""A sample may be this much larger than wanted; about the root of two, since larger ones are halved."""
+_BITS: Final = SIZE * STRIDE
+"""The number of bits of a bitboard."""
 
 
 class Reach(NamedTuple):
@@ -102,19 +113,68 @@ def position_value(state: BlokusState, seat: int) -> float:
 
 def rate_moves(state: BlokusState) -> list[RatedMove]:
     """Return all legal moves with their values, in the order of the legal moves."""
+    outlook = _outlook_of(state)
+    return _rated(outlook, outlook.placements(outlook.shapes))
+
+
+class Sample(NamedTuple):
+    """Some of the legal moves. `is_complete` says that none of the largest pieces' moves was left out."""
+
+    moves: list[RatedMove]
+    is_complete: bool
+
+
+def sample_moves(state: BlokusState, count: int, rng: random.Random) -> Sample:
+    """Return about `count` moves with the largest pieces that can be placed, chosen at random, or all if they are few.
+
+    `state` is a position with a legal move, and `count` is at least 1. Playing the best of all moves with the largest
+    pieces is about as good as playing the best of all moves.
+    """
+    outlook = _outlook_of(state)
+    placements = next(filter(None, (outlook.placements(outlook.shapes & mask) for mask in _SHAPES_BY_SIZE)))
+    is_complete = True
+    while sum(corners.bit_count() for _, corners in placements) > _SAMPLE_EXCESS * count:
+        # a random half of the moves
+        thinned = [(turned, corners & rng.getrandbits(_BITS)) for turned, corners in placements]
+        placements = [each for each in thinned if each[1]] or placements[:1]
+        is_complete = False
+    return Sample(_rated(outlook, placements), is_complete)
+
+
+class _Outlook(NamedTuple):
+    """What the colour to move sees: the reach of all colours, its attach cells and the shapes that it may place."""
+
+    own: Reach
+    following: Reach
+    partner: Reach
+    last: Reach
+    attach: Bitboard
+    shapes: int
+
+    def placements(self, shapes: int) -> list[tuple[Orientation, Bitboard]]:
+        """Return the legal placements of `shapes`, a set of bits: the corners of each orientation."""
+        return list(generate_placements(self.own.free, self.own.attach, shapes)) if shapes else []
+
+
+def _outlook_of(state: BlokusState) -> _Outlook:
     color = state.turn % 4
     own, following, partner, last = (reach_of(state, (color + turns) % 4) for turns in range(4))
     remaining = state.remaining_masks[color]
-    is_first = remaining == ALL_SHAPES_MASK
-    shapes, attach_before = (1 << state.start_shape, EMPTY) if is_first else (remaining, own.attach)
+    if remaining == ALL_SHAPES_MASK:
+        return _Outlook(own, following, partner, last, EMPTY, 1 << state.start_shape)
+    return _Outlook(own, following, partner, last, own.attach, remaining)
+
+
+def _rated(outlook: _Outlook, placements: Iterable[tuple[Orientation, Bitboard]]) -> list[RatedMove]:
+    own, following, partner, last, attach_before, _ = outlook
     others = partner.value - following.value - last.value
-    # local names, since the loop runs for every legal move
+    # local names, since the loop runs for every move
     own_free, partner_far, theirs = own.free, partner.far, following.far | last.far
     _, partner_attach, partner_near, _ = partner
     _, following_attach, following_near, following_far = following
     _, last_attach, last_near, last_far = last
     rated = []
-    for turned, corners in generate_placements(own_free, own.attach, shapes):
+    for turned, corners in placements:
         table = placements_of(turned)
         base = others + CELL * SIZES[turned.shape]
         for corner in scan(corners):

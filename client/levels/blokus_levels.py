@@ -15,13 +15,13 @@ from math import exp
 from typing import Final
 
 from spielleiter.client.errors import StrategyError
-from spielleiter.client.levels.blokus_evaluation import RatedMove
-from spielleiter.client.levels.blokus_search import SearchSettings, Work, search
+from spielleiter.client.levels.blokus_evaluation import RatedMove, rate_moves
+from spielleiter.client.levels.blokus_search import SearchSettings, search
 from spielleiter.client.levels.level import Level
 from spielleiter.game.blokus.move import SetMove
 from spielleiter.game.blokus.state import BlokusState
 
-LONGEST_SEARCH: Final = 1.5
+LONGEST_SEARCH: Final = 1.0
 """Seconds after which a search is cut. Servers of the contest wait for two seconds."""
 
 
@@ -49,12 +49,11 @@ def choose_move(
     `clock` returns the present instant in seconds, for the cut after LONGEST_SEARCH seconds.
     """
     deadline = clock() + LONGEST_SEARCH
-    work = Work(lambda: clock() > deadline)
-    rated: Sequence[RatedMove] = work.rate(state)
+    rated: Sequence[RatedMove] = rate_moves(state)
     if not rated:
         raise StrategyError(f"a move was requested at turn {state.turn}, but no move is possible")
     if settings.search is not None:
-        rated = search(state, rated, settings.search, work)
+        rated = search(state, rated, settings.search, rng, lambda: clock() > deadline)
     return draw(rated, settings.temperature, rng).set_move(state)
 
 
@@ -69,7 +68,12 @@ def draw(rated: Sequence[RatedMove], temperature: float, rng: random.Random) -> 
 def _described(settings: BlokusSettings) -> str:
     parts = ["counts the cells that each colour can reach"]
     if settings.search is not None:
-        parts.append(f"follows its {settings.search.width} best moves, with {settings.search.budget} rated moves")
+        searched = settings.search
+        lines = ", then ".join(map(str, searched.rounds))
+        parts.append(
+            f"follows its {searched.width} best moves for {searched.turns} turns, {lines} times each, "
+            f"with samples of {searched.sample} moves"
+        )
     if settings.temperature:
         parts.append(f"noise of {settings.temperature:g} points")
     return "; ".join(parts)
@@ -80,10 +84,10 @@ SETTINGS: Final = (
     BlokusSettings(temperature=0.44),
     BlokusSettings(temperature=0.29),
     BlokusSettings(temperature=0.0),
-    BlokusSettings(search=SearchSettings(width=2, turns=4, budget=160)),
-    BlokusSettings(search=SearchSettings(width=2, turns=4, budget=1000)),
-    BlokusSettings(search=SearchSettings(width=3, turns=4, budget=2000)),
-    BlokusSettings(search=SearchSettings(width=8, turns=4, budget=5000)),
+    BlokusSettings(search=SearchSettings(width=3, rounds=(1,), turns=4, sample=24)),
+    BlokusSettings(search=SearchSettings(width=4, rounds=(1, 2), turns=8, sample=32)),
+    BlokusSettings(search=SearchSettings(width=6, rounds=(2, 4), turns=12, sample=48)),
+    BlokusSettings(search=SearchSettings(width=16, rounds=(1, 2, 4, 8), turns=12, sample=48)),
 )
 """The settings of each level, the weakest first."""
 

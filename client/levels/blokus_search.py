@@ -1,24 +1,24 @@
-"""The search of the higher levels of Blokus: it continues the best moves with the best rated move of every colour.
+"""The search of the higher levels of Blokus: Monte Carlo, with the static evaluation as its prior.
 
-A line begins with a candidate; after it, every colour plays its best rated move. The value of a line is that of the
-cells placed in it and of the position at its end. All lines are first extended to a certain number of turns, then by
-one round of four turns at a time, up to the end of the game or until the budget is spent.
+The candidates are the moves that are rated highest. Each of them is followed by lines, in which every colour plays the
+best of a random sample of its moves (`sample_moves`). The value of a line is that of the cells placed in it and of the
+position at its end; the value of a candidate is the mean of its lines. After each round the better half of the
+candidates stays, so most of the work goes into the best ones (sequential halving).
 
-Invariants: work is counted in rated moves, never in seconds, so the result does not depend on the speed of the machine.
-The one exception is the cut: once `is_cut` returns True, the values of the last complete extension count.
+Invariants: the work depends on the settings and the position, never on seconds, so the result does not depend on the
+speed of the machine. The one exception is the cut: once `is_cut` returns True, the last complete round counts.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Final
 
-from spielleiter.client.levels.blokus_evaluation import CELL, RatedMove, position_value, rate_moves
+from spielleiter.client.levels.blokus_evaluation import CELL, RatedMove, position_value, sample_moves
 from spielleiter.game.blokus.state import BlokusState
 
-_TURNS_PER_ROUND: Final = 4
 _by_value = attrgetter("value")
 
 
@@ -26,71 +26,80 @@ _by_value = attrgetter("value")
 class SearchSettings:
     """How much a level searches.
 
-    - `width`: the number of candidates, the moves that are rated highest.
-    - `turns`: the number of turns of the lines after the first extension, the candidate included.
-    - `budget`: the number of rated moves in one search after which lines are extended no further.
+    - `width`: the number of candidates.
+    - `rounds`: for each round, the number of lines that each remaining candidate gets in it.
+    - `turns`: the number of turns of a line, the candidate included. A multiple of four lets all colours play equally
+      often.
+    - `sample`: about how many moves of the colour to move are rated in each turn of a line.
     """
 
     width: int
+    rounds: tuple[int, ...]
     turns: int
-    budget: int
+    sample: int
 
 
-class Work:
-    """Counts rated moves. `is_cut` returns whether the search has to end."""
+def search(
+    state: BlokusState,
+    rated: Sequence[RatedMove],
+    settings: SearchSettings,
+    rng: random.Random,
+    is_cut: Callable[[], bool],
+) -> list[RatedMove]:
+    """Return the candidates of the last round with their values; of all candidates, if the first round was cut.
 
-    def __init__(self, is_cut: Callable[[], bool]) -> None:
-        self.is_cut = is_cut
-        self.rated_moves = 0
-
-    def rate(self, state: BlokusState) -> list[RatedMove]:
-        """Return the rated moves in `state`."""
-        rated = rate_moves(state)
-        self.rated_moves += len(rated)
-        return rated
-
-
-def search(state: BlokusState, rated: Sequence[RatedMove], settings: SearchSettings, work: Work) -> list[RatedMove]:
-    """Return the candidates among `rated`, the legal moves in `state`, with their values after the search."""
-    candidates = sorted(rated, key=_by_value, reverse=True)[: settings.width]
-    lines = [_Line(state, each) for each in candidates]
-    turns = settings.turns
-    while not all(line.is_over for line in lines) and work.rated_moves <= settings.budget:
-        values = []
-        for line in lines:
-            line.extend(turns, work)
-            if work.is_cut():
-                return candidates
-            values.append(line.value())
-        candidates = [each._replace(value=value) for each, value in zip(candidates, values, strict=True)]
-        turns += _TURNS_PER_ROUND
-    return candidates
+    `rated` are the legal moves in `state`.
+    """
+    best = sorted(rated, key=_by_value, reverse=True)[: settings.width]
+    candidates = [_Candidate(state, each) for each in best]
+    for lines in settings.rounds:
+        if len(candidates) == 1:
+            break
+        for candidate in candidates:
+            for _ in range(lines):
+                candidate.add_line(settings, rng)
+                if is_cut():
+                    return best
+        candidates.sort(key=_by_value, reverse=True)
+        best = [each.move._replace(value=each.value) for each in candidates]
+        del candidates[(len(candidates) + 1) // 2 :]
+    return best
 
 
-class _Line:
-    """A continuation that begins with the candidate `first` in the position `state`."""
+class _Candidate:
+    """The move `move` in the position `state`, with the lines that begin with it."""
 
-    def __init__(self, state: BlokusState, first: RatedMove) -> None:
+    def __init__(self, state: BlokusState, move: RatedMove) -> None:
+        self.move = move
         self._seat = state.seat_on_turn
         self._lead_before = self._lead(state)
-        self._turns = 0
-        self._state = state
-        self._play(first)
+        self._state = state.play(move.set_move(state))
+        self._lines = 0
+        self._sum = 0.0
+        self._is_certain = False
 
-    def extend(self, turns: int, work: Work) -> None:
-        """Continue until `turns` turns have been played, the game is over or the search is cut."""
-        while self._turns < turns and not self.is_over and not work.is_cut():
-            self._play(max(work.rate(self._state), key=_by_value))
-
+    @property
     def value(self) -> float:
-        """Return the value for the side that played the candidate."""
-        placed = CELL * (self._lead(self._state) - self._lead_before)
-        return placed if self.is_over else placed + position_value(self._state, self._seat)
+        """The mean value of the lines for the side that plays the candidate."""
+        return self._sum / self._lines
 
-    def _play(self, rated: RatedMove) -> None:
-        self._turns += 1
-        self._state = self._state.play(rated.set_move(self._state))
-        self.is_over = self._state.outcome() is not None
+    def add_line(self, settings: SearchSettings, rng: random.Random) -> None:
+        """Play one line, unless it would be the same as the one before it."""
+        if self._is_certain:
+            return
+        state, is_certain = self._state, True
+        for _ in range(settings.turns - 1):
+            if state.outcome() is not None:
+                break
+            sample = sample_moves(state, settings.sample, rng)
+            is_certain = is_certain and sample.is_complete
+            state = state.play(max(sample.moves, key=_by_value).set_move(state))
+        value = CELL * (self._lead(state) - self._lead_before)
+        if state.outcome() is None:
+            value += position_value(state, self._seat)
+        self._lines += 1
+        self._sum += value
+        self._is_certain = is_certain  # nothing was left to chance, so all lines would be this one
 
     def _lead(self, state: BlokusState) -> int:
         (ours,), (theirs,) = state.points(self._seat), state.points(1 - self._seat)

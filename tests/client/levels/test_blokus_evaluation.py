@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+
 import pytest
 
 from spielleiter.client.levels.blokus_evaluation import (
     CELL,
+    RatedMove,
     position_value,
     rate_moves,
     reach_from,
     reach_of,
+    sample_moves,
 )
 from spielleiter.game.blokus.bitboard import BOARD, EMPTY, bit, draw
 from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
@@ -66,3 +71,36 @@ def test_a_colour_that_has_left_the_game_reaches_nothing() -> None:
 def test_a_larger_piece_counts_for_its_cells() -> None:
     state = next(positions(BLOKUS_2021, seed=1))
     assert {rated.piece_value for rated in rate_moves(state)} == {CELL * 5}
+
+
+def test_a_sample_has_rated_moves_with_the_largest_pieces_only() -> None:
+    rng, complete = random.Random(1), 0
+    for state in positions(BLOKUS_2021, seed=4, step=3):
+        rated = rate_moves(state)
+        most = max(each.piece_value for each in rated)
+        largest = [each for each in rated if each.piece_value == most]
+        sample = sample_moves(state, 20, rng)
+        assert set(sample.moves) <= set(largest)
+        assert len(sample.moves) <= 28
+        if sample.is_complete:
+            assert sample.moves == largest
+            complete += 1
+    assert complete >= 5
+
+
+def test_every_move_with_the_largest_pieces_is_sampled_equally_often() -> None:
+    state = list(positions(BLOKUS_2021, seed=4))[12]
+    rng, drawn = random.Random(2), Counter[RatedMove]()
+    for _ in range(400):
+        sample = sample_moves(state, 20, rng)
+        assert not sample.is_complete
+        drawn.update(sample.moves)
+    largest = sample_moves(state, 10_000, rng).moves
+    assert set(drawn) == set(largest)
+    expected = drawn.total() / len(largest)
+    assert all(0.2 * expected < drawn[each] < 2.5 * expected for each in largest)
+
+
+def test_a_sample_is_never_empty() -> None:
+    state = list(positions(BLOKUS_2021, seed=4))[12]
+    assert {len(sample_moves(state, 1, random.Random(seed)).moves) for seed in range(20)} == {1}

@@ -24,14 +24,23 @@ from tests.client.levels.positions import positions
 
 POSITIONS = list(positions(BLOKUS_2021, seed=5))
 MIDDLE = POSITIONS[len(POSITIONS) // 2]
-SEARCH = BlokusSettings(search=SearchSettings(width=3, turns=4, budget=300))
+SEARCH = BlokusSettings(search=SearchSettings(width=3, rounds=(1, 2), turns=4, sample=8))
 NAMES = [f"level-{number}" for number in range(1, 9)]
+
+
+def most_rated_moves(search: SearchSettings) -> int:
+    """Return about how many moves a search rates in the middle of a game."""
+    remaining, lines = search.width, 0
+    for each in search.rounds:
+        lines += remaining * each
+        remaining = (remaining + 1) // 2
+    return lines * (search.turns - 1) * search.sample
 
 
 def test_higher_levels_have_less_noise_and_search_more() -> None:
     noise = [each.temperature for each in SETTINGS]
     assert noise == sorted(noise, reverse=True)
-    work = [0 if each.search is None else each.search.width * each.search.budget for each in SETTINGS]
+    work = [0 if each.search is None else most_rated_moves(each.search) for each in SETTINGS]
     assert work == sorted(work)
     assert len({(each.temperature, each.search) for each in SETTINGS}) == len(SETTINGS) == 8
 
