@@ -4,7 +4,8 @@ Run it as `python -m spielleiter.bench.ladder --out FOLDER`; `--help` lists the 
 interrupted measurement, or to print the table of what has been played.
 
 Invariants: each pair of neighbours is a tournament of its own, played by `spielleiter tournament` in a folder of its
-own; the figures are those of its summary. The games depend only on the seed. Time limits are not enforced.
+own; the figures are those of its summary. The games depend only on the seed. Time limits are not enforced. The table is
+written to standard output, all else to standard error: one line for each pair, which a terminal shows while it changes.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from spielleiter.bench.levels import print_row
 from spielleiter.client.levels.ladders import ladder_of, level_name
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.runtime.own_python import own_python
+from spielleiter.server.text.counting import count_text
 
 _FILE: Final = """\
 kind = "round-robin"
@@ -63,7 +65,7 @@ class Rung:
             text = _FILE.format(game=self.game, games=games, seed=seed, concurrency=concurrency, **names)
             file.write_text(text, encoding="utf-8")
             command += [str(file), "--out", str(self.folder)]
-        return subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode
+        return _run(command, f"{self.game} {level_name(self.level)}")
 
     def row(self) -> list[str]:
         """Return the cells of the table: game, level, games, won, drawn, lost, Elo and its interval."""
@@ -76,6 +78,37 @@ class Rung:
         counts = [str(results[name]) for name in ("wins", "draws", "losses")]
         elo_cells = [_elo_text(elo.get("value")), f"{low} to {high}"]
         return [self.game, level_name(self.level), str(summary["counted"]), *counts, *elo_cells]
+
+
+def _run(command: Sequence[str], title: str) -> int:
+    """Run a tournament, count its games in one line, and return its exit code; what else it says is shown if it fails.
+
+    Ctrl-C is left to the tournament, which lets its running games finish.
+    """
+    others, count, screen = list[str](), 0, sys.stderr
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8", errors="replace"
+    ) as process:
+        assert process.stderr is not None
+        line = "..."
+        while line:
+            try:
+                line = process.stderr.readline()
+            except KeyboardInterrupt:
+                continue
+            if not line.startswith("game "):
+                others.append(line)
+                continue
+            count += 1
+            if screen.isatty():
+                print(f"\r{title}: {count_text(count, 'game')} played", end="", file=screen, flush=True)
+        exit_code = process.wait()
+    if count:
+        start = "\r" if screen.isatty() else ""
+        print(f"{start}{title}: {count_text(count, 'game')} played", file=screen)
+    if exit_code:
+        screen.writelines(others)
+    return exit_code
 
 
 def _elo_text(value: float | None) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import statistics
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,7 @@ from spielleiter.client.levels.ladders import ladder_of, level_name
 from spielleiter.client.levels.level import Level
 from spielleiter.game.api import Game, State
 from spielleiter.server.editions import EDITIONS
+from spielleiter.server.quantile import nearest_rank
 
 
 @dataclass(slots=True)
@@ -33,8 +33,7 @@ class LevelFigures:
     def row(self) -> list[str]:
         """Return the cells of the table: positions, illegal moves, and the median, 99th percentile and maximum time."""
         ordered = sorted(self.seconds)
-        p99 = ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)]
-        times = [f"{1000 * value:.1f}" for value in (statistics.median(ordered), p99, ordered[-1])]
+        times = [f"{1000 * nearest_rank(ordered, share):.1f}" for share in (0.5, 0.99, 1.0)]
         return [str(len(ordered)), str(self.illegal), *times]
 
 
@@ -87,6 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="an edition of a game (default: blokus-2021-r3 and blokus-2027)",
     )
     options = parser.parse_args(arguments)
+    if options.positions < 1:
+        parser.error("-n: expected at least 1 position")
     illegal = 0
     for name in options.edition or ["blokus-2021-r3", "blokus-2027"]:
         game = EDITIONS[name].game

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from spielleiter.cli.options import Decorated
+from spielleiter.cli.decorated import Decorated
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT
 from spielleiter.server.config.setting import address
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from spielleiter.cli.options import Decorated
+from spielleiter.cli.decorated import Decorated
 
 if TYPE_CHECKING:
     from spielleiter.match.tournaments.tournament import Tournament

@@ -9,11 +9,12 @@ import random
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from spielleiter.cli.commands import Misuse
+from spielleiter.cli.decorated import Decorated
 from spielleiter.cli.encoding import TEXT
 from spielleiter.cli.numbers import Number
 from spielleiter.server.config.setting import MAX_SECONDS
@@ -21,8 +22,6 @@ from spielleiter.server.config.setting import MAX_SECONDS
 if TYPE_CHECKING:
     from spielleiter.client.gtp.bridged_player import BridgedPlayer
     from spielleiter.client.strategies import StrategyKind
-
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 GTP: Final = "gtp"
 """The name of the strategy."""

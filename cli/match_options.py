@@ -15,6 +15,7 @@ from spielleiter.cli.cluster import cluster_options
 from spielleiter.cli.commands import EXIT_FAILURE
 from spielleiter.cli.completion import completing, game_option_values, programs
 from spielleiter.cli.conditions import condition_options
+from spielleiter.cli.decorated import Decorated
 from spielleiter.cli.encoding import PASSWORD, TEXT
 from spielleiter.cli.exit_codes import EXIT_FAULT, FAULTS
 from spielleiter.cli.match_file import file_argument
@@ -23,7 +24,6 @@ from spielleiter.cli.numbers import Number, WholeNumber
 from spielleiter.cli.on_end import on_end_option
 from spielleiter.cli.options import (
     MAX_CONCURRENCY,
-    Decorated,
     core_options,
     edition_options,
     folder_option,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from spielleiter.cli.commands import print_line
-from spielleiter.cli.options import Decorated
+from spielleiter.cli.decorated import Decorated
 
 if TYPE_CHECKING:
     from spielleiter.match.records.game_record import GameRecord

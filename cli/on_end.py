@@ -16,7 +16,7 @@ from typing import Final
 import click
 
 from spielleiter.cli.commands import Misuse, print_line
-from spielleiter.cli.options import Decorated
+from spielleiter.cli.decorated import Decorated
 
 _STANDARD_ERROR: Final = 2  # the descriptor
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click.core import ParameterSource
 
 from spielleiter.cli.completion import completing, editions, game_option_values, game_types
+from spielleiter.cli.decorated import Decorated
 from spielleiter.cli.numbers import Number, WholeNumber, port_number
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT
 from spielleiter.server.config.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, suggestion
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from spielleiter.protocol.dialect import Dialect
     from spielleiter.protocol.recognition import Recogniser
     from spielleiter.server.core.policy import Edition
-
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 _WHICH_GAME: Final = "The gameType to play.  [default: that of the current season]"
 _WHICH_EDITION: Final = "The edition in which the server plays that game.  [default: its first edition]"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from spielleiter.cli.decorated import Decorated
 from spielleiter.cli.numbers import Number, WholeNumber
-from spielleiter.cli.options import Decorated
 from spielleiter.server.config.setting import MAX_WHOLE_NUMBER
 
 if TYPE_CHECKING:

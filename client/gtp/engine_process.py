@@ -2,7 +2,8 @@
 
 Invariants: one task writes, one reads the responses, and one reads standard error, so that the engine never blocks. A
 command that is abandoned (its caller was cancelled) leaves no trace: its response is dropped when it arrives, since
-responses are told apart by their numbers. When `running_engine` is left, the process has ended.
+responses are told apart by their numbers. When `running_engine` is left, the process has ended; except on Windows, so
+have all processes that it has started and that are still in its group, such as the engine behind a wrapper script.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import signal
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import trio
 
@@ -32,6 +35,7 @@ QUIT_TIMEOUT: Final = 0.5
 _CHUNK: Final = 65536
 _SHOWN: Final = 200
 """The characters of an engine's texts that are shown."""
+_OWN_GROUP: Final[dict[str, Any]] = {} if sys.platform == "win32" else {"process_group": 0}
 
 
 class AsksEngine(Protocol):
@@ -135,7 +139,14 @@ class Engine:
                 await self.process.wait()
             if self.process.returncode is None:
                 self.process.kill()
-                await self.process.wait()
+            self._kill_group()
+            await self.process.wait()
+
+    def _kill_group(self) -> None:
+        """Kill what the engine has started: its group keeps its id for as long as a process is in it."""
+        if sys.platform != "win32":
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
 
     def _answer(self, response: Response) -> None:
         number = response.number
@@ -204,4 +215,5 @@ async def _start(command: str | Sequence[str]) -> trio.Process:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        **_OWN_GROUP,
     )

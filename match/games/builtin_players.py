@@ -102,6 +102,16 @@ class BuiltinPlayer:
             self._server.lobby.drop(member)
 
     @property
+    def interruptions(self) -> int:
+        """How often the process that computed a move ended, so that another one had to compute the move again."""
+        return self._player.interruptions
+
+    @property
+    def seconds_lost(self) -> float:
+        """How many seconds of the current or last move went to processes that ended."""
+        return self._player.seconds_lost
+
+    @property
     def cpu_seconds_so_far(self) -> float:
         return self.cpu_seconds
 

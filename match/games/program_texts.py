@@ -17,6 +17,7 @@ from spielleiter.match.programs.starter import MEBIBYTE
 from spielleiter.match.sandbox.conditions import MEMORY_LIMIT
 from spielleiter.match.sandbox.observations import Observations
 from spielleiter.server.errors import os_error_text
+from spielleiter.server.text.counting import count_text
 
 NOT_ENDED: Final = "could not be ended, not even by SIGKILL"
 """The remark about processes that survive a game."""
@@ -44,6 +45,9 @@ def memory_text(limit: int | None, program: Program | BuiltinPlayer) -> str:
 def remarks_on(program: Program | BuiltinPlayer, observed: Observations | None) -> tuple[str, ...]:
     """Return the remarks on a program; `observed` is what was seen of it in its sandbox, None if it had none."""
     remarks = []
+    if isinstance(program, BuiltinPlayer) and program.interruptions:
+        times = count_text(program.interruptions, "time")
+        remarks.append(f"{times} the process that computed its move ended, and another one computed the move again")
     if program.supervisor_stops:
         remarks.append(STOPPED_SUPERVISOR)
     if program.survivors:

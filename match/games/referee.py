@@ -122,7 +122,7 @@ class _Referee:
         self._match_server: MatchServer | None = None
         self._meter = SchedulingDelayMeter(len(cores[0]) if cores[0] is not None else os.cpu_count() or 1)
         self._evidence.on_request = self._meter.start_request
-        self._evidence.seconds_waiting = self._meter.seconds_waiting
+        self._evidence.seconds_waiting = self._seconds_waiting
 
     async def run(self, relative: str, match_server: MatchServer | None) -> GameRecord:
         started_at = datetime.now().astimezone().isoformat(timespec="milliseconds")
@@ -270,6 +270,12 @@ class _Referee:
         if program.was_ended:
             known.last_words = self._last_words(index)
             known.missed_exit_timeout = grace_period or None
+
+    def _seconds_waiting(self, index: int, think_time: float) -> float:
+        """Return for how many of the last `think_time` seconds this machine delayed a program."""
+        program = self._programs[index]
+        lost = program.seconds_lost if isinstance(program, BuiltinPlayer) else 0.0
+        return max(lost, self._meter.seconds_waiting(index, think_time))
 
     def _has_played_without_fault(self, index: int) -> bool:
         result = self._facts.result

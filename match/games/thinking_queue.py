@@ -1,8 +1,9 @@
 """Which worker computes which move: one queue for all built-in players of a match.
 
 Invariants: a worker has one request at a time. No request waits while a worker is idle. Waiting requests are served in
-the order of their arrival. A player has at most one request, so no player is served twice while another one waits. An
-idle worker that has computed the player's last move is preferred, because it still has the player's generator.
+the order of their arrival; one whose worker has ended is served before them, since its clock is running. A player has
+at most one request, so no player is served twice while another one waits. An idle worker that has computed the player's
+last move is preferred, because it still has the player's generator.
 """
 
 from __future__ import annotations
@@ -42,6 +43,13 @@ class ThinkingQueue(Generic[_R]):
         worker = preferred if preferred is not None and preferred in self._idle else self._idle[0]
         self._idle.remove(worker)
         worker.begin(request)
+
+    def add_first(self, request: _R) -> None:
+        """Give `request` to an idle worker, or let it wait for one before all others."""
+        if self._idle:
+            self._idle.pop(0).begin(request)
+        else:
+            self._waiting.appendleft(request)
 
     def discard(self, request: _R) -> None:
         """Forget `request` if it still waits."""

@@ -176,10 +176,10 @@ def _how_it_left(known: ProgramFacts) -> tuple[str, str]:
     code = known.returncode
     if code is None:
         return Verdict.LEAVES, "it ended its connection, its process runs on"
-    return Verdict.CRASH if code else Verdict.DIES, _with_last_words(_exit_text(code), known)
+    return Verdict.CRASH if code else Verdict.DIES, _with_last_words(exit_text(code), known)
 
 
-def _exit_text(code: int) -> str:
+def exit_text(code: int) -> str:
     return f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
 
 
@@ -233,7 +233,7 @@ def _judge_start(facts: GameFacts, known: ProgramFacts) -> tuple[str, str] | Non
     if known.has_joined:
         return _how_it_left(known) if known.has_left or known.returncode is not None else None
     if known.returncode is not None:
-        ended = _exit_text(known.returncode)
+        ended = exit_text(known.returncode)
         if known.refusal is not None:
             return Verdict.NEVER_JOINS, f"{ended}; the server had refused: {known.refusal}"
         done = "connected, but had not taken its seat" if known.has_connected else "had not connected"

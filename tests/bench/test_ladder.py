@@ -17,7 +17,9 @@ def test_a_measurement_is_played_continued_and_printed(tmp_path: Path, capsys: p
     assert main([*options, "--table"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split() == ["swc_2027_blokus", "level-2", "0"]
     assert main(options) == 0
-    played = capsys.readouterr().out.splitlines()
+    written = capsys.readouterr()
+    assert written.err == "swc_2027_blokus level-2: 4 games played\n"
+    played = written.out.splitlines()
     assert len(played) == 2
     game, level, games, won, drawn, lost, *_ = played[1].split()
     assert (game, level, games) == ("swc_2027_blokus", "level-2", "4")
@@ -35,4 +37,6 @@ def test_a_tournament_that_cannot_be_played_ends_the_measurement(
     folder.mkdir(parents=True)
     (folder / "tournament.toml").write_text("this is no tournament")
     assert main(["--out", str(tmp_path), "--game", "swc_2027_blokus", "--level", "2"]) == 2
-    assert len(capsys.readouterr().out.splitlines()) == 1  # the headings
+    written = capsys.readouterr()
+    assert len(written.out.splitlines()) == 1  # the headings
+    assert "tournament.toml" in written.err

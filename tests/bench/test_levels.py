@@ -16,7 +16,7 @@ from spielleiter.game.blokus.rulesets import BLOKUS_2027
 
 def test_the_figures_are_in_milliseconds() -> None:
     figures = LevelFigures(2, [0.001 * value for value in range(1, 201)])
-    assert figures.row() == ["200", "2", "100.5", "199.0", "200.0"]
+    assert figures.row() == ["200", "2", "100.0", "198.0", "200.0"]
 
 
 def test_illegal_moves_are_counted() -> None:
@@ -48,3 +48,10 @@ def test_an_unknown_level_is_refused(capsys: pytest.CaptureFixture[str]) -> None
         main(["--edition", "blokus-2027", "--level", "9"])
     assert ended.value.code == 2
     assert "blokus-2027 has 8 levels" in capsys.readouterr().err
+
+
+def test_a_table_without_positions_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["-n", "0"])
+    assert ended.value.code == 2
+    assert "expected at least 1 position" in capsys.readouterr().err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 import trio
 
@@ -141,3 +142,18 @@ async def test_a_null_byte_in_a_word_is_an_error() -> None:
     with pytest.raises(EngineStartError, match="null"):
         async with running_engine([sys.executable, "\0"]):
             pass
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups")
+@pytest.mark.parametrize("action", ["pass", "import time; time.sleep(10_000)"])
+async def test_what_an_engine_has_started_ends_with_it(action: str) -> None:
+    start = "import subprocess; child = subprocess.Popen(['sleep', '10000'], stdout=2); words = [str(child.pid)]"
+    program = _program(f"{start}; print(f'={{number}} {{child.pid}}\\n', flush=True); {action}; continue")
+    async with running_engine(program) as engine:
+        child = psutil.Process(int(await engine.ask("pid")))
+        if action != "pass":
+            with trio.move_on_after(0.01):
+                await engine.ask("genmove")
+    with trio.fail_after(HANG_TIMEOUT):
+        while child.is_running() and child.status() != psutil.STATUS_ZOMBIE:  # noqa: ASYNC110 - no event tells it
+            await trio.sleep(0.01)

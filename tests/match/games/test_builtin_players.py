@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+import sys
 from pathlib import Path
 
 import pytest
 import trio
 
+from spielleiter.match.games import thinking_pool
 from spielleiter.match.games.builtin_players import builtin_strategy
 from spielleiter.match.games.match_server import open_match_server
 from spielleiter.match.games.referee import play_game
@@ -51,3 +55,55 @@ async def test_the_same_plan_gives_the_same_game(other: str, tmp_path: Path) -> 
     await play_twice(tmp_path, "builtin:greedy", other)
     one, two = ((tmp_path / name / "games" / "0001" / REPLAY).read_bytes() for name in ("a", "b"))
     assert one == two
+
+
+def kill_workers_at(monkeypatch: pytest.MonkeyPatch, *numbers: int, replacement: list[str] | None = None) -> None:
+    """Kill all workers when one begins with a move, at each of these beginnings, counted from 1.
+
+    `replacement` is what is started in their place; None: other workers.
+    """
+    begin, count = thinking_pool._Request.begin, itertools.count(1)
+
+    def begin_and_kill(request: thinking_pool._Request) -> None:
+        begin(request)
+        if next(count) in numbers:
+            if replacement is not None:
+                monkeypatch.setattr(thinking_pool, "own_python", lambda: replacement)
+            for worker in request.player._pool._workers:
+                if worker._process is not None:
+                    worker._process.kill()
+
+    monkeypatch.setattr(thinking_pool._Request, "begin", begin_and_kill)
+
+
+@pytest.mark.slow
+async def test_killed_workers_change_nothing_in_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    setup = lenient_setup(tmp_path, Entrant("new", "builtin:greedy"), Entrant("old", "builtin:random"))
+    replays, remarks = [], []
+    for folder, numbers in ((tmp_path / "a", ()), (tmp_path / "b", (1, 6, 21))):
+        kill_workers_at(monkeypatch, *numbers)
+        with trio.fail_after(HANG_TIMEOUT):
+            record = await play_game(setup, setup.plan()[0], folder)
+        assert record.verdict == Verdict.REGULAR
+        replays.append((folder / "games" / "0001" / REPLAY).read_bytes())
+        remarks.append([text for texts in record.remarks for text in texts])
+    assert replays[0] == replays[1]
+    assert remarks[0] == []
+    assert remarks[1]  # how often and for whom depends on when the deaths are noticed
+    assert all("the process that computed its move ended" in text for text in remarks[1])
+
+
+@pytest.mark.slow
+async def test_a_time_limit_that_passes_because_a_worker_was_killed_is_not_the_players_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The processes in place of the killed ones are never ready."""
+    limits = {"soft_timeout": 1.0, "hard_timeout": 1.0}
+    strict = Entrant("new", "builtin:first"), Entrant("old", "builtin:first")
+    setup = dataclasses.replace(lenient_setup(tmp_path, *strict), server_options=limits)
+    never_ready = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(10_000)"]
+    kill_workers_at(monkeypatch, 1, replacement=never_ready)
+    with trio.fail_after(HANG_TIMEOUT):
+        record = await play_game(setup, setup.plan()[0], tmp_path)
+    assert record.verdict == Verdict.OVERLOAD
+    assert not record.is_counted

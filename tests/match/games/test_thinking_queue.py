@@ -62,6 +62,20 @@ def test_a_slow_player_delays_no_other_game_while_workers_are_free() -> None:
     assert (slow.begun, fast.begun) == (["thinks long"], ["quick"] * 10)
 
 
+def test_a_request_whose_worker_has_ended_comes_before_all_others() -> None:
+    worker = FakeWorker()
+    queue = queue_with(worker)
+    queue.add("a")
+    queue.add("b")
+    queue.add_first("c")
+    queue.set_idle(worker)
+    queue.set_idle(worker)
+    queue.set_idle(worker)
+    queue.add_first("d")
+    assert worker.begun == ["a", "c", "b", "d"]
+    assert not queue.has_idle
+
+
 def test_a_discarded_request_is_not_served() -> None:
     worker = FakeWorker()
     queue = queue_with(worker)
