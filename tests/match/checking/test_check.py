@@ -1,4 +1,4 @@
-"""A check of real programs: which step fails, is repeated or stays undecided."""
+"""A check of real programs: which step fails, and what is said of it."""
 
 from __future__ import annotations
 
@@ -6,28 +6,23 @@ import gzip
 import itertools
 import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trio
 
 from spielleiter.game.api import Outcome
-from spielleiter.game.blokus.rulesets import BlokusGame
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.match.checking.check import (
-    ATTEMPTS,
     CheckSetup,
     Status,
     StepResult,
     check_program,
     is_fit,
-    is_undecided,
 )
-from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehaviourError
-from spielleiter.match.checking.scripted_server import ScriptedServer
-from spielleiter.match.checking.steps import CheckSteps, FirstGameSteps
+from spielleiter.match.checking.errors import UnexpectedBehaviourError
+from spielleiter.match.checking.steps import CheckSteps
 from spielleiter.match.errors import SetupError
-from spielleiter.match.programs.processes import TAG_VARIABLE, find_processes
+from spielleiter.match.programs.processes import TAG_VARIABLE
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.setup import MatchSetup, ProgramTimeouts
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
@@ -36,39 +31,17 @@ from spielleiter.server.editions import EDITIONS
 from spielleiter.server.text.counting import count_text
 from tests.interpreter import PYTHON
 from tests.match.answering import answering_program
+from tests.match.checking.checked import BASIC_STEPS, STEPS, FakeStep, check
 from tests.match.players import LIGHT
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 
 PLAY = f"{PYTHON} -m spielleiter play --seed 1"
-STEPS = 22
-BASIC_STEPS = 6
 
 
 @pytest.fixture(autouse=True)
 def _long_exit_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for a process that has closed its connection, however busy this machine is."""
     monkeypatch.setattr("spielleiter.match.checking.program_connection._EXIT_TIMEOUT", HANG_TIMEOUT)
-
-
-async def check(
-    folder: Path,
-    command: str,
-    game_type: str = DEFAULT_GAME_TYPE,
-    edition: str | None = None,
-    game_end: str | None = None,
-    **times: float,
-) -> tuple[StepResult, ...]:
-    """Run the check; assert that every step was reported in order and that no process is left."""
-    reported: list[StepResult] = []
-    limits: dict[str, Any] = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT, "pause": 0.1, **times}
-    patience = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
-    setup = CheckSetup(command, game_type, patience=patience, edition=edition, game_end=game_end, **limits)
-    with trio.fail_after(HANG_TIMEOUT):
-        results = await check_program(setup, folder, reported.append)
-    assert results == tuple(reported)
-    assert [result.number for result in results] == list(range(1, STEPS + 1))
-    assert [process for process in find_processes("") if str(folder) in str(process)] == []
-    return results
 
 
 def failed(results: tuple[StepResult, ...]) -> list[str]:
@@ -111,25 +84,6 @@ async def test_a_program_that_joins_any_game_fails_only_the_step_of_taking_its_s
     assert failed(results) == ["takes its seat"]
     assert results[1].came.startswith("join came instead of joinPrepared: it takes any free seat instead of the one")
     assert Status.NOT_TRIED not in {result.status for result in results}
-
-
-@pytest.mark.usefixtures("fake_steps")
-@pytest.mark.parametrize(("game_end", "rounds"), [(None, 24), ("noMovesLeft", 24), ("colorFinished", 25)])
-async def test_the_end_of_a_game_can_be_chosen(
-    game_end: str | None, rounds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found: list[BlokusGame] = []
-
-    async def note(steps: CheckSteps) -> str:
-        assert isinstance(steps._edition.game, BlokusGame)
-        found.append(steps._edition.game)
-        return "noted"
-
-    monkeypatch.setattr(CheckSteps, "fragmented", note)
-    await check(tmp_path, "bot", game_end=game_end)
-    (game,) = found
-    assert game.rules.round_limit == rounds
-    assert game.rules.ends_with_finished_color == (game_end == "colorFinished")
 
 
 @pytest.mark.slow
@@ -306,114 +260,6 @@ async def test_a_game_may_end_after_a_few_moves(plies: int, monkeypatch: pytest.
     assert outcomes["a whole game by the script"].startswith(f"{moves}, ")
     is_cut_short = outcomes["the end: the opponent leaves"].startswith("the game was over by the rules before")
     assert is_cut_short == (plies == 1)
-
-
-class FakeStep:
-    """A step that is inconclusive `times` times, and then has a result or raises an error."""
-
-    def __init__(self, times: int, then: str | UnexpectedBehaviourError = "as expected") -> None:
-        self.times = times
-        self.then = then
-        self.calls = 0
-
-    async def __call__(self, *_: object) -> str:
-        self.calls += 1
-        if self.calls <= self.times:
-            raise InconclusiveError(f"late, {self.calls}")
-        if isinstance(self.then, UnexpectedBehaviourError):
-            raise self.then
-        return self.then
-
-
-@pytest.fixture
-def fake_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every step pass at once, without starting a program."""
-
-    class NoScriptedServer:
-        async def __aenter__(self) -> None:
-            pass
-
-        async def __aexit__(self, *_: object) -> None:
-            pass
-
-    monkeypatch.setattr(CheckSteps, "scripted_server", lambda _steps: NoScriptedServer())
-    for name in ("fragmented", "coalesced", "unknown", "pause", "whole_game", "early_end", "real_game"):
-        monkeypatch.setattr(CheckSteps, name, FakeStep(0))
-    for name in ("start", "take_seat", "ask", "judge_time", "parse", "play"):
-        monkeypatch.setattr(FirstGameSteps, name, FakeStep(0))
-
-
-@pytest.mark.usefixtures("fake_steps")
-@pytest.mark.parametrize("times", range(ATTEMPTS + 1))
-@pytest.mark.parametrize(("owner", "name", "number"), [(CheckSteps, "pause", 10), (FirstGameSteps, "judge_time", 4)])
-async def test_a_step_that_the_machine_disturbs_is_repeated(
-    owner: type, name: str, number: int, times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    step = FakeStep(times)
-    monkeypatch.setattr(owner, name, step)
-    results = await check(tmp_path, "bot")
-    assert step.calls == min(times + 1, ATTEMPTS)
-    if times < ATTEMPTS:
-        assert {result.status for result in results} == {Status.PASSED}
-        assert is_fit(results)
-        return
-    assert (results[number - 1].status, results[number - 1].came) == (Status.UNDECIDED, f"late, {ATTEMPTS}")
-    assert results[number - 1].folder == f"step{1 if number <= BASIC_STEPS else number:02d}-attempt{ATTEMPTS}"
-    others = Status.NOT_TRIED if number <= BASIC_STEPS else Status.PASSED
-    assert {result.status for result in results[number:]} == {others}
-    assert not is_fit(results)
-    assert is_undecided(results)
-
-
-@pytest.mark.usefixtures("fake_steps")
-async def test_a_failure_in_the_second_attempt_is_reported_for_the_first_undecided_step(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def start(_game: FirstGameSteps, _scripted_server: ScriptedServer) -> str:
-        return await starting()
-
-    starting = FakeStep(0, "connected")
-    monkeypatch.setattr(FirstGameSteps, "start", start)
-    step = FakeStep(1)
-
-    async def ask(*_: object) -> str:
-        starting.then = UnexpectedBehaviourError("nobody came")
-        return await step()
-
-    monkeypatch.setattr(FirstGameSteps, "ask", ask)
-    results = await check(tmp_path, "bot")
-    statuses = [result.status for result in results]
-    assert statuses[:3] == [Status.PASSED, Status.PASSED, Status.FAILED]
-    assert set(statuses[3:]) == {Status.NOT_TRIED}
-    assert results[2].came == "nobody came"
-
-
-@pytest.mark.parametrize(
-    ("statuses", "undecided"),
-    [
-        ((Status.PASSED, Status.WARNING), False),
-        ((Status.PASSED, Status.UNDECIDED, Status.NOT_TRIED), True),
-        ((Status.FAILED, Status.UNDECIDED), False),
-    ],
-)
-def test_a_failure_is_not_undecided(statuses: tuple[Status, ...], undecided: bool) -> None:
-    results = [StepResult(number, "step", "", status) for number, status in enumerate(statuses, 1)]
-    assert is_undecided(results) == undecided
-
-
-@pytest.mark.parametrize(
-    ("statuses", "fit"),
-    [
-        ((), True),
-        ((Status.PASSED, Status.WARNING), True),
-        ((Status.PASSED, Status.WARNING, Status.FAILED), False),
-        ((Status.PASSED, Status.NOT_TRIED), False),
-        ((Status.PASSED, Status.UNDECIDED), False),
-    ],
-)
-def test_warnings_do_not_make_a_program_unfit(statuses: tuple[Status, ...], fit: bool) -> None:
-    results = [StepResult(number, "step", "", status) for number, status in enumerate(statuses, 1)]
-    assert is_fit(results) == fit
 
 
 async def test_an_invalid_command_is_refused(tmp_path: Path) -> None:

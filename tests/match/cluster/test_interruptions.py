@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,41 +17,34 @@ from spielleiter.match import Conditions, EndReason, GameRecord, MatchResult, pl
 from spielleiter.match.cluster.address import ClusterAddress
 from spielleiter.match.cluster.site import SCRATCH_PREFIX
 from spielleiter.match.cluster.venue import ClusterSettings, open_cluster
+from tests.match.cluster.dask_commands import HOST, free_port, running_dask
 from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 
-@contextmanager
-def running(*words: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    command = [sys.executable, "-m", "dask", *words, "--no-dashboard"]
-    environment = {**os.environ, "TMPDIR": str(folder), "SPIELLEITER_SPEED": "1"}
-    with subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.DEVNULL) as process:
-        try:
-            yield process
-        finally:
-            process.terminate()
+@pytest.fixture(autouse=True)
+def _long_connect_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for a scheduler that has just been started, however busy this machine is."""
+    monkeypatch.setattr("spielleiter.match.cluster.engine.CONNECT_TIMEOUT", HANG_TIMEOUT)
 
 
 class Cluster:
     """A scheduler and workers as commands, started in `folder`, and a match of 12 games on them."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
-        with socket.socket() as sock:
-            sock.bind(("127.0.0.1", 0))
-            port = sock.getsockname()[1]
-        self.address = f"tcp://127.0.0.1:{port}"
+        port = free_port()
+        self.address = f"tcp://{HOST}:{port}"
         self._port = str(port)
         self._folder = folder
         self._stack = stack
 
     def start_scheduler(self) -> subprocess.Popen[bytes]:
-        words = ("scheduler", "--host", "127.0.0.1", "--port", self._port)
-        return self._stack.enter_context(running(*words, folder=self._folder))
+        return self._stack.enter_context(running_dask("scheduler", "--port", self._port, folder=self._folder))
 
     def start_worker(self, name: str) -> subprocess.Popen[bytes]:
-        words = ("worker", self.address, "--nthreads", "1", "--no-nanny", "--host", "127.0.0.1", "--name", name)
-        return self._stack.enter_context(running(*words, folder=self._folder))
+        words = ("worker", self.address, "--nthreads", "1", "--no-nanny", "--name", name)
+        return self._stack.enter_context(running_dask(*words, folder=self._folder))
 
     def play(self, on_game_finished: Callable[[GameRecord], object]) -> MatchResult:
         limits: dict[str, Any] = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT}

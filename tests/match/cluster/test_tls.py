@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from spielleiter.match.records.journal import read_journal
+from tests.match.cluster.dask_commands import HOST, free_port, running_dask
 
 pytestmark = pytest.mark.slow
 
@@ -26,31 +25,17 @@ _CERTIFICATE["DASK_DISTRIBUTED__COMM__TLS__CA_FILE"] = str(_FILES / "cert.pem")
 _CERTIFICATE["DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION"] = "True"
 
 
-@contextmanager
-def dask(*words: str, folder: Path) -> Iterator[None]:
-    command = [sys.executable, "-m", "dask", *words, "--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
-    environment = {**os.environ, **_CERTIFICATE, "TMPDIR": str(folder), "SPIELLEITER_SPEED": "1"}
-    with subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.DEVNULL) as process:
-        try:
-            yield
-        finally:
-            process.terminate()
-
-
 @pytest.fixture(scope="module")
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The port of a scheduler that has one worker."""
     folder = tmp_path_factory.mktemp("tls")
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        number: int = sock.getsockname()[1]
-    with ExitStack() as stack:
-        stack.enter_context(
-            dask("scheduler", "--protocol", "tls", "--host", "127.0.0.1", "--port", str(number), folder=folder)
-        )
-        stack.enter_context(
-            dask("worker", f"tls://127.0.0.1:{number}", "--nthreads", "1", "--host", "127.0.0.1", folder=folder)
-        )
+    number = free_port()
+    scheduler = ("scheduler", "--protocol", "tls", "--port", str(number))
+    worker = ("worker", f"tls://{HOST}:{number}", "--nthreads", "1")
+    with (
+        running_dask(*scheduler, folder=folder, variables=_CERTIFICATE),
+        running_dask(*worker, folder=folder, variables=_CERTIFICATE),
+    ):
         yield number
 
 

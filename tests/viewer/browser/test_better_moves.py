@@ -16,7 +16,7 @@ from spielleiter.viewer.positions.describe import view_of
 from spielleiter.viewer.replays.game import describe_game, distinct_positions
 from spielleiter.viewer.replays.reading import read_replay
 from tests.viewer.browser.browsers import Visit, cells_on, expect_ply
-from tests.viewer.browser.test_replay import OFFICIAL, export
+from tests.viewer.browser.replay_pages import OFFICIAL, export
 from tests.viewer.replay_files import replay_of
 
 pytestmark = pytest.mark.slow

@@ -1,35 +1,30 @@
-"""Replays on the page: every key, every ply of official games, bad files, charts, and the page in a single file."""
+"""Replays on the page: every key, every ply of official games, charts, and the page in a single file."""
 
 from __future__ import annotations
 
-import base64
 import gzip
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from spielleiter.game.api import Outcome
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.core.ending import Ending
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.record.replay import encode_replay
-from spielleiter.viewer.exports.html import encode_game
-from spielleiter.viewer.page import standalone_page
-from spielleiter.viewer.replays.game import Details, describe_game, describe_record
-from spielleiter.viewer.replays.reading import read_replay
+from spielleiter.viewer.replays.game import Details, describe_record
 from tests.cli.background import run
 from tests.viewer.browser.browsers import Visit, cells_on, expect_ply, ply_on
+from tests.viewer.browser.replay_pages import OFFICIAL, drop, export, game_in
 from tests.viewer.browser.served import Served
 from tests.viewer.positions.test_describe import Nim, Take
 from tests.viewer.replay_files import played, record_of, replay_of
 
 pytestmark = pytest.mark.slow
 
-OFFICIAL = Path(__file__).parent / "official"
 HOSTILE = "<img src=x onerror=alert(3)>"
 
 
@@ -44,32 +39,6 @@ READ_PAGE = """() => {
     };
 }"""
 """Reads what a person sees of a position, in one call."""
-
-
-def drop(page: Page, content: bytes, name: str = "game.xml") -> None:
-    """Drop a file onto the page."""
-    transfer = page.evaluate_handle(
-        """([data, name]) => {
-            const transfer = new DataTransfer();
-            transfer.items.add(new File([Uint8Array.from(atob(data), (char) => char.charCodeAt(0))], name));
-            return transfer;
-        }""",
-        [base64.b64encode(content).decode(), name],
-    )
-    page.dispatch_event("main", "dragenter", {"dataTransfer": transfer})
-    expect(page.locator(".drop-overlay")).to_be_visible()
-    page.dispatch_event("main", "drop", {"dataTransfer": transfer})
-
-
-def game_in(content: bytes, details: Details | None = None) -> dict[str, Any]:
-    return describe_game(read_replay(content, "game.xml"), details or Details())
-
-
-def export(folder: Path, game: dict[str, Any]) -> Path:
-    """Write the page that holds this game."""
-    path = folder / "Spiel für später.html"
-    path.write_bytes(standalone_page(encode_game(game), title="A game"))
-    return path
 
 
 @pytest.mark.parametrize("season", ["2018", "2021", "2027"])
@@ -233,83 +202,6 @@ def test_characters_that_turn_the_direction_of_a_text_are_shown_as_escapes(
     everything = page.content() + page.title()
     data = page.locator("#game").text_content() or ""
     assert {char for char in everything.replace(data, "") if char in "\u202d\u202e\u2066\u2069"} == set()
-
-
-BAD_FILES: dict[str, tuple[bytes, str, str]] = {
-    "truncated": (
-        replay_of("blokus-2027", plies=6)[:-900],
-        "Die Datei ist nicht vollständig: Ihr Ende fehlt.",
-        "The file is incomplete: its end is missing.",
-    ),
-    "truncated and compressed": (
-        gzip.compress(replay_of("blokus-2027", plies=6))[:-90],
-        "Die gepackte Datei ist beschädigt oder nicht vollständig.",
-        "The compressed file is damaged or incomplete.",
-    ),
-    "no XML": (
-        b"PK\x03\x04 this is something else",
-        "Die Datei ist kein Replay: Sie enthält kein XML, das sich lesen lässt.",
-        "The file is not a replay: it holds no XML that can be read",
-    ),
-    "another season": (
-        b'<protocol><room roomId="r"><data class="memento"><state/></data></room></protocol>',
-        "Das Replay stammt aus einem Spieljahr, das dieses Programm nicht kennt",
-        "The replay is of a season that this program does not know",
-    ),
-    "huge when unpacked": (
-        gzip.compress(b"<protocol>" + b" " * 40_000_000),
-        "Die Datei ist zu groß für ein Replay: Sie hat ausgepackt mehr als 16 MiB.",
-        "The file is too large for a replay: it has more than 16 MiB when it is unpacked.",
-    ),
-}
-"""By fault: the file, and how the sentence about it begins in German and in English."""
-
-
-@pytest.mark.parametrize("fault", BAD_FILES)
-def test_a_bad_file_is_refused_with_one_sentence(fault: str, visit: Callable[..., Visit]) -> None:
-    content, german, english = BAD_FILES[fault]
-    watching = visit(locale="de-DE")
-    watching.expected_statuses = {400, 413, 422}
-    page = watching.open("#/replays")
-    drop(page, content)
-    alert = page.get_by_role("alert")
-    expect(alert).to_contain_text(german)
-    assert alert.inner_text().endswith(".")
-    assert "\n" not in alert.inner_text()
-    page.get_by_role("button", name="EN", exact=True).click()
-    choose(page, content, "Open a file")
-    expect(alert).to_contain_text(english)
-    assert alert.inner_text().endswith(".")
-    assert page.url.endswith("#/replays")
-    if fault == "another season":
-        watching.screenshot("bad-file")
-
-
-def test_a_file_is_chosen_with_the_button(visit: Callable[..., Visit]) -> None:
-    content = (OFFICIAL / "2027.xml.gz").read_bytes()
-    watching = visit(locale="de-DE")
-    watching.expected_statuses = {422}
-    page = watching.open("#/replays")
-    choose(page, b"", "Datei öffnen")
-    expect(page.get_by_role("alert")).to_contain_text("Die Datei ist leer.")
-    for _ in range(2):  # the same file again, too
-        page.get_by_role("button", name="Datei öffnen").focus()
-        choose(page, content, "Datei öffnen", by_key=True)
-        expect_ply(page, 0)
-        assert "#/replay/" in page.url
-        page.keyboard.press("End")
-        assert cells_on(page) == game_in(gzip.decompress(content))["positions"][-1]["board"]["cells"]
-        page.get_by_role("link", name="Replays").click()
-
-
-def choose(page: Page, content: bytes, button: str, *, by_key: bool = False) -> None:
-    """Choose a file in the browser's own dialog, which a click or the Enter key opens."""
-    with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name=button).press("Enter") if by_key else page.get_by_role(
-            "button", name=button
-        ).click()
-    assert not chooser.value.is_multiple()
-    chooser.value.set_files({"name": "Spiel 1.xml.gz", "mimeType": "application/gzip", "buffer": content})
 
 
 @pytest.mark.parametrize("width", [360, 1280])

@@ -1,0 +1,124 @@
+"""The outcome of a check: steps that are repeated, and what all steps amount to. No program is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spielleiter.game.blokus.rulesets import BlokusGame
+from spielleiter.match.checking.check import ATTEMPTS, Status, StepResult, is_fit, is_undecided
+from spielleiter.match.checking.errors import UnexpectedBehaviourError
+from spielleiter.match.checking.scripted_server import ScriptedServer
+from spielleiter.match.checking.steps import CheckSteps, FirstGameSteps
+from tests.match.checking.checked import BASIC_STEPS, FakeStep, check
+
+
+@pytest.fixture
+def fake_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every step pass at once, without starting a program."""
+
+    class NoScriptedServer:
+        async def __aenter__(self) -> None:
+            pass
+
+        async def __aexit__(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setattr(CheckSteps, "scripted_server", lambda _steps: NoScriptedServer())
+    for name in ("fragmented", "coalesced", "unknown", "pause", "whole_game", "early_end", "real_game"):
+        monkeypatch.setattr(CheckSteps, name, FakeStep(0))
+    for name in ("start", "take_seat", "ask", "judge_time", "parse", "play"):
+        monkeypatch.setattr(FirstGameSteps, name, FakeStep(0))
+
+
+@pytest.mark.usefixtures("fake_steps")
+@pytest.mark.parametrize(("game_end", "rounds"), [(None, 24), ("noMovesLeft", 24), ("colorFinished", 25)])
+async def test_the_end_of_a_game_can_be_chosen(
+    game_end: str | None, rounds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[BlokusGame] = []
+
+    async def note(steps: CheckSteps) -> str:
+        assert isinstance(steps._edition.game, BlokusGame)
+        found.append(steps._edition.game)
+        return "noted"
+
+    monkeypatch.setattr(CheckSteps, "fragmented", note)
+    await check(tmp_path, "bot", game_end=game_end)
+    (game,) = found
+    assert game.rules.round_limit == rounds
+    assert game.rules.ends_with_finished_color == (game_end == "colorFinished")
+
+
+@pytest.mark.usefixtures("fake_steps")
+@pytest.mark.parametrize("times", range(ATTEMPTS + 1))
+@pytest.mark.parametrize(("owner", "name", "number"), [(CheckSteps, "pause", 10), (FirstGameSteps, "judge_time", 4)])
+async def test_a_step_that_the_machine_disturbs_is_repeated(
+    owner: type, name: str, number: int, times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = FakeStep(times)
+    monkeypatch.setattr(owner, name, step)
+    results = await check(tmp_path, "bot")
+    assert step.calls == min(times + 1, ATTEMPTS)
+    if times < ATTEMPTS:
+        assert {result.status for result in results} == {Status.PASSED}
+        assert is_fit(results)
+        return
+    assert (results[number - 1].status, results[number - 1].came) == (Status.UNDECIDED, f"late, {ATTEMPTS}")
+    assert results[number - 1].folder == f"step{1 if number <= BASIC_STEPS else number:02d}-attempt{ATTEMPTS}"
+    others = Status.NOT_TRIED if number <= BASIC_STEPS else Status.PASSED
+    assert {result.status for result in results[number:]} == {others}
+    assert not is_fit(results)
+    assert is_undecided(results)
+
+
+@pytest.mark.usefixtures("fake_steps")
+async def test_a_failure_in_the_second_attempt_is_reported_for_the_first_undecided_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def start(_game: FirstGameSteps, _scripted_server: ScriptedServer) -> str:
+        return await starting()
+
+    starting = FakeStep(0, "connected")
+    monkeypatch.setattr(FirstGameSteps, "start", start)
+    step = FakeStep(1)
+
+    async def ask(*_: object) -> str:
+        starting.then = UnexpectedBehaviourError("nobody came")
+        return await step()
+
+    monkeypatch.setattr(FirstGameSteps, "ask", ask)
+    results = await check(tmp_path, "bot")
+    statuses = [result.status for result in results]
+    assert statuses[:3] == [Status.PASSED, Status.PASSED, Status.FAILED]
+    assert set(statuses[3:]) == {Status.NOT_TRIED}
+    assert results[2].came == "nobody came"
+
+
+@pytest.mark.parametrize(
+    ("statuses", "undecided"),
+    [
+        ((Status.PASSED, Status.WARNING), False),
+        ((Status.PASSED, Status.UNDECIDED, Status.NOT_TRIED), True),
+        ((Status.FAILED, Status.UNDECIDED), False),
+    ],
+)
+def test_a_failure_is_not_undecided(statuses: tuple[Status, ...], undecided: bool) -> None:
+    results = [StepResult(number, "step", "", status) for number, status in enumerate(statuses, 1)]
+    assert is_undecided(results) == undecided
+
+
+@pytest.mark.parametrize(
+    ("statuses", "fit"),
+    [
+        ((), True),
+        ((Status.PASSED, Status.WARNING), True),
+        ((Status.PASSED, Status.WARNING, Status.FAILED), False),
+        ((Status.PASSED, Status.NOT_TRIED), False),
+        ((Status.PASSED, Status.UNDECIDED), False),
+    ],
+)
+def test_warnings_do_not_make_a_program_unfit(statuses: tuple[Status, ...], fit: bool) -> None:
+    results = [StepResult(number, "step", "", status) for number, status in enumerate(statuses, 1)]
+    assert is_fit(results) == fit
