@@ -108,7 +108,7 @@ class BuiltinPlayer:
 
     @property
     def seconds_lost(self) -> float:
-        """How many seconds of the current or last move went to processes that ended."""
+        """How many seconds of the current or last move this machine took: see `PoolPlayer`."""
         return self._player.seconds_lost
 
     @property

@@ -273,9 +273,7 @@ class _Referee:
 
     def _seconds_waiting(self, index: int, think_time: float) -> float:
         """Return for how many of the last `think_time` seconds this machine delayed a program."""
-        program = self._programs[index]
-        lost = program.seconds_lost if isinstance(program, BuiltinPlayer) else 0.0
-        return max(lost, self._meter.seconds_waiting(index, think_time))
+        return max(self._programs[index].seconds_lost, self._meter.seconds_waiting(index, think_time))
 
     def _has_played_without_fault(self, index: int) -> bool:
         result = self._facts.result

@@ -158,7 +158,7 @@ class PoolPlayer:
 
     @property
     def seconds_lost(self) -> float:
-        """How many seconds of the current or last move went to workers that ended."""
+        """How many seconds of the current or last move went to workers that ended, or to waiting for a processor."""
         return 0.0 if self._request is None else self._request.seconds_lost
 
     async def choose_move(self, state: State, on_started: Callable[[float], object]) -> ChosenMove:
@@ -196,10 +196,12 @@ class _Request:
 
     @property
     def seconds_lost(self) -> float:
-        """The seconds from its first beginning to its present one."""
+        """The seconds from its first beginning to its present one, and those in which its worker did not compute."""
         if self.started_at is None:
             return 0.0
-        return (trio.current_time() if self._begun_at is None else self._begun_at) - self.started_at
+        before = (trio.current_time() if self._begun_at is None else self._begun_at) - self.started_at
+        # a worker does nothing but compute, so it waits for a processor for the rest of the time
+        return before + (0.0 if self.chosen is None else max(0.0, self.chosen.seconds - self.chosen.cpu_seconds))
 
     def begin(self) -> None:
         """Note that a worker begins with it."""

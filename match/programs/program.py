@@ -234,6 +234,11 @@ class Program:
         return () if self._process is None else self._process.survivors
 
     @property
+    def seconds_lost(self) -> float:
+        """0: how long a program waits for a processor is measured by its processes (`machine_delay.py`)."""
+        return 0.0
+
+    @property
     def supervisor_stops(self) -> int:
         """How often the supervisor of this program was found stopped."""
         return 0 if self._process is None else self._process.supervisor_stops

@@ -20,6 +20,7 @@ from spielleiter.match.errors import MachineError
 from spielleiter.match.games import thinking_pool
 from spielleiter.match.games.thinking_pool import (
     MAX_DEATHS,
+    ChosenMove,
     PoolPlayer,
     ThinkingPool,
     _Request,
@@ -269,3 +270,13 @@ async def test_the_time_of_workers_that_ended_is_not_that_of_the_move(autojump_c
     request.begin()
     await trio.sleep(8)
     assert player.seconds_lost == 6
+
+
+async def test_the_time_in_which_a_worker_does_not_compute_is_lost(autojump_clock: trio.testing.MockClock) -> None:
+    player = PoolPlayer(cast("ThinkingPool", None), 1, "first", 1)
+    request = player._request = _Request(player, STATE, lambda _now: None)
+    request.begin()
+    request.chosen = ChosenMove(None, 0.0, 3.0, 1.0)
+    assert player.seconds_lost == 2
+    request.chosen = ChosenMove(None, 0.0, 1.0, 1.001)  # the two clocks differ a little
+    assert player.seconds_lost == 0
