@@ -7,7 +7,6 @@ direction ends with the end of its stream. The bytes are compared, so those that
 from __future__ import annotations
 
 import contextlib
-import functools
 from dataclasses import dataclass
 from typing import Final
 
@@ -46,9 +45,12 @@ async def carry(listener: trio.SocketListener, port: int, load: Load, connection
                     for stream in (client, server):
                         await streams.enter_async_context(stream)
                     script = scripts[number % len(scripts)]
-                    begin = functools.partial(nursery.start_soon, _send_and_compare, carried)
-                    begin(client, server, b"%d:" % number + b"".join(script.packets))
-                    begin(server, client, b"%d:" % number + b"".join(script.mementos))
+                    for source, target, packets in (
+                        (client, server, script.packets),
+                        (server, client, script.mementos),
+                    ):
+                        content = b"%d:" % number + b"".join(packets)
+                        nursery.start_soon(_send_and_compare, carried, source, target, content)
     except* (OSError, trio.BrokenResourceError, trio.TooSlowError) as errors:
         raise BenchError(f"the relay does not carry everything ({errors.exceptions[0]!r})") from None
     return carried

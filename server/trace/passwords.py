@@ -42,8 +42,8 @@ def find_passwords(data: bytes) -> list[tuple[int, int]]:
             if any(word in narrow for word in _WORDS):
                 return [(0, len(data))]
         return []
-    if b"authenticate" in lowered and (start := _JSON.match(data)):
-        return [(start.end(), len(data))]  # a program of another protocol; any value may be the password
+    if b"authenticate" in lowered and (opening := _JSON.match(data)):
+        return [(opening.end(), len(data))]  # a program of another protocol; any value may be the password
     spans = []
     for finder in _FINDERS:
         for found in finder.finditer(data):
