@@ -12,7 +12,19 @@ from typing import Any, Final
 
 from spielleiter.bench.load.drivers import default_process_count
 
-PARTS: Final = ("floor", "server", "rules", "protocol", "start", "memory", "plies", "match", "viewer", "cluster")
+PARTS: Final = (
+    "floor",
+    "server",
+    "rules",
+    "protocol",
+    "start",
+    "memory",
+    "plies",
+    "match",
+    "viewer",
+    "proxy",
+    "cluster",
+)
 LONG_PARTS: Final = frozenset({"cluster"})
 """Parts that are measured only if they are named: they take long, and need an extra."""
 EDITIONS: Final = ("2021-r3", "2027")
@@ -40,6 +52,8 @@ class Options:
     """The two numbers of games whose memory is compared, to find that of one game."""
     match_games: tuple[int, ...] = (100, 500)
     """The numbers of games of the matches between built-in players. Matches of programs have the first number."""
+    proxy_games: tuple[int, ...] = (20, 100)
+    """The numbers of games at once through the proxy."""
     cluster_machines: tuple[int, ...] = (4, 16)
     """The numbers of simulated machines of a cluster."""
     pair_seconds: float = 120.0
@@ -63,6 +77,7 @@ QUICK: Final[Mapping[str, Any]] = MappingProxyType(
         "observers": (0,),
         "memory_games": (10, 60),
         "match_games": (10, 20),
+        "proxy_games": (20,),
         "cluster_machines": (2,),
         "pair_seconds": 6.0,
         "connections": 100,

@@ -23,7 +23,7 @@ def report_text(head: Mapping[str, str | int | float], records: Records, targets
     lines = [f"{name:12} {value}" for name, value in head.items()]
     lines += ["", "Each figure is the median of its rounds, with their minimum and maximum in brackets.", ""]
     tables = (*_traffic(records), *_rules(records), *_protocol(records), *_single(records), *_matches(records))
-    tables = (*tables, *_clusters(records))
+    tables = (*tables, *_proxies(records), *_clusters(records))
     tables = (*tables, *_targets(targets))
     return "\n".join((*lines, *(table.text() for table in tables)))
 
@@ -133,6 +133,14 @@ def _matches(records: Records) -> list[Table]:
         "builtin:greedy against builtin:random, two games at a time. 200 games: the time that they would take."
     )
     return _one_figure_a_row("Matches", records.where(part="match"), ("programs", "edition", "games"), note)
+
+
+def _proxies(records: Records) -> list[Table]:
+    note = (
+        "direct: without the proxy, in the same round. sent and lost: the bytes of whole games at both ends of the "
+        "proxy, in both directions; an altered byte counts as lost."
+    )
+    return _one_figure_a_row("The proxy", records.where(part="proxy"), ("edition", "games", "way"), note)
 
 
 def _clusters(records: Records) -> list[Table]:

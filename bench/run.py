@@ -16,6 +16,7 @@ from spielleiter.bench.parts.match import measure_match
 from spielleiter.bench.parts.memory import measure_memory
 from spielleiter.bench.parts.plies import measure_plies
 from spielleiter.bench.parts.protocol import measure_protocol
+from spielleiter.bench.parts.proxy import measure_proxy
 from spielleiter.bench.parts.rules import measure_rules
 from spielleiter.bench.parts.start import measure_start
 from spielleiter.bench.parts.traffic import measure_traffic
@@ -37,6 +38,7 @@ PARTS: Final[tuple[tuple[frozenset[str], Part], ...]] = (
     (frozenset({"plies"}), measure_plies),
     (frozenset({"match"}), measure_match),
     (frozenset({"viewer"}), measure_viewer),
+    (frozenset({"proxy"}), measure_proxy),
     (frozenset({"cluster"}), measure_cluster),
 )
 """The parts, each with the values of the option `only` that select it."""

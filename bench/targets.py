@@ -41,6 +41,8 @@ MOST_BUILT_IN: Final = 20.0
 """The time of 200 games between built-in players, two at a time, in seconds."""
 LEAST_BESIDE_PAGES: Final = 0.95
 """The throughput of 50 games beside 100 pages of the viewer as a fraction of that without any page."""
+LEAST_THROUGH_PROXY: Final = 2 / 3
+"""The throughput through the proxy as a fraction of that without it, also with traces."""
 LEAST_LINEAR: Final = 0.95
 """The share of the time of a cluster's machines in which they play, with pairs of two minutes."""
 MOST_GROWTH: Final = 10.0
@@ -92,6 +94,7 @@ def targets_of(records: Records) -> list[Target]:
         found += _room(records, edition)
     for edition in editions:
         found += _viewer(records, edition)
+    found += _proxy(records)
     for edition in editions:
         found += _match(records, "scripted", edition=edition)
     found += _match(records, "built-in")
@@ -159,6 +162,17 @@ def _viewer(records: Records, edition: str) -> Iterator[Target]:
     figure = records.figure("with pages to without", part="viewer", edition=edition)
     if figure is not None:
         yield Target("throughput beside pages", edition, LEAST_BESIDE_PAGES, True, figure.median, figure.unit)
+
+
+def _proxy(records: Records) -> Iterator[Target]:
+    for record in records.where(part="proxy"):
+        edition = str(record.labels["edition"])
+        way, figures = record.labels["way"], record.figures
+        if "to direct" in figures:
+            title = f"throughput, {way}, {_at(int(record.labels['games']))}"
+            yield Target(title, edition, LEAST_THROUGH_PROXY, True, figures["to direct"].median, "of direct")
+        if "lost" in figures:
+            yield Target(f"bytes lost, {way}", edition, 0.0, False, sum(figures["lost"].rounds), "bytes")
 
 
 def _match(records: Records, programs: str, **labels: Label) -> Iterator[Target]:

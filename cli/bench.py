@@ -65,6 +65,7 @@ def _numbers(least: int, value: str | None) -> tuple[int, ...] | None:
         "including clocks, events, log and replays; both have the same load, in alternation. rules and protocol are "
         "measured within one process; start, memory and plies on servers of their own; match is the cost of "
         "`spielleiter match` without its programs; viewer is that of 100 open pages beside 50 games; "
+        "proxy is that of `spielleiter proxy` in front of the server, and whether a byte is lost; "
         "cluster is the cost of a pair on workers of a cluster, and the use of simulated machines, in 15 minutes."
     )
 )
@@ -72,8 +73,8 @@ def _numbers(least: int, value: str | None) -> tuple[int, ...] | None:
     "--only",
     callback=_parts,
     metavar="PARTS",
-    help="Parts to measure: floor, server, rules, protocol, start, memory, plies, match, viewer, cluster.  "
-    "[default: all but cluster]",
+    help="Parts to measure: floor, server, rules, protocol, start, memory, plies, match, viewer, proxy, "
+    "cluster.  [default: all but cluster]",
 )
 @click.option(
     "--games",

@@ -29,6 +29,7 @@ from spielleiter.server.trace.form import (
     STAYS_OPEN,
     STREAM_ENDS,
 )
+from spielleiter.server.trace.limits import MIB
 
 PASSWORD: Final = b"\0password\0"
 """Stands for a password that is blacked out."""
@@ -42,7 +43,8 @@ _BEGAN: Final = re.compile(r"# began (\S+)")
 _SIMPLE: Final = {"n": b"\n", "r": b"\r", "t": b"\t", "\\": b"\\", "*": PASSWORD}
 _BETWEEN_LEAVES: Final = re.compile(r"(?<=>) (?=<)")
 _MOST_DIGITS: Final = 18
-_MOST_BYTES: Final = 256 * 1024 * 1024
+_MOST_BYTES: Final = 256 * MIB
+"""The size of a file, also without its compression. A trace has 8 MiB at most."""
 
 
 class RecordingError(Exception):
@@ -106,9 +108,12 @@ def read_recordings(paths: list[Path]) -> Recording:
 
 def _read(path: Path) -> tuple[Recording, datetime | None]:
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
         if content[:2] == b"\x1f\x8b":
-            content = zlib.decompressobj(wbits=31).decompress(content, _MOST_BYTES)
+            content = zlib.decompressobj(wbits=31).decompress(content, _MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise RecordingError(f"{path}: is not a trace or a transcript (it is larger than {_MOST_BYTES // MIB} MiB)")
         text = content.decode("utf-8")
     except (OSError, zlib.error) as error:
         raise RecordingError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None

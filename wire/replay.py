@@ -25,6 +25,8 @@ _RECEIVE_BYTES: Final = 65536
 _MOST_WAITING: Final = 256
 """Packets of one connection that wait to be compared."""
 _LONGEST_PACKET: Final = 8 * MIB
+_QUIET: Final = 0.1
+"""Seconds after the last step within which the server would send what the recording does not have."""
 _ENDED: Final = None
 """Stands in the queue for the end of the server's stream."""
 
@@ -110,6 +112,7 @@ class Replayer:
         """Replay everything; return what was found. Raises UnreachableError."""
         report = self._report
         previous = 0.0
+        unreachable: UnreachableError | None = None
         async with trio.open_nursery() as nursery:
             try:
                 for step in self._recording.steps:
@@ -117,13 +120,19 @@ class Replayer:
                     previous = step.instant
             except _Stop:
                 pass
+            except UnreachableError as error:  # raised below: the nursery would wrap it in a group
+                unreachable = error
             else:
                 if self._recording.cut:
                     report.notes.append(f"the recording ends early: {self._recording.cut}")
+                else:
+                    await self._note_more()
             nursery.cancel_scope.cancel()
         for connection in self._connections.values():
             with trio.CancelScope(shield=True):
                 await trio.aclose_forcefully(connection.stream)
+        if unreachable is not None:
+            raise unreachable
         report.ids = self._comparison.id_count
         if self._comparison.start_pieces is not None:
             recorded, present = self._comparison.start_pieces
@@ -212,6 +221,23 @@ class Replayer:
             return await connection.answers.receive()
         self._differ(step, f"no answer came within {limit:.1f} s; stopped here", (_first_line(step.data),))
         raise _Stop
+
+    async def _note_more(self) -> None:
+        """Say what the server sends after the last recorded answer, on the connections that are still open."""
+        async with trio.open_nursery() as nursery:
+            for connection in self._connections.values():
+                if not connection.is_closed:
+                    nursery.start_soon(self._note_more_of, connection)
+
+    async def _note_more_of(self, connection: _Connection) -> None:
+        first = None
+        with trio.move_on_after(_QUIET):
+            first = await connection.answers.receive()
+        if first:
+            self._report.notes.append(
+                f"{connection.name}: the server has sent more after the last recorded answer, first of all "
+                f"`{_first_line(first).removeprefix('- ')}`"
+            )
 
     def _differ(self, step: Step, what: str, lines: tuple[str, ...] = ()) -> None:
         where = f"line {step.line} ({step.connection}, {step.instant:.3f} s)"

@@ -24,6 +24,8 @@ _FINDERS: Final = tuple(
 )
 """``password="..."``, also with quotes around the name, ``password=...`` and ``<password>...``."""
 _AUTHENTICATE: Final = re.compile(rb"<[\w.]*authenticate\w*", re.IGNORECASE)
+_JSON: Final = re.compile(rb"""[^<]*?[{\[](?=\s*["'{\[])""")
+"""The beginning of JSON, up to the first name or value."""
 _VALUE: Final = re.compile(rb"""\s+[\w:.-]+\s*=\s*(?:"([^"<]*)"|'([^'<]*)')""")
 _TAG_END: Final = re.compile(rb"\s*(/?)>")
 _TEXT: Final = re.compile(_CONTENT, re.DOTALL)
@@ -40,6 +42,8 @@ def find_passwords(data: bytes) -> list[tuple[int, int]]:
             if any(word in narrow for word in _WORDS):
                 return [(0, len(data))]
         return []
+    if b"authenticate" in lowered and (opening := _JSON.match(data)):
+        return [(opening.end(), len(data))]  # a program of another protocol; any value may be the password
     spans = []
     for finder in _FINDERS:
         for found in finder.finditer(data):

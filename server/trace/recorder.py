@@ -31,6 +31,11 @@ REST_FACTOR: Final = 6.0
 While it works, the event loop has to wait for the interpreter after each system call. If more is to be recorded than
 the rest of the time is enough for, the queue fills up, and packets are missing in the files.
 """
+LONGEST_REST: Final = 10.0
+"""How many times as long it rests while the queue is full.
+
+More is sent then than text can be made of, so that packets are missing however fast the thread works.
+"""
 BATCH_BYTES: Final = 32 * 1024  # bytes that become text before it is written; the text may be much longer
 CLOSE_TIMEOUT: Final = 10.0  # seconds that `close` waits for what has not been written
 SWITCH_INTERVAL: Final = 0.0002
@@ -153,9 +158,9 @@ class Recorder:
 
     def put(self, trace: Trace, method: str, arguments: tuple[Any, ...], size: int, *, is_urgent: bool = False) -> bool:
         """Queue an item; return whether it fitted. Urgent ones, of which there are few, are never refused."""
+        if self._queued + size > self._limits.queue_bytes and not is_urgent:  # only the thread makes it smaller
+            return False
         with self._lock:
-            if self._queued + size > self._limits.queue_bytes and not is_urgent:
-                return False
             self._queued += size
             self._items.append((trace, method, arguments, size))
         if not self._has_items.is_set():
@@ -189,7 +194,8 @@ class Recorder:
             if has_ended and not self._items:
                 return
             if self._items:
-                self._is_closing.wait(REST_FACTOR * (time.thread_time() - started))
+                share = self._queued / self._limits.queue_bytes
+                self._is_closing.wait(rest_after(time.thread_time() - started, share))
 
     def _apply_items(self) -> dict[Trace, None]:
         """Make text of some of what is queued; return the traces that have changed."""
@@ -249,6 +255,11 @@ class Recorder:
         if not self._is_full:
             self._is_full = True
             self._on_failure(str(self._folder), f"no more traces are written: {why}")
+
+
+def rest_after(work: float, share: float) -> float:
+    """Return the seconds for which the thread rests after `work` seconds, if a `share` of the queue is in use."""
+    return work * REST_FACTOR * (1 + (LONGEST_REST - 1) * min(1.0, share))
 
 
 def _new_file(path: Path) -> Path:

@@ -37,6 +37,8 @@ def records_of(busy: float) -> Records:
         records.add({"part": "start"}, {"server to bare Python": (1.5, "times")})
         records.add({"part": "memory", "edition": "blokus-2027", "from": 1, "to": 2}, {"each game more": (87.0, "KiB")})
         records.add({"part": "plies", "edition": "blokus-2027", "idle rooms": 500}, {"beside idle rooms": (0.2, "ms")})
+        labels = {"part": "proxy", "edition": "blokus-2027", "games": 20, "way": "proxy --trace"}
+        records.add(labels, {"to direct": (0.8 * factor, "x")})
     return records
 
 
@@ -52,6 +54,7 @@ def test_a_report_has_every_part_and_no_long_line() -> None:
         "5M (4.50M-5.50M)",
         "2027: 9 positions (scripted games)",
         "start to accepting",
+        "throughput, proxy --trace, 20 games at once",
     ):
         assert expected in text
     assert "> 12,346" not in text

@@ -79,6 +79,18 @@ def test_memory_start_and_plies_have_bounds() -> None:
     ]
 
 
+def test_the_proxy_may_cost_a_third_and_lose_nothing() -> None:
+    records = Records()
+    labels: dict[str, str | int] = {"part": "proxy", "edition": "e", "way": "proxy"}
+    for ratio, lost in ((0.6, 0), (0.7, 1), (0.68, 0)):
+        records.add({**labels, "games": 20}, {"to direct": (ratio, "x")})
+        records.add({**labels, "games": ""}, {"lost": (lost, "bytes")})
+    assert [(target.name, target.figure, target.is_reached) for target in targets_of(records)] == [
+        ("throughput, proxy, 20 games at once", 0.68, True),
+        ("bytes lost, proxy", 1, False),
+    ]
+
+
 def test_matches_have_bounds_for_the_longest_one() -> None:
     records = Records()
     figures = {"runner's processor, a game": (51.0, "ms"), "disk, a game": (60.0, "KiB"), "spoilt": (0.0, "games")}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from spielleiter.server.trace.conversation import Conversation
 from spielleiter.server.trace.form import FROM_SERVER, TO_SERVER
 from spielleiter.server.trace.limits import TRACE_LIMITS
+from spielleiter.wire import recording as recording_module
 from spielleiter.wire.recording import PASSWORD, Recording, RecordingError, read_recordings
 from tests.protocol.streams import LATEST
 from tests.shared import SHARED, needs_shared
@@ -163,6 +164,21 @@ def test_beginnings_with_and_without_a_time_zone(tmp_path: Path) -> None:
     paths[0].write_text("# began 2026-11-22T23:46:32+00:00\n" + line, encoding="utf-8")
     paths[1].write_text("# began 2026-11-22T23:46:31\n" + line, encoding="utf-8")
     assert [each.connection for each in read_recordings(paths).steps] == ["2:c1", "1:c1"]  # no zone: UTC
+
+
+@pytest.mark.parametrize("is_compressed", [False, True])
+def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_compressed: bool) -> None:
+    monkeypatch.setattr(recording_module, "_MOST_BYTES", 1000)
+    path = tmp_path / "trace.txt"
+    for size, is_refused in ((1000, False), (1001, True)):
+        line = b"   0.100000   +0.100  c1     ->  <a/>"
+        content = line + b" " * (size - len(line))
+        path.write_bytes(gzip.compress(content) if is_compressed else content)
+        if is_refused:
+            with pytest.raises(RecordingError, match="it is larger than"):
+                read_recordings([path])
+        else:
+            assert len(read_recordings([path]).steps) == 1
 
 
 def test_a_number_of_bytes_that_is_too_long(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from spielleiter.client.strategies import make_responder
 from spielleiter.server.app import Listening, serve
 from spielleiter.server.config.config import Config
 from spielleiter.wire.recording import Recording, Step, read_recordings
-from spielleiter.wire.replay import Replayer, Report
+from spielleiter.wire.replay import Replayer, Report, UnreachableError
 from tests.timeouts import HANG_TIMEOUT
 
 JOIN = b'<join gameType="swc_2027_blokus"/>'
@@ -171,8 +171,32 @@ async def test_the_pauses_of_the_client_can_be_kept(autojump_clock: trio.testing
     async with listener:
         port = listener.socket.getsockname()[1]
         began = trio.current_time()
-        await replay(port, step(b"<a>"), step(b"<b>", instant=2.25), keeps_times=True)
+        await replay(
+            port, step(b"<a>"), step(b"<b>", instant=2.25), step(event="(RST)", instant=2.25), keeps_times=True
+        )
     assert trio.current_time() - began == 2.25
+
+
+async def test_more_than_was_recorded_is_said() -> None:
+    begin = (step(b"<protocol>" + JOIN), answer(b"<protocol>"))
+    joined = answer(b'\n  <joined roomId="' + OLD + b'"/>')
+    async with server() as port:
+        report = await replay(port, *begin)
+        assert report.differences == []
+        assert [note[:82] for note in report.notes] == [
+            "c: the server has sent more after the last recorded answer, first of all `<joined "
+        ]
+        assert (await replay(port, *begin, joined)).notes == []
+        assert (await replay(port, *begin, cut="too long")).notes == ["the recording ends early: too long"]
+
+
+async def test_a_server_that_accepts_no_connection(monkeypatch: pytest.MonkeyPatch, autojump_clock: object) -> None:
+    async def hang(*_address: object) -> None:
+        await trio.sleep_forever()
+
+    monkeypatch.setattr(trio, "open_tcp_stream", hang)
+    with pytest.raises(UnreachableError, match=r"127.0.0.1:1 cannot be reached \(it does not answer within 10 s\)"):
+        await replay(1, step(b"<protocol>"))
 
 
 @pytest.mark.slow

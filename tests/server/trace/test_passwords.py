@@ -36,7 +36,11 @@ def hidden(data: bytes) -> bytes:
         ("<authenticate><![CDATA[<geheim]]></authenticate>", "<authenticate>*</authenticate>"),
         ("<authenticate><!--a-->geheim</authenticate>", "<authenticate>*</authenticate>"),
         ("<password><![CDATA[geheim]]></password>", "<password>*</password>"),
-        ('{"type": "authenticate", "password": "geheim"}', '{"type": "authenticate", "password": "*'),
+        ('{"type": "login", "password": "geheim"}', '{"type": "login", "password": "*'),
+        ('{"type": "authenticate", "password": "geheim"}', "{*"),
+        ('{"type": "authenticate", "token": "geheim"}', "{*"),
+        ('\n[{"token": "geheim", "type": "authenticate"}]', "\n[*"),
+        ('{"type": "join"}\n{"Authenticate": {"token": "geheim"}}', "{*"),
         # malformed
         ('<authenticate password="geheim', "<authenticate*"),
         ("<authenticate password=geheim/>", "<authenticate*"),

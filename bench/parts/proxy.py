@@ -1,0 +1,124 @@
+"""Measuring what `spielleiter proxy` costs the games: throughput without it, through it, and with traces.
+
+Invariants: the three ways are measured one after the other in each round, each with new processes, and compared within
+the round. That no byte is lost is shown by the bytes at both ends, not by the counts of the proxy alone.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import trio
+
+from spielleiter.bench.figures import Records
+from spielleiter.bench.load.both_ends import Carried, carry
+from spielleiter.bench.load.drivers import Measurement, running_drivers
+from spielleiter.bench.load.plan import plan_of
+from spielleiter.bench.load.scripts import load_of
+from spielleiter.bench.options import Options
+from spielleiter.bench.subject import END_TIMEOUT, BenchError, describe_exit, end, running_server, start_python
+
+DIRECT: Final = "direct"
+PLAIN: Final = "proxy"
+TRACED: Final = "proxy --trace"
+WAYS: Final = (DIRECT, PLAIN, TRACED)
+CONNECTIONS: Final = 40
+"""The number of connections whose bytes are compared."""
+_LISTENS: Final = re.compile(r"listens on 127\.0\.0\.1:(\d+),")
+_PASSED_ON: Final = re.compile(r"passed on \d+ connections?, (\d+) bytes to the server, (\d+) bytes from it")
+
+
+@dataclass
+class RunningProxy:
+    """The command as a process; when it has ended, `counted` is the number of bytes that it says to have passed on."""
+
+    pid: int
+    port: int
+    counted: int = 0
+
+
+def measure_proxy(options: Options, records: Records) -> Iterator[str]:
+    """Measure games at full speed through the proxy; for the yielded texts see `spielleiter.bench.run.Part`."""
+    for edition, games in product(options.editions, options.proxy_games):
+        direct = 0.0
+        for way in WAYS:
+            yield f"proxy, {edition}, games at once: {games}, {way}"
+            measured = _measure_games(options, edition, games, way)
+            values = {"throughput": (measured.moves_per_second, "moves/s")}
+            if way == DIRECT:
+                direct = measured.moves_per_second
+            else:
+                values["to direct"] = (measured.moves_per_second / direct, "x")
+                values["processor per move"] = (1e6 * measured.processor_per_move, "us")
+            records.add({"part": "proxy", "edition": edition, "games": games, "way": way}, values)
+    edition = options.editions[-1]
+    for way in (PLAIN, TRACED):
+        yield f"proxy, {edition}, bytes at both ends, {way}"
+        carried, counted = measure_bytes(edition, way, CONNECTIONS)
+        values = {
+            "sent": (carried.sent, "bytes"),
+            "lost": (carried.lost, "bytes"),
+            "passed on, by its own count": (counted, "bytes"),
+        }
+        records.add({"part": "proxy", "edition": edition, "games": "", "way": way}, values)
+
+
+def _measure_games(options: Options, edition: str, games: int, way: str) -> Measurement:
+    """Return the figures of games that are played directly or through the proxy; the subject is the proxy, if any."""
+    load = load_of(edition)
+    with TemporaryDirectory(prefix="spielleiter-bench-") as name, running_server(Path(name)) as server:
+        if way == DIRECT:
+            with running_drivers(plan_of(load, server.port, games, pid=server.pid), options.drivers) as drivers:
+                return drivers.measure(options.seconds)
+        with (
+            running_proxy(server.port, Path(name) / "traces" if way == TRACED else None) as proxy,
+            running_drivers(plan_of(load, proxy.port, games, pid=proxy.pid), options.drivers) as drivers,
+        ):
+            return drivers.measure(options.seconds)
+
+
+def measure_bytes(edition: str, way: str, connections: int) -> tuple[Carried, int]:
+    """Return the bytes at both ends of the proxy, and their number by its own count. Raises BenchError."""
+
+    async def run(folder: Path) -> tuple[Carried, int]:
+        (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+        async with listener:
+            address = listener.socket.getsockname()
+            with running_proxy(address[1], folder / "traces" if way == TRACED else None) as proxy:
+                carried = await carry(listener, proxy.port, load_of(edition), connections)
+        return carried, proxy.counted
+
+    with TemporaryDirectory(prefix="spielleiter-bench-") as name:
+        return trio.run(run, Path(name))
+
+
+@contextmanager
+def running_proxy(server_port: int, traces: Path | None) -> Iterator[RunningProxy]:
+    """Run the command in front of the server at a port of this machine, with traces in a folder if one is given."""
+    arguments = ["-m", "spielleiter", "proxy", "--listen", "0", "--to", f"127.0.0.1:{server_port}"]
+    if traces is not None:
+        arguments += ["--trace", str(traces)]
+    pipe = subprocess.PIPE
+    process = start_python(arguments, stdin=subprocess.DEVNULL, stdout=pipe, stderr=subprocess.DEVNULL)
+    try:
+        assert process.stdout is not None
+        listens = _LISTENS.match(process.stdout.readline())
+        if listens is None:
+            raise BenchError(f"the proxy does not start ({describe_exit(process)})")
+        proxy = RunningProxy(process.pid, int(listens[1]))
+        yield proxy
+        process.send_signal(signal.SIGTERM)
+        output, _ = process.communicate(timeout=END_TIMEOUT)
+        if passed_on := _PASSED_ON.search(output):
+            proxy.counted = int(passed_on[1]) + int(passed_on[2])
+    finally:
+        end(process)
