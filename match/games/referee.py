@@ -103,9 +103,8 @@ class _Referee:
         self._folder = folder
         self._persistent_programs = persistent_programs if setup.server is None else None
         """None at another server, since it is not known there which program has connected."""
-        self._retained: set[int] = set()
-        self._exits: set[int] = set()  # of programs whose return code is known
-        """The programs whose processes play the next game, too."""
+        self._retained: set[int] = set()  # programs whose processes play the next game, too
+        self._exits: set[int] = set()  # programs whose return code is known
         config = match_server_config(setup)
         first, second = (limits_of(setup, config, program).soft_timeout or 0.0 for program in (0, 1))
         self._evidence = Evidence(planned.seats, setup.names, (first, second))
@@ -273,7 +272,9 @@ class _Referee:
 
     def _seconds_waiting(self, index: int, think_time: float) -> float:
         """Return for how many of the last `think_time` seconds this machine delayed a program."""
-        return max(self._programs[index].seconds_lost, self._meter.seconds_waiting(index, think_time))
+        program = self._programs[index]
+        lost = 0.0 if program is None else program.seconds_lost
+        return max(lost, self._meter.seconds_waiting(index, think_time))
 
     def _has_played_without_fault(self, index: int) -> bool:
         result = self._facts.result
@@ -283,9 +284,8 @@ class _Referee:
         """Return whether the process plays the next game, too; after a fault it is started anew."""
         if self._persistent_programs is None or isinstance(program, BuiltinPlayer):
             return False
-        if program.exited.is_set() or program.supervisor_stops:
-            return False
-        return self._has_played_without_fault(index) and self._persistent_programs.retain(index)
+        is_usable = not program.exited.is_set() and not program.supervisor_stops
+        return is_usable and self._has_played_without_fault(index) and self._persistent_programs.retain(index)
 
     def _hangs(self, index: int) -> bool:
         """Return whether a program did not answer any more at the end of a game that has a result."""
