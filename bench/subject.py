@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from spielleiter.bench.deferred_signals import deferred_stop_signals
 from spielleiter.bench.load.scripts import START_PIECE, Load
 from spielleiter.server.runtime.own_python import own_python
 
@@ -38,10 +39,20 @@ def start_python(arguments: Sequence[str], **more: Any) -> subprocess.Popen[str]
     return subprocess.Popen([*own_python(), "-P", *arguments], text=True, process_group=0, **more)
 
 
-def start_piped(module: str) -> subprocess.Popen[str]:
-    """Start a module of this project with pipes for its standard input, output and error."""
+@contextmanager
+def running_python(arguments: Sequence[str], **more: Any) -> Iterator[subprocess.Popen[str]]:
+    """Run the same Python as `start_python` does, and end it with the `with` statement."""
+    with contextlib.ExitStack() as stack:
+        with deferred_stop_signals():  # a process must not be lost between its start and its registration
+            process = start_python(arguments, **more)
+            stack.callback(end, process)
+        yield process
+
+
+def running_piped(module: str) -> contextlib.AbstractContextManager[subprocess.Popen[str]]:
+    """Run a module of this project with pipes for its standard input, output and error, as `running_python` does."""
     pipe = subprocess.PIPE
-    return start_python(["-m", module], stdin=pipe, stdout=pipe, stderr=pipe)
+    return running_python(["-m", module], stdin=pipe, stdout=pipe, stderr=pipe)
 
 
 def end(process: subprocess.Popen[str]) -> None:
@@ -100,12 +111,11 @@ def running_server(folder: Path, *options: str) -> Iterator[Subject]:
     arguments = ["-m", "spielleiter", "serve", "--port", "0", "--port-file", str(port_file)]
     arguments += ["--start-piece", START_PIECE, "--save-replay", str(replays), "--viewer", "off", *options]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("SPIELLEITER_")}
-    with (folder / LOG_NAME).open("w", encoding="utf-8") as log:
-        process = start_python(arguments, stdin=subprocess.DEVNULL, stderr=log, cwd=folder, env=environment)
-    try:
+    with (
+        (folder / LOG_NAME).open("w", encoding="utf-8") as log,
+        running_python(arguments, stdin=subprocess.DEVNULL, stderr=log, cwd=folder, env=environment) as process,
+    ):
         yield Subject(process.pid, _awaited_port(process, port_file))
-    finally:
-        end(process)
 
 
 def results_in(folder: Path) -> Path:
@@ -132,8 +142,7 @@ def running_floor(load: Load, observers: int) -> Iterator[Subject]:
         "request": load.request.decode(),
         "observers": observers,
     }
-    process = start_piped("spielleiter.bench.parts.floor")
-    try:
+    with running_piped("spielleiter.bench.parts.floor") as process:
         assert process.stdin is not None
         assert process.stdout is not None
         with contextlib.suppress(BrokenPipeError):  # the process has ended; the missing port shows it
@@ -143,5 +152,3 @@ def running_floor(load: Load, observers: int) -> Iterator[Subject]:
         if not port:
             raise BenchError(f"the bare wire does not start ({describe_exit(process)})")
         yield Subject(process.pid, int(port))
-    finally:
-        end(process)

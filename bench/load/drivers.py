@@ -19,7 +19,7 @@ from itertools import chain
 from typing import Any, Final
 
 from spielleiter.bench.load.plan import Plan, shares
-from spielleiter.bench.subject import BenchError, describe_exit, end, start_piped
+from spielleiter.bench.subject import BenchError, describe_exit, running_piped
 from spielleiter.server.quantile import nearest_rank
 
 BUSY: Final = 0.85  # fraction of the time above which the driver, not the server, may limit the throughput
@@ -157,8 +157,7 @@ def running_drivers(plan: Plan, processes: int = 1) -> Iterator[Drivers]:
     with ExitStack() as stack:
         started = []
         for games in shares(plan.games, processes):
-            process = start_piped(module)
-            stack.callback(end, process)
+            process = stack.enter_context(running_piped(module))
             assert process.stdin is not None
             with suppress(BrokenPipeError):  # the driver has ended; this is found when its report is read
                 process.stdin.write(replace(plan, games=games).to_json() + "\n")

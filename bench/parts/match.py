@@ -23,7 +23,7 @@ import spielleiter.bench.load.scripted_program
 from spielleiter.bench.figures import Records
 from spielleiter.bench.load.scripts import START_PIECE, Load, load_of
 from spielleiter.bench.options import Options
-from spielleiter.bench.subject import BenchError, start_python
+from spielleiter.bench.subject import BenchError, running_python
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.runtime.own_python import own_python
 
@@ -117,13 +117,12 @@ def run_match(programs: tuple[str, str], games: int, *options: str) -> Cost:
         arguments += ["--soft-timeout", _LIMIT, "--hard-timeout", _LIMIT]
         start = time.perf_counter()
         nothing = subprocess.DEVNULL
-        process = start_python(arguments, stdin=nothing, stdout=nothing, stderr=subprocess.PIPE, cwd=name)
-        assert process.stderr is not None
-        errors = process.stderr.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
-        process.stderr.close()
+        with running_python(arguments, stdin=nothing, stdout=nothing, stderr=subprocess.PIPE, cwd=name) as process:
+            assert process.stderr is not None
+            errors = process.stderr.read()
+            _, status, usage = os.wait4(process.pid, 0)
+            seconds = time.perf_counter() - start
+            process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             raise BenchError(f"a match has failed: {' '.join(errors.splitlines()[-1:])}")
         games_played = [json.loads(line) for line in (folder / "games.jsonl").read_text(encoding="utf-8").splitlines()]

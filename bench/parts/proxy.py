@@ -25,7 +25,7 @@ from spielleiter.bench.load.drivers import Measurement, running_drivers
 from spielleiter.bench.load.plan import plan_of
 from spielleiter.bench.load.scripts import load_of
 from spielleiter.bench.options import Options
-from spielleiter.bench.subject import END_TIMEOUT, BenchError, describe_exit, end, running_server, start_python
+from spielleiter.bench.subject import END_TIMEOUT, BenchError, describe_exit, running_python, running_server
 
 DIRECT: Final = "direct"
 PLAIN: Final = "proxy"
@@ -108,8 +108,7 @@ def running_proxy(server_port: int, traces: Path | None) -> Iterator[RunningProx
     if traces is not None:
         arguments += ["--trace", str(traces)]
     pipe = subprocess.PIPE
-    process = start_python(arguments, stdin=subprocess.DEVNULL, stdout=pipe, stderr=subprocess.DEVNULL)
-    try:
+    with running_python(arguments, stdin=subprocess.DEVNULL, stdout=pipe, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         listens = _LISTENS.match(process.stdout.readline())
         if listens is None:
@@ -120,5 +119,3 @@ def running_proxy(server_port: int, traces: Path | None) -> Iterator[RunningProx
         output, _ = process.communicate(timeout=END_TIMEOUT)
         if passed_on := _PASSED_ON.search(output):
             proxy.counted = int(passed_on[1]) + int(passed_on[2])
-    finally:
-        end(process)

@@ -22,7 +22,7 @@ from spielleiter.bench.load.drivers import Drivers, Measurement, running_drivers
 from spielleiter.bench.load.plan import plan_of
 from spielleiter.bench.load.scripts import load_of
 from spielleiter.bench.options import Options
-from spielleiter.bench.subject import LOG_NAME, BenchError, describe_exit, end, running_server, start_python
+from spielleiter.bench.subject import LOG_NAME, BenchError, describe_exit, running_python, running_server
 
 GAMES: Final = 50
 LISTS: Final = 40
@@ -90,14 +90,12 @@ def _viewer_port(log: Path) -> int:
 def _open_pages(port: int) -> Iterator[subprocess.Popen[str]]:
     pipe = subprocess.PIPE
     arguments = [str(number) for number in (port, LISTS, WATCHED, SILENT)]
-    process = start_python(["-m", "spielleiter.bench.load.pages", *arguments], stdin=pipe, stdout=pipe, stderr=pipe)
-    try:
+    command = ["-m", "spielleiter.bench.load.pages", *arguments]
+    with running_python(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         assert process.stdout is not None
         if not process.stdout.readline():
             raise BenchError(f"the pages cannot be opened ({describe_exit(process)})")
         yield process
-    finally:
-        end(process)
 
 
 def _finish(process: subprocess.Popen[str]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -179,15 +180,24 @@ def children_of(pid: int) -> set[int]:
     return {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()}
 
 
+def modules_of(pids: set[int]) -> dict[int, str]:
+    """Return the module that each process runs; those that do not run one yet, or are something else, are left out."""
+    modules = {}
+    for pid in pids:
+        with contextlib.suppress(OSError):  # it has ended
+            words = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8").split("\0")
+            if "-P" in words:  # not yet the case in a process that has just been forked
+                modules[pid] = words[words.index("-m") + 1]
+    return modules
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_all_started_processes(number: signal.Signals) -> None:
     command = [sys.executable, "-m", "spielleiter", "bench", "--only", "server", "--games", "1", "--seconds", "60"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    started: set[int] = set()
-    while len(started) < 2:  # the server and its driver
+    while len(started := modules_of(children_of(process.pid))) < 2:  # the server and its driver
         assert process.poll() is None
-        started |= children_of(process.pid)
     process.send_signal(number)
     stdout, _ = process.communicate(timeout=HANG_TIMEOUT)
     assert process.returncode == 130
