@@ -1,7 +1,8 @@
 """Measuring what `spielleiter proxy` costs the games: throughput without it, through it, and with traces.
 
 Invariants: the three ways are measured one after the other in each round, each with new processes, and compared within
-the round. That no byte is lost is shown by the bytes at both ends, not by the counts of the proxy alone.
+the round. That no byte is lost is shown by the bytes at both ends, not by the counts of the proxy alone. trio is loaded
+only when these are compared: other parts measure within this process.
 """
 
 from __future__ import annotations
@@ -10,22 +11,22 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
-
-import trio
+from typing import TYPE_CHECKING, Final
 
 from spielleiter.bench.figures import Records
-from spielleiter.bench.load.both_ends import Carried, carry
 from spielleiter.bench.load.drivers import Measurement, running_drivers
 from spielleiter.bench.load.plan import plan_of
 from spielleiter.bench.load.scripts import load_of
 from spielleiter.bench.options import Options
 from spielleiter.bench.subject import END_TIMEOUT, BenchError, describe_exit, running_python, running_server
+
+if TYPE_CHECKING:
+    from spielleiter.bench.load.both_ends import Carried
 
 DIRECT: Final = "direct"
 PLAIN: Final = "proxy"
@@ -75,25 +76,27 @@ def measure_proxy(options: Options, records: Records) -> Iterator[str]:
 def _measure_games(options: Options, edition: str, games: int, way: str) -> Measurement:
     """Return the figures of games that are played directly or through the proxy; the subject is the proxy, if any."""
     load = load_of(edition)
-    with TemporaryDirectory(prefix="spielleiter-bench-") as name, running_server(Path(name)) as server:
-        if way == DIRECT:
-            with running_drivers(plan_of(load, server.port, games, pid=server.pid), options.drivers) as drivers:
-                return drivers.measure(options.seconds)
-        with (
-            running_proxy(server.port, Path(name) / "traces" if way == TRACED else None) as proxy,
-            running_drivers(plan_of(load, proxy.port, games, pid=proxy.pid), options.drivers) as drivers,
-        ):
+    with (
+        TemporaryDirectory(prefix="spielleiter-bench-") as name,
+        running_server(Path(name)) as server,
+        ExitStack() as stack,
+    ):
+        subject = server if way == DIRECT else stack.enter_context(running_proxy(server.port, way, Path(name)))
+        with running_drivers(plan_of(load, subject.port, games, pid=subject.pid), options.drivers) as drivers:
             return drivers.measure(options.seconds)
 
 
 def measure_bytes(edition: str, way: str, connections: int) -> tuple[Carried, int]:
     """Return the bytes at both ends of the proxy, and their number by its own count. Raises BenchError."""
+    import trio
+
+    from spielleiter.bench.load.both_ends import carry
 
     async def run(folder: Path) -> tuple[Carried, int]:
         (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
         async with listener:
             address = listener.socket.getsockname()
-            with running_proxy(address[1], folder / "traces" if way == TRACED else None) as proxy:
+            with running_proxy(address[1], way, folder) as proxy:
                 carried = await carry(listener, proxy.port, load_of(edition), connections)
         return carried, proxy.counted
 
@@ -102,11 +105,11 @@ def measure_bytes(edition: str, way: str, connections: int) -> tuple[Carried, in
 
 
 @contextmanager
-def running_proxy(server_port: int, traces: Path | None) -> Iterator[RunningProxy]:
-    """Run the command in front of the server at a port of this machine, with traces in a folder if one is given."""
+def running_proxy(server_port: int, way: str, folder: Path) -> Iterator[RunningProxy]:
+    """Run the command in front of the server at a port of this machine; its traces, if any, are below `folder`."""
     arguments = ["-m", "spielleiter", "proxy", "--listen", "0", "--to", f"127.0.0.1:{server_port}"]
-    if traces is not None:
-        arguments += ["--trace", str(traces)]
+    if way == TRACED:
+        arguments += ["--trace", str(folder / "traces")]
     pipe = subprocess.PIPE
     with running_python(arguments, stdin=subprocess.DEVNULL, stdout=pipe, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None

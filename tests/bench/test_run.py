@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -35,3 +37,10 @@ def test_parts_alternate_in_every_round(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_every_value_of_the_option_selects_a_part() -> None:
     assert sorted(word for words, _ in run_module.PARTS for word in words) == sorted(PARTS)
+
+
+@pytest.mark.slow
+def test_parts_that_do_not_need_trio_are_measured_without_it() -> None:
+    code = "import sys, spielleiter.bench.run; print('trio' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
