@@ -72,12 +72,7 @@ def programs() -> list[str]:
 
 def complete_strategies(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer strategies with their descriptions, which some shells show."""
-    from spielleiter.cli.gtp_engine import DESCRIPTION, GTP
-    from spielleiter.client.strategies import STRATEGIES
+    from spielleiter.cli.gtp_engine import playing_strategies
 
-    descriptions = {**{name: kind.description for name, kind in STRATEGIES.items()}, GTP: DESCRIPTION}
-    return [
-        CompletionItem(name, help=description)
-        for name, description in descriptions.items()
-        if name.startswith(incomplete)
-    ]
+    kinds = playing_strategies().values()
+    return [CompletionItem(kind.name, help=kind.description) for kind in kinds if kind.name.startswith(incomplete)]

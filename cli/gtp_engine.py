@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 GTP: Final = "gtp"
 """The name of the strategy."""
-DESCRIPTION: Final = "the moves of another program, named by --engine (Blokus only)"
 
 
 def engine_options(command: Decorated) -> Decorated:
@@ -57,15 +56,19 @@ def check_engine_options(strategy: str, engine: str | None, engine_timeout: floa
         raise click.UsageError(f"the strategy {strategy} has no engine; add --strategy gtp")
 
 
-def gtp_kind() -> StrategyKind:
-    """Return the description of the strategy; its responder is made by `running_bridged_player`."""
+def playing_strategies() -> dict[str, StrategyKind]:
+    """Return the strategies of `play` by name: the built-in ones, and gtp.
+
+    `running_bridged_player` makes what gtp responds with.
+    """
     from spielleiter.client.gtp.blokus_bridge import POSITIONS
-    from spielleiter.client.strategies import StrategyKind
+    from spielleiter.client.strategies import STRATEGIES, StrategyKind
 
     def make(_rng: random.Random, _delay: float) -> Any:
         raise AssertionError("made by running_bridged_player")
 
-    return StrategyKind(GTP, DESCRIPTION, make, position=POSITIONS)
+    description = "the moves of another program, named by --engine (Blokus only)"
+    return {**STRATEGIES, GTP: StrategyKind(GTP, description, make, position=POSITIONS)}
 
 
 @asynccontextmanager

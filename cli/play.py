@@ -11,11 +11,9 @@ from spielleiter.cli.commands import Failure, print_line, run_async
 from spielleiter.cli.completion import complete_strategies
 from spielleiter.cli.encoding import TEXT, json_text
 from spielleiter.cli.gtp_engine import (
-    DESCRIPTION,
-    GTP,
     check_engine_options,
     engine_options,
-    gtp_kind,
+    playing_strategies,
     running_bridged_player,
 )
 from spielleiter.cli.numbers import Number, WholeNumber, port_number, whole_number
@@ -37,9 +35,7 @@ if TYPE_CHECKING:
 
 
 def _known_strategy(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    from spielleiter.client.strategies import STRATEGIES
-
-    known = [*STRATEGIES, GTP]
+    known = list(playing_strategies())
     if value not in known:
         raise click.BadParameter(f"{value!r} is not known, expected {', '.join(known)}{suggestion(value, known)}")
     return value
@@ -49,12 +45,10 @@ class _PlayCommand(click.Command):
     """Lists the strategies below the options."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from spielleiter.client.strategies import STRATEGIES
-
         for title, is_bad in (("Strategies", False), ("Strategies that misbehave, for tests", True)):
             with formatter.section(title):
-                rows = [(name, kind.description) for name, kind in STRATEGIES.items() if kind.is_bad == is_bad]
-                formatter.write_dl(rows if is_bad else [*rows, (GTP, DESCRIPTION)])
+                kinds = playing_strategies().values()
+                formatter.write_dl([(kind.name, kind.description) for kind in kinds if kind.is_bad == is_bad])
         super().format_epilog(ctx, formatter)
 
 
@@ -161,10 +155,10 @@ def _play_once(
     from spielleiter.cli.words import outcome_word, report_line, result_points
     from spielleiter.client.errors import ClientError
     from spielleiter.client.player import GameEnd, GameReport, Player, Responder, respond_with
-    from spielleiter.client.strategies import DEFAULT_DELAY, STRATEGIES, make_responder
+    from spielleiter.client.strategies import DEFAULT_DELAY, make_responder
     from spielleiter.protocol.messages import Memento, Result
 
-    kind = gtp_kind() if engine is not None else STRATEGIES[strategy]
+    kind = playing_strategies()[strategy]
     has_room = reservation is not None or room is not None
     chosen = chosen_edition(game, edition, lambda each: has_room or kind.plays(each.game))
     if not kind.plays(chosen.game) and not (has_room and game is None and edition is None):
