@@ -1,7 +1,7 @@
 """The levels of Blokus, for all of its seasons.
 
 Invariants: a level is its settings. All levels have the same evaluation; the lower ones choose with noise, the higher
-ones search. A level ends its search when the clock says so, which on a normal machine never happens.
+ones search. A level ends its search when the clock says so, which happens only on a machine that is very slow or busy.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The worker process that chooses the moves of built-in players.
 
-match/games/builtin_players.py starts it as `python -P -m spielleiter.match.games.thinking_process`.
+match/games/thinking_pool.py starts it as `python -P -m spielleiter.match.games.thinking_process`.
 
 Invariants: it reads requests from standard input and writes answers to standard output, in the same order, each one
 preceded by its length. First of all it writes an empty answer, which says that it is ready. Every other answer contains
