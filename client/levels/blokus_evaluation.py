@@ -89,8 +89,8 @@ def reach_from(free: Bitboard, attach: Bitboard) -> Reach:
 
 
 def reach_of(state: BlokusState, color: int) -> Reach:
-    """Return the reach of `color`; nothing for a colour that has left the game."""
-    if not state.valid_mask >> color & 1:
+    """Return the reach of `color`; nothing for a colour that has left the game or placed all of its pieces."""
+    if not state.valid_mask >> color & 1 or not state.remaining_masks[color]:
         return _NO_REACH
     blue, yellow, red, green = state.cells
     own = state.cells[color]
@@ -142,7 +142,10 @@ def sample_moves(state: BlokusState, count: int, rng: random.Random) -> Sample:
 
 
 class _Outlook(NamedTuple):
-    """What the colour to move sees: the reach of all colours, its attach cells and the shapes that it may place."""
+    """What the colour to move sees: the reach of all colours, its attach cells and the shapes that it may place.
+
+    `is_last_piece` says that it has no other piece than the one that it may place.
+    """
 
     own: Reach
     following: Reach
@@ -150,6 +153,7 @@ class _Outlook(NamedTuple):
     last: Reach
     attach: Bitboard
     shapes: int
+    is_last_piece: bool
 
     def placements(self, shapes: int) -> list[tuple[Orientation, Bitboard]]:
         """Return the legal placements of `shapes`, a set of bits: the corners of each orientation."""
@@ -161,15 +165,17 @@ def _outlook_of(state: BlokusState) -> _Outlook:
     own, following, partner, last = (reach_of(state, (color + turns) % 4) for turns in range(4))
     remaining = state.remaining_masks[color]
     if remaining == ALL_SHAPES_MASK:
-        return _Outlook(own, following, partner, last, EMPTY, 1 << state.start_shape)
-    return _Outlook(own, following, partner, last, own.attach, remaining)
+        return _Outlook(own, following, partner, last, EMPTY, 1 << state.start_shape, is_last_piece=False)
+    is_last_piece = remaining.bit_count() == 1
+    return _Outlook(own, following, partner, last, own.attach, remaining, is_last_piece)
 
 
 def _rated(outlook: _Outlook, placements: Iterable[tuple[Orientation, Bitboard]]) -> list[RatedMove]:
-    own, following, partner, last, attach_before, _ = outlook
+    own, following, partner, last, attach_before, _, is_last_piece = outlook
     others = partner.value - following.value - last.value
     # local names, since the loop runs for every move
-    own_free, partner_far, theirs = own.free, partner.far, following.far | last.far
+    partner_far, theirs = partner.far, following.far | last.far
+    own_free = EMPTY if is_last_piece else own.free  # after its last piece a colour reaches nothing
     _, partner_attach, partner_near, _ = partner
     _, following_attach, following_near, following_far = following
     _, last_attach, last_near, last_far = last
@@ -192,7 +198,7 @@ def _rated(outlook: _Outlook, placements: Iterable[tuple[Orientation, Bitboard]]
             near_count += (following_near & piece).bit_count() + (last_near & piece).bit_count()
             far_count = far.bit_count() - (partner_far & piece).bit_count()
             far_count += (following_far & piece).bit_count() + (last_far & piece).bit_count()
-            exclusive = (ours & ~theirs).bit_count() - (theirs & ~(ours | piece)).bit_count()
+            exclusive = (ours & ~(theirs | piece)).bit_count() - (theirs & ~(ours | piece)).bit_count()
             value = base + _ATTACH * attach_count + _NEAR * near_count + _FAR * far_count + _EXCLUSIVE * exclusive
             rated.append(RatedMove(value, turned, corner))
     return rated

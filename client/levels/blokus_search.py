@@ -6,7 +6,8 @@ position at its end; the value of a candidate is the mean of its lines. After ea
 candidates stays, so most of the work goes into the best ones (sequential halving).
 
 Invariants: the work depends on the settings and the position, never on seconds, so the result does not depend on the
-speed of the machine. The one exception is the cut: once `is_cut` returns True, the last complete round counts.
+speed of the machine. The one exception is the cut: `is_cut` is asked before each line, and once it returns True, the
+last complete round counts.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ def search(
             break
         for candidate in candidates:
             for _ in range(lines):
-                candidate.add_line(settings, rng)
                 if is_cut():
                     return best
+                candidate.add_line(settings, rng)
         candidates.sort(key=_by_value, reverse=True)
         best = [each.move._replace(value=each.value) for each in candidates]
         del candidates[(len(candidates) + 1) // 2 :]

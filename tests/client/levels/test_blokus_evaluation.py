@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from spielleiter.client.levels.blokus_evaluation import (
     CELL,
     RatedMove,
+    Reach,
     position_value,
     rate_moves,
     reach_from,
@@ -38,22 +40,30 @@ def test_near_and_far_cells_are_within_one_and_two_steps() -> None:
     assert draw(blocked.far, 6, 4) == "# # # . . .\n# # # . . .\n# # # . . .\n. . . . . ."
 
 
+def without(reach: Reach, piece: int) -> tuple[int, int, int]:
+    return reach.attach & ~piece, reach.near & ~piece, reach.far & ~piece
+
+
 @pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 def test_a_rated_value_is_that_of_the_piece_and_of_the_position_after_it(game: BlokusGame) -> None:
-    """Exactly so if the piece takes nothing from other colours; otherwise cells that it cuts off are not counted."""
-    compared = 0
-    for state in positions(game, seed=2, step=7):
+    """Exactly so if the piece cuts off no cells from other colours, which is not counted."""
+    compared: Counter[str] = Counter()
+    for state in positions(game, seed=2, step=3):
         color = state.turn % 4
-        others = EMPTY
-        for turns in (1, 2, 3):
-            others |= reach_of(state, (color + turns) % 4).far
         for rated in rate_moves(state)[::5]:
             after = state.play(rated.set_move(state))
-            if not (rated.turned.mask << rated.corner) & others and after.valid_mask == state.valid_mask:
-                compared += 1
-                value = rated.piece_value + position_value(after, color % 2)
-                assert rated.value == pytest.approx(value)
-    assert compared >= 5
+            piece = rated.turned.mask << rated.corner
+            others = {name: (color + turns) % 4 for turns, name in enumerate(("opponent", "partner", "opponent"), 1)}
+            if after.valid_mask != state.valid_mask or any(
+                without(reach_of(state, other), piece) != without(reach_of(after, other), piece)
+                for other in range(4)
+                if other != color
+            ):
+                continue
+            compared["all"] += 1
+            compared.update(name for name, other in others.items() if reach_of(state, other).far & piece)
+            assert rated.value == pytest.approx(rated.piece_value + position_value(after, color % 2))
+    assert all(compared[name] >= 5 for name in ("all", "partner", "opponent"))
 
 
 def test_the_value_of_a_position_is_the_opposite_for_the_other_side() -> None:
@@ -66,6 +76,19 @@ def test_a_colour_that_has_left_the_game_reaches_nothing() -> None:
     gone = [color for color in range(4) if not last.valid_mask >> color & 1]
     assert gone
     assert all(reach_of(last, color).far == EMPTY for color in gone)
+
+
+@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
+def test_after_its_last_piece_a_colour_reaches_nothing(game: BlokusGame) -> None:
+    state = list(positions(game, seed=2))[14]
+    color = state.turn % 4
+    monomino = tuple(1 if each == color else mask for each, mask in enumerate(state.remaining_masks))
+    last = replace(state, remaining_masks=monomino)
+    assert reach_of(last, color).far
+    for rated in rate_moves(last):
+        after = last.play(rated.set_move(last))
+        assert reach_of(after, color).far == EMPTY
+        assert rated.value == pytest.approx(rated.piece_value + position_value(after, color % 2), abs=1)
 
 
 def test_a_larger_piece_counts_for_its_cells() -> None:
