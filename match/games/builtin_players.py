@@ -12,7 +12,7 @@ from typing import Any
 import trio
 
 from spielleiter.client.strategies import STRATEGIES
-from spielleiter.match.games.thinking_pool import ChosenMove, PoolPlayer
+from spielleiter.match.games.thinking_request import ChosenMove, PoolPlayer
 from spielleiter.match.programs.program import BUILTIN
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server.app import Server

@@ -2,9 +2,9 @@
 
 match/games/thinking_pool.py starts it as `python -P -m spielleiter.match.games.thinking_process`.
 
-Invariants: it reads requests from standard input and writes answers to standard output, in the same order, each one
-preceded by its length. First of all it writes an empty answer, which says that it is ready. Every other answer contains
-the state of the player's generator, with which another worker can continue. It ends when its input ends. If a strategy
+Invariants: it reads requests from standard input and writes answers to standard output, in the same order
+(`thinking_messages.py`). First of all it writes None, which says that it is ready. Every other answer contains the
+state of the player's generator, with which another worker can continue. It ends when its input ends. If a strategy
 fails, only its player is affected, and only for that move. It does not import trio, so that it starts quickly, and it
 has a single thread, so that it never uses more than one processor core.
 """
@@ -13,23 +13,20 @@ from __future__ import annotations
 
 import pickle
 import random
-import struct
 import sys
 import time
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 from spielleiter.client.choosers import CHOOSERS
 from spielleiter.game.api import Move, State
-
-_HEAD: Final = struct.Struct("!I")
+from spielleiter.match.games.thinking_messages import encode, read_messages
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer requests until the input ends."""
     players: dict[int, _Player] = {}
-    _write(answers, b"")  # ready
-    while len(head := requests.read(_HEAD.size)) == _HEAD.size:
-        kind, key, *values = pickle.loads(requests.read(_HEAD.unpack(head)[0]))  # noqa: S301 - from the parent process
+    _write(answers, None)  # ready
+    for kind, key, *values in read_messages(requests):
         if kind == "end":
             players.pop(key, None)
             continue
@@ -38,11 +35,11 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
             players[key] = _Player(strategy, generator)
         player = players[key]
         thought = _choose_move(player, state)
-        _write(answers, pickle.dumps((thought, player.generator()), pickle.HIGHEST_PROTOCOL))
+        _write(answers, (thought, player.generator()))
 
 
-def _write(answers: BinaryIO, data: bytes) -> None:
-    answers.write(_HEAD.pack(len(data)) + data)
+def _write(answers: BinaryIO, message: object) -> None:
+    answers.write(encode(message))
     answers.flush()
 
 

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 import trio
 
-from spielleiter.match.games import thinking_pool
+from spielleiter.match.games import thinking_worker
 from spielleiter.match.games.builtin_players import builtin_strategy
 from spielleiter.match.games.match_server import open_match_server
 from spielleiter.match.games.referee import play_game
+from spielleiter.match.games.thinking_request import Request
+from spielleiter.match.games.thinking_worker import Worker
 from spielleiter.match.records.game_files import REPLAY
 from spielleiter.match.records.game_record import Verdict
 from spielleiter.match.setup import Entrant
@@ -62,18 +64,27 @@ def kill_workers_at(monkeypatch: pytest.MonkeyPatch, *numbers: int, replacement:
 
     `replacement` is what is started in their place; None: other workers.
     """
-    begin, count = thinking_pool._Request.begin, itertools.count(1)
+    begin, run, count = Worker.begin, Worker.run, itertools.count(1)
+    running: list[Worker] = []
 
-    def begin_and_kill(request: thinking_pool._Request) -> None:
-        begin(request)
+    async def run_and_note(worker: Worker) -> None:
+        running.append(worker)
+        try:
+            await run(worker)
+        finally:
+            running.remove(worker)
+
+    def begin_and_kill(worker: Worker, request: Request) -> None:
+        begin(worker, request)
         if next(count) in numbers:
             if replacement is not None:
-                monkeypatch.setattr(thinking_pool, "own_python", lambda: replacement)
-            for worker in request.player._pool._workers:
-                if worker._process is not None:
-                    worker._process.kill()
+                monkeypatch.setattr(thinking_worker, "own_python", lambda: replacement)
+            for each in running:
+                assert each.process is not None
+                each.process.kill()
 
-    monkeypatch.setattr(thinking_pool._Request, "begin", begin_and_kill)
+    monkeypatch.setattr(Worker, "run", run_and_note)
+    monkeypatch.setattr(Worker, "begin", begin_and_kill)
 
 
 @pytest.mark.slow

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-import pickle
 import random
 from typing import Any
 
 from spielleiter.client.choosers import make_chooser
+from spielleiter.match.games.thinking_messages import encode, read_messages
 from spielleiter.match.games.thinking_process import serve
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
@@ -15,18 +15,11 @@ from spielleiter.server.editions import choose_editions
 STATE = choose_editions({}, {})[DEFAULT_GAME_TYPE].game.new_state(random.Random(1))
 
 
-def framed(*messages: Any) -> bytes:
-    data = [pickle.dumps(message) for message in messages]
-    return b"".join(len(each).to_bytes(4, "big") + each for each in data)
-
-
 def answers_to(*messages: Any) -> list[Any]:
     written = io.BytesIO()
-    serve(io.BytesIO(framed(*messages)), written)
-    stream, answers = io.BytesIO(written.getvalue()), []
-    assert stream.read(4) == bytes(4)  # ready
-    while head := stream.read(4):
-        answers.append(pickle.loads(stream.read(int.from_bytes(head, "big"))))
+    serve(io.BytesIO(b"".join(map(encode, messages))), written)
+    ready, *answers = read_messages(io.BytesIO(written.getvalue()))
+    assert ready is None
     return answers
 
 

@@ -1,0 +1,159 @@
+"""A worker: a process that computes the moves of built-in players, and the tasks that talk to it.
+
+Invariants: the process runs `thinking_process.py`. It has one request at a time, which it takes from the queue. It is a
+single thread, so it never uses more than one core. Whatever ends a worker, its process is killed and waited for.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+import psutil
+import trio
+
+from spielleiter.game.api import Move
+from spielleiter.match.games.thinking_messages import Decoder, encode
+from spielleiter.match.games.thinking_queue import ThinkingQueue
+from spielleiter.match.games.thinking_request import ChosenMove, PoolPlayer, Request
+from spielleiter.match.games.verdict import exit_text
+from spielleiter.server.runtime.own_python import own_python
+
+_READ_SIZE: Final = 64 * 1024
+_KILL_TIMEOUT: Final = 5.0  # seconds after which killing a worker is given up
+# Ctrl+C in the terminal is meant for the match, which ends its workers itself
+if sys.platform == "win32":
+    _OWN_SESSION: Final[dict[str, Any]] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+else:
+    _OWN_SESSION: Final[dict[str, Any]] = {"start_new_session": True}
+
+
+class Worker:
+    """A worker that serves `queue`: call `start`, then `run`."""
+
+    def __init__(self, queue: ThinkingQueue[Request]) -> None:
+        self.has_answered = False
+        self.process: trio.Process | None = None
+        self._queue = queue
+        self._outgoing, self._messages = trio.open_memory_channel[tuple[Any, ...]](1024)
+        self._request: Request | None = None
+        self._is_gone = False
+
+    @property
+    def unanswered(self) -> Request | None:
+        """The request that it computes or has left unanswered; None if nobody waits for the answer."""
+        return None if self._request is None or self._request.is_abandoned else self._request
+
+    @property
+    def end_text(self) -> str:
+        """How the process has ended, such as "ended with exit code 3"."""
+        code = None if self.process is None else self.process.returncode
+        return "closed its output" if code is None else exit_text(code)
+
+    def begin(self, request: Request) -> None:
+        """Send `request` to the process."""
+        player = request.player
+        self._request = request
+        if player.worker is self:
+            generator = None
+        else:
+            generator = player.generator
+            if player.worker is not None:
+                player.worker.forget(player)
+            player.worker = self
+        self._send("move", player.key, player.strategy, generator, request.state)
+        request.begin(self._cpu_stopwatch())
+
+    def forget(self, player: PoolPlayer) -> None:
+        """Tell the process to forget `player`."""
+        self._send("end", player.key)
+
+    def _send(self, *message: Any) -> None:
+        if not self._is_gone:
+            self._outgoing.send_nowait(message)
+
+    def _cpu_stopwatch(self) -> Callable[[], float | None]:
+        """Return a function that returns the processor time in seconds that the process has spent since now."""
+        before = self._cpu_seconds()
+
+        def elapsed() -> float | None:
+            now = self._cpu_seconds()
+            return None if now is None or before is None else now - before
+
+        return elapsed
+
+    def _cpu_seconds(self) -> float | None:
+        if self.process is None:
+            return None
+        try:
+            times = psutil.Process(self.process.pid).cpu_times()
+        except psutil.Error:  # it has ended
+            return None
+        return times.user + times.system
+
+    async def start(self) -> None:
+        """Start the process. Raises OSError. If this succeeds, `run` must be called next."""
+        self.process = await trio.lowlevel.open_process(
+            # -P: the working directory may contain a module with the name of one that we import
+            [*own_python(), "-P", "-m", "spielleiter.match.games.thinking_process"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            **_OWN_SESSION,
+        )
+
+    async def run(self) -> None:
+        """Talk to the process until it ends, or end it when cancelled."""
+        process = self.process
+        assert process is not None
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._write, process)
+                await self._read(process)
+                nursery.cancel_scope.cancel()
+        finally:
+            self._is_gone = True
+            self._queue.remove(self)
+            process.kill()
+            with trio.CancelScope(shield=True):
+                with trio.move_on_after(_KILL_TIMEOUT):
+                    await process.wait()
+                for stream in (process.stdin, process.stdout):
+                    assert stream is not None
+                    await stream.aclose()
+
+    async def _write(self, process: trio.Process) -> None:
+        assert process.stdin is not None
+        async for message in self._messages:
+            try:
+                await process.stdin.send_all(encode(message))
+            except trio.BrokenResourceError:
+                return
+
+    async def _read(self, process: trio.Process) -> None:
+        assert process.stdout is not None
+        decoder = Decoder()
+        while data := await _receive(process.stdout):
+            for answer in decoder.feed(data):
+                if answer is not None:  # None: it is ready for its first request
+                    self._answer(*answer)
+                self._queue.set_idle(self)
+
+    def _answer(self, thought: tuple[Move | None, float, float, str], generator: bytes) -> None:
+        request = self._request
+        assert request is not None
+        assert request.started_at is not None
+        self._request = None
+        self.has_answered = True
+        move, seconds, cpu_seconds, problem = thought
+        request.player.generator = generator
+        request.finish(ChosenMove(move, request.started_at, seconds, cpu_seconds, problem))
+
+
+async def _receive(stream: trio.abc.ReceiveStream) -> bytes | bytearray:
+    """Return what a worker has written; nothing if it has ended."""
+    try:
+        return await stream.receive_some(_READ_SIZE)
+    except trio.BrokenResourceError:  # how Windows reports the end of a killed process
+        return b""
