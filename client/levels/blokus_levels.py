@@ -81,13 +81,13 @@ def _described(settings: BlokusSettings) -> str:
 
 SETTINGS: Final = (
     BlokusSettings(temperature=0.62),
-    BlokusSettings(temperature=0.44),
-    BlokusSettings(temperature=0.29),
+    BlokusSettings(temperature=0.45),
+    BlokusSettings(temperature=0.28),
     BlokusSettings(temperature=0.0),
-    BlokusSettings(search=SearchSettings(width=3, rounds=(1,), turns=4, sample=24)),
+    BlokusSettings(search=SearchSettings(width=3, rounds=(1,), turns=4, sample=16)),
     BlokusSettings(search=SearchSettings(width=4, rounds=(1, 2), turns=8, sample=32)),
     BlokusSettings(search=SearchSettings(width=6, rounds=(2, 4), turns=12, sample=48)),
-    BlokusSettings(search=SearchSettings(width=16, rounds=(1, 2, 4, 8), turns=12, sample=48)),
+    BlokusSettings(search=SearchSettings(width=16, rounds=(2, 4, 6, 12), turns=12, sample=48)),
 )
 """The settings of each level, the weakest first."""
 
