@@ -82,8 +82,8 @@ def test_a_colour_that_has_left_the_game_reaches_nothing() -> None:
 def test_after_its_last_piece_a_colour_reaches_nothing(game: BlokusGame) -> None:
     state = list(positions(game, seed=2))[14]
     color = state.turn % 4
-    monomino = tuple(1 if each == color else mask for each, mask in enumerate(state.remaining_masks))
-    last = replace(state, remaining_masks=monomino)
+    blue, yellow, red, green = (1 if each == color else mask for each, mask in enumerate(state.remaining_masks))
+    last = replace(state, remaining_masks=(blue, yellow, red, green))
     assert reach_of(last, color).far
     for rated in rate_moves(last):
         after = last.play(rated.set_move(last))
