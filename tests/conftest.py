@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 import threading
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -91,3 +92,19 @@ def pytest_collection_finish() -> None:
     """
     given(none())(lambda _: None)()  # on its first use, Hypothesis asks the collector for referrers
     keep_frozen()
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Do not trace the tests with the mark `no_cover`.
+
+    In the processes of pytest-xdist, pytest-cov starts two measurements and stops only the second one for such a test.
+    """
+    if item.get_closest_marker("no_cover") is None:
+        return (yield)
+    trace = sys.gettrace()
+    sys.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(trace)

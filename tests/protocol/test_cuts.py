@@ -80,6 +80,7 @@ def streams(draw: st.DrawFn) -> bytes:
     return stream
 
 
+@pytest.mark.no_cover
 @settings(max_examples=examples(400))
 @given(
     streams(),
@@ -96,6 +97,7 @@ def test_events_and_refusals_do_not_depend_on_the_cut(
     assert verdicts(stream, cut_at(places), DIALECTS[dialect], limits) == expected
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("limits", [AFTER_JOIN, SMALL], ids=["usual limits", "small limits"])
 @pytest.mark.parametrize("stream", STREAMS)
 def test_streams_byte_by_byte(stream: bytes, limits: Limits) -> None:

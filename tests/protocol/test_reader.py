@@ -69,6 +69,7 @@ def test_the_packets_do_not_depend_on_random_cuts(seed: int, longest: int) -> No
     assert packets == packets_of(FEW)
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @settings(max_examples=8)
 @given(st.integers(0, 2**32), st.integers(1, 20_000))

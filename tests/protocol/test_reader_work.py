@@ -76,12 +76,14 @@ STREAMS = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("cut", [whole, lambda stream: in_random_pieces(stream, longest=1500)])
 @pytest.mark.parametrize("name", STREAMS)
 def test_every_byte_is_examined_and_parsed_a_bounded_number_of_times(name: str, cut: Cut) -> None:
     check_linear(STREAMS[name], cut)
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STREAMS)
 def test_single_bytes_are_examined_a_bounded_number_of_times(name: str) -> None:

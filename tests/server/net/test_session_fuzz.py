@@ -191,6 +191,7 @@ async def run_callers(edition: str, seed: int, steps: int) -> None:
         nursery.cancel_scope.cancel()
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("seed", range(examples(4)))
@@ -198,6 +199,7 @@ def test_callers_that_act_at_random(edition: str, seed: int) -> None:
     in_virtual_time(lambda: run_callers(edition, seed, 400))
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("is_admin", [False, True])
