@@ -1,7 +1,8 @@
 """Both ends of many connections through a relay: what each end sends, and what arrives at the other one.
 
 Invariants: every connection carries the bytes of a whole scripted game in both directions at the same time, and each
-direction ends with the end of its stream. The bytes are compared, so those that are altered count as lost.
+direction ends with the end of its stream. The bytes are compared, so those that are altered count as lost, and those
+beyond the end of what was sent count as added.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ TIMEOUT: Final = 60.0
 
 @dataclass
 class Carried:
-    """The bytes that were sent at both ends, and those that arrived at the other one as they were sent."""
+    """The bytes that were sent at both ends, those that arrived at the other one as they were sent, and others."""
 
     sent: int = 0
     arrived: int = 0
+    added: int = 0
 
     @property
     def lost(self) -> int:
@@ -52,7 +54,10 @@ async def carry(listener: trio.SocketListener, port: int, load: Load, connection
                         content = b"%d:" % number + b"".join(packets)
                         nursery.start_soon(_send_and_compare, carried, source, target, content)
     except* (OSError, trio.BrokenResourceError, trio.TooSlowError) as errors:
-        raise BenchError(f"the relay does not carry everything ({errors.exceptions[0]!r})") from None
+        error: BaseException = errors
+        while isinstance(error, BaseExceptionGroup):  # each nursery adds a group
+            error = error.exceptions[0]
+        raise BenchError(f"the relay does not carry everything ({error!r})") from None
     return carried
 
 
@@ -70,6 +75,8 @@ async def _send_and_compare(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(send)
         while data := await target.receive_some(RECEIVE_BYTES):
-            if content.startswith(data, position):
-                carried.arrived += len(data)
+            expected = data[: max(0, len(content) - position)]
+            if content.startswith(expected, position):
+                carried.arrived += len(expected)
+            carried.added += len(data) - len(expected)
             position += len(data)

@@ -68,6 +68,7 @@ def measure_proxy(options: Options, records: Records) -> Iterator[str]:
         values = {
             "sent": (carried.sent, "bytes"),
             "lost": (carried.lost, "bytes"),
+            "added": (carried.added, "bytes"),
             "passed on, by its own count": (counted, "bytes"),
         }
         records.add({"part": "proxy", "edition": edition, "games": "", "way": way}, values)
