@@ -109,6 +109,7 @@ export function seatView(id) {
   const errors = el("div");
   let state = { room: null, player: null, state: "waiting", commands: [] };
   let request = null;
+  let offeredPly = null; // that of the request whose moves are shown
   let view = null;
   let input = null;
   let filler = null;
@@ -148,10 +149,13 @@ export function seatView(id) {
     pass.disabled = !canSkip;
     pass.hidden = !canSkip && view.drawing.createInput === undefined;
     leave.hidden = Boolean(view.record.end);
-    const position = view.record.at(view.record.lastPly);
-    if (!view.drawing.createInput) view.offer(isReady ? request.moves : null);
-    input.request(isReady ? request : null, position);
-    if (isReady && !view.isNewest) view.playback.jump(view.record.lastPly);
+    // Drawing the same moves again would replace the button below the pointer, and a click in that moment is lost.
+    if (!isReady || offeredPly !== request.ply) {
+      if (!view.drawing.createInput) view.offer(isReady ? request.moves : null);
+      input.request(isReady ? request : null, view.record.at(view.record.lastPly));
+      if (isReady && !view.isNewest) view.playback.jump(view.record.lastPly);
+    }
+    offeredPly = isReady ? request.ply : null;
     if (view.record.end) input.element.hidden = true;
     document.title = isReady ? t("seat.yourTurnTitle") : t("seat.title");
   };

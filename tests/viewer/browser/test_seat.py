@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, Position, expect
+from playwright.sync_api import Page, Position, Route, expect
 
 from spielleiter.viewer.replays.game import describe_game
 from spielleiter.viewer.replays.reading import load_replay
@@ -100,6 +100,37 @@ def test_a_person_plays_a_whole_game_by_clicks(visit: Callable[..., Visit], serv
         moves += 1
     assert moves > 15
     assert_ordinary_game(page, served, "Clicker")
+
+
+COUNT_POSITIONS = """
+const add = EventSource.prototype.addEventListener;
+window.positions = 0;
+EventSource.prototype.addEventListener = function (name, handler) {
+  return add.call(this, name, (event) => { handler(event); window.positions += name === "position"; });
+};
+"""
+
+
+@pytest.mark.parametrize(("game_type", "choice"), [(BLOKUS, ".choice"), (HASE_UND_IGEL, ".move-choice")])
+def test_moves_that_are_shown_are_not_drawn_again_by_a_late_event(
+    game_type: str, choice: str, visit: Callable[..., Visit]
+) -> None:
+    """A click is lost if its button is replaced between pressing and releasing."""
+    playing = visit()
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    playing.page.route("**/api/rooms/*/events", hold)
+    playing.page.add_init_script(COUNT_POSITIONS)
+    page = playing.open("#/play")
+    begin(page, "Slow", game_type)
+    assert wait_for_turn(page)
+    shown = page.locator(choice).first.element_handle()
+    held[0].continue_()
+    page.wait_for_function("window.positions > 0")
+    assert shown.evaluate("(element) => element.isConnected")
 
 
 def test_a_person_plays_a_whole_game_by_keys_alone(visit: Callable[..., Visit], served: Served) -> None:
