@@ -8,25 +8,30 @@ as fast as it is compared, apart from a bounded queue.
 from __future__ import annotations
 
 import contextlib
+import math
 from dataclasses import dataclass, field
 from typing import Final
 
 import trio
 
 from spielleiter.client.transport import reset_on_close
-from spielleiter.server.trace.form import CONNECTS, NOTE, RESET, STREAM_ENDS
+from spielleiter.server.trace.form import CONNECTS, NOTE, RESET, STAYS_OPEN, STREAM_ENDS
 from spielleiter.server.trace.limits import MIB
 from spielleiter.server.trace.splitter import Splitter
 from spielleiter.wire.comparison import Comparison
 from spielleiter.wire.proxy import CONNECT_TIMEOUT, server_problem
 from spielleiter.wire.recording import CLOSES, PASSWORD, Recording, Step
 
+_NOT_REPEATED: Final = frozenset({NOTE, STAYS_OPEN})
+"""Lines of a recording that are not steps of the conversation."""
 _RECEIVE_BYTES: Final = 65536
 _MOST_WAITING: Final = 256
 """Packets of one connection that wait to be compared."""
 _LONGEST_PACKET: Final = 8 * MIB
 _QUIET: Final = 0.1
 """Seconds after the last step within which the server would send what the recording does not have."""
+_MOST_LEFT_OUT: Final = 60.0
+"""Seconds of pauses that are left out by which waiting is prolonged: longer than the time limits of a server."""
 _ENDED: Final = None
 """Stands in the queue for the end of the server's stream."""
 
@@ -88,6 +93,10 @@ class Replayer:
     `timeout` is the time in seconds for each answer, in addition to the recorded one, and for each packet to be sent.
     `password` takes the place of every password. With `keeps_times`, the clients pause as long as they did in the
     recording.
+
+    The recorded time of an answer is that since the step before it, and since every other step of the last minute: the
+    server may answer what happened before that step, for example with a timeout of another player. So the pauses that
+    are left out count as well.
     """
 
     def __init__(
@@ -107,17 +116,16 @@ class Replayer:
         self._comparison = Comparison()
         self._connections: dict[str, _Connection] = {}
         self._report = Report()
+        self._lag = -math.inf
+        """The most seconds by which the replay was behind the recording, on the clocks of both."""
 
     async def run(self) -> Report:
         """Replay everything; return what was found. Raises UnreachableError."""
         report = self._report
-        previous = 0.0
         unreachable: UnreachableError | None = None
         async with trio.open_nursery() as nursery:
             try:
-                for step in self._recording.steps:
-                    await self._take(step, max(0.0, step.instant - previous), nursery)
-                    previous = step.instant
+                await self._take_all(nursery)
             except _Stop:
                 pass
             except UnreachableError as error:  # raised below: the nursery would wrap it in a group
@@ -144,17 +152,25 @@ class Replayer:
 
     # -- steps ------------------------------------------------------------------------------------------------------
 
-    async def _take(self, step: Step, since: float, nursery: trio.Nursery) -> None:
-        if step.event == NOTE:
-            return
-        connection = self._connections.get(step.connection)
-        if connection is None:
-            connection = await self._connect(step.connection, nursery)
-        if step.event == CONNECTS or connection.is_closed:
+    async def _take_all(self, nursery: trio.Nursery) -> None:
+        previous = 0.0
+        for step in self._recording.steps:
+            connection = self._connections.get(step.connection)
+            if step.event in _NOT_REPEATED or (connection is not None and connection.is_closed):
+                continue  # its instant must not count as one at which something happened
+            since = max(0.0, step.instant - previous)
+            if self._keeps_times and step.is_to_server:
+                await trio.sleep(since)
+            if connection is None:
+                connection = await self._connect(step.connection, nursery)
+            await self._take(connection, step, since)
+            previous = step.instant
+            self._lag = max(self._lag, trio.current_time() - previous)
+
+    async def _take(self, connection: _Connection, step: Step, since: float) -> None:
+        if step.event == CONNECTS:
             return
         if step.is_to_server:
-            if self._keeps_times:
-                await trio.sleep(since)
             await self._send(connection, step)
         elif step.event in {STREAM_ENDS, RESET}:
             await self._compare_end(connection, step, since)
@@ -216,7 +232,8 @@ class Replayer:
         connection.is_closed = True
 
     async def _answer(self, connection: _Connection, step: Step, since: float) -> bytes | None:
-        limit = self._timeout + since
+        has_left_out = max(0.0, self._lag - (trio.current_time() - (step.instant - since)))
+        limit = self._timeout + since + min(_MOST_LEFT_OUT, has_left_out)
         with trio.move_on_after(limit):
             return await connection.answers.receive()
         self._differ(step, f"no answer came within {limit:.1f} s; stopped here", (_first_line(step.data),))

@@ -16,7 +16,7 @@ from spielleiter.server.app import Listening, serve
 from spielleiter.server.config.config import Config
 from spielleiter.wire.recording import Recording, Step, read_recordings
 from spielleiter.wire.replay import Replayer, Report, UnreachableError
-from tests.timeouts import HANG_TIMEOUT
+from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 
 JOIN = b'<join gameType="swc_2027_blokus"/>'
 OLD = b"7b40729d-1d82-4718-8dcb-08bd5eaada5e"
@@ -125,12 +125,77 @@ async def test_an_answer_that_differs() -> None:
     assert difference.lines[0] == "-<left/>"
 
 
-async def test_an_answer_that_does_not_come(autojump_clock: object) -> None:
-    listener = (await trio.open_tcp_listeners(0, host="127.0.0.1"))[0]
+@asynccontextmanager
+async def silent_server() -> AsyncIterator[int]:
+    """The port of a server that accepts connections and sends nothing."""
+    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
     async with listener:
-        port = listener.socket.getsockname()[1]
-        report = await replay(port, step(b"<protocol>"), answer(b"<protocol>", instant=2.5), limit=1.0)
-    assert whats(report) == ["no answer came within 3.5 s; stopped here"]
+        yield listener.socket.getsockname()[1]
+
+
+@pytest.mark.parametrize(
+    ("before", "wait"),
+    [
+        ((), 3.5),
+        ((step(event="!!", instant=2.5),), 3.5),
+        ((step(event="(connects)", instant=2.0),), 3.5),
+        ((step(b"<join/>", instant=2.0),), 3.5),  # the pause is left out: the answer may belong to the packet before
+    ],
+    ids=("nothing", "note", "connects", "sends"),
+)
+@pytest.mark.parametrize("keeps_times", [False, True])
+async def test_an_answer_is_waited_for_as_long_as_in_the_recording_and_longer(
+    autojump_clock: trio.testing.MockClock, before: tuple[Step, ...], wait: float, keeps_times: bool
+) -> None:
+    async with silent_server() as port:
+        began = trio.current_time()
+        steps = (step(b"<protocol>"), *before, answer(b"<protocol>", instant=2.5))
+        report = await replay(port, *steps, limit=1.0, keeps_times=keeps_times)
+    assert [each.partition(" within")[0] for each in whats(report)] == ["no answer came"]
+    assert trio.current_time() - began == wait
+
+
+async def test_a_pause_of_the_client_prolongs_the_waiting_by_a_minute_at_most(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async with silent_server() as port:
+        report = await replay(
+            port, step(b"<a>"), step(b"<b>", instant=1000.0), answer(b"<c>", instant=1000.5), limit=1.0
+        )
+    assert whats(report) == ["no answer came within 61.5 s; stopped here"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keeps_times", [False, True])
+async def test_a_recorded_timeout_happens_again(tmp_path: Path, keeps_times: bool) -> None:
+    """The recording has a note just before the answers that follow from the timeout."""
+
+    async def think_forever(_player: Player, _state: object) -> None:
+        await trio.sleep_forever()
+
+    async def join(port: int, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        async with Player.connect(port=port) as player:
+            await player.join("swc_2027_blokus")
+            task_status.started()
+            await player.play_with(think_forever)
+
+    async def attempt(limit: float) -> None:
+        folder = tmp_path / f"{limit}"
+        settings = {"soft_timeout": limit, "hard_timeout": limit, "grace": 0.0}
+        async with server(trace_directory=folder, **settings) as port:
+            async with trio.open_nursery() as nursery:
+                await nursery.start(join, port)
+                await nursery.start(join, port)
+        recording = read_recordings(await trio.to_thread.run_sync(lambda: sorted(folder.glob("*.txt"))))
+        assert "!!" in [each.event for each in recording.steps]
+        async with server(**settings) as port:
+            report = await Replayer(
+                recording, ("127.0.0.1", port), timeout=limit / 2, password="x", keeps_times=keeps_times
+            ).run()
+        assert (report.differences, report.notes) == ([], [])
+        assert report.compared > 5
+
+    await retry_with_longer_limits(attempt, 0.6)
 
 
 async def test_a_server_that_closes_too_early_or_not_at_all() -> None:
@@ -167,12 +232,16 @@ async def test_sending_after_the_end_is_a_difference() -> None:
 
 
 async def test_the_pauses_of_the_client_can_be_kept(autojump_clock: trio.testing.MockClock) -> None:
-    listener = (await trio.open_tcp_listeners(0, host="127.0.0.1"))[0]
-    async with listener:
-        port = listener.socket.getsockname()[1]
+    async with silent_server() as port:
         began = trio.current_time()
         await replay(
-            port, step(b"<a>"), step(b"<b>", instant=2.25), step(event="(RST)", instant=2.25), keeps_times=True
+            port,
+            step(b"<a>"),
+            step(event="!!", instant=2.0),
+            step(b"<b>", instant=2.25),
+            step(event="(RST)", instant=2.25),
+            step(b"<never>", instant=9.0),
+            keeps_times=True,
         )
     assert trio.current_time() - began == 2.25
 
