@@ -182,10 +182,9 @@ async def test_a_recorded_timeout_happens_again(tmp_path: Path, keeps_times: boo
     async def attempt(limit: float) -> None:
         folder = tmp_path / f"{limit}"
         settings = {"soft_timeout": limit, "hard_timeout": limit, "grace": 0.0}
-        async with server(trace_directory=folder, **settings) as port:
-            async with trio.open_nursery() as nursery:
-                await nursery.start(join, port)
-                await nursery.start(join, port)
+        async with server(trace_directory=folder, **settings) as port, trio.open_nursery() as nursery:
+            await nursery.start(join, port)
+            await nursery.start(join, port)
         recording = read_recordings(await trio.to_thread.run_sync(lambda: sorted(folder.glob("*.txt"))))
         assert "!!" in [each.event for each in recording.steps]
         async with server(**settings) as port:
