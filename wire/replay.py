@@ -10,17 +10,18 @@ from __future__ import annotations
 import contextlib
 import math
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NoReturn
 
 import trio
 
 from spielleiter.client.transport import reset_on_close
+from spielleiter.server.text.counting import count_text
 from spielleiter.server.trace.form import CONNECTS, NOTE, RESET, STAYS_OPEN, STREAM_ENDS
 from spielleiter.server.trace.limits import MIB
 from spielleiter.server.trace.splitter import Splitter
 from spielleiter.wire.comparison import Comparison
 from spielleiter.wire.proxy import CONNECT_TIMEOUT, server_problem
-from spielleiter.wire.recording import CLOSES, PASSWORD, Recording, Step
+from spielleiter.wire.recording import CLOSES, CUT, PASSWORD, Recording, Step
 
 _NOT_REPEATED: Final = frozenset({NOTE, STAYS_OPEN})
 """Lines of a recording that are not steps of the conversation."""
@@ -51,6 +52,10 @@ class Report:
 
     sent: int = 0
     compared: int = 0
+    not_compared: int = 0
+    """Recorded answers after the end of the replay, or of their connection."""
+    gaps: list[str] = field(default_factory=list)
+    """What could not be repeated or compared, since the recording lacks it; each is one line."""
     differences: list[Difference] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """What a reader has to know beside the differences."""
@@ -131,16 +136,15 @@ class Replayer:
             except UnreachableError as error:  # raised below: the nursery would wrap it in a group
                 unreachable = error
             else:
-                if self._recording.cut:
-                    report.notes.append(f"the recording ends early: {self._recording.cut}")
-                else:
-                    await self._note_more()
+                await self._note_more()
             nursery.cancel_scope.cancel()
         for connection in self._connections.values():
             with trio.CancelScope(shield=True):
                 await trio.aclose_forcefully(connection.stream)
         if unreachable is not None:
             raise unreachable
+        answers = sum(not step.is_to_server and bool(step.data) for step in self._recording.steps)
+        report.not_compared = answers - report.compared
         report.ids = self._comparison.id_count
         if self._comparison.start_pieces is not None:
             recorded, present = self._comparison.start_pieces
@@ -168,6 +172,8 @@ class Replayer:
             self._lag = max(self._lag, trio.current_time() - previous)
 
     async def _take(self, connection: _Connection, step: Step, since: float) -> None:
+        if step.event == CUT:
+            self._stop(step, f"the recording ends early ({step.text})")
         if step.event == CONNECTS:
             return
         if step.is_to_server:
@@ -190,8 +196,7 @@ class Replayer:
     async def _send(self, connection: _Connection, step: Step) -> None:
         report, stream = self._report, connection.stream
         if step.left_out:
-            report.notes.append(f"stopped at line {step.line}: the recording lacks bytes that the client has sent")
-            raise _Stop
+            self._stop(step, f"the recording lacks {count_text(step.left_out, 'byte')} that the client sent")
         try:
             if step.event == STREAM_ENDS:
                 await stream.send_eof()
@@ -213,15 +218,21 @@ class Replayer:
             raise _Stop from None
 
     async def _compare(self, connection: _Connection, step: Step, since: float) -> None:
+        lacks = f"the recording lacks {count_text(step.left_out, 'byte')} that the server sent"
         if not step.data:
-            self._report.notes.append(f"stopped at line {step.line}: the recording lacks bytes of the server")
-            raise _Stop
+            self._stop(step, lacks)
         answer = await self._answer(connection, step, since)
         self._report.compared += 1
         if answer is _ENDED:
             connection.is_closed = True
             self._differ(step, "the server has closed the connection instead of this answer", (_first_line(step.data),))
-        elif not self._comparison.is_equal(step.data, answer, is_whole=not step.left_out):
+        elif self._comparison.is_equal(step.data, answer, is_whole=not step.left_out):
+            if step.left_out:
+                self._report.gaps.append(f"{_where(step)}: {lacks}; only what is there was compared")
+        elif step.may_be_incomplete and self._comparison.is_equal(step.data, answer, is_whole=False):
+            self._report.compared -= 1
+            self._stop(step, "the recording lacks the end of this answer")
+        else:
             self._differ(step, "the answer differs", tuple(self._comparison.difference(step.data, answer)))
 
     async def _compare_end(self, connection: _Connection, step: Step, since: float) -> None:
@@ -257,8 +268,16 @@ class Replayer:
             )
 
     def _differ(self, step: Step, what: str, lines: tuple[str, ...] = ()) -> None:
-        where = f"line {step.line} ({step.connection}, {step.instant:.3f} s)"
-        self._report.differences.append(Difference(where, what, lines))
+        self._report.differences.append(Difference(_where(step), what, lines))
+
+    def _stop(self, step: Step, why: str) -> NoReturn:
+        """End the replay, since something is missing in the recording."""
+        self._report.gaps.append(f"{_where(step)}: {why}; stopped here")
+        raise _Stop
+
+
+def _where(step: Step) -> str:
+    return f"line {step.line} ({step.connection}, {step.instant:.3f} s)"
 
 
 def _first_line(data: bytes) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from spielleiter.client.player import Player
 from spielleiter.client.strategies import make_responder
 from spielleiter.server.app import Listening, serve
 from spielleiter.server.config.config import Config
-from spielleiter.wire.recording import Recording, Step, read_recordings
+from spielleiter.wire.recording import CUT, Recording, Step, read_recordings
 from spielleiter.wire.replay import Replayer, Report, UnreachableError
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 
@@ -45,18 +46,16 @@ async def server(**settings: Any) -> AsyncIterator[int]:
             stop.set()
 
 
-def step(
-    data: bytes = b"", event: str = "", *, is_to_server: bool = True, left_out: int = 0, instant: float = 0.0
-) -> Step:
-    return Step(instant, "c", is_to_server, 7, data, event, left_out)
+def step(data: bytes = b"", event: str = "", *, is_to_server: bool = True, instant: float = 0.0, **more: Any) -> Step:
+    return Step(instant, "c", is_to_server, 7, data, event, **more)
 
 
 def answer(data: bytes = b"", event: str = "", **more: Any) -> Step:
     return step(data, event, is_to_server=False, **more)
 
 
-async def replay(port: int, *steps: Step, cut: str = "", limit: float = HANG_TIMEOUT, **more: Any) -> Report:
-    recording = Recording(list(steps), cut)
+async def replay(port: int, *steps: Step, limit: float = HANG_TIMEOUT, **more: Any) -> Report:
+    recording = Recording(list(steps))
     return await Replayer(recording, ("127.0.0.1", port), timeout=limit, password="examplepassword", **more).run()
 
 
@@ -102,10 +101,9 @@ async def test_equal_answers() -> None:
             step(event="(FIN)"),
             answer(event="(FIN)"),
             step(b"<late/>"),
-            cut="too long",
         )
     assert (report.differences, report.sent, report.compared, report.ids) == ([], 1, 2, 1)
-    assert report.notes == ["the recording ends early: too long"]
+    assert (report.notes, report.gaps, report.not_compared) == ([], [], 0)
 
 
 async def test_a_password_takes_the_place_of_the_hidden_one(tmp_path: Path) -> None:
@@ -216,12 +214,38 @@ async def test_the_ends_of_a_client() -> None:
         assert (await replay(port, answer(event="(still open at the end)"))).differences == []
 
 
-async def test_bytes_that_are_missing_end_the_replay() -> None:
+async def test_what_is_missing_ends_the_replay() -> None:
+    begin = (step(b"<protocol>" + JOIN), answer(b"<protocol>"))
+    joined = answer(b'\n  <joined roomId="' + OLD + b'"/>')
+    half = replace(joined, data=joined.data[:-20], may_be_incomplete=True)
+    after = (answer(b"<a/>"), answer(b"<b/>"), step(b"<c/>"))
+    where = "line 7 (c, 0.000 s): "
     async with server() as port:
-        report = await replay(port, step(b"<protocol>", left_out=9), answer(b"<a>"))
-        assert report.notes == ["stopped at line 7: the recording lacks bytes that the client has sent"]
-        report = await replay(port, step(b"<protocol>"), answer(left_out=9))
-        assert report.notes == ["stopped at line 7: the recording lacks bytes of the server"]
+        for missing, compared, not_compared, gap in (
+            (step(left_out=9), 1, 2, "the recording lacks 9 bytes that the client sent"),
+            (answer(left_out=1), 1, 2, "the recording lacks 1 byte that the server sent"),
+            (half, 1, 3, "the recording lacks the end of this answer"),
+            (replace(joined, event=CUT, data=b"", text="too large"), 1, 2, "the recording ends early (too large)"),
+        ):
+            report = await replay(port, *begin, missing, *after)
+            assert (report.compared, report.not_compared) == (compared, not_compared)
+            assert report.gaps == [f"{where}{gap}; stopped here"]
+            assert (report.differences, report.notes) == ([], [])
+
+
+async def test_what_is_there_of_an_answer_is_compared() -> None:
+    begin = (step(b"<protocol>" + JOIN), answer(b"<protocol>"))
+    joined = answer(b'\n  <joined roomId="' + OLD + b'"/>')
+    async with server() as port:
+        report = await replay(port, *begin, replace(joined, data=joined.data[:-2], left_out=2))
+        assert report.compared == 2
+        assert report.gaps == [
+            "line 7 (c, 0.000 s): the recording lacks 2 bytes that the server sent; only what is there was compared"
+        ]
+        report = await replay(port, *begin, replace(joined, may_be_incomplete=True))
+        assert (report.compared, report.gaps, report.differences) == (2, [], [])
+        report = await replay(port, *begin, answer(b"<left/><x", may_be_incomplete=True))
+        assert whats(report) == ["the answer differs"]
 
 
 async def test_sending_after_the_end_is_a_difference() -> None:
@@ -255,7 +279,7 @@ async def test_more_than_was_recorded_is_said() -> None:
             "c: the server has sent more after the last recorded answer, first of all `<joined "
         ]
         assert (await replay(port, *begin, joined)).notes == []
-        assert (await replay(port, *begin, cut="too long")).notes == ["the recording ends early: too long"]
+        assert (await replay(port, *begin, replace(joined, event=CUT, data=b""))).notes == []
 
 
 async def test_a_server_that_accepts_no_connection(monkeypatch: pytest.MonkeyPatch, autojump_clock: object) -> None:
