@@ -42,7 +42,8 @@ Misuse: the command cannot do what it was asked for; one line on standard error 
 A program failed (\fBcheck\fR, and \fBmatch\fR and \fBtournament\fR with \fB\-\-fail\-on\fR).
 .TP
 .B {EXIT_MACHINE}
-The server or this machine failed, and no program is to blame (\fBcheck\fR, \fBmatch\fR, \fBtournament\fR).
+The server or this machine failed, and no program is to blame (\fBcheck\fR, \fBmatch\fR, \fBtournament\fR); for
+\fBreplay\-wire\fR, the recording lacks something, and what was compared is equal.
 .TP
 .B 130
 Interrupted by Ctrl\-C.

@@ -1,6 +1,7 @@
 """`spielleiter replay-wire`: send the clients' side of a recorded conversation again, and compare the answers.
 
-Invariants: the exit code is 0 if all answers are equal, 1 if one differs, and 2 if nothing could be compared.
+Invariants: the exit code is 0 if all answers are equal, 1 if one differs, 2 if nothing could be compared, and 4 if the
+answers are equal as far as they were compared, but something is missing in the recording.
 """
 
 from __future__ import annotations
@@ -16,15 +17,19 @@ from spielleiter.cli.encoding import TEXT
 from spielleiter.cli.numbers import Number, WholeNumber
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.server.config.setting import MAX_SECONDS, shown_address
+from spielleiter.server.text.counting import count_text
 
+EXIT_INCOMPLETE: Final = 4
+"""As in other commands: there is no answer, and no program is to blame."""
 _MOST_SHOWN: Final = 5
 
 
 @click.command(
     "replay-wire",
     epilog=(
-        "Exit code: 0 all answers are equal, 1 some differ, 2 nothing could be compared. Treated as equal: white space "
-        "between elements, ids of rooms and reservations (a new id is put into the packets that are sent), passwords."
+        "Exit code: 0 all answers are equal, 1 some differ, 2 nothing could be compared, 4 what was compared is equal, "
+        "but the recording lacks something. Treated as equal: white space between elements, ids of rooms and "
+        "reservations (a new id is put into the packets that are sent), passwords."
     ),
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path, dir_okay=False))
@@ -82,11 +87,18 @@ def replay_wire(
             print_line(f"    {line}")
     for note in report.notes:
         print_line(f"note: {note}")
+    for gap in report.gaps:
+        print_line(f"incomplete: {gap}")
     count = len(report.differences)
-    compared = f"{report.compared} answers of {shown_address(to)} compared"
-    print_line(f"{compared}: {f'{count} differ' if count else 'all are equal'}")
+    compared = f"{count_text(report.compared, 'answer')} of {shown_address(to)} compared"
+    if report.not_compared:
+        compared += f", {count_text(report.not_compared, 'recorded answer')} not"
+    equal = "all that were compared are equal" if report.not_compared or report.gaps else "all are equal"
+    print_line(f"{compared}: {f'{count} differ' if count else equal}")
     print_line(f"treated as equal: {TREATED_AS_EQUAL} ({report.ids} here)")
     if count:
         raise click.exceptions.Exit(EXIT_FAILURE)
     if not report.compared:
         raise Misuse("the recording has no answer that could be compared")
+    if report.gaps:
+        raise click.exceptions.Exit(EXIT_INCOMPLETE)

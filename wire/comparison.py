@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from itertools import islice, takewhile
 from typing import Final
 
 from spielleiter.protocol.writer import escape_attribute
@@ -23,9 +24,12 @@ TREATED_AS_EQUAL: Final = (
 _ID: Final = re.compile(rb"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 _TOKEN: Final = re.compile(rb"<<[^<>]*>>|<[^<>]*>|[^<>]+|[<>]")
 _SHORTENED: Final = re.compile(rb"<<memento turn=(\d+), \d+ bytes>>")
-_POSITION: Final = re.compile(rb'<data class="memento">.*</data>', re.DOTALL)
+_POSITION_BEGINS: Final = b'<data class="memento">'
+_POSITION_ENDS: Final = b"</data>"
 _TURN: Final = re.compile(rb'<state\b[^<>]*?\sturn="(\d+)"')
 _START_PIECE: Final = re.compile(rb' startPiece="(\w+)"')
+_MOST_TOKENS: Final = 1000
+"""Tokens from the first difference on in which further ones are looked for: the time grows with their square."""
 _MOST_LINES: Final = 14
 _LONGEST_LINE: Final = 200
 
@@ -53,7 +57,7 @@ class Comparison:
         """Return whether `answer` is the recorded one; with `is_whole` false, whether it begins like that."""
         self._note_start_piece(recorded, answer)
         if not is_whole:
-            recorded = recorded[: max(0, recorded.rfind(b"<"))]  # the last tag may be incomplete
+            recorded = recorded[: _end_of_whole(recorded)]
         expected, actual = _tokens(recorded), _tokens(_shortened_like(recorded, answer))
         if not is_whole:
             actual = actual[: len(expected)]
@@ -63,12 +67,14 @@ class Comparison:
 
     def difference(self, recorded: bytes, answer: bytes) -> list[str]:
         """Return the lines of both that differ: ``-`` of the recorded one (with the new ids), ``+`` of the answer."""
-        before = _lines(self.translated(recorded, b"..."))
-        after = _lines(_shortened_like(recorded, answer))
+        before = _tokens(self.translated(recorded, b"..."))
+        after = _tokens(_shortened_like(recorded, answer))
+        begin = max(0, _first_difference(before, after) - 1)
+        old, new = (_lines(each[begin : begin + _MOST_TOKENS]) for each in (before, after))
         changes = [
             line[:_LONGEST_LINE]
-            for line in difflib.unified_diff(before, after, lineterm="", n=1)
-            if not line.startswith(("---", "+++", "@@"))
+            for line in islice(difflib.unified_diff(old, new, lineterm="", n=1), 2, None)  # after two lines of names
+            if not line.startswith("@@")
         ]
         left_out = len(changes) - _MOST_LINES
         return changes if left_out <= 0 else [*changes[:_MOST_LINES], f"... and {left_out} more lines"]
@@ -111,6 +117,11 @@ def _has_pieces(answer: bytes, pieces: list[bytes]) -> bool:
     return len(answer) - len(last) >= position and answer.endswith(last)
 
 
+def _end_of_whole(data: bytes) -> int:
+    """Return the end of the last tag that is complete: the tag or text after it may go on."""
+    return data.rfind(b">") + 1
+
+
 def _tokens(data: bytes) -> list[bytes]:
     return [token for token in _TOKEN.findall(data) if token.strip()]
 
@@ -118,15 +129,21 @@ def _tokens(data: bytes) -> list[bytes]:
 def _shortened_like(recorded: bytes, answer: bytes) -> bytes:
     """Return `answer` with its position shortened, if the recorded one is."""
     shortened = _SHORTENED.search(recorded)
-    position = _POSITION.search(answer)
-    if shortened is None or position is None:
+    start, end = answer.find(_POSITION_BEGINS), answer.rfind(_POSITION_ENDS)
+    if shortened is None or not 0 <= start < end:
         return answer
-    turn = _TURN.search(position[0])
+    turn = _TURN.search(answer, start, end)
     is_same = turn is not None and turn[1] == shortened[1]
     instead = shortened[0] if is_same else b"<<memento turn=%b>>" % (turn[1] if turn else b"?")
-    return answer[: position.start()] + instead + answer[position.end() :]
+    return answer[:start] + instead + answer[end + len(_POSITION_ENDS) :]
 
 
-def _lines(data: bytes) -> list[str]:
-    """Return the tokens of a packet as lines that can be shown."""
-    return [escaped(token.decode("utf-8", "replace").strip()) for token in _tokens(data)]
+def _first_difference(before: list[bytes], after: list[bytes]) -> int:
+    """Return the index of the first token that differs."""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))
+    return sum(1 for _ in same)
+
+
+def _lines(tokens: list[bytes]) -> list[str]:
+    """Return tokens as lines that can be shown."""
+    return [escaped(token.decode("utf-8", "replace")) for token in tokens]

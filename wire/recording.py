@@ -34,11 +34,15 @@ from spielleiter.server.trace.limits import MIB
 PASSWORD: Final = b"\0password\0"
 """Stands for a password that is blacked out."""
 CLOSES: Final = "(closes the connection)"
+CUT: Final = "(cut)"
+"""Stands for the line that says that the rest of a file is missing."""
 EVENTS: Final = frozenset({CONNECTS, STREAM_ENDS, RESET, STAYS_OPEN, CLOSES})
 
-_LINE: Final = re.compile(r" *(-?[0-9]+\.[0-9]+) +(?:\+([0-9.]+) +)?(\S+) +(->|<-|!!) ([ |+~])(.*)", re.DOTALL)
+_LINE: Final = re.compile(r" *(-?[0-9]{1,9}\.[0-9]+) +(?:\+([0-9.]+) +)?(\S+) +(->|<-|!!) ([ |+~])(.*)", re.DOTALL)
 _MORE: Final = re.compile(r" {20,}([|:+!~])(.*)", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(x[0-9A-Fa-f]{2}|.)", re.DOTALL)
+_CUT_LINE: Final = "# cut: "
+_GZIP: Final = b"\x1f\x8b"
 _BEGAN: Final = re.compile(r"# began (\S+)")
 _SIMPLE: Final = {"n": b"\n", "r": b"\r", "t": b"\t", "\\": b"\\", "*": PASSWORD}
 _BETWEEN_LEAVES: Final = re.compile(r"(?<=>) (?=<)")
@@ -57,6 +61,8 @@ class Step:
 
     `instant` is in seconds since the beginning of the recording; `line` is that in the file, from 1 on. `event` is a
     text such as ``(FIN)``; it is empty for bytes. After `data`, `left_out` bytes were sent that were not recorded.
+    `text` is that of a note or of the line about a cut. With `may_be_incomplete`, what follows next in this direction
+    is missing, and the end of this packet may be missing with it.
     """
 
     instant: float
@@ -66,14 +72,15 @@ class Step:
     data: bytes = b""
     event: str = ""
     left_out: int = 0
+    text: str = ""
+    may_be_incomplete: bool = False
 
 
 @dataclass(slots=True)
 class Recording:
-    """The steps of one or more connections, in the order in which they happened; `cut` says why the rest is missing."""
+    """The steps of one or more connections, in the order in which they happened."""
 
     steps: list[Step] = field(default_factory=list)
-    cut: str = ""
 
     @property
     def connections(self) -> list[str]:
@@ -88,51 +95,54 @@ def read_recordings(paths: list[Path]) -> Recording:
     """
     recordings = []
     for number, path in enumerate(paths, 1):
-        recording, began = _read(path)
-        recordings.append((recording, began, f"{number}:" if len(paths) > 1 else ""))
+        steps, began = _read(path)
+        recordings.append((steps, began, f"{number}:" if len(paths) > 1 else ""))
     starts = [began for _, began, _ in recordings]
     known = [each for each in starts if each is not None]
     if len(known) < len(paths) > 1:
         raise RecordingError(f"{paths[starts.index(None)]}: has no line `# began`, so it cannot be ordered with others")
     merged = Recording()
-    for recording, began, prefix in recordings:
+    for steps, began, prefix in recordings:
         offset = (began - min(known)).total_seconds() if began is not None else 0.0
-        for step in recording.steps:
+        for step in steps:
             step.instant += offset
             step.connection = prefix + step.connection
-        merged.steps += recording.steps
-        merged.cut = merged.cut or recording.cut
+        merged.steps += steps
     merged.steps.sort(key=lambda step: step.instant)  # stable: the order within a file stays
     return merged
 
 
-def _read(path: Path) -> tuple[Recording, datetime | None]:
+def _read(path: Path) -> tuple[list[Step], datetime | None]:
     try:
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
-        if content[:2] == b"\x1f\x8b":
-            content = zlib.decompressobj(wbits=31).decompress(content, _MOST_BYTES + 1)
+        if content.startswith(_GZIP):
+            content = _decompressed(content)
         if len(content) > _MOST_BYTES:
             raise RecordingError(f"{path}: is not a trace or a transcript (it is larger than {_MOST_BYTES // MIB} MiB)")
         text = content.decode("utf-8")
-    except (OSError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise RecordingError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
     except UnicodeDecodeError:
         raise RecordingError(f"{path}: is not a trace or a transcript (not UTF-8)") from None
-    recording = Recording()
-    began = None
+    reader = _Reader(path)
     for number, line in enumerate(text.split("\n"), 1):
-        line = line.removesuffix("\r")  # noqa: PLW2901
-        if line.startswith("#"):
-            if found := _BEGAN.match(line):
-                began = _instant(path, number, found[1])
-            if line.startswith("# cut: "):
-                recording.cut = line.removeprefix("# cut: ")
-        elif line.strip():
-            _read_line(recording, path, number, line)
-    if not recording.steps:
-        raise RecordingError(f"{path}: is not a trace or a transcript (it has no packet)")
-    return recording, began
+        reader.read_line(number, line.removesuffix("\r"))
+    return reader.finish(), reader.began
+
+
+def _decompressed(content: bytes) -> bytes:
+    """Return what the parts of a compressed file contain, or its beginning if that is too much. Raises EOFError."""
+    pieces = []
+    room = _MOST_BYTES + 1
+    while content.startswith(_GZIP) and room:
+        part = zlib.decompressobj(wbits=31)
+        pieces.append(part.decompress(content, room))
+        room -= len(pieces[-1])
+        if not part.eof and room:
+            raise EOFError("the compressed file is cut off")
+        content = part.unused_data
+    return b"".join(pieces)
 
 
 def _instant(path: Path, number: int, text: str) -> datetime:
@@ -143,46 +153,107 @@ def _instant(path: Path, number: int, text: str) -> datetime:
     return instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
 
 
-def _read_line(recording: Recording, path: Path, number: int, line: str) -> None:
-    steps = recording.steps
-    where = f"{path}, line {number}"
-    first = _LINE.fullmatch(line)
-    if first is None:
-        more = _MORE.fullmatch(line)
-        if more is None or not steps:
-            raise RecordingError(f"{where}: is not a line of a trace or a transcript: {line[:40]!r}")
-        _continue(steps[-1], more[1], more[2], where)
-        return
-    instant = max(float(first[1]), steps[-1].instant if steps else 0.0)  # the order of the lines is what counts
-    step = Step(instant, first[3], first[4] != FROM_SERVER, number)
-    steps.append(step)
-    if first[4] == NOTE:
-        step.event = NOTE
-        return
-    if first[5] == " " and first[6] in EVENTS:
-        step.event = first[6]
-    elif first[5] == " ":
-        step.data = _unescaped(first[6])
-    else:
-        _continue(step, first[5], first[6], where)
+class _Reader:
+    """Reads the lines of the file `path`. `began` is when the recording began, if the file says so."""
 
+    def __init__(self, path: Path) -> None:
+        self.began: datetime | None = None
+        self._path = path
+        self._steps: list[Step] = []
+        self._data = bytearray()
+        """The bytes of the last step; joined only once, since a packet may have very many lines."""
+        self._size = 0
+        """The bytes of all further lines."""
+        self._last_packets: dict[tuple[str, bool], Step] = {}
+        """The last packet of each direction of each connection."""
 
-def _continue(step: Step, sign: str, text: str, where: str) -> None:
-    """Add a further line to the bytes of a step."""
-    if step.event or sign == FAULT:
-        return
-    if sign == LEFT_OUT:
-        count = text.split(maxsplit=1)[:1]
-        if count and len(count[0]) > _MOST_DIGITS:
-            raise RecordingError(f"{where}: is not a number of bytes: {count[0][:40]!r}")
-        step.left_out += int(count[0]) if count and count[0].isdecimal() else 1
-    elif sign == READING_BREAK:
-        step.data += _unescaped(text.lstrip(" "))
-    elif sign == LINE_FEED:
-        step.data += b"\n" + _unescaped(text)
-    else:
-        indent = text[: len(text) - len(text.lstrip(" "))]
-        step.data += b"\n" + _unescaped(_BETWEEN_LEAVES.sub(lambda _: f"\n{indent}", text))
+    def read_line(self, number: int, line: str) -> None:
+        """Read the line with this number. Raises RecordingError."""
+        if line.startswith("#"):
+            if found := _BEGAN.match(line):
+                self.began = _instant(self._path, number, found[1])
+            if line.startswith(_CUT_LINE) and self._steps:
+                self._cut(number, line.removeprefix(_CUT_LINE))
+        elif line.strip():
+            self._read_step(number, line)
+
+    def finish(self) -> list[Step]:
+        """Return the steps. Raises RecordingError if there is none."""
+        if not self._steps:
+            raise RecordingError(f"{self._path}: is not a trace or a transcript (it has no packet)")
+        self._end_step()
+        return self._steps
+
+    def _read_step(self, number: int, line: str) -> None:
+        where = f"{self._path}, line {number}"
+        first = _LINE.fullmatch(line)
+        if first is None:
+            more = _MORE.fullmatch(line)
+            if more is None or not self._steps:
+                raise RecordingError(f"{where}: is not a line of a trace or a transcript: {line[:40]!r}")
+            self._continue(more[1], more[2], where)
+            return
+        _, _, connection, direction, sign, text = first.groups()
+        step = self._begin_step(float(first[1]), connection, direction != FROM_SERVER, number)
+        if direction == NOTE:
+            step.event, step.text = NOTE, text
+        elif sign == " " and text in EVENTS:
+            step.event = text
+        elif sign == " ":
+            self._data += _unescaped(text)
+        else:
+            self._continue(sign, text, where)
+
+    def _begin_step(self, instant: float, connection: str, is_to_server: bool, number: int) -> Step:
+        self._end_step()
+        if self._steps:
+            instant = max(instant, self._steps[-1].instant)  # the order of the lines is what counts
+        step = Step(instant, connection, is_to_server, number)
+        self._steps.append(step)
+        return step
+
+    def _end_step(self) -> None:
+        if not self._steps or self._steps[-1].event:
+            return
+        step = self._steps[-1]
+        step.data = bytes(self._data)
+        self._data.clear()
+        direction = step.connection, step.is_to_server
+        if step.data:
+            self._last_packets[direction] = step
+        elif step.left_out and direction in self._last_packets:
+            self._last_packets.pop(direction).may_be_incomplete = True
+
+    def _cut(self, number: int, why: str) -> None:
+        last = self._steps[-1]
+        step = self._begin_step(last.instant, last.connection, last.is_to_server, number)
+        step.event, step.text = CUT, why
+        last.may_be_incomplete = not last.event
+
+    def _continue(self, sign: str, text: str, where: str) -> None:
+        """Add a further line to the bytes of the last step."""
+        before = len(self._data)
+        self._add(sign, text, where)
+        self._size += len(self._data) - before
+        if self._size > _MOST_BYTES:  # joined lines may be much longer than their text
+            raise RecordingError(f"{where}: is more than {_MOST_BYTES // MIB} MiB of packets")
+
+    def _add(self, sign: str, text: str, where: str) -> None:
+        step, data = self._steps[-1], self._data
+        if step.event or sign == FAULT:
+            return
+        if sign == LEFT_OUT:
+            count = text.split(maxsplit=1)[:1]
+            if count and len(count[0]) > _MOST_DIGITS:
+                raise RecordingError(f"{where}: is not a number of bytes: {count[0][:40]!r}")
+            step.left_out += int(count[0]) if count and count[0].isdecimal() else 1
+        elif sign == READING_BREAK:
+            data += _unescaped(text.lstrip(" "))
+        elif sign == LINE_FEED:
+            data += b"\n" + _unescaped(text)
+        else:
+            indent = text[: len(text) - len(text.lstrip(" "))]
+            data += b"\n" + _unescaped(_BETWEEN_LEAVES.sub(lambda _: f"\n{indent}", text))
 
 
 def _unescaped(text: str) -> bytes:

@@ -8,25 +8,31 @@ as fast as it is compared, apart from a bounded queue.
 from __future__ import annotations
 
 import contextlib
+import math
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NoReturn
 
 import trio
 
 from spielleiter.client.transport import reset_on_close
-from spielleiter.server.trace.form import CONNECTS, NOTE, RESET, STREAM_ENDS
+from spielleiter.server.text.counting import count_text
+from spielleiter.server.trace.form import CONNECTS, NOTE, RESET, STAYS_OPEN, STREAM_ENDS
 from spielleiter.server.trace.limits import MIB
 from spielleiter.server.trace.splitter import Splitter
 from spielleiter.wire.comparison import Comparison
 from spielleiter.wire.proxy import CONNECT_TIMEOUT, server_problem
-from spielleiter.wire.recording import CLOSES, PASSWORD, Recording, Step
+from spielleiter.wire.recording import CLOSES, CUT, PASSWORD, Recording, Step
 
+_NOT_REPEATED: Final = frozenset({NOTE, STAYS_OPEN})
+"""Lines of a recording that are not steps of the conversation."""
 _RECEIVE_BYTES: Final = 65536
 _MOST_WAITING: Final = 256
 """Packets of one connection that wait to be compared."""
 _LONGEST_PACKET: Final = 8 * MIB
 _QUIET: Final = 0.1
 """Seconds after the last step within which the server would send what the recording does not have."""
+_MOST_LEFT_OUT: Final = 60.0
+"""Seconds of pauses that are left out by which waiting is prolonged: longer than the time limits of a server."""
 _ENDED: Final = None
 """Stands in the queue for the end of the server's stream."""
 
@@ -46,6 +52,10 @@ class Report:
 
     sent: int = 0
     compared: int = 0
+    not_compared: int = 0
+    """Recorded answers after the end of the replay, or of their connection."""
+    gaps: list[str] = field(default_factory=list)
+    """What could not be repeated or compared, since the recording lacks it; each is one line."""
     differences: list[Difference] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """What a reader has to know beside the differences."""
@@ -88,6 +98,10 @@ class Replayer:
     `timeout` is the time in seconds for each answer, in addition to the recorded one, and for each packet to be sent.
     `password` takes the place of every password. With `keeps_times`, the clients pause as long as they did in the
     recording.
+
+    The recorded time of an answer is that since the step before it, and since every other step of the last minute: the
+    server may answer what happened before that step, for example with a timeout of another player. So the pauses that
+    are left out count as well.
     """
 
     def __init__(
@@ -107,32 +121,30 @@ class Replayer:
         self._comparison = Comparison()
         self._connections: dict[str, _Connection] = {}
         self._report = Report()
+        self._lag = -math.inf
+        """The most seconds by which the replay was behind the recording, on the clocks of both."""
 
     async def run(self) -> Report:
         """Replay everything; return what was found. Raises UnreachableError."""
         report = self._report
-        previous = 0.0
         unreachable: UnreachableError | None = None
         async with trio.open_nursery() as nursery:
             try:
-                for step in self._recording.steps:
-                    await self._take(step, max(0.0, step.instant - previous), nursery)
-                    previous = step.instant
+                await self._take_all(nursery)
             except _Stop:
                 pass
             except UnreachableError as error:  # raised below: the nursery would wrap it in a group
                 unreachable = error
             else:
-                if self._recording.cut:
-                    report.notes.append(f"the recording ends early: {self._recording.cut}")
-                else:
-                    await self._note_more()
+                await self._note_more()
             nursery.cancel_scope.cancel()
         for connection in self._connections.values():
             with trio.CancelScope(shield=True):
                 await trio.aclose_forcefully(connection.stream)
         if unreachable is not None:
             raise unreachable
+        answers = sum(not step.is_to_server and bool(step.data) for step in self._recording.steps)
+        report.not_compared = answers - report.compared
         report.ids = self._comparison.id_count
         if self._comparison.start_pieces is not None:
             recorded, present = self._comparison.start_pieces
@@ -144,17 +156,27 @@ class Replayer:
 
     # -- steps ------------------------------------------------------------------------------------------------------
 
-    async def _take(self, step: Step, since: float, nursery: trio.Nursery) -> None:
-        if step.event == NOTE:
-            return
-        connection = self._connections.get(step.connection)
-        if connection is None:
-            connection = await self._connect(step.connection, nursery)
-        if step.event == CONNECTS or connection.is_closed:
+    async def _take_all(self, nursery: trio.Nursery) -> None:
+        previous = 0.0
+        for step in self._recording.steps:
+            connection = self._connections.get(step.connection)
+            if step.event in _NOT_REPEATED or (connection is not None and connection.is_closed):
+                continue  # its instant must not count as one at which something happened
+            since = max(0.0, step.instant - previous)
+            if self._keeps_times and step.is_to_server:
+                await trio.sleep(since)
+            if connection is None:
+                connection = await self._connect(step.connection, nursery)
+            await self._take(connection, step, since)
+            previous = step.instant
+            self._lag = max(self._lag, trio.current_time() - previous)
+
+    async def _take(self, connection: _Connection, step: Step, since: float) -> None:
+        if step.event == CUT:
+            self._stop(step, f"the recording ends early ({step.text})")
+        if step.event == CONNECTS:
             return
         if step.is_to_server:
-            if self._keeps_times:
-                await trio.sleep(since)
             await self._send(connection, step)
         elif step.event in {STREAM_ENDS, RESET}:
             await self._compare_end(connection, step, since)
@@ -174,8 +196,7 @@ class Replayer:
     async def _send(self, connection: _Connection, step: Step) -> None:
         report, stream = self._report, connection.stream
         if step.left_out:
-            report.notes.append(f"stopped at line {step.line}: the recording lacks bytes that the client has sent")
-            raise _Stop
+            self._stop(step, f"the recording lacks {count_text(step.left_out, 'byte')} that the client sent")
         try:
             if step.event == STREAM_ENDS:
                 await stream.send_eof()
@@ -197,15 +218,21 @@ class Replayer:
             raise _Stop from None
 
     async def _compare(self, connection: _Connection, step: Step, since: float) -> None:
+        lacks = f"the recording lacks {count_text(step.left_out, 'byte')} that the server sent"
         if not step.data:
-            self._report.notes.append(f"stopped at line {step.line}: the recording lacks bytes of the server")
-            raise _Stop
+            self._stop(step, lacks)
         answer = await self._answer(connection, step, since)
         self._report.compared += 1
         if answer is _ENDED:
             connection.is_closed = True
             self._differ(step, "the server has closed the connection instead of this answer", (_first_line(step.data),))
-        elif not self._comparison.is_equal(step.data, answer, is_whole=not step.left_out):
+        elif self._comparison.is_equal(step.data, answer, is_whole=not step.left_out):
+            if step.left_out:
+                self._report.gaps.append(f"{_where(step)}: {lacks}; only what is there was compared")
+        elif step.may_be_incomplete and self._comparison.is_equal(step.data, answer, is_whole=False):
+            self._report.compared -= 1
+            self._stop(step, "the recording lacks the end of this answer")
+        else:
             self._differ(step, "the answer differs", tuple(self._comparison.difference(step.data, answer)))
 
     async def _compare_end(self, connection: _Connection, step: Step, since: float) -> None:
@@ -216,7 +243,8 @@ class Replayer:
         connection.is_closed = True
 
     async def _answer(self, connection: _Connection, step: Step, since: float) -> bytes | None:
-        limit = self._timeout + since
+        has_left_out = max(0.0, self._lag - (trio.current_time() - (step.instant - since)))
+        limit = self._timeout + since + min(_MOST_LEFT_OUT, has_left_out)
         with trio.move_on_after(limit):
             return await connection.answers.receive()
         self._differ(step, f"no answer came within {limit:.1f} s; stopped here", (_first_line(step.data),))
@@ -240,8 +268,16 @@ class Replayer:
             )
 
     def _differ(self, step: Step, what: str, lines: tuple[str, ...] = ()) -> None:
-        where = f"line {step.line} ({step.connection}, {step.instant:.3f} s)"
-        self._report.differences.append(Difference(where, what, lines))
+        self._report.differences.append(Difference(_where(step), what, lines))
+
+    def _stop(self, step: Step, why: str) -> NoReturn:
+        """End the replay, since something is missing in the recording."""
+        self._report.gaps.append(f"{_where(step)}: {why}; stopped here")
+        raise _Stop
+
+
+def _where(step: Step) -> str:
+    return f"line {step.line} ({step.connection}, {step.instant:.3f} s)"
 
 
 def _first_line(data: bytes) -> str:

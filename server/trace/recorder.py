@@ -51,8 +51,8 @@ class Trace:
         self._recorder = recorder
         self.conversation = conversation
         """What makes lines of it. Only the thread uses it."""
-        self._missing: dict[str, int] = {}
-        """The bytes of each direction that did not fit into the queue."""
+        self._missing: dict[str, tuple[float, int]] = {}
+        """For each direction: since when bytes did not fit into the queue, and how many."""
         self.lines = lines
         """The lines that have not been written. Only the thread uses them."""
         self.has_file = False
@@ -64,32 +64,44 @@ class Trace:
         """Record bytes that were sent in `direction` at `instant`; ``b""``: the end of the stream."""
         if self.has_failed:
             return
-        missing = self._missing
-        if direction in missing:
-            if not self._put("missing", (direction, instant, missing[direction])):
-                missing[direction] += len(data)
-                return
-            del missing[direction]
-        if not self._put("add", (direction, instant, data), len(data)):
-            missing[direction] = len(data)
+        if not data:
+            self._put_urgently("add", (direction, instant, data))
+        elif not self._put_after_missing("add", (direction, instant, data), len(data)):
+            since, size = self._missing.get(direction, (instant, 0))
+            self._missing[direction] = since, size + len(data)
 
     def event(self, direction: str, instant: float, text: str) -> None:
         """Record something that happened beside the packets."""
-        self._put("event", (direction, instant, text))
+        self._put_after_missing("event", (direction, instant, text))
 
     def note(self, instant: float, text: str, packet: int | None = None, position: int | None = None) -> None:
         """Record what the server says about a packet; see `Conversation.note`."""
-        self._put("note", (instant, text, packet, position))
+        self._put_after_missing("note", (instant, text, packet, position))
 
     def reset(self, direction: str, instant: float) -> None:
         """Record that the sender of `direction` has broken the connection."""
-        self._put("reset", (direction, instant))
+        self._put_urgently("reset", (direction, instant))
 
     def close(self, instant: float, why: str = "") -> None:
         """Record the end of the connection."""
-        for direction, size in self._missing.items():
-            self._put("missing", (direction, instant, size), is_urgent=True)
-        self._put("close", (instant, why), is_urgent=True)
+        self._put_urgently("close", (instant, why))
+
+    def _put_urgently(self, method: str, arguments: tuple[Any, ...]) -> None:
+        """Queue the end of a direction or of the connection, which must not be missing."""
+        self._put_missing(is_urgent=True)
+        self._put(method, arguments, is_urgent=True)
+
+    def _put_after_missing(self, method: str, arguments: tuple[Any, ...], size: int = 0) -> bool:
+        """Queue an item, but nothing before what is missing is noted; return whether it fitted."""
+        return self._put_missing() and self._put(method, arguments, size)
+
+    def _put_missing(self, *, is_urgent: bool = False) -> bool:
+        while self._missing:
+            direction, (since, size) = next(iter(self._missing.items()))
+            if not self._put("missing", (direction, since, size), is_urgent=is_urgent):
+                return False
+            del self._missing[direction]
+        return True
 
     def _put(self, method: str, arguments: tuple[Any, ...], size: int = 0, *, is_urgent: bool = False) -> bool:
         return self._recorder.put(self, method, arguments, size + _ITEM_BYTES, is_urgent=is_urgent)

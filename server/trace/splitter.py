@@ -95,7 +95,8 @@ class Splitter:
             data = self._seek(data)
             if not data:
                 return
-            yield self._take_left_out()
+            if self._left_out:
+                yield self._take_left_out()
         self._data += data
         self._reader.receive(data)
         if not self._has_root:
@@ -103,11 +104,16 @@ class Splitter:
         yield from self._take_packets()
 
     def miss(self, count: int, instant: float) -> Iterator[Part]:
-        """Note that `count` bytes are missing here; yield what came before them, and go on at the next packet."""
+        """Note that `count` bytes are missing here; yield what came before them, and go on at the next packet.
+
+        The missing bytes are a part of their own at once, so that they precede what was answered to them.
+        """
         yield from self.finish()
         self._refused = None
         self._first = self._last = instant
-        self._left_out = count
+        if count:
+            self._left_out = count
+            yield self._take_left_out()
         self._resume()
 
     def finish(self) -> Iterator[Part]:

@@ -39,16 +39,28 @@ def test_equal_answers(server: BackgroundServer, tmp_path: Path) -> None:
 
 
 def test_answers_that_differ(server: BackgroundServer, tmp_path: Path) -> None:
-    path = recording(tmp_path, *EQUAL[:2], "<- |  <left/>", "<- ~ 7 bytes")
+    path = recording(tmp_path, *EQUAL[:2], "<- |  <left/>", "<- ~ 7 bytes", "<- |  <more/>")
     done = run("replay-wire", path, "--to", f"127.0.0.1:{server.port}")
     assert done.exit_code == 1
     lines = done.output.splitlines()
     assert lines[0] == "line 3 (c1, 0.000 s): the answer differs"
     assert lines[1] == "    -<left/>"
-    assert lines[3] == "note: stopped at line 4: the recording lacks bytes of the server"
-    assert "2 answers of" in lines[4]
+    assert lines[3] == (
+        "incomplete: line 4 (c1, 0.000 s): the recording lacks 7 bytes that the server sent; stopped here"
+    )
+    assert lines[4] == f"2 answers of 127.0.0.1:{server.port} compared, 1 recorded answer not: 1 differ"
     hidden = run("replay-wire", path, "--to", f"127.0.0.1:{server.port}", "--show", "0")
-    assert hidden.output.splitlines()[0].startswith("note: ")
+    assert hidden.output.splitlines()[0].startswith("incomplete: ")
+
+
+def test_something_is_missing_in_the_recording(server: BackgroundServer, tmp_path: Path) -> None:
+    path = recording(tmp_path, *EQUAL, "-> ~ 7 bytes", "<- |  <left/>")
+    done = run("replay-wire", path, "--to", f"127.0.0.1:{server.port}")
+    assert done.exit_code == 4
+    lines = done.output.splitlines()
+    assert lines[0].startswith("incomplete: line 4 (c1, 0.000 s): the recording lacks 7 bytes that the client sent")
+    where = f"127.0.0.1:{server.port}"
+    assert lines[1] == f"2 answers of {where} compared, 1 recorded answer not: all that were compared are equal"
 
 
 def test_misuse(server: BackgroundServer, tmp_path: Path) -> None:

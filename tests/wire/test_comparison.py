@@ -63,6 +63,8 @@ def test_an_incomplete_answer_is_compared_as_far_as_it_goes() -> None:
     comparison = Comparison()
     assert comparison.is_equal(b"<a><b x=", b"<a><b x='1'/></a>", is_whole=False)
     assert not comparison.is_equal(b"<c><b x=", b"<a><b x='1'/></a>", is_whole=False)
+    assert not comparison.is_equal(b"<a><c/>", b"<a><b x='1'/></a>", is_whole=False)
+    assert comparison.is_equal(b"<a>te", b"<a>text</a>", is_whole=False)
 
 
 def test_ids_are_replaced_consistently() -> None:
@@ -90,6 +92,20 @@ def test_a_difference_shows_what_changed() -> None:
     ]
     many = comparison.difference(b"<a>" + b"<b/>" * 30 + b"</a>", b"<a/>")
     assert many[-1] == "... and 19 more lines"
+
+
+def test_a_difference_in_white_space_and_hyphens_is_shown() -> None:
+    assert Comparison().difference(b"<a>--1</a>", b"<a> --1\n</a>") == [" <a>", "---1", "+ --1\\n", " </a>"]
+
+
+def test_huge_answers_take_no_long_time() -> None:
+    comparison = Comparison()
+    recorded = b"".join(b"<a%d/>" % (number % 5000) for number in range(20_000))
+    answer = b"".join(b"<a%d/>" % (number * 7 % 5000) for number in range(20_000))
+    assert not comparison.is_equal(recorded, answer)
+    assert comparison.difference(recorded, answer)[0] == " <a0/>"
+    shortened = b"<room><<memento turn=4, 4320 bytes>></room>"
+    assert not comparison.is_equal(shortened, b'<data class="memento">' * 30_000)
 
 
 def test_another_start_piece_is_noticed_once() -> None:

@@ -14,7 +14,7 @@ from spielleiter.server.trace.conversation import Conversation
 from spielleiter.server.trace.form import FROM_SERVER, TO_SERVER
 from spielleiter.server.trace.limits import TRACE_LIMITS
 from spielleiter.wire import recording as recording_module
-from spielleiter.wire.recording import PASSWORD, Recording, RecordingError, read_recordings
+from spielleiter.wire.recording import CUT, PASSWORD, Recording, RecordingError, read_recordings
 from tests.protocol.streams import LATEST
 from tests.shared import SHARED, needs_shared
 
@@ -97,8 +97,38 @@ def test_what_is_missing_is_known(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     recording = read_recordings([path])
-    assert recording.cut == "too long; what follows was not recorded"
-    assert [(step.data, step.left_out, step.event) for step in recording.steps] == [(b"<a>", 17, ""), (b"", 0, "!!")]
+    assert [(step.data, step.left_out, step.event, step.text) for step in recording.steps] == [
+        (b"<a>", 17, "", ""),
+        (b"", 0, "!!", "a note: <b>"),
+        (b"", 0, CUT, "too long; what follows was not recorded"),
+    ]
+
+
+def test_a_packet_before_missing_bytes_may_be_incomplete(tmp_path: Path) -> None:
+    lines = ("<-  <a>", "->  <b/>", "!!  note", "<- ~ 5 bytes", "<-  <c/>", "<- ~ 6 bytes", "<- ~ 7 bytes")
+    path = tmp_path / "trace.txt"
+    path.write_text("".join(f"   0.000000   +0.000  c1     {line}\n" for line in lines), encoding="utf-8")
+    steps = read_recordings([path]).steps
+    assert [step.data for step in steps if step.may_be_incomplete] == [b"<a>", b"<c/>"]
+
+
+@pytest.mark.slow
+def test_a_long_packet_takes_no_long_time(tmp_path: Path) -> None:
+    """If each line copied those before it, this would take minutes."""
+    path = tmp_path / "trace.txt"
+    path.write_text("   0.000000   +0.000  c1     ->  <a>\n" + 8_000 * (" " * 20 + "|" + "x" * 2000 + "\n"))
+    (step,) = read_recordings([path]).steps
+    assert len(step.data) == 3 + 8_000 * 2001
+
+
+def test_a_compressed_file_of_several_parts_or_one_that_is_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "trace.txt.gz"
+    line = b"   0.100000   +0.100  c1     ->  <a/>\n"
+    path.write_bytes(gzip.compress(line) + gzip.compress(line) + bytes(10))
+    assert len(read_recordings([path]).steps) == 2
+    path.write_bytes(gzip.compress(line)[:-4])
+    with pytest.raises(RecordingError, match=r"cannot be read \(the compressed file is cut off\)"):
+        read_recordings([path])
 
 
 def test_a_transcript(tmp_path: Path) -> None:
@@ -129,6 +159,7 @@ def test_a_transcript(tmp_path: Path) -> None:
         (b"\x1f\x8b broken", "cannot be read"),
         (b"# began yesterday\n", "line 1: 'yesterday' is no time"),
         (b"                                | more\n", "line 1: is not a line"),
+        (b"9" * 400 + b".0 +0.000 c1 ->  <a/>\n", "line 1: is not a line"),
     ],
 )
 def test_a_file_that_is_no_recording(tmp_path: Path, content: bytes, problem: str) -> None:
@@ -179,6 +210,15 @@ def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
                 read_recordings([path])
         else:
             assert len(read_recordings([path]).steps) == 1
+
+
+def test_a_line_that_stands_for_too_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each blank between two elements stands for a line feed and the indentation of the line."""
+    monkeypatch.setattr(recording_module, "_MOST_BYTES", 10_000)
+    path = tmp_path / "trace.txt"
+    path.write_text("   0.100000   +0.100  c1     -> +" + 100 * " " + 100 * "<a/> ", encoding="utf-8")
+    with pytest.raises(RecordingError, match="line 1: is more than"):
+        read_recordings([path])
 
 
 def test_a_number_of_bytes_that_is_too_long(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ from spielleiter.client.player import Player
 from spielleiter.client.strategies import make_responder
 from spielleiter.server.app import Listening, serve
 from spielleiter.server.config.config import Config
-from spielleiter.wire.recording import Recording, Step, read_recordings
+from spielleiter.wire.recording import CUT, Recording, Step, read_recordings
 from spielleiter.wire.replay import Replayer, Report, UnreachableError
-from tests.timeouts import HANG_TIMEOUT
+from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 
 JOIN = b'<join gameType="swc_2027_blokus"/>'
 OLD = b"7b40729d-1d82-4718-8dcb-08bd5eaada5e"
@@ -45,18 +46,16 @@ async def server(**settings: Any) -> AsyncIterator[int]:
             stop.set()
 
 
-def step(
-    data: bytes = b"", event: str = "", *, is_to_server: bool = True, left_out: int = 0, instant: float = 0.0
-) -> Step:
-    return Step(instant, "c", is_to_server, 7, data, event, left_out)
+def step(data: bytes = b"", event: str = "", *, is_to_server: bool = True, instant: float = 0.0, **more: Any) -> Step:
+    return Step(instant, "c", is_to_server, 7, data, event, **more)
 
 
 def answer(data: bytes = b"", event: str = "", **more: Any) -> Step:
     return step(data, event, is_to_server=False, **more)
 
 
-async def replay(port: int, *steps: Step, cut: str = "", limit: float = HANG_TIMEOUT, **more: Any) -> Report:
-    recording = Recording(list(steps), cut)
+async def replay(port: int, *steps: Step, limit: float = HANG_TIMEOUT, **more: Any) -> Report:
+    recording = Recording(list(steps))
     return await Replayer(recording, ("127.0.0.1", port), timeout=limit, password="examplepassword", **more).run()
 
 
@@ -102,10 +101,9 @@ async def test_equal_answers() -> None:
             step(event="(FIN)"),
             answer(event="(FIN)"),
             step(b"<late/>"),
-            cut="too long",
         )
     assert (report.differences, report.sent, report.compared, report.ids) == ([], 1, 2, 1)
-    assert report.notes == ["the recording ends early: too long"]
+    assert (report.notes, report.gaps, report.not_compared) == ([], [], 0)
 
 
 async def test_a_password_takes_the_place_of_the_hidden_one(tmp_path: Path) -> None:
@@ -125,12 +123,76 @@ async def test_an_answer_that_differs() -> None:
     assert difference.lines[0] == "-<left/>"
 
 
-async def test_an_answer_that_does_not_come(autojump_clock: object) -> None:
-    listener = (await trio.open_tcp_listeners(0, host="127.0.0.1"))[0]
+@asynccontextmanager
+async def silent_server() -> AsyncIterator[int]:
+    """The port of a server that accepts connections and sends nothing."""
+    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
     async with listener:
-        port = listener.socket.getsockname()[1]
-        report = await replay(port, step(b"<protocol>"), answer(b"<protocol>", instant=2.5), limit=1.0)
-    assert whats(report) == ["no answer came within 3.5 s; stopped here"]
+        yield listener.socket.getsockname()[1]
+
+
+@pytest.mark.parametrize(
+    ("before", "wait"),
+    [
+        ((), 3.5),
+        ((step(event="!!", instant=2.5),), 3.5),
+        ((step(event="(connects)", instant=2.0),), 3.5),
+        ((step(b"<join/>", instant=2.0),), 3.5),  # the pause is left out: the answer may belong to the packet before
+    ],
+    ids=("nothing", "note", "connects", "sends"),
+)
+@pytest.mark.parametrize("keeps_times", [False, True])
+async def test_an_answer_is_waited_for_as_long_as_in_the_recording_and_longer(
+    autojump_clock: trio.testing.MockClock, before: tuple[Step, ...], wait: float, keeps_times: bool
+) -> None:
+    async with silent_server() as port:
+        began = trio.current_time()
+        steps = (step(b"<protocol>"), *before, answer(b"<protocol>", instant=2.5))
+        report = await replay(port, *steps, limit=1.0, keeps_times=keeps_times)
+    assert [each.partition(" within")[0] for each in whats(report)] == ["no answer came"]
+    assert trio.current_time() - began == wait
+
+
+async def test_a_pause_of_the_client_prolongs_the_waiting_by_a_minute_at_most(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async with silent_server() as port:
+        report = await replay(
+            port, step(b"<a>"), step(b"<b>", instant=1000.0), answer(b"<c>", instant=1000.5), limit=1.0
+        )
+    assert whats(report) == ["no answer came within 61.5 s; stopped here"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keeps_times", [False, True])
+async def test_a_recorded_timeout_happens_again(tmp_path: Path, keeps_times: bool) -> None:
+    """The recording has a note just before the answers that follow from the timeout."""
+
+    async def think_forever(_player: Player, _state: object) -> None:
+        await trio.sleep_forever()
+
+    async def join(port: int, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        async with Player.connect(port=port) as player:
+            await player.join("swc_2027_blokus")
+            task_status.started()
+            await player.play_with(think_forever)
+
+    async def attempt(limit: float) -> None:
+        folder = tmp_path / f"{limit}"
+        settings = {"soft_timeout": limit, "hard_timeout": limit, "grace": 0.0}
+        async with server(trace_directory=folder, **settings) as port, trio.open_nursery() as nursery:
+            await nursery.start(join, port)
+            await nursery.start(join, port)
+        recording = read_recordings(await trio.to_thread.run_sync(lambda: sorted(folder.glob("*.txt"))))
+        assert "!!" in [each.event for each in recording.steps]
+        async with server(**settings) as port:
+            report = await Replayer(
+                recording, ("127.0.0.1", port), timeout=limit / 2, password="x", keeps_times=keeps_times
+            ).run()
+        assert (report.differences, report.notes) == ([], [])
+        assert report.compared > 5
+
+    await retry_with_longer_limits(attempt, 0.6)
 
 
 async def test_a_server_that_closes_too_early_or_not_at_all() -> None:
@@ -152,12 +214,38 @@ async def test_the_ends_of_a_client() -> None:
         assert (await replay(port, answer(event="(still open at the end)"))).differences == []
 
 
-async def test_bytes_that_are_missing_end_the_replay() -> None:
+async def test_what_is_missing_ends_the_replay() -> None:
+    begin = (step(b"<protocol>" + JOIN), answer(b"<protocol>"))
+    joined = answer(b'\n  <joined roomId="' + OLD + b'"/>')
+    half = replace(joined, data=joined.data[:-20], may_be_incomplete=True)
+    after = (answer(b"<a/>"), answer(b"<b/>"), step(b"<c/>"))
+    where = "line 7 (c, 0.000 s): "
     async with server() as port:
-        report = await replay(port, step(b"<protocol>", left_out=9), answer(b"<a>"))
-        assert report.notes == ["stopped at line 7: the recording lacks bytes that the client has sent"]
-        report = await replay(port, step(b"<protocol>"), answer(left_out=9))
-        assert report.notes == ["stopped at line 7: the recording lacks bytes of the server"]
+        for missing, compared, not_compared, gap in (
+            (step(left_out=9), 1, 2, "the recording lacks 9 bytes that the client sent"),
+            (answer(left_out=1), 1, 2, "the recording lacks 1 byte that the server sent"),
+            (half, 1, 3, "the recording lacks the end of this answer"),
+            (replace(joined, event=CUT, data=b"", text="too large"), 1, 2, "the recording ends early (too large)"),
+        ):
+            report = await replay(port, *begin, missing, *after)
+            assert (report.compared, report.not_compared) == (compared, not_compared)
+            assert report.gaps == [f"{where}{gap}; stopped here"]
+            assert (report.differences, report.notes) == ([], [])
+
+
+async def test_what_is_there_of_an_answer_is_compared() -> None:
+    begin = (step(b"<protocol>" + JOIN), answer(b"<protocol>"))
+    joined = answer(b'\n  <joined roomId="' + OLD + b'"/>')
+    async with server() as port:
+        report = await replay(port, *begin, replace(joined, data=joined.data[:-2], left_out=2))
+        assert report.compared == 2
+        assert report.gaps == [
+            "line 7 (c, 0.000 s): the recording lacks 2 bytes that the server sent; only what is there was compared"
+        ]
+        report = await replay(port, *begin, replace(joined, may_be_incomplete=True))
+        assert (report.compared, report.gaps, report.differences) == (2, [], [])
+        report = await replay(port, *begin, answer(b"<left/><x", may_be_incomplete=True))
+        assert whats(report) == ["the answer differs"]
 
 
 async def test_sending_after_the_end_is_a_difference() -> None:
@@ -167,12 +255,16 @@ async def test_sending_after_the_end_is_a_difference() -> None:
 
 
 async def test_the_pauses_of_the_client_can_be_kept(autojump_clock: trio.testing.MockClock) -> None:
-    listener = (await trio.open_tcp_listeners(0, host="127.0.0.1"))[0]
-    async with listener:
-        port = listener.socket.getsockname()[1]
+    async with silent_server() as port:
         began = trio.current_time()
         await replay(
-            port, step(b"<a>"), step(b"<b>", instant=2.25), step(event="(RST)", instant=2.25), keeps_times=True
+            port,
+            step(b"<a>"),
+            step(event="!!", instant=2.0),
+            step(b"<b>", instant=2.25),
+            step(event="(RST)", instant=2.25),
+            step(b"<never>", instant=9.0),
+            keeps_times=True,
         )
     assert trio.current_time() - began == 2.25
 
@@ -187,7 +279,7 @@ async def test_more_than_was_recorded_is_said() -> None:
             "c: the server has sent more after the last recorded answer, first of all `<joined "
         ]
         assert (await replay(port, *begin, joined)).notes == []
-        assert (await replay(port, *begin, cut="too long")).notes == ["the recording ends early: too long"]
+        assert (await replay(port, *begin, replace(joined, event=CUT, data=b""))).notes == []
 
 
 async def test_a_server_that_accepts_no_connection(monkeypatch: pytest.MonkeyPatch, autojump_clock: object) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -155,6 +156,46 @@ def test_recording_goes_on_after_a_gap(tmp_path: Path, monkeypatch: pytest.Monke
             trace.add(FROM_SERVER, 6.0, packet)
         trace.close(7.0)
     assert [line[29:] for line in lines(trace.path)] == ["<-  <protocol>", "<-  ", "   ~ 14 bytes", "<- |  <left/>"]
+
+
+def test_nothing_is_recorded_between_what_is_missing_and_the_line_about_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise there would be answers to packets whose absence is noted only after them."""
+    with recording(tmp_path) as (recorder, _):
+        trace = opened(recorder)
+        put = recorder.put
+        refused: set[str] = set()
+
+        def put_if_not_refused(trace: Trace, method: str, *more: Any, is_urgent: bool = False) -> bool:
+            return (is_urgent or method not in refused) and put(trace, method, *more, is_urgent=is_urgent)
+
+        monkeypatch.setattr(recorder, "put", put_if_not_refused)
+        trace.add(TO_SERVER, 5.0, b"<protocol>")
+        refused.add("add")
+        trace.add(TO_SERVER, 6.0, b"<join/>")
+        refused.symmetric_difference_update({"add", "missing"})  # there is room again, but not for the line
+        trace.add(FROM_SERVER, 7.0, b"<protocol><joined/>")
+        trace.note(7.0, "a note")
+        refused.clear()
+        trace.add(FROM_SERVER, 8.0, b"<left/>")
+        refused.update({"add", "missing"})
+        trace.add(TO_SERVER, 9.0, b"<step/>")
+        trace.add(TO_SERVER, 9.5, b"")
+        trace.reset(FROM_SERVER, 9.75)
+        trace.close(10.0)
+    assert [line[29:] + line[:11] for line in lines(trace.path)] == [
+        "->  <protocol>   0.000000",
+        "->     1.000000",
+        "   ~ 7 bytes           ",
+        "<-     2.000000",
+        "   ~ 19 bytes           ",
+        "<-  <left/>   3.000000",
+        "->     4.000000",
+        "   ~ 7 bytes           ",
+        "->  (FIN)   4.500000",
+        "<-  (RST)   4.750000",
+    ]
 
 
 def test_a_failing_disk_ends_one_trace_and_is_reported_once(tmp_path: Path) -> None:

@@ -81,16 +81,18 @@ def test_after_missing_bytes_the_next_packet_is_found() -> None:
     parts = [*splitter.feed(b"<protocol><join/><ro", 0.0), *splitter.miss(1000, 1.0)]
     parts += [*splitter.feed(b'om"></data></room>', 2.0), *splitter.feed(b"\n  <ro", 3.0), *splitter.feed(b"om/>", 4.0)]
     parts += splitter.finish()
-    assert texts(parts) == [b"<protocol>", b"<join/>", b"<ro", b"", b"\n  <room/>"]
-    assert parts[3].left_out == 1000 + len(b'om"></data></room>')
+    assert texts(parts) == [b"<protocol>", b"<join/>", b"<ro", b"", b"", b"\n  <room/>"]
+    assert [(part.last, part.left_out) for part in parts[3:5]] == [(1.0, 1000), (4.0, len(b'om"></data></room>'))]
 
 
 def test_nothing_is_found_after_missing_bytes() -> None:
     splitter = Splitter(WHOLE, 100)
-    assert list(splitter.miss(10, 0.0)) == []
+    assert list(splitter.miss(0, 0.0)) == []
+    (part,) = splitter.miss(10, 0.0)
+    assert (part.data, part.left_out) == (b"", 10)
     assert list(splitter.feed(b"x" * 500, 1.0)) == []
     (part,) = splitter.finish()
-    assert (part.data, part.left_out) == (b"", 510)
+    assert (part.data, part.left_out) == (b"", 500)
 
 
 @pytest.mark.parametrize("data", [b"<protocol><room>", b"<proto", b"<protocol><join/>\n  <ro"])
