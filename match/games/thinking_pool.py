@@ -6,8 +6,8 @@ seed and positions give the same moves, for any number of workers: the state of 
 player from one worker to another.
 
 A worker that ends by itself is replaced, the second time in a row after a pause. Its request is the next one to be
-served, from the state that the generator had before it, so the move is the same. If MAX_DEATHS workers in a row have
-ended without an answer, each in place of the one before it, they are not replaced any more. The pool gives up when no
+served, from the state that the generator had before it, so the move is the same. If MAX_DEATHS workers, each in place
+of the one before it, have ended with no answer in between, they are not replaced any more. The pool gives up when no
 worker is left, and when one request has cost MAX_DEATHS workers.
 """
 
