@@ -1,7 +1,8 @@
 """The messages between a match and the worker processes that compute the moves of its built-in players.
 
 Invariants: a message is a pickled object, preceded by its length. Both sides belong to the same match, so what they
-read is trusted. The module does not import trio, so that a worker starts quickly.
+read is trusted. Bytes that are not a message are an error, and never wait for more bytes. The module does not import
+trio, so that a worker starts quickly.
 """
 
 from __future__ import annotations
@@ -11,7 +12,13 @@ import struct
 from collections.abc import Iterator
 from typing import Any, BinaryIO, Final
 
+MAX_SIZE: Final = 1 << 24
+"""The size of a message in bytes is below this, so text is never taken for its length: the first byte is 0."""
 _HEAD: Final = struct.Struct("!I")
+
+
+class BadMessageError(Exception):
+    """What was received is not a message."""
 
 
 def encode(message: object) -> bytes:
@@ -28,19 +35,26 @@ def read_messages(stream: BinaryIO) -> Iterator[Any]:
 
 
 class Decoder:
-    """Takes the bytes of messages in pieces of any size."""
+    """Takes the bytes of messages in pieces of any size. After an error it must not be used any more."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def feed(self, data: bytes | bytearray) -> Iterator[Any]:
-        """Add `data`, and yield the messages that are complete."""
+        """Add `data`, and yield the messages that are complete. Raises BadMessageError."""
         buffer = self._buffer
         buffer += data
         while len(buffer) >= _HEAD.size:
-            end = _HEAD.size + _HEAD.unpack_from(buffer)[0]
+            size = _HEAD.unpack_from(buffer)[0]
+            if size >= MAX_SIZE:
+                raise BadMessageError
+            end = _HEAD.size + size
             if len(buffer) < end:
                 return
-            message = bytes(buffer[_HEAD.size : end])
+            data = bytes(buffer[_HEAD.size : end])
             del buffer[:end]
-            yield pickle.loads(message)  # noqa: S301 - as above
+            try:
+                message = pickle.loads(data)  # noqa: S301 - as above
+            except Exception as error:  # any bytes, any error
+                raise BadMessageError from error
+            yield message

@@ -6,8 +6,8 @@ seed and positions give the same moves, for any number of workers: the state of 
 player from one worker to another.
 
 A worker that ends by itself is replaced, the second time in a row after a pause. Its request is the next one to be
-served, from the state that the generator had before it, so the move is the same. If MAX_DEATHS workers in a row have
-ended without an answer, each in place of the one before it, they are not replaced any more. The pool gives up when no
+served, from the state that the generator had before it, so the move is the same. If MAX_DEATHS workers, each in place
+of the one before it, have ended with no answer in between, they are not replaced any more. The pool gives up when no
 worker is left, and when one request has cost MAX_DEATHS workers.
 """
 
@@ -58,6 +58,8 @@ class ThinkingPool:
                 worker = await self._start_worker()
             except BaseException:
                 self._kept_workers -= 1
+                if self._queue.has_waiting:
+                    self._ensure_worker()  # other players have relied on this one
                 raise
             self._nursery.start_soon(self._keep_worker, worker)
         self._player_count += 1
@@ -66,15 +68,26 @@ class ThinkingPool:
     async def _choose_move(self, request: Request) -> ChosenMove:
         if self._problem:
             raise MachineError(self._problem)
+        self._ensure_worker()
         self._queue.add(request, request.player.worker)
         try:
             await request.is_done.wait()
         finally:
             self._queue.discard(request)
             request.is_abandoned = True
+            worker = request.player.worker
+            if isinstance(worker, Worker) and worker.is_computing(request):
+                # a process that hangs, or is stopped, must not occupy its place for ever
+                self._nursery.start_soon(worker.end_unless_answered, request)
         if request.chosen is None:
             raise MachineError(self._problem)
         return request.chosen
+
+    def _ensure_worker(self) -> None:
+        """Start a worker if none runs or is being started; if this fails as often as allowed, the pool gives up."""
+        if not self._kept_workers and not self._problem:
+            self._kept_workers += 1
+            self._nursery.start_soon(self._keep_worker, None)
 
     async def _start_worker(self) -> Worker:
         worker = Worker(self._queue)
@@ -82,9 +95,12 @@ class ThinkingPool:
         self.workers.append(worker)
         return worker
 
-    async def _keep_worker(self, worker: Worker) -> None:
-        """Run `worker`, which has been started, and another one in its place whenever one ends."""
-        how, deaths = await self._run_worker(worker), 1
+    async def _keep_worker(self, worker: Worker | None) -> None:
+        """Run `worker`, which has been started, and another one in its place whenever one ends.
+
+        None: start the first one, too.
+        """
+        how, deaths = ("", 0) if worker is None else (await self._run_worker(worker), 1)
         while deaths < MAX_DEATHS and not self._problem:
             if deaths > 1:
                 await trio.sleep(RESTART_PAUSE)
@@ -111,7 +127,6 @@ class ThinkingPool:
             self.workers.remove(worker)
         how, request = worker.end_text, worker.unanswered
         if request is not None:
-            request.interrupt()
             if request.interruptions >= MAX_DEATHS:
                 self._give_up(how)
             if self._problem:

@@ -5,8 +5,8 @@ match/games/thinking_pool.py starts it as `python -P -m spielleiter.match.games.
 Invariants: it reads requests from standard input and writes answers to standard output, in the same order
 (`thinking_messages.py`). First of all it writes None, which says that it is ready. Every other answer contains the
 state of the player's generator, with which another worker can continue. It ends when its input ends. If a strategy
-fails, only its player is affected, and only for that move. It does not import trio, so that it starts quickly, and it
-has a single thread, so that it never uses more than one processor core.
+fails, only its player is affected, and only for that move. What a strategy prints goes to standard error. It does not
+import trio, so that it starts quickly, and it has a single thread, so that it never uses more than one processor core.
 """
 
 from __future__ import annotations
@@ -70,4 +70,5 @@ def _choose_move(player: _Player, state: State) -> tuple[Move | None, float, flo
 
 
 if __name__ == "__main__":
-    serve(sys.stdin.buffer, sys.stdout.buffer)
+    stdout, sys.stdout = sys.stdout, sys.stderr
+    serve(sys.stdin.buffer, stdout.buffer)

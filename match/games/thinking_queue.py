@@ -35,6 +35,11 @@ class ThinkingQueue(Generic[_R]):
         """Whether a worker has nothing to do."""
         return bool(self._idle)
 
+    @property
+    def has_waiting(self) -> bool:
+        """Whether a request waits for a worker."""
+        return bool(self._waiting)
+
     def add(self, request: _R, preferred: Thinker[_R] | None = None) -> None:
         """Give `request` to an idle worker, if possible to `preferred`, or let it wait for one."""
         if not self._idle:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spielleiter.match.games.thinking_messages import Decoder, encode, read_messages
+from spielleiter.match.games.thinking_messages import BadMessageError, Decoder, encode, read_messages
 
 MESSAGES = st.lists(st.one_of(st.none(), st.tuples(st.text(), st.integers()), st.binary(max_size=300)), max_size=5)
 
@@ -30,3 +31,9 @@ def test_a_message_is_decoded_as_soon_as_it_is_complete() -> None:
     decoder, data = Decoder(), encode("message")
     assert list(decoder.feed(data[:-1])) == []
     assert list(decoder.feed(data[-1:])) == ["message"]
+
+
+@pytest.mark.parametrize("data", [b"text", b"\n\n\n\n", b"\xff" * 8, b"\0\0\0\4text"])
+def test_what_is_not_a_message_is_an_error_at_once(data: bytes) -> None:
+    with pytest.raises(BadMessageError):
+        list(Decoder().feed(data))

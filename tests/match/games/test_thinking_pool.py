@@ -299,3 +299,41 @@ async def test_a_new_player_that_is_cancelled_leaves_the_place_of_its_worker_fre
         assert scope.cancelled_caught
         with trio.fail_after(HANG_TIMEOUT):
             assert await choose(await pool.new_player("first", 1)) is not None
+
+
+@pytest.mark.parametrize("is_early", [True, False])
+async def test_a_player_that_relied_on_a_worker_that_could_not_be_started_gets_another_one(
+    is_early: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One worker is allowed, and a second player comes while the first one waits for it."""
+    start, fail, moves = Worker.start, trio.Event(), []
+
+    async def fail_to_start(_worker: Worker) -> None:
+        monkeypatch.setattr(Worker, "start", start)
+        await fail.wait()
+        raise OSError(12, "Cannot allocate memory")
+
+    async def expect_failure() -> None:
+        with pytest.raises(OSError, match="memory"):
+            await pool.new_player("random", 5)
+
+    async def think() -> None:
+        moves.append(await choose(other))
+
+    monkeypatch.setattr(Worker, "start", fail_to_start)
+    with trio.fail_after(HANG_TIMEOUT):
+        async with open_thinking_pool(max_workers=1) as pool, trio.open_nursery() as nursery:
+            nursery.start_soon(expect_failure)
+            await trio.testing.wait_all_tasks_blocked()
+            other = await pool.new_player("random", 5)
+            if is_early:
+                nursery.start_soon(think)
+                await trio.testing.wait_all_tasks_blocked()
+                fail.set()
+            else:
+                fail.set()
+                await trio.testing.wait_all_tasks_blocked()
+                nursery.start_soon(think)
+            while not moves:  # noqa: ASYNC110 - until it has an answer
+                await trio.sleep(0.01)
+    assert moves == [make_chooser("random", seed=5)(STATE)]
