@@ -7,8 +7,9 @@ interrupt it.
 from __future__ import annotations
 
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final
@@ -27,11 +28,36 @@ def deferred_stop_signals() -> Iterator[None]:
     def note(number: int, _frame: FrameType | None) -> None:
         arrived.append(number)
 
-    before = {number: signal.signal(number, note) for number in STOP_SIGNALS}
+    with _blocked():
+        before = {number: signal.signal(number, note) for number in STOP_SIGNALS}
     try:
         yield
     finally:
-        for stop_signal, handler in before.items():
-            signal.signal(stop_signal, handler)
-        for number in arrived:
-            signal.raise_signal(number)
+        with _blocked():
+            for stop_signal, handler in before.items():
+                signal.signal(stop_signal, handler)
+        _raise_all(arrived)
+
+
+def _raise_all(numbers: Sequence[int]) -> None:
+    """Let the handlers of these signals run, also if that of an earlier one raises an exception."""
+    if numbers:
+        try:
+            signal.raise_signal(numbers[0])
+        finally:
+            _raise_all(numbers[1:])
+
+
+@contextmanager
+def _blocked() -> Iterator[None]:
+    """Let the system keep the signals back, so that no handler runs before all of them are exchanged.
+
+    A process that is started meanwhile would inherit this, so it is not enough to block the signals all the time.
+    """
+    if sys.platform == "win32":
+        raise NotImplementedError
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)

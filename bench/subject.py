@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -69,13 +70,35 @@ def end(process: subprocess.Popen[str]) -> None:
         process.wait()
 
 
+def first_line(process: subprocess.Popen[str]) -> str:
+    """Return the first line of a process's standard output; nothing if it ends, or is killed, before it writes one.
+
+    It is killed if it writes nothing for START_TIMEOUT seconds.
+    """
+    assert process.stdout is not None
+    with _killed_after(process, START_TIMEOUT):
+        return process.stdout.readline()
+
+
 def describe_exit(process: subprocess.Popen[str]) -> str:
     """Wait for the end of a process, and describe it: ``exit code 1: OSError: no such thing``.
 
-    The text after the exit code is the last line of its standard error, if that is a pipe.
+    The text after the exit code is the last line of its standard error, if that is a pipe. A process that does not end
+    within END_TIMEOUT seconds is killed.
     """
-    errors = "" if process.stderr is None else process.stderr.read()
-    return ": ".join([f"exit code {process.wait()}", *errors.splitlines()[-1:]])
+    with _killed_after(process, END_TIMEOUT):
+        errors = "" if process.stderr is None else process.stderr.read()
+        return ": ".join([f"exit code {process.wait()}", *errors.splitlines()[-1:]])
+
+
+@contextmanager
+def _killed_after(process: subprocess.Popen[str], seconds: float) -> Iterator[None]:
+    timer = threading.Timer(seconds, process.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 @dataclass(frozen=True)
@@ -144,11 +167,10 @@ def running_floor(load: Load, observers: int) -> Iterator[Subject]:
     }
     with running_piped("spielleiter.bench.parts.floor") as process:
         assert process.stdin is not None
-        assert process.stdout is not None
         with contextlib.suppress(BrokenPipeError):  # the process has ended; the missing port shows it
             process.stdin.write(json.dumps(content))
             process.stdin.close()
-        port = process.stdout.readline()
+        port = first_line(process)
         if not port:
             raise BenchError(f"the bare wire does not start ({describe_exit(process)})")
         yield Subject(process.pid, int(port))

@@ -171,8 +171,9 @@ def _proxy(records: Records) -> Iterator[Target]:
         if "to direct" in figures:
             title = f"throughput, {way}, {_at(int(record.labels['games']))}"
             yield Target(title, edition, LEAST_THROUGH_PROXY, True, figures["to direct"].median, "of direct")
-        if "lost" in figures:
-            yield Target(f"bytes lost, {way}", edition, 0.0, False, sum(figures["lost"].rounds), "bytes")
+        for name in ("lost", "added"):
+            if name in figures:
+                yield Target(f"bytes {name}, {way}", edition, 0.0, False, sum(figures[name].rounds), "bytes")
 
 
 def _match(records: Records, programs: str, **labels: Label) -> Iterator[Target]:

@@ -23,7 +23,7 @@ from spielleiter.bench.load.drivers import Measurement, running_drivers
 from spielleiter.bench.load.plan import plan_of
 from spielleiter.bench.load.scripts import load_of
 from spielleiter.bench.options import Options
-from spielleiter.bench.subject import END_TIMEOUT, BenchError, describe_exit, running_python, running_server
+from spielleiter.bench.subject import END_TIMEOUT, BenchError, describe_exit, first_line, running_python, running_server
 
 if TYPE_CHECKING:
     from spielleiter.bench.load.both_ends import Carried
@@ -55,6 +55,8 @@ def measure_proxy(options: Options, records: Records) -> Iterator[str]:
             yield f"proxy, {edition}, games at once: {games}, {way}"
             measured = _measure_games(options, edition, games, way)
             values = {"throughput": (measured.moves_per_second, "moves/s")}
+            if not measured.moves_per_second:
+                raise BenchError(f"no move was made ({way})")
             if way == DIRECT:
                 direct = measured.moves_per_second
             else:
@@ -107,19 +109,34 @@ def measure_bytes(edition: str, way: str, connections: int) -> tuple[Carried, in
 
 @contextmanager
 def running_proxy(server_port: int, way: str, folder: Path) -> Iterator[RunningProxy]:
-    """Run the command in front of the server at a port of this machine; its traces, if any, are below `folder`."""
+    """Run the command in front of the server at a port of this machine; all its files are in `folder`.
+
+    Raises BenchError, also at the end if the command has ended before, or does not end.
+    """
     arguments = ["-m", "spielleiter", "proxy", "--listen", "0", "--to", f"127.0.0.1:{server_port}"]
     if way == TRACED:
         arguments += ["--trace", str(folder / "traces")]
-    pipe = subprocess.PIPE
-    with running_python(arguments, stdin=subprocess.DEVNULL, stdout=pipe, stderr=subprocess.DEVNULL) as process:
-        assert process.stdout is not None
-        listens = _LISTENS.match(process.stdout.readline())
+    log_file = folder / "proxy.log"
+    with (
+        log_file.open("w", encoding="utf-8") as log,
+        running_python(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log) as process,
+    ):
+        listens = _LISTENS.match(first_line(process))
         if listens is None:
-            raise BenchError(f"the proxy does not start ({describe_exit(process)})")
+            raise BenchError(f"the proxy does not start ({describe_exit(process)}){_last_line(log_file)}")
         proxy = RunningProxy(process.pid, int(listens[1]))
         yield proxy
         process.send_signal(signal.SIGTERM)
-        output, _ = process.communicate(timeout=END_TIMEOUT)
-        if passed_on := _PASSED_ON.search(output):
-            proxy.counted = int(passed_on[1]) + int(passed_on[2])
+        try:
+            output, _ = process.communicate(timeout=END_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            raise BenchError(f"the proxy does not end{_last_line(log_file)}") from None
+        passed_on = _PASSED_ON.search(output)
+        if passed_on is None:
+            raise BenchError(f"the proxy has ended before its time ({describe_exit(process)}){_last_line(log_file)}")
+        proxy.counted = int(passed_on[1]) + int(passed_on[2])
+
+
+def _last_line(log_file: Path) -> str:
+    lines = log_file.read_text(encoding="utf-8", errors="replace").splitlines()
+    return f": {lines[-1]}" if lines else ""

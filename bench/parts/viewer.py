@@ -22,7 +22,7 @@ from spielleiter.bench.load.drivers import Drivers, Measurement, running_drivers
 from spielleiter.bench.load.plan import plan_of
 from spielleiter.bench.load.scripts import load_of
 from spielleiter.bench.options import Options
-from spielleiter.bench.subject import LOG_NAME, BenchError, describe_exit, running_python, running_server
+from spielleiter.bench.subject import LOG_NAME, BenchError, describe_exit, first_line, running_python, running_server
 
 GAMES: Final = 50
 LISTS: Final = 40
@@ -92,8 +92,7 @@ def _open_pages(port: int) -> Iterator[subprocess.Popen[str]]:
     arguments = [str(number) for number in (port, LISTS, WATCHED, SILENT)]
     command = ["-m", "spielleiter.bench.load.pages", *arguments]
     with running_python(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
-        assert process.stdout is not None
-        if not process.stdout.readline():
+        if not first_line(process):
             raise BenchError(f"the pages cannot be opened ({describe_exit(process)})")
         yield process
 

@@ -43,6 +43,30 @@ def test_a_signal_is_handled_at_the_end(number: signal.Signals) -> None:
         os.kill(os.getpid(), number)  # the handler is there again
 
 
+def test_all_signals_are_handled_though_their_handlers_raise() -> None:
+    handled: list[int] = []
+
+    def stop(number: int, _frame: object) -> None:
+        handled.append(number)
+        raise StoppedError
+
+    def receive_all() -> None:
+        with deferred_stop_signals():
+            for each in STOP_SIGNALS:
+                signal.raise_signal(each)
+
+    before = {each: signal.signal(each, stop) for each in STOP_SIGNALS}
+    try:
+        with pytest.raises(StoppedError):
+            receive_all()
+        assert handled == list(STOP_SIGNALS)
+        assert [signal.getsignal(each) for each in STOP_SIGNALS] == [stop, stop]
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ()) & set(STOP_SIGNALS)
+
+
 def test_without_a_signal_nothing_happens() -> None:
     before = [signal.getsignal(each) for each in STOP_SIGNALS]
     with deferred_stop_signals():

@@ -84,10 +84,11 @@ def test_the_proxy_may_cost_a_third_and_lose_nothing() -> None:
     labels: dict[str, str | int] = {"part": "proxy", "edition": "e", "way": "proxy"}
     for ratio, lost in ((0.6, 0), (0.7, 1), (0.68, 0)):
         records.add({**labels, "games": 20}, {"to direct": (ratio, "x")})
-        records.add({**labels, "games": ""}, {"lost": (lost, "bytes")})
+        records.add({**labels, "games": ""}, {"lost": (lost, "bytes"), "added": (0, "bytes")})
     assert [(target.name, target.figure, target.is_reached) for target in targets_of(records)] == [
         ("throughput, proxy, 20 games at once", 0.68, True),
         ("bytes lost, proxy", 1, False),
+        ("bytes added, proxy", 0, True),
     ]
 
 
