@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from spielleiter.bench.figures import Records
@@ -44,7 +43,7 @@ def test_a_proxy_that_has_ended_too_early_is_an_error(tmp_path: Path) -> None:
         pytest.raises(BenchError, match=r"^the proxy has ended before its time \(exit code -9\)$"),
         running_proxy(1, PLAIN, tmp_path) as proxy,
     ):
-        os.kill(proxy.pid, signal.SIGKILL)
+        psutil.Process(proxy.pid).kill()
 
 
 @pytest.mark.slow
