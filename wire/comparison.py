@@ -14,6 +14,7 @@ from typing import Final
 
 from spielleiter.protocol.writer import escape_attribute
 from spielleiter.server.text.escaping import escaped
+from spielleiter.server.trace.passwords import find_passwords
 from spielleiter.wire.recording import PASSWORD
 
 TREATED_AS_EQUAL: Final = (
@@ -28,6 +29,8 @@ _POSITION_BEGINS: Final = b'<data class="memento">'
 _POSITION_ENDS: Final = b"</data>"
 _TURN: Final = re.compile(rb'<state\b[^<>]*?\sturn="(\d+)"')
 _START_PIECE: Final = re.compile(rb' startPiece="(\w+)"')
+_INSTEAD: Final = b"..."
+"""What is shown instead of a password."""
 _MOST_TOKENS: Final = 1000
 """Tokens from the first difference on in which further ones are looked for: the time grows with their square."""
 _MOST_LINES: Final = 14
@@ -66,9 +69,12 @@ class Comparison:
         return len(expected) == len(actual) and all(are_equal)
 
     def difference(self, recorded: bytes, answer: bytes) -> list[str]:
-        """Return the lines of both that differ: ``-`` of the recorded one (with the new ids), ``+`` of the answer."""
-        before = _tokens(self.translated(recorded, b"..."))
-        after = _tokens(_shortened_like(recorded, answer))
+        """Return the lines of both that differ: ``-`` of the recorded one (with the new ids), ``+`` of the answer.
+
+        Instead of passwords they have three dots.
+        """
+        before = _tokens(self.translated(recorded, _INSTEAD))
+        after = _tokens(_shortened_like(recorded, without_passwords(answer)))
         begin = max(0, _first_difference(before, after) - 1)
         old, new = (_lines(each[begin : begin + _MOST_TOKENS]) for each in (before, after))
         changes = [
@@ -98,6 +104,15 @@ class Comparison:
         found = _START_PIECE.search(recorded), _START_PIECE.search(answer)
         if self.start_pieces is None and found[0] and found[1] and found[0][1] != found[1][1]:
             self.start_pieces = found[0][1].decode(), found[1][1].decode()
+
+
+def without_passwords(data: bytes) -> bytes:
+    """Return `data` as it can be shown: with three dots instead of each password."""
+    parts, end = [], 0
+    for start, next_end in find_passwords(data):
+        parts += [data[end:start], _INSTEAD]
+        end = next_end
+    return b"".join([*parts, data[end:]])
 
 
 def _has_pieces(answer: bytes, pieces: list[bytes]) -> bool:

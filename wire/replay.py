@@ -19,7 +19,7 @@ from spielleiter.server.text.counting import count_text
 from spielleiter.server.trace.form import CONNECTS, NOTE, RESET, STAYS_OPEN, STREAM_ENDS
 from spielleiter.server.trace.limits import MIB
 from spielleiter.server.trace.splitter import Splitter
-from spielleiter.wire.comparison import Comparison
+from spielleiter.wire.comparison import Comparison, without_passwords
 from spielleiter.wire.proxy import CONNECT_TIMEOUT, server_problem
 from spielleiter.wire.recording import CLOSES, CUT, PASSWORD, Recording, Step
 
@@ -28,6 +28,8 @@ _NOT_REPEATED: Final = frozenset({NOTE, STAYS_OPEN})
 _RECEIVE_BYTES: Final = 65536
 _MOST_WAITING: Final = 256
 """Packets of one connection that wait to be compared."""
+_MOST_WAITING_BYTES: Final = 16 * MIB
+"""Bytes of one connection that wait to be compared."""
 _LONGEST_PACKET: Final = 8 * MIB
 _QUIET: Final = 0.1
 """Seconds after the last step within which the server would send what the recording does not have."""
@@ -72,13 +74,15 @@ class _Stop(Exception):  # noqa: N818 - not an error
 
 
 class _Connection:
-    """One connection to the server; `answers` gives its packets."""
+    """One connection to the server, which is read while `read` runs."""
 
     def __init__(self, name: str, stream: trio.SocketStream) -> None:
         self.name = name
         self.stream = stream
         self.is_closed = False
-        self._put, self.answers = trio.open_memory_channel[bytes | None](_MOST_WAITING)
+        self._put, self._answers = trio.open_memory_channel[bytes | None](_MOST_WAITING)
+        self._waiting_bytes = 0
+        self._taken = trio.Event()
         self._splitter = Splitter(_LONGEST_PACKET, _RECEIVE_BYTES)
 
     async def read(self) -> None:
@@ -86,10 +90,24 @@ class _Connection:
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             while data := await self.stream.receive_some(_RECEIVE_BYTES):
                 for part in self._splitter.feed(data, 0.0):
-                    await self._put.send(part.data)
+                    await self._add(part.data)
         for part in self._splitter.finish():
-            await self._put.send(part.data)
+            await self._add(part.data)
         await self._put.send(_ENDED)
+
+    async def _add(self, packet: bytes) -> None:
+        while self._waiting_bytes and self._waiting_bytes + len(packet) > _MOST_WAITING_BYTES:
+            await self._taken.wait()
+        self._waiting_bytes += len(packet)
+        await self._put.send(packet)
+
+    async def next_packet(self) -> bytes | None:
+        """Return the next packet of the server; _ENDED after the last one."""
+        packet = await self._answers.receive()
+        self._waiting_bytes -= len(packet or b"")
+        self._taken.set()
+        self._taken = trio.Event()
+        return packet
 
 
 class Replayer:
@@ -246,7 +264,7 @@ class Replayer:
         has_left_out = max(0.0, self._lag - (trio.current_time() - (step.instant - since)))
         limit = self._timeout + since + min(_MOST_LEFT_OUT, has_left_out)
         with trio.move_on_after(limit):
-            return await connection.answers.receive()
+            return await connection.next_packet()
         self._differ(step, f"no answer came within {limit:.1f} s; stopped here", (_first_line(step.data),))
         raise _Stop
 
@@ -260,7 +278,7 @@ class Replayer:
     async def _note_more_of(self, connection: _Connection) -> None:
         first = None
         with trio.move_on_after(_QUIET):
-            first = await connection.answers.receive()
+            first = await connection.next_packet()
         if first:
             self._report.notes.append(
                 f"{connection.name}: the server has sent more after the last recorded answer, first of all "
@@ -281,4 +299,5 @@ def _where(step: Step) -> str:
 
 
 def _first_line(data: bytes) -> str:
-    return "- " + " ".join(data.decode("utf-8", "replace").split())[:120] if data else "- the end of the connection"
+    shown = without_passwords(data).decode("utf-8", "replace")
+    return "- " + " ".join(shown.split())[:120] if data else "- the end of the connection"

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from spielleiter.wire.comparison import Comparison
+from spielleiter.wire.comparison import Comparison, without_passwords
 from spielleiter.wire.recording import PASSWORD
 
 OLD = b"7b40729d-1d82-4718-8dcb-08bd5eaada5e"
@@ -119,3 +119,12 @@ def test_a_password_is_sent_as_the_text_of_a_packet() -> None:
     packet = b'<authenticate password="' + PASSWORD + b'"/>'
     sent = Comparison().translated(packet, "a<&>\"'ü".encode())
     assert ET.fromstring(sent).get("password") == "a<&>\"'ü"
+
+
+def test_passwords_are_not_shown() -> None:
+    recorded, echoed = b'<a><b password="%b"/><c/></a>' % PASSWORD, b'<a><b password="geheim"/><d/></a>'
+    lines = "\n".join(Comparison().difference(recorded, echoed))
+    assert "d" in lines
+    assert "geheim" not in lines
+    assert without_passwords(echoed * 3) == b'<a><b password="..."/><d/></a>' * 3
+    assert without_passwords(b"<a/>") == b"<a/>"

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import trio
@@ -15,8 +15,8 @@ from spielleiter.client.player import Player
 from spielleiter.client.strategies import make_responder
 from spielleiter.server.app import Listening, serve
 from spielleiter.server.config.config import Config
-from spielleiter.wire.recording import CUT, Recording, Step, read_recordings
-from spielleiter.wire.replay import Replayer, Report, UnreachableError
+from spielleiter.wire.recording import CUT, PASSWORD, Recording, Step, read_recordings
+from spielleiter.wire.replay import Replayer, Report, UnreachableError, _Connection
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 
 JOIN = b'<join gameType="swc_2027_blokus"/>'
@@ -306,3 +306,41 @@ async def test_a_server_that_does_not_read_is_waited_for_only_so_long() -> None:
 
 async def _never_read(_stream: trio.SocketStream) -> None:
     await trio.sleep_forever()
+
+
+async def test_an_echoed_password_is_not_shown() -> None:
+    authenticate = b'<authenticate password="%b"/>' % PASSWORD
+    async with server(password="something-else") as port:
+        report = await replay(port, step(b"<protocol>"), step(authenticate), answer(b"<protocol>"), answer(b"<ok/>"))
+    assert report.differences
+    assert "examplepassword" not in f"{report}"
+
+
+class _Endless:
+    """A stream of packets of 1 KiB."""
+
+    received = 0
+
+    async def receive_some(self, _size: int) -> bytes:
+        await trio.lowlevel.checkpoint()
+        self.received += 1
+        assert self.received < 100
+        return (b"<protocol>" if self.received == 1 else b"") + b"<p>" + b"x" * 1017 + b"</p>"
+
+
+async def test_what_waits_to_be_compared_is_bounded(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    monkeypatch.setattr("spielleiter.wire.replay._MOST_WAITING_BYTES", 16 * 1024)
+    stream = _Endless()
+    connection = _Connection("c", cast("trio.SocketStream", stream))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(connection.read)
+        await trio.sleep(1)
+        before = stream.received
+        assert before <= 17
+        assert await connection.next_packet() == b"<protocol>"
+        assert await connection.next_packet()
+        await trio.sleep(1)
+        assert before < stream.received <= before + 2
+        nursery.cancel_scope.cancel()
