@@ -38,9 +38,13 @@ _LONGEST_LINE: Final = 200
 
 
 class Comparison:
-    """Compares answers, and remembers which recorded id stands for which new one."""
+    """Compares answers, and remembers which recorded id stands for which new one.
 
-    def __init__(self) -> None:
+    `password` is the one that is sent; it is never shown.
+    """
+
+    def __init__(self, password: bytes = b"") -> None:
+        self._password = password
         self._new_ids: dict[bytes, bytes] = {}
         self._old_ids: dict[bytes, bytes] = {}
         self.start_pieces: tuple[str, str] | None = None
@@ -51,10 +55,20 @@ class Comparison:
         """The number of ids that were replaced by others."""
         return sum(old != new for old, new in self._new_ids.items())
 
-    def translated(self, data: bytes, password: bytes = b"") -> bytes:
-        """Return what has to be sent in place of recorded bytes: with the new ids, and with `password` as XML text."""
-        data = _ID.sub(lambda found: self._new_ids.get(found[0].lower(), found[0]), data)
-        return data.replace(PASSWORD, escape_attribute(password.decode()).encode())
+    def translated(self, data: bytes) -> bytes:
+        """Return what has to be sent in place of recorded bytes: with the new ids and the password as XML text."""
+        return self._with_new_ids(data).replace(PASSWORD, _as_text(self._password))
+
+    def shown(self, data: bytes) -> bytes:
+        """Return `data` as it can be shown: with three dots instead of each password."""
+        data = without_passwords(data.replace(PASSWORD, _INSTEAD))
+        for password in (self._password, _as_text(self._password)):
+            if password:
+                data = data.replace(password, _INSTEAD)
+        return data
+
+    def _with_new_ids(self, data: bytes) -> bytes:
+        return _ID.sub(lambda found: self._new_ids.get(found[0].lower(), found[0]), data)
 
     def is_equal(self, recorded: bytes, answer: bytes, *, is_whole: bool = True) -> bool:
         """Return whether `answer` is the recorded one; with `is_whole` false, whether it begins like that."""
@@ -73,8 +87,8 @@ class Comparison:
 
         Instead of passwords they have three dots.
         """
-        before = _tokens(self.translated(recorded, _INSTEAD))
-        after = _tokens(_shortened_like(recorded, without_passwords(answer)))
+        before = _tokens(self.shown(self._with_new_ids(recorded)))
+        after = _tokens(self.shown(_shortened_like(recorded, answer)))
         begin = max(0, _first_difference(before, after) - 1)
         old, new = (_lines(each[begin : begin + _MOST_TOKENS]) for each in (before, after))
         changes = [
@@ -106,8 +120,12 @@ class Comparison:
             self.start_pieces = found[0][1].decode(), found[1][1].decode()
 
 
+def _as_text(password: bytes) -> bytes:
+    return escape_attribute(password.decode()).encode()
+
+
 def without_passwords(data: bytes) -> bytes:
-    """Return `data` as it can be shown: with three dots instead of each password."""
+    """Return `data` with three dots instead of everything that looks like a password."""
     parts, end = [], 0
     for start, next_end in find_passwords(data):
         parts += [data[end:start], _INSTEAD]

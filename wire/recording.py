@@ -120,7 +120,7 @@ def _read(path: Path) -> tuple[list[Step], datetime | None]:
             content = _decompressed(content)
         if len(content) > _MOST_BYTES:
             raise RecordingError(f"{path}: is not a trace or a transcript (it is larger than {_MOST_BYTES // MIB} MiB)")
-        text = content.decode("utf-8")
+        text = content.decode("utf-8-sig")  # an editor may have added a byte order mark
     except (OSError, EOFError, zlib.error) as error:
         raise RecordingError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
     except UnicodeDecodeError:
@@ -236,7 +236,7 @@ class _Reader:
         self._add(sign, text, where)
         self._size += len(self._data) - before
         if self._size > _MOST_BYTES:  # joined lines may be much longer than their text
-            raise RecordingError(f"{where}: is more than {_MOST_BYTES // MIB} MiB of packets")
+            raise self._too_large(where)
 
     def _add(self, sign: str, text: str, where: str) -> None:
         step, data = self._steps[-1], self._data
@@ -253,7 +253,13 @@ class _Reader:
             data += b"\n" + _unescaped(text)
         else:
             indent = text[: len(text) - len(text.lstrip(" "))]
+            # checked before: a short line with a long indentation may stand for very many bytes
+            if len(text) + len(indent) * sum(1 for _ in _BETWEEN_LEAVES.finditer(text)) > _MOST_BYTES:
+                raise self._too_large(where)
             data += b"\n" + _unescaped(_BETWEEN_LEAVES.sub(lambda _: f"\n{indent}", text))
+
+    def _too_large(self, where: str) -> RecordingError:
+        return RecordingError(f"{where}: is more than {_MOST_BYTES // MIB} MiB of packets")
 
 
 def _unescaped(text: str) -> bytes:

@@ -19,7 +19,7 @@ from spielleiter.server.text.counting import count_text
 from spielleiter.server.trace.form import CONNECTS, NOTE, RESET, STAYS_OPEN, STREAM_ENDS
 from spielleiter.server.trace.limits import MIB
 from spielleiter.server.trace.splitter import Splitter
-from spielleiter.wire.comparison import Comparison, without_passwords
+from spielleiter.wire.comparison import Comparison
 from spielleiter.wire.proxy import CONNECT_TIMEOUT, server_problem
 from spielleiter.wire.recording import CLOSES, CUT, PASSWORD, Recording, Step
 
@@ -134,9 +134,8 @@ class Replayer:
         self._recording = recording
         self._address = address
         self._timeout = timeout
-        self._password = password.encode()
         self._keeps_times = keeps_times
-        self._comparison = Comparison()
+        self._comparison = Comparison(password.encode())
         self._connections: dict[str, _Connection] = {}
         self._report = Report()
         self._lag = -math.inf
@@ -226,13 +225,13 @@ class Replayer:
             else:
                 report.passwords += step.data.count(PASSWORD)
                 with trio.fail_after(self._timeout):
-                    await stream.send_all(self._comparison.translated(step.data, self._password))
+                    await stream.send_all(self._comparison.translated(step.data))
                 report.sent += 1
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             self._differ(step, "the server has closed the connection already; this could not be sent")
         except trio.TooSlowError:
             what = f"the server did not take this within {self._timeout:.1f} s; stopped here"
-            self._differ(step, what, (_first_line(step.data),))
+            self._differ(step, what, (self._first_line(step.data),))
             raise _Stop from None
 
     async def _compare(self, connection: _Connection, step: Step, since: float) -> None:
@@ -243,7 +242,9 @@ class Replayer:
         self._report.compared += 1
         if answer is _ENDED:
             connection.is_closed = True
-            self._differ(step, "the server has closed the connection instead of this answer", (_first_line(step.data),))
+            self._differ(
+                step, "the server has closed the connection instead of this answer", (self._first_line(step.data),)
+            )
         elif self._comparison.is_equal(step.data, answer, is_whole=not step.left_out):
             if step.left_out:
                 self._report.gaps.append(f"{_where(step)}: {lacks}; only what is there was compared")
@@ -257,7 +258,7 @@ class Replayer:
         answer = await self._answer(connection, step, since)
         if answer is not _ENDED:
             what = "the server has sent something instead of closing the connection"
-            self._differ(step, what, (_first_line(answer),))
+            self._differ(step, what, (self._first_line(answer),))
         connection.is_closed = True
 
     async def _answer(self, connection: _Connection, step: Step, since: float) -> bytes | None:
@@ -265,7 +266,7 @@ class Replayer:
         limit = self._timeout + since + min(_MOST_LEFT_OUT, has_left_out)
         with trio.move_on_after(limit):
             return await connection.next_packet()
-        self._differ(step, f"no answer came within {limit:.1f} s; stopped here", (_first_line(step.data),))
+        self._differ(step, f"no answer came within {limit:.1f} s; stopped here", (self._first_line(step.data),))
         raise _Stop
 
     async def _note_more(self) -> None:
@@ -282,8 +283,12 @@ class Replayer:
         if first:
             self._report.notes.append(
                 f"{connection.name}: the server has sent more after the last recorded answer, first of all "
-                f"`{_first_line(first).removeprefix('- ')}`"
+                f"`{self._first_line(first).removeprefix('- ')}`"
             )
+
+    def _first_line(self, data: bytes) -> str:
+        shown = self._comparison.shown(data).decode("utf-8", "replace")
+        return "- " + " ".join(shown.split())[:120] if data else "- the end of the connection"
 
     def _differ(self, step: Step, what: str, lines: tuple[str, ...] = ()) -> None:
         self._report.differences.append(Difference(_where(step), what, lines))
@@ -296,8 +301,3 @@ class Replayer:
 
 def _where(step: Step) -> str:
     return f"line {step.line} ({step.connection}, {step.instant:.3f} s)"
-
-
-def _first_line(data: bytes) -> str:
-    shown = without_passwords(data).decode("utf-8", "replace")
-    return "- " + " ".join(shown.split())[:120] if data else "- the end of the connection"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -219,6 +220,27 @@ def test_a_line_that_stands_for_too_many_bytes(tmp_path: Path, monkeypatch: pyte
     path.write_text("   0.100000   +0.100  c1     -> +" + 100 * " " + 100 * "<a/> ", encoding="utf-8")
     with pytest.raises(RecordingError, match="line 1: is more than"):
         read_recordings([path])
+
+
+def test_a_short_line_that_stands_for_very_many_bytes_takes_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording_module, "_MOST_BYTES", 1_000_000)
+    path = tmp_path / "trace.txt"
+    path.write_text("   0.100000   +0.100  c1     -> +" + 20_000 * " " + 5000 * "<a/> ", encoding="utf-8")
+    tracemalloc.start()
+    try:
+        with pytest.raises(RecordingError, match="line 1: is more than"):
+            read_recordings([path])
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_byte_order_mark_is_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "trace.txt"
+    path.write_text("   0.100000   +0.100  c1     ->  <a/>\n", encoding="utf-8-sig")
+    assert [each.data for each in read_recordings([path]).steps] == [b"<a/>"]
 
 
 def test_a_number_of_bytes_that_is_too_long(tmp_path: Path) -> None:
