@@ -80,6 +80,11 @@ def first_line(process: subprocess.Popen[str]) -> str:
         return process.stdout.readline()
 
 
+def last_line(text: str) -> str:
+    """Return the last line of `text`; nothing if it is empty."""
+    return " ".join(text.splitlines()[-1:])
+
+
 def describe_exit(process: subprocess.Popen[str]) -> str:
     """Wait for the end of a process, and describe it: ``exit code 1: OSError: no such thing``.
 
@@ -88,7 +93,7 @@ def describe_exit(process: subprocess.Popen[str]) -> str:
     """
     with _killed_after(process, END_TIMEOUT):
         errors = "" if process.stderr is None else process.stderr.read()
-        return ": ".join([f"exit code {process.wait()}", *errors.splitlines()[-1:]])
+        return ": ".join(filter(None, [f"exit code {process.wait()}", last_line(errors)]))
 
 
 @contextmanager
@@ -153,8 +158,8 @@ def _awaited_port(process: subprocess.Popen[str], port_file: Path) -> int:
         if text.strip():
             return int(text)
         time.sleep(START_LOOK)
-    log = (port_file.parent / LOG_NAME).read_text(encoding="utf-8", errors="replace").splitlines()
-    raise BenchError(f"the server does not start (exit code {process.poll()}): {' '.join(log[-1:])}")
+    log = last_line((port_file.parent / LOG_NAME).read_text(encoding="utf-8", errors="replace"))
+    raise BenchError(f"the server does not start (exit code {process.poll()}): {log}")
 
 
 @contextmanager

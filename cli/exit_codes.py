@@ -1,4 +1,4 @@
-"""Exit codes of `match`, `tournament` and `check`: a failing program, a failing machine, a worse player.
+"""Exit codes of `match`, `tournament`, `check` and `replay-wire`: a failing program or machine, a worse player.
 
 Invariants: conditions that make the figures worthless (interruption, failure of the machine) take precedence over
 faults of programs, and those over the question which program is better.
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 EXIT_FAULT = 3
 EXIT_MACHINE = 4
+"""There is no answer, and no program is to blame."""
 
 FAULTS = ("crash", "timeout", "illegal", "message", "exit", "any")
 

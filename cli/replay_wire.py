@@ -14,13 +14,12 @@ import click
 from spielleiter.cli.addresses import target_option
 from spielleiter.cli.commands import EXIT_FAILURE, Misuse, print_line, run_until_stopped
 from spielleiter.cli.encoding import TEXT
+from spielleiter.cli.exit_codes import EXIT_MACHINE
 from spielleiter.cli.numbers import Number, WholeNumber
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.server.config.setting import MAX_SECONDS, shown_address
 from spielleiter.server.text.counting import count_text
 
-EXIT_INCOMPLETE: Final = 4
-"""As in other commands: there is no answer, and no program is to blame."""
 _MOST_SHOWN: Final = 5
 
 
@@ -101,4 +100,4 @@ def replay_wire(
     if not report.compared:
         raise Misuse("the recording has no answer that could be compared")
     if report.gaps:
-        raise click.exceptions.Exit(EXIT_INCOMPLETE)
+        raise click.exceptions.Exit(EXIT_MACHINE)

@@ -15,6 +15,7 @@ import trio
 
 from spielleiter.bench.load.scripts import Load
 from spielleiter.bench.subject import BenchError
+from spielleiter.client.exception_groups import first_error
 
 RECEIVE_BYTES: Final = 65536
 TIMEOUT: Final = 60.0
@@ -54,10 +55,7 @@ async def carry(listener: trio.SocketListener, port: int, load: Load, connection
                         content = b"%d:" % number + b"".join(packets)
                         nursery.start_soon(_send_and_compare, carried, source, target, content)
     except* (OSError, trio.BrokenResourceError, trio.TooSlowError) as errors:
-        error: BaseException = errors
-        while isinstance(error, BaseExceptionGroup):  # each nursery adds a group
-            error = error.exceptions[0]
-        raise BenchError(f"the relay does not carry everything ({error!r})") from None
+        raise BenchError(f"the relay does not carry everything ({first_error(errors)!r})") from None
     return carried
 
 

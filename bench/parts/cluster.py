@@ -21,7 +21,7 @@ from spielleiter.bench.figures import Records
 from spielleiter.bench.load.scripts import START_PIECE, load_of
 from spielleiter.bench.options import Options
 from spielleiter.bench.parts.match import FEW, run_match, write_script
-from spielleiter.bench.subject import BenchError, running_python
+from spielleiter.bench.subject import BenchError, last_line, running_python
 from spielleiter.server.runtime.own_python import own_python
 
 WORKERS: Final = (1, 2)
@@ -83,7 +83,7 @@ def _used_share(machines: int, options: Options) -> float:
         with running_python(arguments, stdin=nothing, stdout=nothing, stderr=subprocess.PIPE, cwd=name) as process:
             _, errors = process.communicate()
         if process.returncode:
-            raise BenchError(f"a match has failed: {' '.join(errors.splitlines()[-1:])}")
+            raise BenchError(f"a match has failed: {last_line(errors)}")
         lines = (folder / "games.jsonl").read_text(encoding="utf-8").splitlines()
     return used_share([json.loads(line) for line in lines])
 

@@ -23,7 +23,7 @@ import spielleiter.bench.load.scripted_program
 from spielleiter.bench.figures import Records
 from spielleiter.bench.load.scripts import START_PIECE, Load, load_of
 from spielleiter.bench.options import Options
-from spielleiter.bench.subject import BenchError, running_python
+from spielleiter.bench.subject import BenchError, last_line, running_python
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.runtime.own_python import own_python
 
@@ -124,7 +124,7 @@ def run_match(programs: tuple[str, str], games: int, *options: str) -> Cost:
             seconds = time.perf_counter() - start
             process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
-            raise BenchError(f"a match has failed: {' '.join(errors.splitlines()[-1:])}")
+            raise BenchError(f"a match has failed: {last_line(errors)}")
         games_played = [json.loads(line) for line in (folder / "games.jsonl").read_text(encoding="utf-8").splitlines()]
         by_programs = sum(sum(record["cpu_seconds"]) for record in games_played)
         blocks = sum(path.lstat().st_blocks for path in (folder / "games").rglob("*"))

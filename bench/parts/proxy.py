@@ -23,7 +23,15 @@ from spielleiter.bench.load.drivers import Measurement, running_drivers
 from spielleiter.bench.load.plan import plan_of
 from spielleiter.bench.load.scripts import load_of
 from spielleiter.bench.options import Options
-from spielleiter.bench.subject import END_TIMEOUT, BenchError, describe_exit, first_line, running_python, running_server
+from spielleiter.bench.subject import (
+    END_TIMEOUT,
+    BenchError,
+    describe_exit,
+    first_line,
+    last_line,
+    running_python,
+    running_server,
+)
 
 if TYPE_CHECKING:
     from spielleiter.bench.load.both_ends import Carried
@@ -117,26 +125,26 @@ def running_proxy(server_port: int, way: str, folder: Path) -> Iterator[RunningP
     if way == TRACED:
         arguments += ["--trace", str(folder / "traces")]
     log_file = folder / "proxy.log"
+
+    def problem(what: str) -> BenchError:
+        log = last_line(log_file.read_text(encoding="utf-8", errors="replace"))
+        return BenchError(": ".join(filter(None, [what, log])))
+
     with (
         log_file.open("w", encoding="utf-8") as log,
         running_python(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log) as process,
     ):
         listens = _LISTENS.match(first_line(process))
         if listens is None:
-            raise BenchError(f"the proxy does not start ({describe_exit(process)}){_last_line(log_file)}")
+            raise problem(f"the proxy does not start ({describe_exit(process)})")
         proxy = RunningProxy(process.pid, int(listens[1]))
         yield proxy
         process.send_signal(signal.SIGTERM)
         try:
             output, _ = process.communicate(timeout=END_TIMEOUT)
         except subprocess.TimeoutExpired:
-            raise BenchError(f"the proxy does not end{_last_line(log_file)}") from None
+            raise problem("the proxy does not end") from None
         passed_on = _PASSED_ON.search(output)
         if passed_on is None:
-            raise BenchError(f"the proxy has ended before its time ({describe_exit(process)}){_last_line(log_file)}")
+            raise problem(f"the proxy has ended before its time ({describe_exit(process)})")
         proxy.counted = int(passed_on[1]) + int(passed_on[2])
-
-
-def _last_line(log_file: Path) -> str:
-    lines = log_file.read_text(encoding="utf-8", errors="replace").splitlines()
-    return f": {lines[-1]}" if lines else ""

@@ -76,7 +76,7 @@ class ThinkingPool:
             self._queue.discard(request)
             request.is_abandoned = True
             worker = request.player.worker
-            if isinstance(worker, Worker) and worker.is_computing(request):
+            if worker is not None and worker.is_computing(request):
                 # a process that hangs, or is stopped, must not occupy its place for ever
                 self._nursery.start_soon(worker.end_unless_answered, request)
         if request.chosen is None:

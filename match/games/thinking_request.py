@@ -39,6 +39,14 @@ class ComputingWorker(Thinker["Request"], Protocol):
         """Forget the generator of `player`."""
         ...
 
+    def is_computing(self, request: Request) -> bool:
+        """Return whether it has `request` and may still answer it."""
+        ...
+
+    async def end_unless_answered(self, request: Request) -> None:
+        """Wait for the answer to `request`, and end if it does not come in time."""
+        ...
+
 
 class PoolPlayer:
     """One player in the pool, until `close` is called.

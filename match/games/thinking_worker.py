@@ -41,6 +41,7 @@ class Worker:
     def __init__(self, queue: ThinkingQueue[Request]) -> None:
         self.has_answered = False
         self.process: trio.Process | None = None
+        self._usage: psutil.Process | None = None
         self._queue = queue
         self._outgoing, self._messages = trio.open_memory_channel[tuple[Any, ...]](math.inf)
         self._request: Request | None = None
@@ -108,7 +109,9 @@ class Worker:
         if self.process is None:
             return None
         try:
-            times = psutil.Process(self.process.pid).cpu_times()
+            if self._usage is None:  # kept: making it costs more than asking it, and it is asked for every move
+                self._usage = psutil.Process(self.process.pid)
+            times = self._usage.cpu_times()
         except psutil.Error:  # it has ended
             return None
         return times.user + times.system

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import random
 import sys
 from typing import Any, cast
 
@@ -19,11 +18,8 @@ from spielleiter.match.games import thinking_pool, thinking_worker
 from spielleiter.match.games.thinking_pool import MAX_DEATHS, ThinkingPool, open_thinking_pool
 from spielleiter.match.games.thinking_request import PoolPlayer
 from spielleiter.match.games.thinking_worker import Worker
-from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
-from spielleiter.server.editions import choose_editions
+from tests.match.games.first_position import STATE
 from tests.timeouts import HANG_TIMEOUT
-
-STATE = choose_editions({}, {})[DEFAULT_GAME_TYPE].game.new_state(random.Random(1))
 
 pytestmark = pytest.mark.slow
 

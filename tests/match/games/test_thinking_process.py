@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import io
-import random
 from typing import Any
 
 from spielleiter.client.choosers import make_chooser
 from spielleiter.match.games.thinking_messages import encode, read_messages
 from spielleiter.match.games.thinking_process import serve
-from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
-from spielleiter.server.editions import choose_editions
-
-STATE = choose_editions({}, {})[DEFAULT_GAME_TYPE].game.new_state(random.Random(1))
+from tests.match.games.first_position import STATE
 
 
 def answers_to(*messages: Any) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Awaitable, Callable
 from typing import cast
 
@@ -11,10 +10,7 @@ import trio
 import trio.testing
 
 from spielleiter.match.games.thinking_request import ChosenMove, PoolPlayer, Request
-from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
-from spielleiter.server.editions import choose_editions
-
-STATE = choose_editions({}, {})[DEFAULT_GAME_TYPE].game.new_state(random.Random(1))
+from tests.match.games.first_position import STATE
 
 
 @pytest.fixture

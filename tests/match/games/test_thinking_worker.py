@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import sys
 from pathlib import Path
 from typing import cast
@@ -16,11 +15,8 @@ from spielleiter.game.api import Move, State
 from spielleiter.match.games import thinking_worker
 from spielleiter.match.games.thinking_pool import open_thinking_pool
 from spielleiter.match.games.thinking_worker import Worker
-from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
-from spielleiter.server.editions import choose_editions
+from tests.match.games.first_position import STATE
 from tests.timeouts import HANG_TIMEOUT
-
-STATE = choose_editions({}, {})[DEFAULT_GAME_TYPE].game.new_state(random.Random(1))
 
 pytestmark = pytest.mark.slow
 
