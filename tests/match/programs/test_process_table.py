@@ -22,9 +22,12 @@ from spielleiter.match.programs.processes import TAG_VARIABLE, ProcessInfo
 from tests.interpreter import PYTHON
 from tests.timeouts import HANG_TIMEOUT
 
+# ``yes`` is its own name as soon as it has written: a shell that says "ready" may still be about to start something.
+CHILD = "yes ready"
+
 
 class Started:
-    """A shell script in a session of its own, which has written ``ready``."""
+    """A shell script in a session of its own, of which a process has written ``ready``."""
 
     def __init__(self, script: str, tag: str = "") -> None:
         self.popen = subprocess.Popen(
@@ -46,7 +49,7 @@ class Started:
 @pytest.fixture
 def family() -> Iterator[Started]:
     """A program with a child in the same session."""
-    started = Started("sleep 500 & echo ready; wait")
+    started = Started(f"{CHILD} & wait")
     yield started
     ProcessTree(started.popen.pid).kill()
     started.close()
@@ -59,14 +62,14 @@ def names(processes: tuple[ProcessInfo, ...]) -> list[str]:
 def test_a_tree_has_the_process_and_its_children(family: Started) -> None:
     tree = ProcessTree(family.popen.pid)
     assert len(tree.find()) == 2
-    assert names(tree.others()) == ["sleep"]
+    assert names(tree.others()) == ["yes"]
 
 
 def test_a_child_that_has_lost_its_parent_is_found_in_the_session(family: Started) -> None:
     tree = ProcessTree(family.popen.pid)  # which has not looked at anything yet
     family.popen.kill()
     family.popen.wait(HANG_TIMEOUT)
-    assert names(tree.others()) == ["sleep"]
+    assert names(tree.others()) == ["yes"]
 
 
 def test_a_child_that_was_found_once_is_remembered_in_its_own_session() -> None:
@@ -112,14 +115,14 @@ def test_a_process_that_was_not_waited_for_has_ended() -> None:
 
 
 def test_processes_are_found_by_the_beginning_of_their_tag(tmp_path: Path) -> None:
-    first, second = (Started("echo ready; exec sleep 500", f"{tmp_path}/{name}") for name in ("a/1", "b/1"))
+    first, second = (Started(f"exec {CHILD}", f"{tmp_path}/{name}") for name in ("a/1", "b/1"))
     try:
-        assert find_tagged(f"{tmp_path}/a/") == (ProcessInfo(first.popen.pid, "sleep"),)
+        assert find_tagged(f"{tmp_path}/a/") == (ProcessInfo(first.popen.pid, "yes"),)
         assert find_tagged("") == ()  # not every process of the machine
         kill_by_ids(find_tagged(f"{tmp_path}/"))
         assert (first.popen.wait(HANG_TIMEOUT), second.popen.wait(HANG_TIMEOUT)) == (-9, -9)
         assert find_tagged(f"{tmp_path}/") == ()
-        kill_by_ids([ProcessInfo(first.popen.pid, "sleep")])
+        kill_by_ids([ProcessInfo(first.popen.pid, "yes")])
     finally:
         first.close()
         second.close()

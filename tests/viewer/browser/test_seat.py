@@ -102,11 +102,13 @@ def test_a_person_plays_a_whole_game_by_clicks(visit: Callable[..., Visit], serv
     assert_ordinary_game(page, served, "Clicker")
 
 
-COUNT_POSITIONS = """
+MARK_POSITIONS = """
 const add = EventSource.prototype.addEventListener;
-window.positions = 0;
 EventSource.prototype.addEventListener = function (name, handler) {
-  return add.call(this, name, (event) => { handler(event); window.positions += name === "position"; });
+  return add.call(this, name, (event) => {
+    handler(event);
+    if (name === "position") document.body.dataset.hasPosition = "";
+  });
 };
 """
 
@@ -123,13 +125,14 @@ def test_moves_that_are_shown_are_not_drawn_again_by_a_late_event(
         held.append(route)
 
     playing.page.route("**/api/rooms/*/events", hold)
-    playing.page.add_init_script(COUNT_POSITIONS)
+    playing.page.add_init_script(MARK_POSITIONS)
     page = playing.open("#/play")
     begin(page, "Slow", game_type)
     assert wait_for_turn(page)
     shown = page.locator(choice).first.element_handle()
     held[0].continue_()
-    page.wait_for_function("window.positions > 0")
+    # not wait_for_function, which the page's Content-Security-Policy forbids
+    expect(page.locator("body[data-has-position]")).to_be_attached()
     assert shown.evaluate("(element) => element.isConnected")
 
 
