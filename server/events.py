@@ -38,11 +38,12 @@ class MonitorStarted(ServerEvent, frozen=True):
 
 
 class ViewerStarted(ServerEvent, frozen=True):
-    """Pages are served at `url` for those whom `access` names; `note` says why not at the configured address."""
+    """Pages are at `url`, for other machines at `elsewhere`, for `access`; `note` says why not where configured."""
 
     url: str
     access: str
     note: str = ""
+    elsewhere: str = ""
 
 
 class AdminsExcluded(ServerEvent, frozen=True):

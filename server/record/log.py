@@ -196,9 +196,9 @@ def _ended_for_people(game: events.GameEnded) -> dict[str, object]:
 
 
 def _viewer_for_people(viewer: events.ViewerStarted) -> dict[str, object]:
-    """Return the address of the pages for the console, and the note only if there is one."""
-    shown: dict[str, object] = {"url": viewer.url, "access": viewer.access}
-    return {**shown, "note": viewer.note} if viewer.note else shown
+    """Return the addresses of the pages for the console, and the note only if there is one."""
+    shown = {"url": viewer.url, "elsewhere": viewer.elsewhere, "access": viewer.access, "note": viewer.note}
+    return {name: text for name, text in shown.items() if text}
 
 
 def _for_terminals(fields: dict[str, object]) -> dict[str, object]:

@@ -1,7 +1,7 @@
 // Talking to the server: JSON requests, and events that the server sends. Every failure is a `RequestError` with a
 // sentence in both languages.
 
-import { localized } from "./i18n.js";
+import { localized, t } from "./i18n.js";
 
 const UNREACHABLE = { de: "Der Server antwortet nicht. Läuft er noch?", en: "The server does not answer. Is it still running?" };
 
@@ -57,22 +57,41 @@ export async function postFile(path, file) {
   return (await send(path, { method: "POST", body: file, headers: headers(type) })).json();
 }
 
+// Returns why the server refuses a stream, which an EventSource does not tell; "" if it does not refuse it any more.
+async function refusal(path) {
+  const request = new AbortController();
+  try {
+    await send(path, { headers: headers(), signal: request.signal });
+    return "";
+  } catch (error) {
+    return error.message;
+  } finally {
+    request.abort();
+  }
+}
+
 // Follows the server-sent events of `path`. `handlers` maps names of events to functions that get the decoded data;
-// `onState` is told true and false as the connection comes and goes. Returns a function that ends it. The browser
-// connects again by itself, except after an error status; then this does, with growing pauses.
+// `onState` is told what is wrong with the connection, or "" when it is there. Returns a function that ends it. The
+// browser connects again by itself, except after an error status; then this does, with growing pauses.
 export function subscribe(path, handlers, onState = () => {}) {
   let source = null;
   let timer = null;
   let pause = 500;
+  let hasEnded = false;
   const connect = () => {
     source = new EventSource(path);
     source.onopen = () => {
       pause = 500;
-      onState(true);
+      onState("");
     };
-    source.onerror = () => {
-      onState(false);
-      if (source.readyState !== EventSource.CLOSED) return;
+    source.onerror = async () => {
+      if (source.readyState !== EventSource.CLOSED) {
+        onState(t("connection.lost"));
+        return;
+      }
+      const reason = await refusal(path);
+      if (hasEnded) return;
+      onState(reason ? t("connection.refused", { reason }) : t("connection.lost"));
       timer = setTimeout(connect, pause);
       pause = Math.min(pause * 2, 10_000);
     };
@@ -82,6 +101,7 @@ export function subscribe(path, handlers, onState = () => {}) {
   };
   connect();
   return () => {
+    hasEnded = true;
     clearTimeout(timer);
     source.close();
   };

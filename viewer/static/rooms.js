@@ -78,7 +78,7 @@ export function roomsView() {
     scroller.hidden = rooms.length === 0;
     empty.hidden = rooms.length > 0;
   };
-  const end = subscribe("/api/events", { rooms: (data) => show(data.rooms ?? data) }, (isConnected) => setText(connection, isConnected ? "" : t("connection.lost")));
+  const end = subscribe("/api/events", { rooms: (data) => show(data.rooms ?? data) }, (text) => setText(connection, text));
   return {
     title: t("rooms.title"),
     element: el("div", { class: "page" }, el("h1", { tabindex: "-1", text: t("rooms.title") }), connection, waiting, scroller, empty),
@@ -187,7 +187,7 @@ export function roomView(id, ply, replaceAddress) {
         setText(connection, t("room.gone"));
         unsubscribe();
       },
-    }, (isConnected) => setText(connection, isConnected ? "" : t("connection.lost")));
+    }, (text) => setText(connection, text));
     disposables.push({ dispose: unsubscribe }, filler, view, admin, analysis);
   };
   load();

@@ -224,7 +224,7 @@ export function seatView(id) {
       if (view) errors.replaceChildren(errorBox({ text: error }));
       else element.replaceChildren(el("h1", { tabindex: "-1", text: t("seat.title") }), errorBox({ text: error }), el("p", {}, el("a", { href: address("play"), text: t("play.title") })));
     },
-  }, (isConnected) => setText(connection, isConnected ? "" : t("connection.lost")));
+  }, (text) => setText(connection, text));
   return {
     title: t("seat.title"),
     element,

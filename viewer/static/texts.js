@@ -6,6 +6,7 @@ export const TEXTS = {
   "copied": ["Kopiert.", "Copied."],
   "copySelected": ["Markiert; kopieren mit Strg+C.", "Selected; copy with Ctrl+C."],
   "connection.lost": ["Keine Verbindung zum Server. Es wird weiter versucht …", "No connection to the server. Trying again …"],
+  "connection.refused": ["{reason} Es wird weiter versucht …", "{reason} Trying again …"],
   "error.unexpected": ["Unerwarteter Fehler: {text}", "Unexpected error: {text}"],
   "error.noPageTitle": ["Diese Seite gibt es nicht", "There is no such page"],
   "error.noPage": ["Die Adresse stimmt nicht. Oben stehen alle Seiten.", "The address is wrong. All pages are listed above."],

@@ -72,7 +72,7 @@ async def _run(
                 stream.publish(events.MonitorStarted(tuple(shown_address(sock.getsockname()[:2]) for sock in monitor)))
                 nursery.start_soon(site.serve_health, monitor)
             if pages is not None and pages.sockets:
-                stream.publish(events.ViewerStarted(pages.url, access_to(server.config), pages.note))
+                stream.publish(events.ViewerStarted(pages.url, access_to(server.config), pages.note, pages.elsewhere))
                 await site.serve_pages(pages.sockets)
     except Exception as error:
         stream.publish(events.InternalError.of(error))

@@ -17,6 +17,7 @@ from spielleiter.server.net.sockets import listen
 FOR_THIS_MACHINE = "this machine only"
 FOR_PASSWORD_HOLDERS = "everybody who can reach this address and knows the password of the viewer"  # noqa: S105
 FOR_EVERYBODY = "everybody who can reach this address"
+_FAR_AWAY = ("192.0.2.1", 9)  # reserved for documentation, so the way to it usually leads outside
 EVERY_ADDRESS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not listened on
 
 
@@ -25,12 +26,14 @@ class ListeningPages:
     """The listening sockets of the pages.
 
     `url` is the address for the browser; `note` says why it is not the configured one, and is empty if it is. Without
-    sockets, `note` says why there are none.
+    sockets, `note` says why there are none. `elsewhere` is the address for browsers on other machines, if the pages
+    are served on every address of this machine and it is connected to a network; otherwise it is empty.
     """
 
     sockets: tuple[socket.socket, ...]
     url: str = ""
     note: str = ""
+    elsewhere: str = ""
 
     @property
     def port(self) -> int:
@@ -59,8 +62,25 @@ def listen_for_pages(host: str, port: int) -> ListeningPages:
 def _listening(host: str, port: int, note: str) -> ListeningPages:
     sockets = tuple(listen(host, port, option="--viewer"))
     found: int = sockets[0].getsockname()[1]
-    shown_host = "127.0.0.1" if host in EVERY_ADDRESS else host
-    return ListeningPages(sockets, f"http://{shown_address((shown_host, found))}/", note)
+    if host not in EVERY_ADDRESS:
+        return ListeningPages(sockets, _url(host, found), note)
+    outside = network_address()
+    return ListeningPages(sockets, _url("127.0.0.1", found), note, _url(outside, found) if outside else "")
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://{shown_address((host, port))}/"
+
+
+def network_address() -> str | None:
+    """Return the IPv4 address of this machine in its network; None if it is in none. Sends nothing."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        try:
+            sock.connect(_FAR_AWAY)
+        except OSError:
+            return None
+        address: str = sock.getsockname()[0]
+    return address
 
 
 def access_to(config: Config) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import random
 import re
 from collections.abc import Callable
@@ -17,6 +19,8 @@ from spielleiter.protocol.messages import Memento, MoveData
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.replays.game import describe_game
 from spielleiter.viewer.replays.reading import load_replay
+from spielleiter.viewer.web.hub import MOST_STREAMS
+from tests.timeouts import HANG_TIMEOUT
 from tests.viewer.browser.browsers import Visit, cells_on, expect_ply, ply_on
 from tests.viewer.browser.served import PASSWORD, Served
 
@@ -152,3 +156,20 @@ def cells_of(state: BlokusState, move: SetMove) -> list[tuple[int, int]]:
     after = state.play(move)
     everywhere = ((x, y) for x in range(20) for y in range(20))
     return [cell for cell in everywhere if state.color_at(*cell) is None and after.color_at(*cell) is not None]
+
+
+def test_a_page_too_many_says_why_it_is_refused_and_tries_again(visit: Callable[..., Visit], served: Served) -> None:
+    watching = visit()
+    watching.expected_statuses.add(429)
+    with contextlib.ExitStack() as opened:
+        for _ in range(MOST_STREAMS + 1):
+            connection = http.client.HTTPConnection(served.url.removeprefix("http://"), timeout=HANG_TIMEOUT)
+            opened.callback(connection.close)
+            connection.request("GET", "/api/events")
+            if connection.getresponse().status != 200:
+                break
+        page = watching.open("#/")
+        shown = page.locator(".connection")
+        expect(shown).to_have_text(re.compile(r"^There are \d+ pages open already, .* Trying again …$"))
+        watching.screenshot("refused")
+    expect(shown).to_be_empty()

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 
 import pytest
 
 from spielleiter.server.config.config import Config
+from spielleiter.viewer.web import listening
 from spielleiter.viewer.web.listening import (
     FOR_EVERYBODY,
     FOR_PASSWORD_HOLDERS,
     FOR_THIS_MACHINE,
     access_to,
     listen_for_pages,
+    network_address,
 )
 
 
@@ -41,10 +44,33 @@ def test_an_address_that_this_machine_does_not_have_gives_no_pages() -> None:
     assert pages.note.startswith("cannot listen on 203.0.113.7:13080")
 
 
-def test_the_shown_address_can_be_opened() -> None:
-    pages = listen_for_pages("0.0.0.0", 0)
-    assert pages.url == f"http://127.0.0.1:{pages.port}/"
+def test_an_address_of_this_machine_alone_is_not_shown_to_others() -> None:
+    pages = listen_for_pages("127.0.0.1", 0)
+    assert pages.elsewhere == ""
     pages.close()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_every_address_is_shown_as_one_for_this_machine_and_one_for_others(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for outside, shown in (("192.168.1.20", "http://192.168.1.20:{port}/"), (None, "")):
+        monkeypatch.setattr(listening, "network_address", lambda outside=outside: outside)
+        pages = listen_for_pages(host, 0)
+        assert (pages.url, pages.elsewhere) == (f"http://127.0.0.1:{pages.port}/", shown.format(port=pages.port))
+        pages.close()
+
+
+def test_the_address_in_the_network_is_one_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    address = network_address()
+    if address is not None:
+        socket.create_server((address, 0)).close()
+
+    def refuse(_socket: socket.socket, _address: object) -> None:
+        raise OSError(errno.ENETUNREACH, "Network is unreachable")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    assert network_address() is None
 
 
 @pytest.mark.parametrize(
