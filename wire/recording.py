@@ -47,6 +47,7 @@ _BEGAN: Final = re.compile(r"# began (\S+)")
 _SIMPLE: Final = {"n": b"\n", "r": b"\r", "t": b"\t", "\\": b"\\", "*": PASSWORD}
 _BETWEEN_LEAVES: Final = re.compile(r"(?<=>) (?=<)")
 _MOST_DIGITS: Final = 18
+_FOREIGN: Final = "is not a trace of `serve --trace` or `proxy --trace`, or a transcript"
 _MOST_BYTES: Final = 256 * MIB
 """The size of a file, also without its compression. A trace has 8 MiB at most."""
 
@@ -119,12 +120,12 @@ def _read(path: Path) -> tuple[list[Step], datetime | None]:
         if content.startswith(_GZIP):
             content = _decompressed(content)
         if len(content) > _MOST_BYTES:
-            raise RecordingError(f"{path}: is not a trace or a transcript (it is larger than {_MOST_BYTES // MIB} MiB)")
+            raise RecordingError(f"{path}: {_FOREIGN} (it is larger than {_MOST_BYTES // MIB} MiB)")
         text = content.decode("utf-8-sig")  # an editor may have added a byte order mark
     except (OSError, EOFError, zlib.error) as error:
         raise RecordingError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
     except UnicodeDecodeError:
-        raise RecordingError(f"{path}: is not a trace or a transcript (not UTF-8)") from None
+        raise RecordingError(f"{path}: {_FOREIGN} (not UTF-8)") from None
     reader = _Reader(path)
     for number, line in enumerate(text.split("\n"), 1):
         reader.read_line(number, line.removesuffix("\r"))
@@ -180,7 +181,7 @@ class _Reader:
     def finish(self) -> list[Step]:
         """Return the steps. Raises RecordingError if there is none."""
         if not self._steps:
-            raise RecordingError(f"{self._path}: is not a trace or a transcript (it has no packet)")
+            raise RecordingError(f"{self._path}: {_FOREIGN} (it has no packet)")
         self._end_step()
         return self._steps
 
@@ -190,7 +191,7 @@ class _Reader:
         if first is None:
             more = _MORE.fullmatch(line)
             if more is None or not self._steps:
-                raise RecordingError(f"{where}: is not a line of a trace or a transcript: {line[:40]!r}")
+                raise RecordingError(f"{where}: {_FOREIGN}: {line[:40]!r}")
             self._continue(more[1], more[2], where)
             return
         _, _, connection, direction, sign, text = first.groups()
