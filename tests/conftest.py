@@ -77,6 +77,12 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["PYTHONPYCACHEPREFIX"] = folder
 
 
+@pytest.hookimpl(optionalhook=True)  # the tests run without pytest-xdist as well
+def pytest_xdist_auto_num_workers() -> int:
+    """Return the number of workers of ``--numprocesses auto``: one more than processors, since some tests only wait."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests that give the same result with every version of Python."""
     folders = [config.rootpath / name for name in VERSION_INDEPENDENT]
