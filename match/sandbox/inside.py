@@ -158,6 +158,8 @@ class Program:
         os.sched_setaffinity(0, before)
         popen.returncode = 0  # _reap waits for the process; the Popen object must not
         self._pid = popen.pid
+        if self._is_terminated:  # before its id was known
+            self._terminate()
 
     def _environment(self) -> dict[str, str]:
         """Return the sandbox's variables without the hidden ones, and those for the program."""
@@ -172,7 +174,8 @@ class Program:
                     self._code = os.waitstatus_to_exitcode(ended[1])
 
     def _terminate(self, *_: object) -> None:
-        """Pass SIGTERM on to the program and its process group."""
+        """Pass SIGTERM on to the program and its process group, as soon as it has been started."""
+        self._is_terminated = True
         if self._pid and self._code is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._pid, signal.SIGTERM)

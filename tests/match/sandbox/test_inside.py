@@ -12,10 +12,12 @@ assert sys.platform == "linux"  # for mypy
 
 import mmap
 import os
+import signal
 import subprocess
 from pathlib import Path
 
 from spielleiter.match.sandbox import inside
+from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inside.py runs on Linux only")
 
@@ -40,6 +42,29 @@ def test_memory_is_read() -> None:
         assert inside._resident_size(os.getpid()) - before > size // 2
         assert inside._proportional_size(os.getpid()) > size // 2
     assert inside._resident_size(0) == inside._proportional_size(0) == 0
+
+
+INTERRUPTED_START = """
+import os, runpy, signal, socket, subprocess, sys
+
+def start_and_interrupt(*arguments, **settings):
+    popen = start(*arguments, **settings)
+    os.kill(os.getpid(), signal.SIGTERM)
+    return popen
+
+start, subprocess.Popen = subprocess.Popen, start_and_interrupt
+options = {"arguments": ["sleep", "500"], "cwd": "/", "core": None, "memory": None, "cgroup": False}
+ours, theirs = socket.socketpair()
+program = runpy.run_path(sys.argv[1], run_name="inside")["Program"]
+print(program(ours, {**options, "hidden": [], "environment": {}}, is_first=False).run())
+"""
+
+
+def test_a_request_to_end_that_arrives_during_the_start_is_passed_on() -> None:
+    """The program may have begun already, but its id is not known yet."""
+    command = [sys.executable, "-I", "-S", "-c", INTERRUPTED_START, inside.__file__]
+    done = subprocess.run(command, capture_output=True, check=True, timeout=HANG_TIMEOUT)
+    assert int(done.stdout) == -signal.SIGTERM
 
 
 @pytest.mark.parametrize(
