@@ -11,7 +11,7 @@ import gc
 import secrets
 import socket
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
@@ -195,15 +195,16 @@ class MatchServer:
         for number in range(1, MAX_CONNECTIONS_PER_GAME + 1):
             sock, address, _ = await accept(listener)
             shown = f"{address[0]}:{address[1]}"
-            foreign = await self._find_foreign_owner(own, program, sock)
-            if foreign is not None:
-                foreign[0].refuse(foreign[1], shown, "it connected to a port that is not its own")
-                sock.close()
-                continue
-            if open_count >= MAX_CONNECTIONS:
-                own.refuse(program, shown, f"a program has no more than {MAX_CONNECTIONS} connections at a time")
-                sock.close()
-                continue
+            with ExitStack() as unless_served:
+                unless_served.enter_context(sock)
+                foreign = await self._find_foreign_owner(own, program, sock)
+                if foreign is not None:
+                    foreign[0].refuse(foreign[1], shown, "it connected to a port that is not its own")
+                    continue
+                if open_count >= MAX_CONNECTIONS:
+                    own.refuse(program, shown, f"a program has no more than {MAX_CONNECTIONS} connections at a time")
+                    continue
+                unless_served.pop_all()
             open_count += 1
             label = f"game{game}-program{program + 1}-{number}"
             self._connections[label] = own, program

@@ -18,6 +18,7 @@ from spielleiter.match.games.match_server import (
     MAX_CONNECTIONS,
     MAX_CONNECTIONS_PER_GAME,
     InternalRoom,
+    MatchServer,
     match_server_config,
     open_match_server,
 )
@@ -205,3 +206,21 @@ async def test_a_connection_that_is_closed_at_once_has_no_effect(tmp_path: Path)
         assert listener.programs_of(events.ConnectionOpened) == [1]
         await stream.aclose()
         await play(room, listener)
+
+
+async def test_a_connection_whose_program_is_not_found_yet_is_closed_with_its_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_searching = trio.Event()
+
+    async def search_forever(*_: object) -> None:
+        is_searching.set()
+        await trio.sleep_forever()
+
+    monkeypatch.setattr(MatchServer, "_find_foreign_owner", search_forever)
+    with trio.fail_after(HANG_TIMEOUT):
+        async with open_room(tmp_path) as (room, _):
+            stream = await trio.open_tcp_stream(*room.addresses[0])
+            await is_searching.wait()
+        async with stream:
+            assert await stream.receive_some(1) == b""
