@@ -78,9 +78,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)  # the tests run without pytest-xdist as well
-def pytest_xdist_auto_num_workers() -> int:
-    """Return the number of workers of ``--numprocesses auto``: one more than processors, since some tests only wait."""
-    return (os.cpu_count() or 1) + 1
+def pytest_xdist_auto_num_workers() -> int | None:
+    """Return the number of workers of ``--numprocesses auto``: one more than processors, since some tests only wait.
+
+    None, which lets pytest-xdist decide, if its variable is set.
+    """
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    if sys.platform == "linux":
+        usable = len(os.sched_getaffinity(0))
+    else:
+        usable = os.cpu_count() or 1
+    return usable + 1
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

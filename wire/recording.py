@@ -48,6 +48,7 @@ _SIMPLE: Final = {"n": b"\n", "r": b"\r", "t": b"\t", "\\": b"\\", "*": PASSWORD
 _BETWEEN_LEAVES: Final = re.compile(r"(?<=>) (?=<)")
 _MOST_DIGITS: Final = 18
 _FOREIGN: Final = "is not a trace of `serve --trace` or `proxy --trace`, or a transcript"
+_FOREIGN_LINE: Final = "is not a line of a trace (`serve --trace`, `proxy --trace`) or of a transcript"
 _MOST_BYTES: Final = 256 * MIB
 """The size of a file, also without its compression. A trace has 8 MiB at most."""
 
@@ -191,7 +192,7 @@ class _Reader:
         if first is None:
             more = _MORE.fullmatch(line)
             if more is None or not self._steps:
-                raise RecordingError(f"{where}: {_FOREIGN}: {line[:40]!r}")
+                raise RecordingError(f"{where}: {_FOREIGN_LINE}: {line[:40]!r}")
             self._continue(more[1], more[2], where)
             return
         _, _, connection, direction, sign, text = first.groups()

@@ -155,12 +155,12 @@ def test_a_transcript(tmp_path: Path) -> None:
     ("content", "problem"),
     [
         (b"", "is not a trace of `serve --trace` or `proxy --trace`, or a transcript (it has no packet)"),
-        (b"hello\n", "line 1: is not a trace of `serve --trace` or `proxy --trace`, or a transcript: 'hello'"),
+        (b"hello\n", "line 1: is not a line of a trace (`serve --trace`, `proxy --trace`) or of a transcript: 'hello'"),
         (b"\xff\xfe", "is not a trace of `serve --trace` or `proxy --trace`, or a transcript (not UTF-8)"),
         (b"\x1f\x8b broken", "cannot be read"),
         (b"# began yesterday\n", "line 1: 'yesterday' is no time"),
-        (b"                                | more\n", "line 1: is not a trace"),
-        (b"9" * 400 + b".0 +0.000 c1 ->  <a/>\n", "line 1: is not a trace"),
+        (b"                                | more\n", "line 1: is not a line"),
+        (b"9" * 400 + b".0 +0.000 c1 ->  <a/>\n", "line 1: is not a line"),
     ],
 )
 def test_a_file_that_is_no_recording(tmp_path: Path, content: bytes, problem: str) -> None:

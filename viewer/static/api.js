@@ -58,14 +58,16 @@ export async function postFile(path, file) {
 }
 
 // Returns why the server refuses a stream, which an EventSource does not tell; "" if it does not refuse it any more.
-async function refusal(path) {
-  const request = new AbortController();
+// `request` is an AbortController, and aborted in the end.
+async function refusal(path, request) {
+  const timer = setTimeout(() => request.abort(), 5000);
   try {
     await send(path, { headers: headers(), signal: request.signal });
     return "";
   } catch (error) {
-    return error.message;
+    return request.signal.aborted ? t("connection.lost") : t("connection.refused", { reason: error.message });
   } finally {
+    clearTimeout(timer);
     request.abort();
   }
 }
@@ -78,6 +80,7 @@ export function subscribe(path, handlers, onState = () => {}) {
   let timer = null;
   let pause = 500;
   let hasEnded = false;
+  let question = null;
   const connect = () => {
     source = new EventSource(path);
     source.onopen = () => {
@@ -89,9 +92,11 @@ export function subscribe(path, handlers, onState = () => {}) {
         onState(t("connection.lost"));
         return;
       }
-      const reason = await refusal(path);
+      question = new AbortController();
+      const problem = await refusal(path, question);
       if (hasEnded) return;
-      onState(reason ? t("connection.refused", { reason }) : t("connection.lost"));
+      if (problem) onState(problem);
+      else pause = 500;
       timer = setTimeout(connect, pause);
       pause = Math.min(pause * 2, 10_000);
     };
@@ -102,6 +107,7 @@ export function subscribe(path, handlers, onState = () => {}) {
   connect();
   return () => {
     hasEnded = true;
+    question?.abort();
     clearTimeout(timer);
     source.close();
   };

@@ -142,7 +142,7 @@ export function roomView(id, ply, replaceAddress) {
         setText(connection, t("room.gone"));
         end();
       },
-    });
+    }, (text) => setText(connection, text));
     disposables.push({ dispose: end }, admin);
   };
   const load = async () => {

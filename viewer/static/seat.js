@@ -106,6 +106,11 @@ export function seatView(id) {
   const element = el("div", { class: "page wide" }, loading());
   const path = `/api/seat/${encodeURIComponent(id)}`;
   const connection = el("p", { class: "connection muted", role: "status" });
+  const problems = { seat: "", room: "" }; // of the two streams
+  const showProblem = (changed) => {
+    Object.assign(problems, changed);
+    setText(connection, problems.seat || problems.room);
+  };
   const errors = el("div");
   let state = { room: null, player: null, state: "waiting", commands: [] };
   let request = null;
@@ -190,7 +195,7 @@ export function seatView(id) {
           filler.update();
           offer();
         },
-      });
+      }, (text) => showProblem({ room: text }));
       offer();
     } catch (error) {
       element.replaceChildren(errorBox(error));
@@ -224,7 +229,7 @@ export function seatView(id) {
       if (view) errors.replaceChildren(errorBox({ text: error }));
       else element.replaceChildren(el("h1", { tabindex: "-1", text: t("seat.title") }), errorBox({ text: error }), el("p", {}, el("a", { href: address("play"), text: t("play.title") })));
     },
-  }, (text) => setText(connection, text));
+  }, (text) => showProblem({ seat: text }));
   return {
     title: t("seat.title"),
     element,

@@ -73,13 +73,13 @@ def _url(host: str, port: int) -> str:
 
 
 def network_address() -> str | None:
-    """Return the IPv4 address of this machine in its network; None if it is in none. Sends nothing."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        try:
+    """Return the IPv4 address from which this machine reaches other networks; None if it has none. Sends nothing."""
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
             sock.connect(_FAR_AWAY)
-        except OSError:
-            return None
-        address: str = sock.getsockname()[0]
+            address: str = sock.getsockname()[0]
+    except OSError:  # no such route, or no IPv4 at all
+        return None
     return address
 
 

@@ -66,11 +66,13 @@ def test_the_address_in_the_network_is_one_of_this_machine(monkeypatch: pytest.M
     if address is not None:
         socket.create_server((address, 0)).close()
 
-    def refuse(_socket: socket.socket, _address: object) -> None:
+    def refuse(*_: object) -> None:
         raise OSError(errno.ENETUNREACH, "Network is unreachable")
 
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    assert network_address() is None
+    for method in ("connect", "__init__"):
+        with monkeypatch.context() as patch:
+            patch.setattr(socket.socket, method, refuse)
+            assert network_address() is None
 
 
 @pytest.mark.parametrize(
