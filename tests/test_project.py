@@ -221,10 +221,8 @@ def test_ruff_forbids_to_import_a_folder_by_its_bare_name() -> None:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=relative)
-def test_a_source_file_has_a_docstring_and_is_short(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert ast.get_docstring(ast.parse(text))
-    assert text.count("\n") <= 400
+def test_a_source_file_has_a_docstring(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
 
 
 GAMES = tuple(f"spielleiter.game.{path.name}." for path in (ROOT / "game").iterdir() if path.is_dir())
