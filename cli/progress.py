@@ -23,7 +23,7 @@ from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.runner import ProgressListener
 from spielleiter.match.stats.counts import count_pairs, count_results
-from spielleiter.match.stats.intervals import estimate_elo
+from spielleiter.match.stats.intervals import running_elo
 from spielleiter.match.stats.sprt import Sprt
 from spielleiter.server.text.escaping import escaped
 
@@ -53,13 +53,13 @@ def game_line(record: GameRecord) -> str:
 def score_line(records: Sequence[GameRecord], sprt: Sprt | None = None) -> str:
     """The standing, for example ``+57 =3 -40  LLR +1.20 (-2.94, +2.94)  Elo +59.6 [+10.2, +109.0]``.
 
-    LLR and its bounds are left out without a test.
+    LLR and its bounds are left out without a test. The interval of Elo holds however often it is looked at.
     """
     from spielleiter.match.reports.words import elo_text, ratio_text
 
     tally, pairs = count_results(records), count_pairs(records)
     test = "" if sprt is None else f"  {ratio_text(sprt.log_likelihood_ratio(pairs), sprt.lower, sprt.upper)}"
-    return f"+{tally.wins} ={tally.draws} -{tally.losses}{test}  Elo {elo_text(estimate_elo(pairs))}"
+    return f"+{tally.wins} ={tally.draws} -{tally.losses}{test}  Elo {elo_text(running_elo(pairs))}"
 
 
 def time_text(seconds: float) -> str:

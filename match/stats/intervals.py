@@ -13,7 +13,8 @@ The interval of the mean score of a pair is the smallest one that contains all o
 
 Sources: Student (1908), The probable error of a mean; S. S. Wilks (1938), The large-sample distribution of the
 likelihood ratio; A. B. Owen (1990), Empirical likelihood ratio confidence regions (the threshold); M. Van den Bergh,
-Normalized Elo.
+Normalized Elo. The interval of a running match: I. Waudby-Smith and A. Ramdas (2024), Estimating means of bounded
+random variables by betting (hedged capital, with equal parts of the capital on fixed shares).
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ NORMALIZED_UNIT: Final = 800 / math.log(10)
 """The normalized Elo of a score that is one standard deviation of a game above 1/2."""
 
 _PRECISION: Final = 1e-9
+_RUNNING_PRECISION: Final = 1e-6
+_SHARES: Final = tuple((step - 0.5) / 40 for step in range(1, 41))
 
 
 @lru_cache(maxsize=64)
@@ -109,6 +112,48 @@ def better_program(counts: PairCounts) -> int | None:
     if score is None or score.low <= 0.5 <= score.high:
         return None
     return 0 if score.low > 0.5 else 1
+
+
+# -- while the match is running -------------------------------------------------------------------------------------
+
+
+def running_elo(counts: PairCounts) -> Estimate | None:
+    """The logistic Elo of program 0 so far, with an interval that may be looked at after every game.
+
+    The probability that the interval ever excludes the true value is 5 % at most, however often it is looked at and
+    whatever the reason to stop is. So it is wider than that of `estimate_elo`, which holds for one look after a number
+    of games that was fixed before. None without a pair.
+    """
+    pairs = sum(counts)
+    if not pairs:
+        return None
+    mean, _ = mean_and_variance(counts)
+    low, high = _running_bound(counts), 1 - _running_bound(mirror(counts))
+    return Estimate(elo_of_score(mean), elo_of_score(low), elo_of_score(high))
+
+
+@lru_cache(maxsize=64)
+def _running_bound(counts: PairCounts) -> float:
+    """The lower bound of the expected score: the greatest one against which a bet has not won 1 / RISK.
+
+    A capital of 1 is divided among bets that the score is above `score`. With each pair of result x, a part with the
+    share s is multiplied by 1 + s (x / score - 1), which has the expected value 1 if `score` is true.
+    """
+    low, high = 0.0, mean_and_variance(counts)[0]
+    while high - low > _RUNNING_PRECISION:
+        middle = (low + high) / 2
+        factors = [result / middle - 1 for result in PAIR_SCORES]
+        powers = [
+            sum(count * math.log1p(share * factor) for count, factor in zip(counts, factors, strict=True) if count)
+            for share in _SHARES
+        ]
+        greatest = max(powers)
+        capital = greatest + math.log(sum(math.exp(power - greatest) for power in powers) / len(powers))
+        if capital >= -math.log(RISK):
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def mirror(counts: PairCounts) -> PairCounts:

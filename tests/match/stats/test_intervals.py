@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spielleiter.match.stats.counts import elo_of_score, mean_and_variance
 from spielleiter.match.stats.intervals import (
     better_program,
     estimate_elo,
     estimate_normalized_elo,
     estimate_score,
     mirror,
+    running_elo,
 )
 from spielleiter.match.stats.significance import RISK, PairCounts, likelihood_of_superiority, one_sided_p_value
 
@@ -149,3 +152,56 @@ def test_five_pairs_are_too_few(pairs: int) -> None:
 )
 def test_the_better_program(counts: PairCounts, better: int | None) -> None:
     assert better_program(counts) == better
+
+
+SHAPES = {
+    "no draws": (1, 0, 2, 0, 1),
+    "many draws": (1, 4, 10, 4, 1),
+    "strong": (1, 2, 5, 10, 12),
+    "even": (1, 1, 1, 1, 1),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_running_interval_holds_at_every_look(name: str) -> None:
+    """Simulated matches of 100 pairs with many looks: the interval excludes the true Elo in at most 5 % of them."""
+    rng, shape = random.Random(name), SHAPES[name]
+    true = elo_of_score(mean_and_variance(shape)[0])
+    looks = {round(1.3**step) for step in range(18)}
+    matches, wrong, wrong_fixed = 100, 0, 0
+    for _ in range(matches):
+        counts = [0, 0, 0, 0, 0]
+        is_wrong = is_wrong_fixed = False
+        for pair, result in enumerate(rng.choices(range(5), shape, k=100), 1):
+            counts[result] += 1
+            if pair in looks:
+                found = running_elo(tuple(counts))  # type: ignore[arg-type]
+                fixed = estimate_elo(tuple(counts))  # type: ignore[arg-type]
+                assert found is not None
+                assert fixed is not None
+                is_wrong = is_wrong or not found.low <= true <= found.high
+                is_wrong_fixed = is_wrong_fixed or not fixed.low <= true <= fixed.high
+        wrong, wrong_fixed = wrong + is_wrong, wrong_fixed + is_wrong_fixed
+    assert wrong <= 0.05 * matches
+    assert wrong <= wrong_fixed
+
+
+@given(COUNTS)
+def test_the_running_interval_is_the_same_from_both_sides(counts: PairCounts) -> None:
+    own, other = running_elo(counts), running_elo(mirror(counts))
+    if own is None or other is None:
+        pytest.fail("there is no interval")
+    assert own.low <= own.value + 1e-6
+    assert own.value <= own.high + 1e-6
+    assert (own.low, own.high) == pytest.approx((-other.high, -other.low), abs=1e-4)
+
+
+def test_the_running_interval_becomes_narrow() -> None:
+    widths = []
+    for count in (5, 50, 500, 5000):
+        found = running_elo((count, count, 2 * count, count, count))
+        assert found is not None
+        widths.append(found.high - found.low)
+    assert widths == sorted(widths, reverse=True)
+    assert widths[-1] < 20
+    assert running_elo((0, 0, 0, 0, 0)) is None

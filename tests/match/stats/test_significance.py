@@ -7,7 +7,10 @@ import math
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from spielleiter.match.stats.intervals import better_program, estimate_score, mirror
 from spielleiter.match.stats.significance import (
     MIN_PAIRS,
     RISK,
@@ -99,3 +102,53 @@ def test_evidence_decides_for_either_program() -> None:
     assert better_program_by_evidence((0, 0, 0, 0, 8), 0.05) == 0
     assert better_program_by_evidence((8, 0, 0, 0, 0), 0.05) == 1
     assert better_program_by_evidence((0, 0, 0, 0, 8), 0.01) is None
+
+
+PAIRS = st.tuples(*[st.integers(0, 30)] * 5)
+
+
+@given(PAIRS)
+def test_the_other_side_of_the_match_gets_the_mirrored_answers(counts: PairCounts) -> None:
+    other = mirror(counts)
+    assert log_evidence(counts) == pytest.approx(log_evidence(other))
+    superiority = likelihood_of_superiority(counts)
+    if superiority is not None:
+        assert likelihood_of_superiority(other) == pytest.approx(1 - superiority)
+    for risk in (0.01, 0.5, 0.999):
+        own, mirrored = better_program_by_evidence(counts, risk), better_program_by_evidence(other, risk)
+        if own is None or mirrored is None:
+            assert own == mirrored or log_evidence(counts) == pytest.approx(-math.log(risk))
+        else:
+            assert own == 1 - mirrored
+
+
+@pytest.mark.parametrize("kind", [3, 4])
+def test_the_program_with_the_better_pairs_is_named(kind: int) -> None:
+    """Also if all of them are won by half a point."""
+    counts = [0, 0, 0, 0, 0]
+    counts[kind] = 60
+    own: PairCounts = tuple(counts)  # type: ignore[assignment]
+    assert better_program_by_evidence(own, 0.05) == 0
+    assert better_program_by_evidence(mirror(own), 0.05) == 1
+    assert one_sided_p_value(own) < 0.001 < 0.999 < one_sided_p_value(mirror(own))
+
+
+@given(PAIRS, st.integers(0, 3))
+def test_a_better_pair_is_never_worse(counts: PairCounts, kind: int) -> None:
+    if not counts[kind]:
+        return
+    better = list(counts)
+    better[kind] -= 1
+    better[kind + 1] += 1
+    improved: PairCounts = tuple(better)  # type: ignore[assignment]
+    own, new = likelihood_of_superiority(counts), likelihood_of_superiority(improved)
+    score, new_score = estimate_score(counts), estimate_score(improved)
+    assert score is not None
+    assert new_score is not None
+    assert new_score.value > score.value
+    if better_program_by_evidence(counts, 0.05) == 0:
+        assert better_program_by_evidence(improved, 0.05) != 1
+    if better_program(counts) == 0:
+        assert better_program(improved) != 1
+    assert own is not None
+    assert new is not None
