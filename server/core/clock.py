@@ -10,9 +10,14 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from spielleiter.server.errors import ClockError
+
+SHORTEST: Final = 1e-6
+"""The shortest think time in seconds; a shorter one is the error of comparing the kernel's clock with ours."""
+START_TOLERANCE: Final = 0.0005
+"""Seconds by which an arrival may seem to precede the request that it answers, because of the same error."""
 
 
 class StampSource(enum.Enum):
@@ -86,8 +91,12 @@ class MoveClock:
         self._limits = self.next_limits
         self._started = now
 
+    def precedes_start(self, at: float) -> bool:
+        """Return whether `at` is certainly before the start; False if the clock is stopped."""
+        return self._started is not None and at < self._started - START_TOLERANCE
+
     def stop(self, at: float) -> float:
-        """Stop at the arrival of the answer; return and keep the think time in seconds, never below 0."""
+        """Stop at the arrival of the answer; return and keep the think time in seconds, never below SHORTEST."""
         think_time = self.elapsed(at)
         self._started = None
         self.think_times.append(think_time)
@@ -103,10 +112,10 @@ class MoveClock:
         self._started = None
 
     def elapsed(self, at: float) -> float:
-        """Return the seconds from the start to `at`, never below 0."""
+        """Return the seconds from the start to `at`, never below SHORTEST."""
         if self._started is None:
             raise ClockError("the clock is not running")
-        return max(0.0, at - self._started)
+        return max(SHORTEST, at - self._started)
 
     def is_over_soft_limit(self, think_time: float) -> bool:
         """Return whether `think_time`, in seconds, exceeds the soft limit."""

@@ -29,10 +29,10 @@ def take_dedicated_seat(
         case JoinRequest(game_type=str(requested)) if requested != room.edition.game_type:
             raise RequestError(Fault.OTHER_GAME, f"{room.edition.game_type} is played here, not {requested}")
         case JoinRoomRequest(room_id=requested):
-            fault = Fault.FORBIDDEN_HERE if requested in lobby.rooms else Fault.UNKNOWN_ROOM
+            fault = Fault.FOREIGN_SEAT if requested in lobby.rooms else Fault.UNKNOWN_ROOM
             raise RequestError(fault, texts.unknown_room(requested))
         case JoinPreparedRequest(reservation_code=code) if code is None or code != player_slot.reservation:
-            fault = Fault.FORBIDDEN_HERE if code in lobby.reservations else Fault.UNKNOWN_RESERVATION
+            fault = Fault.FOREIGN_SEAT if code in lobby.reservations else Fault.UNKNOWN_RESERVATION
             raise RequestError(fault, texts.unknown_reservation)
         case _:
             pass

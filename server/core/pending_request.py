@@ -84,6 +84,10 @@ class PendingRequest:
         elif hard is not None:
             self._start_hard_limit(hard)
 
+    def is_answered_by(self, arrival: Arrival) -> bool:
+        """Return whether bytes that arrived then can be an answer; False if they came before the request was sent."""
+        return self._phase is not _DELIVERED or not self._player_slot.clock.precedes_start(arrival.instant)
+
     def stop_clock(self, arrival: Arrival) -> float:
         """Close the answered request and return the think time in seconds.
 

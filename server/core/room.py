@@ -158,7 +158,7 @@ class Room:
         if not isinstance(data, MoveData | UnreadableData):
             raise RequestError(Fault.NOT_A_MOVE, self._texts.non_move(shortened(message)))
         pending = self._pending
-        if pending is None or pending.seat != player_slot.seat:
+        if pending is None or pending.seat != player_slot.seat or not pending.is_answered_by(arrival):
             self._refuse_out_of_turn(peer, player_slot, shortened(data))
         elif self._is_too_slow(pending, player_slot, arrival, now):
             pass  # the game is over, regardless of the move

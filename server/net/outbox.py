@@ -85,6 +85,8 @@ class Outbox:
         if self._failure is not None:
             return
         if not self._queue:  # the kernel may take it at once, without a turn of the event loop
+            # taken before the call: the peer may have read the packet, and answered it, before the call returns
+            handed_over_at = trio.current_time() if on_sent is not None else 0.0
             try:
                 data = data[self._wire.try_send(data) :]
             except trio.BrokenResourceError as error:
@@ -92,7 +94,7 @@ class Outbox:
                 return
             if not data:
                 if on_sent is not None:
-                    on_sent(trio.current_time())
+                    on_sent(handed_over_at)
                 return
         self._queue.append((data, on_sent))
         self.queued_bytes += len(data)

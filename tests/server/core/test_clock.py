@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spielleiter.server.core.clock import UNLIMITED, MoveClock, TimeLimits
+from spielleiter.server.core.clock import SHORTEST, START_TOLERANCE, UNLIMITED, MoveClock, TimeLimits
 from spielleiter.server.errors import ClockError
 
 instants = st.floats(0, 1e6, allow_nan=False)
@@ -14,12 +14,24 @@ LIMITS = TimeLimits(2.0, 10.0)
 
 
 @given(instants, instants)
-def test_the_think_time_runs_from_the_start_to_the_arrival_and_is_never_negative(start: float, arrival: float) -> None:
+def test_the_think_time_runs_from_the_start_to_the_arrival_and_is_never_0(start: float, arrival: float) -> None:
     clock = MoveClock(LIMITS)
     clock.start(start)
-    assert clock.elapsed(arrival) == max(0.0, arrival - start)
-    assert clock.stop(arrival) == max(0.0, arrival - start)
-    assert clock.think_times == [max(0.0, arrival - start)]
+    think_time = max(SHORTEST, arrival - start)
+    assert clock.elapsed(arrival) == think_time
+    assert clock.stop(arrival) == think_time
+    assert clock.think_times == [think_time]
+
+
+@pytest.mark.parametrize(
+    ("at", "precedes"),
+    [(9.0, True), (10 - 2 * START_TOLERANCE, True), (10 - START_TOLERANCE / 2, False), (10.0, False), (11.0, False)],
+)
+def test_an_arrival_before_the_start_is_told_from_a_quick_answer(at: float, precedes: bool) -> None:
+    clock = MoveClock(LIMITS)
+    assert not clock.precedes_start(at)
+    clock.start(10.0)
+    assert clock.precedes_start(at) is precedes
 
 
 @settings(max_examples=30)

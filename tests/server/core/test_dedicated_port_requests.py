@@ -69,7 +69,8 @@ async def test_a_dedicated_port_offers_neither_administration_nor_the_other_seat
         caller = await dedicated.call(1)
         codes = [player_slot.reservation for player_slot in dedicated.room.player_slots]
         await caller.send("<protocol>" + attempt.replace("{room}", dedicated.room.id).replace("{other}", str(codes[0])))
-        assert dedicated.faults(caller.label) == [Fault.FORBIDDEN_HERE]
+        is_for_seat = attempt.startswith("<join")
+        assert dedicated.faults(caller.label) == [Fault.FOREIGN_SEAT if is_for_seat else Fault.FORBIDDEN_HERE]
         assert [
             (player_slot.peer, player_slot.reservation, player_slot.clock.next_limits)
             for player_slot in dedicated.room.player_slots
