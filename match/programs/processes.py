@@ -32,7 +32,11 @@ _PROC: Final = Path("/proc")
 _CPU_TIMES: Final = slice(11, 15)  # user and system time of the process and of the children that it has waited for
 _CPU_TIMES_OF_CHILDREN: Final = slice(13, 15)
 _THREAD_COUNT: Final = 17
+_NICE: Final = 16
 _START_TIME: Final = 19
+_POLICY: Final = 38
+_LOW_POLICIES: Final = frozenset({3, 5})  # SCHED_BATCH and SCHED_IDLE
+_BUSY_RESOLUTION: Final = 0.02  # seconds; the system counts the time of its processors in ticks
 _READ_SIZE: Final = 4096
 
 
@@ -172,32 +176,80 @@ class Usage:
     """Nanoseconds that each thread has run on a processor, and has been runnable but waiting for one."""
 
     threads: Mapping[int, tuple[int, int]]
+    machine_busy: float | None = None
+    """Seconds for which the processors of this machine have been busy, all together; None: not known."""
+    yielding: frozenset[int] = frozenset()
+    """The threads that have made way for others themselves, by a lower priority than that of this process."""
 
     @classmethod
     def of(cls, pids: Iterable[int]) -> Usage:
         """Return the usage of these processes so far; empty if the system does not report it."""
-        return cls({int(thread): usage for pid in pids for thread, usage in _threads(pid)})
+        threads, yielding = {}, set[int]()
+        for pid in pids:
+            found = dict(_threads(pid))
+            threads.update(found)
+            yielding.update(thread for thread in found if _is_yielding(pid, thread))
+        return cls(threads, _machine_busy(), frozenset(yielding)) if threads else cls({})
 
     def seconds_lost(self, since: Usage, elapsed: float, cores: int) -> float:
         """Return an upper bound for how much longer the last `elapsed` seconds took than on an idle machine.
 
-        The bound is the waiting time of the thread that waited most since the usage `since`. Time for which the
-        program's own threads competed for its `cores` is not included.
+        The bound is the waiting time of the thread that waited most since the usage `since`. It does not include time
+        for which the program's own threads competed for its `cores`, more time than other programs have used on this
+        machine, or the waiting of a thread that has lowered its own priority: none of these is caused by others.
         """
         running, waited = 0, [0]
         for thread, (run_time, wait_time) in self.threads.items():
             before = since.threads.get(thread, (0, 0))
             running += run_time - before[0]
-            waited.append(wait_time - before[1])
-        return max(0.0, min(max(waited) * 1e-9, elapsed - running * 1e-9 / cores))
+            if thread not in self.yielding:
+                waited.append(wait_time - before[1])
+        bounds = [max(waited) * 1e-9, elapsed - running * 1e-9 / cores]
+        if self.machine_busy is not None and since.machine_busy is not None:
+            bounds.append(self.machine_busy - since.machine_busy - running * 1e-9 + _BUSY_RESOLUTION)
+        return max(0.0, min(bounds))
 
 
-def _threads(pid: int) -> Iterator[tuple[str, tuple[int, int]]]:
+def _machine_busy() -> float | None:
+    """Return for how many seconds the processors have been busy, or taken away by a host; None if it is not known."""
+    if sys.platform == "win32":
+        return None
+    try:
+        # user, nice, system, idle, iowait, irq, softirq, steal
+        ticks = list(map(int, _read(f"{_PROC}/stat").split(b"\n", 1)[0].split()[1:9]))
+    except (OSError, ValueError):
+        return None
+    return (sum(ticks) - sum(ticks[3:5])) / os.sysconf("SC_CLK_TCK")
+
+
+def _is_yielding(pid: int, thread: int) -> bool:
+    """Whether a thread runs with a lower priority than this process, or in a group of processes that does."""
+    if sys.platform != "linux":
+        return False
+    try:
+        fields = _read(f"{_PROC}/{pid}/task/{thread}/stat").rpartition(b")")[2].split()
+        nice, policy = int(fields[_NICE]), int(fields[_POLICY])
+        own = os.sched_getscheduler(0)
+    except (OSError, IndexError, ValueError):
+        return False
+    is_lower = policy in _LOW_POLICIES and policy != own
+    return is_lower or nice > os.getpriority(os.PRIO_PROCESS, 0) or _group_nice(pid) > _group_nice(os.getpid())
+
+
+def _group_nice(pid: int) -> int:
+    """Return the nice value of the automatic group of a process; 0 if the system has none."""
+    try:
+        return int(_read(f"{_PROC}/{pid}/autogroup").split()[-1])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _threads(pid: int) -> Iterator[tuple[int, tuple[int, int]]]:
     folder = f"{_PROC}/{pid}/task"
     for thread in _entries(folder):
         with contextlib.suppress(OSError, ValueError, IndexError):
             run_time, wait_time, *_ = _read(f"{folder}/{thread}/schedstat").split()
-            yield thread, (int(run_time), int(wait_time))
+            yield int(thread), (int(run_time), int(wait_time))
 
 
 def _entries(folder: str | Path) -> list[str]:

@@ -88,6 +88,39 @@ def test_only_waiting_for_other_programs_counts_as_lost_time(
     assert Usage(threads).seconds_lost(before, 3.0, cores) == pytest.approx(lost)
 
 
+@pytest.mark.parametrize(
+    ("busy", "lost"),
+    [
+        (1.0, 0.02),  # nobody else has used a processor; the system counts in ticks
+        (1.5, 0.52),
+        (9.0, 2.0),
+    ],
+)
+def test_a_program_lost_no_more_time_than_others_have_used(busy: float, lost: float) -> None:
+    """Whatever made its thread wait: other threads and children of its own, or a processor that it shares with them."""
+    before = Usage({1: (0, 0)}, machine_busy=100.0)
+    after = Usage({1: (1_000_000_000, 2_000_000_000)}, machine_busy=100.0 + busy)
+    assert after.seconds_lost(before, 3.0, 2) == pytest.approx(lost)
+
+
+def test_a_thread_that_yields_to_others_has_lost_nothing() -> None:
+    threads = {1: (0, 0), 2: (0, 2_000_000_000)}
+    assert Usage(threads, 9.0, frozenset({2})).seconds_lost(Usage({}, 0.0), 2.0, 2) == 0.0
+    assert Usage(threads, 9.0).seconds_lost(Usage({}, 0.0), 2.0, 2) == 2.0
+
+
+@pytest.mark.parametrize("how", ["os.nice(1)", "os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))"])
+def test_a_program_that_lowers_its_own_priority_yields(how: str) -> None:
+    script = f"import os, sys; {how}; print('ready', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-I", "-S", "-c", script]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        usage = Usage.of([process.pid, os.getpid()])
+        assert usage.yielding == {process.pid}
+        assert usage.machine_busy is not None
+
+
 def test_nothing_is_found_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spielleiter.match.programs.processes, "_PROC", tmp_path / "proc")
     assert find_processes("") == ()
