@@ -15,7 +15,7 @@ from spielleiter.cli.decorated import Decorated
 if TYPE_CHECKING:
     from spielleiter.match.tournaments.tournament import Tournament
 
-NAMES: Final = ("keep", "restart")
+NAMES: Final = ("keep", "keep_playing", "restart")
 
 
 def condition_options(command: Decorated) -> Decorated:
@@ -28,6 +28,11 @@ def condition_options(command: Decorated) -> Decorated:
             show_default=True,
             help="always: start programs for every game; never: a program that can play several games in a row gets "
             "the next one on standard input.",
+        ),
+        click.option(
+            "--keep-playing",
+            is_flag=True,
+            help="Play all games, although a program has failed in all of its first games or was never there.",
         ),
         click.option(
             "--keep",
@@ -48,8 +53,9 @@ def conditions_of(options: Mapping[str, Any], described: Tournament | None = Non
     """
     from spielleiter.match.records.game_files import KeepPolicy
 
-    keep, restart = options["keep"], options["restart"]
+    keep, restart, keeps_playing = options["keep"], options["restart"], bool(options["keep_playing"])
     if described is not None:
+        keeps_playing = keeps_playing or described.keeps_playing
         keep = keep or described.keep.value
         restart = restart or ("always" if described.is_restarting else "never")
-    return {"keep": KeepPolicy(keep), "is_restarting": restart == "always"}
+    return {"keep": KeepPolicy(keep), "is_restarting": restart == "always", "keeps_playing": keeps_playing}

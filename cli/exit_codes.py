@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 EXIT_FAULT = 3
 EXIT_MACHINE = 4
 """There is no answer, and no program is to blame."""
+EXIT_UNFIT = 5
+"""There is no answer, since a program cannot play."""
 
 FAULTS = ("crash", "timeout", "illegal", "message", "exit", "any")
 
@@ -27,15 +29,15 @@ FAULTS = ("crash", "timeout", "illegal", "message", "exit", "any")
 def exit_code(
     end: EndReason, records: tuple[GameRecord, ...], summary: Summary, fail_on: frozenset[str], require: str | None
 ) -> int:
-    """The exit code of a match: the first that applies of interrupted, machine, fault, worse, done."""
+    """The exit code of a match: the first that applies of interrupted, unfit, machine, fault, worse, done."""
     from spielleiter.match.records.game_record import Verdict
     from spielleiter.match.runner import EndReason
 
     if end is EndReason.INTERRUPTED:
         return EXIT_INTERRUPTED
-    if end in {EndReason.MACHINE_FAILURE, EndReason.UNFIT} or any(
-        record.verdict == Verdict.SERVER_FAILED for record in records
-    ):
+    if end is EndReason.UNFIT:
+        return EXIT_UNFIT
+    if end is EndReason.MACHINE_FAILURE or any(record.verdict == Verdict.SERVER_FAILED for record in records):
         return EXIT_MACHINE
     if not any(record.is_counted for record in records):
         return EXIT_MACHINE  # the match has no result

@@ -15,7 +15,7 @@ from importlib.metadata import version
 import click
 
 from spielleiter.cli.cli import cli
-from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE
+from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE, EXIT_UNFIT
 
 _PROGRAM = "spielleiter"
 
@@ -44,6 +44,9 @@ A program failed (\fBcheck\fR, and \fBmatch\fR and \fBtournament\fR with \fB\-\-
 .B {EXIT_MACHINE}
 The server or this machine failed, and no program is to blame (\fBcheck\fR, \fBmatch\fR, \fBtournament\fR); for
 \fBreplay\-wire\fR, the recording lacks something, and what was compared is equal.
+.TP
+.B {EXIT_UNFIT}
+A program cannot play, so there is no answer (\fBmatch\fR, \fBtournament\fR).
 .TP
 .B 130
 Interrupted by Ctrl\-C.

@@ -2,8 +2,8 @@
 
 Invariants: the exit code is the answer for scripts: 0 for success (all games were played or SPRT accepted H1), 1 if
 player 1 is worse than --require or --sprt demands, 2 for misuse, 3 if a program failed and --fail-on names that fault,
-4 if the server or the machine failed or if the match has no result because a program cannot play, 130 if it was
-interrupted. Options of the official test client have the same meaning here.
+4 if the server or the machine failed or no game counts, 5 if a program cannot play, 130 if it was interrupted.
+Options of the official test client have the same meaning here.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
 
     The exit code is 0 if all games were played or SPRT accepted H1; 1 if player 1 is worse than --require or --sprt
     demands; 2 for misuse; 3 if a program failed and --fail-on names this fault; 4 if the server or the machine failed,
-    if a program cannot play at all, or if no game counts; 130 if the match was interrupted.
+    or if no game counts; 5 if a program cannot play at all, which ends the match; 130 if it was interrupted.
     """
     from spielleiter.cli.resume import refuse_changed_options
     from spielleiter.match.errors import JournalError, MatchError, SetupError
@@ -173,6 +173,7 @@ def show_unfit(setup: MatchSetup, folder: Path, records: Sequence[GameRecord]) -
 
 def _show(summary: Summary, folder: Path, end: EndReason) -> None:
     from spielleiter.match.reports.words import (
+        attempt_texts,
         both_elo_text,
         estimate_text,
         games_text,
@@ -213,7 +214,8 @@ def _show(summary: Summary, folder: Path, end: EndReason) -> None:
     print_line(
         f"Elo {both_elo_text(summary)}, likelihood of superiority {percent_text(summary.likelihood_of_superiority)}"
     )
-    for text in filter(None, (sprt_text(summary), significance_text(summary), *machine_warnings(summary))):
+    tests = sprt_text(summary), significance_text(summary)
+    for text in filter(None, (*tests, *attempt_texts(summary), *machine_warnings(summary))):
         print_line(text)
     if summary.machines:
         print_line(

@@ -22,7 +22,7 @@ import click
 from spielleiter.cli.cluster import cluster_of, cluster_options, on_cluster
 from spielleiter.cli.commands import EXIT_INTERRUPTED, Misuse, print_line, run_async
 from spielleiter.cli.conditions import condition_options, conditions_of
-from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE, fault_kinds
+from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE, EXIT_UNFIT, fault_kinds
 from spielleiter.cli.match import usable_journal
 from spielleiter.cli.match_pages import pages_option, write_pages
 from spielleiter.cli.numbers import Number, WholeNumber
@@ -167,6 +167,7 @@ def tournament(
             cores_per_game=cores_per_game or described.cores_per_game,
             **conditions_of({name: options[name] if is_given(context, name) else None for name in options}, described),
         )
+        described = replace(described, keeps_playing=conditions.keeps_playing)
         cluster = cluster_of(options)
         if cluster is None:
             allocate_cores(conditions)
@@ -336,13 +337,13 @@ def _play_match(
     with usable_journal(place) as journal:
         known = tuple(journal.records.values())
         try:
-            if not is_over(setup, known):
+            if not is_over(setup, known, keeps_playing=conditions.keeps_playing):
                 print_line(progress.title_of(match))
                 with showing_progress(setup.games, known, interim=Interim(test, report_every)) as display:
                     end = run_async(partial(play_and_report, setup, place, journal, display, conditions)).end
             else:
                 write_match_reports(setup, place, known)
-                if absent_programs(known):
+                if not conditions.keeps_playing and absent_programs(known):
                     end = EndReason.UNFIT
         finally:
             records = tuple(journal.records.values())
@@ -358,7 +359,9 @@ def _exit_code(end: EndReason, records: Sequence[GameRecord], kinds: frozenset[s
 
     if end is EndReason.INTERRUPTED:
         return EXIT_INTERRUPTED
-    if end in {EndReason.MACHINE_FAILURE, EndReason.UNFIT} or not any(record.is_counted for record in records):
+    if end is EndReason.UNFIT:
+        return EXIT_UNFIT
+    if end is EndReason.MACHINE_FAILURE or not any(record.is_counted for record in records):
         return EXIT_MACHINE
     if any(record.verdict == Verdict.SERVER_FAILED for record in records):
         return EXIT_MACHINE

@@ -1,7 +1,8 @@
 """Deciding whether a program can play at all, so that a match against a program that cannot is ended early.
 
 Invariants: a program that has played one game without a fault of its own is fit, whatever happens later. Games that do
-not count because of the machine, or because the opponent did not take its seat, are no evidence about a program.
+not count because of the machine, and games that were won because the opponent did not play, are no evidence about a
+program.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from spielleiter.match.records.game_record import FAILED_AS_WELL, LEFTOVER_VERDI
 FAILURES: Final = 3
 """A program that has failed in all of its games is unfit after this many."""
 ABSENCES: Final = 2
-"""A program that never took its seat is unfit after this many games: both games of a pair."""
+"""A program that never played a move of its games is unfit after this many: both games of a pair."""
 
 _LINES: Final = 5
 
@@ -30,12 +31,13 @@ def _is_unfit(records: Collection[GameRecord], program: int) -> bool:
     if any(was_played(record, program) for record in records):
         return False
     failed = _failures(records, program)
-    return len(failed) >= FAILURES or sum(not record.is_counted for record in failed) >= ABSENCES
+    return len(failed) >= FAILURES or sum(not record.has_begun for record in failed) >= ABSENCES
 
 
 def was_played(record: GameRecord, program: int) -> bool:
     """Whether `program` played until the game ended, by the rules or by a fault of its opponent."""
-    return record.is_counted and (record.offender != program or record.verdict in LEFTOVER_VERDICTS)
+    is_innocent = record.offender != program or record.verdict in LEFTOVER_VERDICTS
+    return record.is_counted and record.has_begun and is_innocent
 
 
 def _failures(records: Collection[GameRecord], program: int) -> list[GameRecord]:

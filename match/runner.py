@@ -119,6 +119,8 @@ class Conditions:
     """Whether programs are started anew for each game; otherwise programs that can play several games keep running."""
     venue: Venue | None = None
     """Where the games are played; None: on this machine. Elsewhere, `concurrency` 0 means as many as possible."""
+    keeps_playing: bool = False
+    """Whether the match goes on although a program has failed in all of its games so far, or was never there."""
 
 
 def play_to_the_end(_records: Sequence[GameRecord]) -> bool:
@@ -304,7 +306,7 @@ class _Runner:
             self._scope.cancel()
         elif self._failures >= MACHINE_FAILURES:
             self._end = EndReason.MACHINE_FAILURE
-        elif unfit_programs(self._journal.records.values()):
+        elif not self._conditions.keeps_playing and unfit_programs(self._journal.records.values()):
             self._end = self._end or EndReason.UNFIT
         elif self._conditions.is_fail_fast and record.offender is not None:
             self._end = self._end or EndReason.FAULT

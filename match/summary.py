@@ -11,7 +11,7 @@ import dataclasses
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Final
@@ -91,6 +91,8 @@ class ProgramSummary:
     """Games after which it, or a process it had started, was still running; their results count."""
     overloads: int
     """Games that do not count because it was too slow on an overloaded machine."""
+    attempts: Mapping[str, int]
+    """What it tried although it is not allowed, in words (`Attempt`), and how often."""
     think_times: ThinkTimes
     cpu_seconds: float
     processor_share: float | None
@@ -183,6 +185,8 @@ class Summary:
     """GameType and edition as `season_text` names them; None if unknown."""
     platform_gaps: tuple[str, ...] = ()
     """What the match could not do on the operating system that it was played on, in sentences."""
+    foreign_connections: int = 0
+    """Connections to the programs' ports that were refused, since no program was seen to have made them."""
     machines: tuple[MachineSummary, ...] = ()
     """The machines of the cluster that the games were played on; empty if it was only this one."""
 
@@ -258,6 +262,7 @@ def summarise(
         ),
         season=season or (games[0].game_type if games else None),
         platform_gaps=platform_gaps,
+        foreign_connections=sum(record.foreign_connections for record in games),
         machines=summarise_machines(games),
     )
 
@@ -294,10 +299,19 @@ def _summarise_program(games: Sequence[GameRecord], program: int, names: tuple[s
         bad_messages=sum(faults[verdict] for verdict in BAD_MESSAGE_VERDICTS),
         leftovers=sum(faults[verdict] for verdict in LEFTOVER_VERDICTS),
         overloads=sum(record.verdict == Verdict.OVERLOAD and record.causes[program] in _SLOW for record in games),
+        attempts=count_attempts(games, program),
         think_times=times,
         cpu_seconds=cpu_seconds,
         processor_share=_share(cpu_seconds, times.total),
     )
+
+
+def count_attempts(games: Iterable[GameRecord], program: int) -> dict[str, int]:
+    """Return what a program tried although it is not allowed, sorted, and how often in all games together."""
+    total: Counter[str] = Counter()
+    for record in games:
+        total.update(record.attempts[program])
+    return dict(sorted(total.items()))
 
 
 def _summarise_times(times: Sequence[float]) -> ThinkTimes:

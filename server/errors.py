@@ -53,7 +53,8 @@ class Fault(enum.Enum):
     SERVER_PACKET = "server_packet"
     UNKNOWN_PLAYER = "unknown_player"
     NO_TEST_MODE = "no_test_mode"
-    FORBIDDEN_HERE = "forbidden_here"  # a request that the sender's port does not allow
+    FORBIDDEN_HERE = "forbidden_here"  # a request of administrators, on a port that allows none
+    FOREIGN_SEAT = "foreign_seat"  # a request for a seat or a room that is not the one of the sender's port
     SEATS_PER_CONNECTION = "seats_per_connection"  # the limit of this name
     ROOMS_WAITING = "rooms_waiting"  # the limit of this name
     OBSERVERS_PER_ROOM = "observers_per_room"  # the limit of this name

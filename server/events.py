@@ -13,7 +13,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -82,8 +82,15 @@ class ConnectionClosed(ServerEvent, frozen=True):
     was_silent: bool = False
 
 
+FOREIGN_PORT: Final = "foreign_port"
+"""The kind of refusal of a connection that a dedicated port's own program has not made."""
+
+
 class ConnectionRefused(ServerEvent, frozen=True):
-    """A connection was refused because there are too many; `refusal` is the kind, `reason` the explanation."""
+    """A connection was not accepted, most often because there are too many.
+
+    `refusal` is the kind, `reason` the explanation.
+    """
 
     address: str
     refusal: str

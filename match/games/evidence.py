@@ -7,8 +7,10 @@ arrives on the seat's connection. Nothing that happens after the match has cance
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
+from xml.parsers import expat
 
 import trio
 
@@ -16,13 +18,17 @@ from spielleiter.client.errors import ClientError
 from spielleiter.client.observation import Observation
 from spielleiter.game.api import State
 from spielleiter.match.games.verdict import GameFacts, ProgramFacts
+from spielleiter.match.records.game_record import Attempt
 from spielleiter.protocol.messages import ErrorMessage, Memento, Result, RoomData, UnreadableData
 from spielleiter.server import events
+from spielleiter.server.core.clock import StampSource
 from spielleiter.server.errors import Fault
 
 MAX_REMARKS: Final = 20
 """The maximum number of remarks about each program."""
 _MAX_REMARK_LENGTH: Final = 300
+_MAX_UNREAD: Final = 80
+_ATTEMPTS: Final = {Fault.FORBIDDEN_HERE: Attempt.ADMINISTRATE, Fault.FOREIGN_SEAT: Attempt.SEAT}
 _MOVE_FAULTS: Final = frozenset({Fault.ILLEGAL_MOVE, Fault.UNREADABLE_MOVE, Fault.INCOMPLETE_MOVE, Fault.NOT_YOUR_TURN})
 """Refusals of moves, which the room reports with events of their own."""
 
@@ -39,6 +45,10 @@ class Evidence:
         self.think_times: tuple[list[float], list[float]] = ([], [])
         """By program: the think time for each answered request, in seconds."""
         self.replay: list[RoomData] = []
+        self.attempts: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+        """By program: what it tried although it is not allowed, by the kinds of `Attempt`, and how often."""
+        self.foreign_connections = 0
+        """The number of refused connections to the programs' ports that no program was seen to have made."""
         self.start: str | None = None
         """The name of the starting position, if the rules give it one."""
         self.is_over = False
@@ -48,6 +58,8 @@ class Evidence:
         """Called whenever a program is asked for a move."""
         self.seconds_waiting: Callable[[int, float], float] = lambda _program, _think_time: 0.0
         """Returns for how many seconds of a think time this machine delayed a program."""
+        self.received: Callable[[int], bytes] = lambda _program: b""
+        """Returns the beginning of what a program has sent since the last move, or since it connected."""
         self.has_ended: Callable[[State], bool] = lambda state: state.outcome() is not None
         """Returns whether the game is over in a position by the rules; used only with an external server."""
         self._limits = limits
@@ -65,6 +77,11 @@ class Evidence:
     @property
     def is_cancelled(self) -> bool:
         return self._is_cancelled
+
+    def note_unread(self, program: int) -> None:
+        """Record what a program has sent instead of the packet that the server waits for."""
+        known = self.facts.programs[program]
+        known.unread, known.is_unread_text = describe_unread(self.received(program))
 
     def add_remark(self, program: int, text: str) -> None:
         """Record something about a program that does not decide the verdict; equal texts are recorded once."""
@@ -97,7 +114,8 @@ class Evidence:
         facts, seats = self.facts, self.facts.seats
         match event:
             case events.MovePlayed(seat=seat):
-                facts.programs[seats[seat]].refusal = None  # the refusal had no consequence
+                known = facts.programs[seats[seat]]
+                known.refusal = known.refused_answer = None  # the refusal had no consequence
                 self.on_request()
                 return  # no task waits for a move
             case events.GameStarted():
@@ -125,11 +143,16 @@ class Evidence:
                 self._seat_connections[seats[seat]] = connection
             case events.SeatTakenPlainly() if program is not None:
                 self.add_remark(program, "took its seat by a plain join; the contest wants joinPrepared")
-            case events.RequestRefused(fault=Fault.FORBIDDEN_HERE, text=text) if program is not None:
+            case events.RequestRefused(fault=fault, text=text) if program is not None and fault in _ATTEMPTS:
+                self.attempts[program][_ATTEMPTS[fault]] += 1
                 self.add_remark(program, f"tried what is not allowed: {text}")
                 self._record_fault(event, program)
-            case events.ConnectionRefused(reason=reason) if program is not None:
+            case events.ConnectionRefused(refusal=refusal, reason=reason) if program is not None:
+                if refusal == events.FOREIGN_PORT:
+                    self.attempts[program][Attempt.PORT] += 1
                 self.add_remark(program, f"tried what is not allowed: {reason}")
+            case events.ConnectionRefused(refusal=events.FOREIGN_PORT):
+                self.foreign_connections += 1
             case _ if self._is_cancelled:
                 pass
             case events.ConnectionOpened() if program is not None:
@@ -140,10 +163,13 @@ class Evidence:
                 self.facts.programs[seats[seat]].bad_message = "it sent a move when it was not on turn"
             case events.MoveRefused(seat=seat, fault=fault, text=text) if fault is not Fault.ILLEGAL_MOVE:
                 self.facts.programs[seats[seat]].bad_message = text
-            case events.TimeVerdict(seat=seat, think_time=think_time, loop_lag=loop_lag):
+            case events.TimeVerdict(seat=seat, think_time=think_time, loop_lag=loop_lag, source=source):
                 known = self.facts.programs[seats[seat]]
                 known.exceeded_think_time, known.limit = think_time, self._limits[seats[seat]]
-                known.seconds_waiting = max(loop_lag, self.seconds_waiting(seats[seat], think_time))
+                # the kernel's stamp does not depend on how busy this process is
+                own_delay = 0.0 if source == StampSource.KERNEL.value else loop_lag
+                known.seconds_waiting = max(own_delay, self.seconds_waiting(seats[seat], think_time))
+                self.note_unread(seats[seat])
             case _ if program is not None:
                 self._record_fault(event, program)
 
@@ -159,6 +185,8 @@ class Evidence:
                 elif not self._is_cancelled:
                     known.refusal = text
                     known.plays_another_game = fault is Fault.OTHER_GAME
+                    if self.facts.has_begun and fault not in _ATTEMPTS:
+                        known.refused_answer = text
             case events.ProtocolBroken(text=text):
                 self._record_protocol_error(known, program, text, is_elsewhere=is_elsewhere)
             case events.InternalError(error=error):
@@ -220,6 +248,40 @@ def start_name(state: State) -> str | None:
     """Return the name of the piece that all players have to begin with; None in games without such a piece."""
     shape = getattr(state, "start_shape", None)  # not part of game.api: only some games have it
     return getattr(shape, "name", None)
+
+
+def describe_unread(data: bytes) -> tuple[str, bool]:
+    """Return bytes that were received, shortened for people, and whether they can never become a packet.
+
+    White space is nothing. The beginning of a packet can still become one; text between packets cannot, nor can bytes
+    that no XML parser accepts.
+    """
+    sent = data.strip()
+    has_text = b"<!DOCTYPE" in sent  # what it declares is not expanded here
+    depth = 0
+
+    def start(_name: str, _attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+
+    def end(_name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    def characters(text: str) -> None:
+        nonlocal has_text
+        has_text = has_text or (depth <= 1 and bool(text.strip()))
+
+    parser = expat.ParserCreate()
+    parser.buffer_text = False
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, characters
+    try:
+        if not has_text:
+            parser.Parse(sent if sent.startswith((b"<protocol", b"<?xml")) else b"<protocol>" + sent, False)
+    except expat.ExpatError:
+        has_text = True
+    shown = sent.decode("utf-8", "replace")
+    return (shown if len(shown) <= _MAX_UNREAD else shown[:_MAX_UNREAD] + "…"), has_text
 
 
 def _is_played_out(last: Sequence[RoomData]) -> bool:

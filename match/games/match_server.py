@@ -8,11 +8,14 @@ program on whose connection it happened. The logs of a game contain nothing of o
 from __future__ import annotations
 
 import gc
+import os
 import secrets
 import socket
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+import sys
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
@@ -23,7 +26,16 @@ from spielleiter.match.games.builtin_players import BuiltinPlayer
 from spielleiter.match.games.replay_recorder import ReplayRecorder
 from spielleiter.match.games.thinking_pool import ThinkingPool, open_thinking_pool
 from spielleiter.match.plan import PlannedGame
-from spielleiter.match.programs.socket_owners import has_socket, inode_of_peer
+from spielleiter.match.programs.socket_owners import (
+    Attribution,
+    FarSocket,
+    Look,
+    attribute,
+    far_socket,
+    find_holder,
+    has_socket,
+    look,
+)
 from spielleiter.match.records.game_files import GameLogs
 from spielleiter.match.records.wire_log import LoggedWire
 from spielleiter.match.sandbox.choice import choose_sandbox
@@ -55,6 +67,16 @@ MAX_CONNECTIONS_PER_GAME: Final = 64
 GAMES_PER_COLLECTION: Final = 50
 """The number of games after which everything allocated since the start is garbage-collected."""
 
+MAX_REMEMBERED: Final = 4096
+"""How many bytes are remembered of what a program has sent instead of a move."""
+MAX_ASKED_ABOUT: Final = 16
+"""The maximum number of connections to a port whose owner is being looked for."""
+
+_FOREIGN: Final = "it connected to a port that is not its own"
+_PAUSES: Final = (0.0, 0.05, 0.15, 0.3, 0.5)  # seconds before each look for the owner of a connection
+_LOOKS: Final = 3
+"""The number of looks that must agree that a connection can be nobody else's."""
+_START_TIMEOUT: Final = 5.0  # seconds for a process that has connected to be known
 _HOST: Final = "127.0.0.1"
 _BACKLOG: Final = 16
 _RESERVATION_MARGIN: Final = 3600.0  # seconds that a reservation stays valid after it has to be used
@@ -180,35 +202,62 @@ class MatchServer:
         """Serve the connections to the port of this program, within MAX_CONNECTIONS and MAX_CONNECTIONS_PER_GAME."""
         listener = await own.ports[program].listener()
         port = DedicatedPort(own.room, own.seats.index(program))
-        open_count = 0
+        admitted = open_count = asked_about = 0
 
-        async def serve(sock: socket.socket, label: str, address: str) -> None:
+        async def serve(sock: socket.socket, address: str, label: str) -> None:
             nonlocal open_count
             try:
                 notice_vanished(sock)
-                wire = LoggedWire(SocketWire(sock), own.logs.wire, f"program {program + 1}")
+                wire = LoggedWire(
+                    SocketWire(sock), own.logs.wire, f"program {program + 1}", partial(own.note_received, program)
+                )
                 await server.serve_wire(wire, address, label=label, dedicated_port=port)
             finally:
                 open_count -= 1
                 del self._connections[label]
 
-        for number in range(1, MAX_CONNECTIONS_PER_GAME + 1):
-            sock, address, _ = await accept(listener)
-            shown = f"{address[0]}:{address[1]}"
-            with ExitStack() as unless_served:
-                unless_served.enter_context(sock)
-                foreign = await self._find_foreign_owner(own, program, sock)
-                if foreign is not None:
-                    foreign[0].refuse(foreign[1], shown, "it connected to a port that is not its own")
-                    continue
-                if open_count >= MAX_CONNECTIONS:
-                    own.refuse(program, shown, f"a program has no more than {MAX_CONNECTIONS} connections at a time")
-                    continue
-                unless_served.pop_all()
+        def admit(sock: socket.socket, address: str) -> None:
+            """Serve a connection of the program itself."""
+            nonlocal admitted, open_count
+            admitted += 1
+            if open_count >= MAX_CONNECTIONS:
+                sock.close()
+                own.refuse(program, address, f"a program has no more than {MAX_CONNECTIONS} connections at a time")
+                return
             open_count += 1
-            label = f"game{game}-program{program + 1}-{number}"
+            label = f"game{game}-program{program + 1}-{admitted}"
             self._connections[label] = own, program
-            nursery.start_soon(serve, sock, label, shown)
+            nursery.start_soon(serve, sock, address, label)
+
+        async def ask(sock: socket.socket, far: FarSocket, address: str) -> None:
+            """Serve or close a connection whose owner is not seen at first glance."""
+            nonlocal asked_about
+            asked_about += 1
+            is_own = False
+            try:
+                is_own = await self._is_own(own, program, far, address)
+            finally:
+                asked_about -= 1
+                if not is_own:
+                    sock.close()
+            if is_own:
+                admit(sock, address)
+
+        while admitted < MAX_CONNECTIONS_PER_GAME:
+            sock, peer, _ = await accept(listener)
+            address = f"{peer[0]}:{peer[1]}"
+            run = own.ports[program].run
+            if run is not None and run.sandbox.has_own_network:
+                admit(sock, address)  # nobody else can reach this port
+            elif (far := far_socket(sock)) is None:
+                sock.close()
+            elif has_socket(own.processes[program].pids, far):
+                admit(sock, address)
+            elif asked_about >= MAX_ASKED_ABOUT:
+                sock.close()
+                own.refuse_foreign(None, address, "too many connections of unknown processes")
+            else:
+                nursery.start_soon(ask, sock, far, address)
             await trio.lowlevel.checkpoint()
         own.refuse(
             program,
@@ -217,22 +266,42 @@ class MatchServer:
         )
         listener.close()
 
-    async def _find_foreign_owner(
-        self, own: InternalRoom, program: int, sock: socket.socket
-    ) -> tuple[InternalRoom, int] | None:
-        """Return the program that made this connection if it is known not to be the port's own; otherwise None."""
-        run = own.ports[program].run
-        inode = None if run is not None and run.sandbox.has_own_network else inode_of_peer(sock)
-        if inode is None or has_socket(own.processes[program].pids, inode):
-            return None
-        others = [(room, each) for room in self._rooms.values() for each in (0, 1) if (room, each) != (own, program)]
-        for room, other in others:
-            if has_socket(room.processes[other].pids, inode):
-                return room, other
-        for room, other in [(own, program), *others]:  # now including processes that were just being started
-            if has_socket(await trio.to_thread.run_sync(room.processes[other].find_all), inode):
-                return None if (room, other) == (own, program) else (room, other)
-        return None
+    async def _is_own(self, own: InternalRoom, program: int, far: FarSocket, address: str) -> bool:
+        """Return whether a connection to the port of `program` is its own; otherwise report it as refused.
+
+        A process that has just been started may not be found at once, so the answer takes up to a second longer than
+        the start of the program.
+        """
+        with trio.move_on_after(_START_TIMEOUT):
+            await own.is_started[program].wait()
+        user = -1 if sys.platform == "win32" else os.getuid()
+        found: list[Attribution] = []
+        rooms: list[InternalRoom] = []
+        for pause in _PAUSES:
+            await trio.sleep(pause)
+            rooms = list(self._rooms.values())
+            opponents = [room.processes[1 - program] for room in rooms]
+            looks = partial(_look_at_both, own.processes[program], opponents, far)
+            attribution = attribute(far.user, *await trio.to_thread.run_sync(looks), user)
+            if attribution is Attribution.OTHER:
+                break
+            if attribution is Attribution.OWN:
+                return True
+            # a process that is started during a look may be overlooked, so one look excludes nobody
+            found.append(attribution)
+            if found[-_LOOKS:] == _LOOKS * [Attribution.OWN_BY_EXCLUSION]:
+                return True
+            if found[-_LOOKS:] == _LOOKS * [Attribution.UNDECIDED]:
+                own.doubtful_connections[program] += 1
+                return True
+        others = [(room, each) for room in rooms for each in (0, 1) if (room, each) != (own, program)]
+        culprit, holder = await trio.to_thread.run_sync(_find_culprit, others, far)
+        if culprit is not None:
+            culprit[0].refuse_foreign(culprit[1], address, _FOREIGN)
+        else:
+            reason = f"it was made by {holder or 'a process that hides it'}, not by the program of this port"
+            own.refuse_foreign(None, address, reason)
+        return False
 
     # -- events -----------------------------------------------------------------------------------------------------
 
@@ -246,6 +315,21 @@ class MatchServer:
         elif isinstance(event, events.InternalError):
             for each in self._rooms.values():
                 each.handle_event(event, None)
+
+
+def _look_at_both(own: ProgramProcesses, opponents: Sequence[ProgramProcesses], far: FarSocket) -> tuple[Look, Look]:
+    """Look into the processes of a port's program, and into those of all its opponents. Blocks."""
+    return look(own.find_all(), far), look([pid for each in opponents for pid in each.find_all()], far)
+
+
+def _find_culprit(
+    others: Sequence[tuple[InternalRoom, int]], far: FarSocket
+) -> tuple[tuple[InternalRoom, int] | None, str]:
+    """Return the program that is seen to have a socket; otherwise None and any process that has it. Blocks."""
+    for room, each in others:
+        if has_socket(room.processes[each].find_all(), far):
+            return (room, each), ""
+    return None, find_holder(far)
 
 
 class ProgramProcesses(Protocol):
@@ -310,7 +394,12 @@ class InternalRoom:
         self.recorder = recorder
         self._listener = listener
         self.processes: list[ProgramProcesses] = [_NoProcesses(), _NoProcesses()]
-        """The processes by program; set once they are started."""
+        """The processes by program; see `set_processes`."""
+        self.is_started = trio.Event(), trio.Event()
+        """By program: set once its processes are known."""
+        self._received = bytearray(), bytearray()
+        self.doubtful_connections = [0, 0]
+        """By program: the connections that may also be the other program's, since neither shows its open files."""
         codes = {seats[player_slot.seat]: player_slot.reservation or "" for player_slot in room.player_slots}
         self.reservations = codes[0], codes[1]
         """The reservation codes by program."""
@@ -331,11 +420,36 @@ class InternalRoom:
         if self.room.phase is not Phase.OVER:
             self.room.cancel()
 
+    def note_received(self, program: int, data: bytes) -> None:
+        """Remember the beginning of what `program` has sent since the last move of the game."""
+        known = self._received[program]
+        if len(known) < MAX_REMEMBERED:
+            known += data[: MAX_REMEMBERED - len(known)]
+
+    def received(self, program: int) -> bytes:
+        """The beginning of what `program` has sent since the last move of the game, or since the game began."""
+        return bytes(self._received[program])
+
+    def set_processes(self, program: int, processes: ProgramProcesses) -> None:
+        """Make the processes of `program` known, which connect to its port."""
+        self.processes[program] = processes
+        self.is_started[program].set()
+
     def refuse(self, program: int, address: str, reason: str) -> None:
         """Report that a connection of `program` was not accepted."""
         self.handle_event(events.ConnectionRefused(address, "connections", reason), program)
 
+    def refuse_foreign(self, program: int | None, address: str, reason: str) -> None:
+        """Report that a connection to a port was not accepted, since it is not that of the port's program.
+
+        `program` is the one that made it, None if that is not known.
+        """
+        self.handle_event(events.ConnectionRefused(address, events.FOREIGN_PORT, reason), program)
+
     def handle_event(self, event: events.ServerEvent, program: int | None) -> None:
+        if isinstance(event, (events.GameStarted, events.MovePlayed)):
+            for known in self._received:
+                known.clear()
         self.logs.log.add(event)
         self._listener(event, program)
 

@@ -36,6 +36,7 @@ from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.last_words import last_words
 from spielleiter.match.programs.machine_delay import SchedulingDelayMeter
 from spielleiter.match.programs.persistent_programs import PersistentPrograms
+from spielleiter.match.programs.processes import Usage
 from spielleiter.match.programs.program import Program
 from spielleiter.match.programs.starter import ProgramStarter, output_files
 from spielleiter.match.records.game_files import GameLogs, KeepPolicy, write_replay, write_verdict
@@ -144,6 +145,7 @@ class _Referee:
         """Play at the server that the setup names, or at `match_server`, or at a server for this game only."""
         evidence = self._evidence
         if self._setup.server is not None:
+            self._facts.sees_connections = False
             async with open_external_room(self._setup, self._planned, self.logs.wire) as room:
                 self._dialect = room.dialect
                 evidence.has_ended = room.has_ended
@@ -160,8 +162,11 @@ class _Referee:
     async def _play_at_match_server(self, match_server: MatchServer) -> None:
         async with match_server.open_room(self._planned, self.logs, self._evidence.handle_event) as room:
             self._match_server, self._dialect, self._recorder = match_server, room.dialect, room.recorder
+            self._evidence.received = room.received
             self._evidence.start = self._evidence.start or start_name(room.state)
             await self._play(room)
+            for known, count in zip(self._facts.programs, room.doubtful_connections, strict=True):
+                known.doubtful_connections = count
 
     # -- the course of a game ---------------------------------------------------------------------------------------
 
@@ -171,9 +176,15 @@ class _Referee:
             for program in (0, 1):
                 await self._start_program(program, room, nursery)
             nursery.start_soon(self._meter.run, self._programs)
-            with trio.move_on_after(self._setup.timeouts.start):
+            with trio.move_on_after(self._setup.timeouts.start) as start_time:
                 await evidence.wait_until(self._is_start_decided)
+            if start_time.cancelled_caught:  # a program may have waited for a processor instead of starting
+                with trio.move_on_after(self._seconds_waiting_at_start()):
+                    await evidence.wait_until(self._is_start_decided)
             self._facts.is_start_over = not self._is_start_decided()
+            for program, known in enumerate(self._facts.programs):
+                if not known.has_joined:
+                    evidence.note_unread(program)
             if self._facts.has_begun:
                 with trio.move_on_after(self._setup.timeouts.game) as game_time:
                     await evidence.wait_until(lambda: evidence.is_over)
@@ -276,6 +287,16 @@ class _Referee:
         lost = 0.0 if program is None else program.seconds_lost
         return max(lost, self._meter.seconds_waiting(index, think_time))
 
+    def _seconds_waiting_at_start(self) -> float:
+        """Return for how long this machine delayed the start of the programs that have not taken their seats."""
+        late = [
+            program
+            for program, known in zip(self._programs, self._facts.programs, strict=True)
+            if isinstance(program, Program) and not known.has_joined
+        ]
+        limit, cores = self._setup.timeouts.start, os.cpu_count() or 1
+        return max((Usage.of(each.pids).seconds_lost(Usage({}), limit, cores) for each in late), default=0.0)
+
     def _has_played_without_fault(self, index: int) -> bool:
         result = self._facts.result
         return result is not None and result.scores[self._planned.seats.index(index)].cause is Cause.REGULAR
@@ -357,6 +378,8 @@ class _Referee:
             remarks=self._remarks(judgement),
             observations=(self._observations[0], self._observations[1]),
             program_starts=(_start_of(first, started), _start_of(second, started)),
+            attempts=(dict(evidence.attempts[0]), dict(evidence.attempts[1])),
+            foreign_connections=evidence.foreign_connections,
         )
 
     def _remarks(self, judgement: Judgement) -> tuple[tuple[str, ...], tuple[str, ...]]:

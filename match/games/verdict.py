@@ -2,8 +2,8 @@
 
 Invariants: nothing here waits or measures; the same facts give the same verdict. The server's result has priority,
 since only the server saw what was sent and when; the way a process ended explains a result with the cause "left". The
-program at fault loses, unless the server says otherwise. A game in which a program never took its seat was not played
-and does not count.
+program at fault loses, unless the server says otherwise. That includes a program that never took its seat: its game is
+lost, as it is in the contest, unless its opponent failed as well or this machine could not start it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from spielleiter.match.records.game_record import Verdict
+from spielleiter.match.records.game_record import LEFTOVER_VERDICTS, Verdict
 from spielleiter.protocol.messages import Cause, Result
 
 
@@ -33,6 +33,8 @@ class ProgramFacts:
     """How much memory it was allowed and used, if its memory was limited and it ended with an error."""
     refusal: str | None = None
     """The server's message for a request that it refused."""
+    refused_answer: str | None = None
+    """The server's message for a packet that was refused since it was last asked for a move."""
     plays_another_game: bool = False
     """Whether the refused request was for a different game."""
     protocol_error: str | None = None
@@ -51,6 +53,12 @@ class ProgramFacts:
     """The processes that outlived its process."""
     has_stopped_supervisor: bool = False
     """Whether it was killed because it stopped its supervisor repeatedly."""
+    unread: str = ""
+    """The beginning of what it sent although the server still waits for a packet."""
+    is_unread_text: bool = False
+    """Whether that can never become a packet."""
+    doubtful_connections: int = 0
+    """How many connections were served as its own that may be its opponent's, since neither shows its open files."""
 
 
 @dataclass(slots=True)
@@ -70,6 +78,8 @@ class GameFacts:
     """Whether the time for the whole game is over."""
     is_cut_short: bool = False
     """Whether there is a result although the game was not over by the rules."""
+    sees_connections: bool = True
+    """Whether it is known who connects and takes a seat; not known at another server."""
     machine_problem: str | None = None
     """How the server or this machine failed; None if neither did."""
 
@@ -98,6 +108,17 @@ _TIMEOUTS: Final = {Cause.SOFT_TIMEOUT: Verdict.TIMEOUT, Cause.HARD_TIMEOUT: Ver
 
 def judge(facts: GameFacts) -> Judgement:
     """Return the verdict on a game that is over or has to be ended."""
+    found = _judge(facts)
+    for program, known in enumerate(facts.programs):
+        is_lost_there = found.offender == program and found.verdict not in LEFTOVER_VERDICTS
+        if known.doubtful_connections > 1 or (known.doubtful_connections and is_lost_there):
+            name, opponent = facts.names[program], facts.names[1 - program]
+            text = f"the connection in the seat of {name} may be that of {opponent}, since both hide their open files"
+            return Judgement(Verdict.CONTESTED, reason=f"{text}; {found.verdict}", is_counted=False)
+    return found
+
+
+def _judge(facts: GameFacts) -> Judgement:
     if facts.machine_problem is not None:
         return Judgement(Verdict.SERVER_FAILED, reason=facts.machine_problem, is_counted=False)
     if facts.has_begun and any(known.has_stopped_supervisor for known in facts.programs):
@@ -139,6 +160,8 @@ def _judge_stopped_supervisor(facts: GameFacts) -> Judgement:
 def _judge_fault(facts: GameFacts, result: Result, program: int, cause: Cause, reason: str) -> Judgement:
     known = facts.programs[program]
     winner = _winner(facts) if result.winners else 1 - program
+    if cause is Cause.HARD_TIMEOUT and (answer := _answer_that_is_no_move(known)):
+        return Judgement(Verdict.BAD_MESSAGE, program, answer, winner)
     if cause in _TIMEOUTS:
         return _judge_timeout(facts, program, _TIMEOUTS[cause], reason, winner)
     if known.bad_message is not None:
@@ -155,11 +178,20 @@ def _judge_fault(facts: GameFacts, result: Result, program: int, cause: Cause, r
     return Judgement(verdict, program, text, winner)
 
 
+def _answer_that_is_no_move(known: ProgramFacts) -> str:
+    """Return what was wrong with the answer of a program for which the server still waited; empty without an answer."""
+    if known.refused_answer is not None:
+        return f"the server refused: {known.refused_answer}"
+    return f"it sent something that is not a message: {known.unread}" if known.is_unread_text else ""
+
+
 def _judge_timeout(facts: GameFacts, program: int, verdict: str, reason: str, winner: int | None) -> Judgement:
     known = facts.programs[program]
     if known.exceeded_think_time is None or known.limit is None:
         return Judgement(verdict, program, reason, winner)
     text = f"{known.exceeded_think_time:.3f} s, allowed are {known.limit:g} s"
+    if known.unread and verdict == Verdict.HANGS:
+        text += f"; it sent only the beginning of a message: {known.unread}"
     if known.seconds_waiting:
         text += f"; {known.seconds_waiting:.3f} s of it waiting for a processor"
     if is_machines_fault(known.exceeded_think_time, known.seconds_waiting, known.limit):
@@ -199,6 +231,10 @@ def _judge_without_result(facts: GameFacts) -> Judgement:
             return _judge_cancelled(facts)
         return Judgement(Verdict.SERVER_FAILED, reason="the server gave no result", is_counted=False)
     judged = [_judge_start(facts, known) for known in facts.programs]
+    if not facts.sees_connections and sum(known.returncode is not None for known in facts.programs) == 1:
+        # at another server, a program that waits for its opponent looks like one that never joins
+        ended = [known.returncode is not None for known in facts.programs]
+        judged = [each if has_ended else None for each, has_ended in zip(judged, ended, strict=True)]
     guilty = [program for program, each in enumerate(judged) if each is not None]
     if not guilty:
         return Judgement(Verdict.CANCELLED, reason="the game was called off before it began", is_counted=False)
@@ -207,9 +243,9 @@ def _judge_without_result(facts: GameFacts) -> Judgement:
     assert first is not None
     verdict, reason = first
     if len(guilty) == 1:
-        if facts.programs[offender].has_joined:
-            return Judgement(verdict, offender, reason, 1 - offender)
-        return Judgement(verdict, offender, reason, is_counted=False)
+        if facts.programs[offender].not_started is not None:  # this machine could not start it
+            return Judgement(verdict, offender, reason, is_counted=False)
+        return Judgement(verdict, offender, reason, 1 - offender)
     other = judged[1]
     assert other is not None
     how = f"{other[0]}, {other[1]}"
@@ -242,6 +278,8 @@ def _judge_start(facts: GameFacts, known: ProgramFacts) -> tuple[str, str] | Non
         return None
     if known.refusal is not None:
         return Verdict.NEVER_JOINS, f"the server refused: {known.refusal}"
+    if known.is_unread_text:
+        return Verdict.NONSENSE, f"it sent something that is not a message: {known.unread}"
     done = "it connected and then did not take its seat" if known.has_connected else "it did not connect"
     return Verdict.NEVER_JOINS, _with_last_words(done, known)
 

@@ -89,7 +89,7 @@ class ProgramStarter:
                 self._facts.programs[index].not_started = str(error)
                 return None
         if isinstance(room, InternalRoom):
-            room.processes[index] = program
+            room.set_processes(index, program)
         return program
 
     async def _start_process(
@@ -131,7 +131,7 @@ class ProgramStarter:
         def prepare(program: Program) -> None:
             program.redirect_outputs(*output_files(self._folder, index))
             self.cpu_seconds_before[index] = program.cpu_seconds_so_far
-            room.processes[index] = program
+            room.set_processes(index, program)
 
         async def wait_until_connected(program: Program) -> bool:
             async def notify_at_exit() -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 from array import array
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from spielleiter.match.sandbox.observations import Observations
@@ -50,10 +50,23 @@ class Verdict:
     """The game was played to its end and counts, but processes that the program had started outlived it."""
     OVERLOAD: Final = "overloaded machine"
     """A program was too slow only because it had to wait for a processor; the game does not count."""
+    CONTESTED: Final = "contested seat"
+    """Nobody can tell which program was in a seat; the game does not count."""
     CANCELLED: Final = "cancelled"
     """The game was cancelled; it does not count."""
     SERVER_FAILED: Final = "server failed"
     """The server or this machine failed; the game does not count."""
+
+
+class Attempt:
+    """What a program must not try, in the words of the reports; the match refuses it, and the result stays as it is."""
+
+    ADMINISTRATE: Final = "asked for the rights of an administrator"
+    """It sent a password, or a request that only administrators may send."""
+    SEAT: Final = "asked for another seat than its own"
+    """It named the reservation or the room of another seat."""
+    PORT: Final = "connected to the port of another program"
+    """On that port is only the other program's seat."""
 
 
 VERDICTS: Final = tuple(value for name, value in vars(Verdict).items() if name.isupper())
@@ -68,7 +81,7 @@ BAD_MESSAGE_VERDICTS: Final = frozenset({Verdict.NONSENSE, Verdict.BAD_MESSAGE})
 """The columns of the table of faults; together they are all verdicts that cost a program the game."""
 LEFTOVER_VERDICTS: Final = frozenset({Verdict.NEVER_ENDS, Verdict.LEFTOVERS})
 """The last column: faults after the end of the game, which do not change its result."""
-UNCOUNTED_VERDICTS: Final = frozenset({Verdict.OVERLOAD, Verdict.CANCELLED, Verdict.SERVER_FAILED})
+UNCOUNTED_VERDICTS: Final = frozenset({Verdict.OVERLOAD, Verdict.CONTESTED, Verdict.CANCELLED, Verdict.SERVER_FAILED})
 """The verdicts on games that do not count, because of the machine or a cancellation."""
 
 FAILED_AS_WELL: Final = "failed as well: "
@@ -137,10 +150,19 @@ class GameRecord:
     """By program: what was observed of it in its sandbox; None if it had none."""
     machine: str = ""
     """The machine of a cluster that the game was played on; empty: the one that the match was started on."""
+    attempts: tuple[Mapping[str, int], Mapping[str, int]] = field(default_factory=lambda: ({}, {}))
+    """By program: what it tried although it is not allowed, one of `Attempt`, and how often."""
+    foreign_connections: int = 0
+    """Connections to the programs' ports that were refused, since no program was seen to have made them."""
 
     def __post_init__(self) -> None:
         """Make arrays of the think times."""
         object.__setattr__(self, "think_times", tuple(array("d", times) for times in self.think_times))
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether both programs had taken their seats, so that a move was asked for."""
+        return self.plies > 0 or any(self.causes) or any(map(len, self.think_times))
 
     @property
     def is_draw(self) -> bool:
@@ -182,6 +204,8 @@ class GameRecord:
                 observations=_pair_of_observations(value.get("observations", [None, None])),
                 program_starts=_pair_of_optional_floats(value.get("program_starts", [None, None])),
                 machine=_checked(value.get("machine", ""), str),
+                attempts=_pair_of_counts(value.get("attempts", [{}, {}])),
+                foreign_connections=_checked(value.get("foreign_connections", 0), int),
             )
         except KeyError as error:
             raise RecordError(f"not the record of a game: {error.args[0]} is missing") from None
@@ -192,6 +216,8 @@ class GameRecord:
 def _plain(value: Any) -> Any:
     if isinstance(value, Observations):
         return value.to_json()
+    if isinstance(value, Mapping):
+        return dict(value)
     return [_plain(item) for item in value] if isinstance(value, (tuple, array)) else value
 
 
@@ -240,6 +266,14 @@ def _pair_of_texts(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(_checked(text, str) for text in _checked(first, list)), tuple(
         _checked(text, str) for text in _checked(second, list)
     )
+
+
+def _pair_of_counts(value: Any) -> tuple[dict[str, int], dict[str, int]]:
+    first, second = (
+        {_checked(kind, str): _checked(count, int) for kind, count in _checked(each, dict).items()}
+        for each in _checked(value, list)
+    )
+    return first, second
 
 
 def _pair_of_times(value: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:

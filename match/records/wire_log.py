@@ -9,6 +9,7 @@ game is played: chunks are buffered unchanged, and compressed together when the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -74,17 +75,19 @@ class WireLog(BufferedFile[bytes | memoryview]):
 
 
 class LoggedWire:
-    """A wire whose bytes are also written to a log."""
+    """A wire whose bytes are also written to a log; what is received is also passed to `note_received`."""
 
-    def __init__(self, wire: Wire, log: WireLog, name: str) -> None:
+    def __init__(self, wire: Wire, log: WireLog, name: str, note_received: Callable[[bytes], None]) -> None:
         self._wire = wire
         self._log = log
         self._received = f"{name} >"
         self._sent = f"{name} <"
+        self._note_received = note_received
 
     async def receive(self) -> tuple[bytes, Arrival]:
         data, arrival = await self._wire.receive()
         self._log.write(self._received, data)
+        self._note_received(data)
         return data, arrival
 
     def try_send(self, data: bytes | memoryview) -> int:

@@ -15,7 +15,7 @@ from typing import Final
 from lxml import etree
 
 from spielleiter.match.records.game_record import GameRecord
-from spielleiter.match.reports.words import elo_text, likelihood_text, result_text
+from spielleiter.match.reports.words import attempt_texts, attempts_of_game, elo_text, likelihood_text, result_text
 from spielleiter.match.summary import Summary
 from spielleiter.server.text.escaping import escaped, escaped_lines
 
@@ -62,6 +62,7 @@ def _properties(summary: Summary) -> list[tuple[str, str]]:
         ("normalized_elo", elo_text(summary.normalized_elo)),
         ("likelihood_of_superiority", likelihood_text(summary.likelihood_of_superiority)),
     ]
+    values += [("attempt", text) for text in attempt_texts(summary)]
     if summary.sprt is not None:
         values.append(("sprt", summary.sprt.decision or "undecided"))
     if summary.significance is not None:
@@ -86,6 +87,7 @@ def _add_game(suite: etree._Element, title: str, record: GameRecord, error: str)
     for program in (0, 1):
         points = "no" if record.points[program] is None else record.points[program]
         lines.append(f"{record.names[program]}: {points} points, {record.causes[program] or 'no cause'}")
+    lines += attempts_of_game(record)
     etree.SubElement(case, "system-out").text = "\n".join(map(escaped, lines))
     if error:
         etree.SubElement(case, "system-err").text = escaped_lines(error)

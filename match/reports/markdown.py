@@ -13,6 +13,7 @@ from spielleiter.match.reports.words import (
     FAULT_COLUMNS,
     MACHINE_COLUMNS,
     PLATFORM_GAPS,
+    attempt_texts,
     elo_text,
     estimate_text,
     fault_counts,
@@ -81,7 +82,8 @@ def render_markdown(summary: Summary) -> str:
     )
     if summary.machines:
         lines += _table(MACHINE_COLUMNS, machine_rows(summary))
-    lines += [f"- {escape_markdown(line)}" for line in machine_warnings(summary)]
+    notes = [*attempt_texts(summary), *machine_warnings(summary)]
+    lines += [f"- {escape_markdown(line)}" for line in notes]
     lines += [f"- {escape_markdown(line)}" for line in incident_texts(summary, INCIDENTS)]
     if summary.platform_gaps:
         lines += ["", f"{PLATFORM_GAPS}:", "", *(f"- {escape_markdown(gap)}" for gap in summary.platform_gaps)]

@@ -7,6 +7,7 @@ each other. The names of programs are escaped for the format of the report. Link
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from spielleiter.match.stats.intervals import estimate_elo
 from spielleiter.match.stats.ratings import RatedProgram, rate_programs
 from spielleiter.match.stats.significance import better_program_by_evidence, log_evidence
 from spielleiter.match.stats.sprt import Sprt
+from spielleiter.match.summary import count_attempts
 from spielleiter.match.tournaments.encounters import Outcome, Reason, score_of
 from spielleiter.match.tournaments.knockout import standings as knockout_standings
 from spielleiter.match.tournaments.progress import PlayedEncounter, ScheduledMatch, TournamentProgress
@@ -39,7 +41,9 @@ SCHEMA: Final = "spielleiter-tournament-1"
 TOURNAMENT_REPORTS: Final = ("table.md", "table.json", "tournament.json", "report.html")
 """The names of the files."""
 
-_TEXTS: Final = frozenset({"program", "against", "round", "match", "winner", "by", "reached", "SPRT", "significance"})
+_TEXTS: Final = frozenset(
+    {"program", "against", "round", "match", "winner", "by", "reached", "SPRT", "significance", "it"}
+)
 _KINDS: Final = {
     Kind.ROUND_ROBIN: "round robin",
     Kind.GAUNTLET: "gauntlet",
@@ -109,6 +113,7 @@ def sections(progress: TournamentProgress, ratings: Sequence[RatedProgram], *, i
         _ratings(ratings),
         _head_to_head(ratings),
         *([_matches(progress)] if has_matches else []),
+        _attempts(progress),
     ]
     return [section for section in found if section.rows]
 
@@ -211,6 +216,18 @@ def _matches(progress: TournamentProgress) -> Section:
             rows.append(row)
         rows += [(each.title, names[program], "bye", *(NO_VALUE for _ in head[3:])) for program in each.byes]
     return Section("Matches", head, tuple(rows))
+
+
+def _attempts(progress: TournamentProgress) -> Section:
+    """What programs tried although it is not allowed; it was refused."""
+    names, total = _names(progress), Counter[tuple[str, str]]()
+    for played in progress.played:
+        for _, records in played.matches:
+            for program, index in enumerate(played.encounter.pairing):
+                for attempt, count in count_attempts(records, program).items():
+                    total[names[index], attempt] += count
+    rows = [(name, attempt, count) for (name, attempt), count in sorted(total.items())]
+    return Section("What was tried and refused", ("program", "it", "times"), tuple(rows))
 
 
 def _score(match: PlayedEncounter) -> str:

@@ -193,6 +193,28 @@ def fault_counts(program: ProgramSummary) -> tuple[int, ...]:
     return program.crashes, program.timeouts, program.illegal_moves, program.bad_messages, program.leftovers
 
 
+def attempt_texts(summary: Summary) -> list[str]:
+    """A sentence for everything that was tried although it is not allowed, without a full stop."""
+    found = [
+        f"{program.name} {attempt}: {count_text(count, 'time')}, refused"
+        for program in summary.programs
+        for attempt, count in program.attempts.items()
+    ]
+    if summary.foreign_connections:
+        count = count_text(summary.foreign_connections, "connection")
+        found.append(f"{count} to the ports of the programs refused, since no program was seen to have made them")
+    return found
+
+
+def attempts_of_game(record: GameRecord) -> list[str]:
+    """The same for one game."""
+    return [
+        f"{record.names[program]} {attempt}: {count_text(count, 'time')}, refused"
+        for program in (0, 1)
+        for attempt, count in sorted(record.attempts[program].items())
+    ]
+
+
 def result_text(record: GameRecord) -> str:
     """The name of the winner, ``draw`` or ``not counted``."""
     if not record.is_counted:

@@ -110,13 +110,18 @@ def score_of(records: Sequence[GameRecord]) -> tuple[float, float]:
 
 
 def outcome_of(
-    encounter: Encounter, parts: Sequence[Sequence[GameRecord]], ranks: Mapping[int, int] | None = None
+    encounter: Encounter,
+    parts: Sequence[Sequence[GameRecord]],
+    ranks: Mapping[int, int] | None = None,
+    *,
+    keeps_playing: bool = False,
 ) -> Outcome:
     """The outcome of an encounter.
 
     `parts` holds the records of the match and of its play-offs, each in the order of finishing. `ranks` is the seeding,
     a rank by program. With it, the encounter always has a winner: by the score of the match, by the first play-off that
-    was not even, by the sum of the points of all games that were played to their end, or by the seeding.
+    was not even, by the sum of the points of all games that were played to their end, or by the seeding. With
+    `keeps_playing`, all games count, even those after the ones that show that a program cannot play.
     """
     score = score_of(parts[MATCH])
     play_offs = len(parts) - 1
@@ -125,7 +130,7 @@ def outcome_of(
         return Outcome(encounter, score, encounter.pairing[program], reason, play_offs)
 
     for part in parts:
-        absent = absent_programs(part)
+        absent = () if keeps_playing else absent_programs(part)
         if len(absent) == 1:
             return decided(1 - absent[0], Reason.ABSENCE)
         if absent and ranks is None:

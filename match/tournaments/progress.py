@@ -120,7 +120,12 @@ class TournamentProgress:
         for play_off in range(1 + most):
             folder = tournament.folder_of(encounter.number, encounter.pairing, play_off)
             yield ScheduledMatch(encounter, folder, meeting, play_off)
-            outcome = outcome_of(encounter, [records for _, records in played.matches], ranks)
+            outcome = outcome_of(
+                encounter,
+                [records for _, records in played.matches],
+                ranks,
+                keeps_playing=tournament.keeps_playing,
+            )
             is_even = outcome.reason in {Reason.POINTS, Reason.SEEDING}
             # if neither program can play, neither will be able to in a play-off
             if play_off == most or not is_even or absent_programs(played.matches[-1][1]):
@@ -159,9 +164,12 @@ def _single_round(pairings: Sequence[Pairing]) -> Rounds:
     yield Round(1, "", tuple(encounters))
 
 
-def is_over(setup: MatchSetup, records: Sequence[GameRecord]) -> bool:
-    """Whether a match with these records, in the order of finishing, is over (rather than interrupted)."""
-    if len(records) >= setup.games or absent_programs(records):
+def is_over(setup: MatchSetup, records: Sequence[GameRecord], *, keeps_playing: bool = False) -> bool:
+    """Whether a match with these records, in the order of finishing, is over (rather than interrupted).
+
+    With `keeps_playing`, it goes on although a program cannot play.
+    """
+    if len(records) >= setup.games or (not keeps_playing and absent_programs(records)):
         return True
     is_decided = stop_rule(setup)
     return any(is_decided(records[:count]) for count in range(1, len(records) + 1))

@@ -79,6 +79,8 @@ class Tournament:
     """False: the time limits are enforced for no program. True: that depends on each program's `can_timeout`."""
     is_fail_fast: bool = False
     """Whether the tournament is interrupted after the first game in which a program is at fault."""
+    keeps_playing: bool = False
+    """Whether a match goes on although a program has failed in all of its games so far, or was never there."""
     cwd: str = ""
     """The directory that programs are started in; empty: the current one."""
     edition: str | None = None
@@ -199,9 +201,10 @@ def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tou
     folder. A copy of an earlier version has no base; its relative paths begin at the directory that programs are
     started in.
 
-    Keys: kind, games, game, edition, seed, concurrency; sprt, significance, min_tests, no_timeout and fail_fast, which
-    have the same meaning as the options of `match`; soft_timeout and hard_timeout (milliseconds), start_timeout,
-    exit_timeout and game_timeout (seconds), start_piece, game_end, cwd (the directory that programs are started in),
+    Keys: kind, games, game, edition, seed, concurrency; sprt, significance, min_tests, no_timeout, fail_fast and
+    keep_playing, which have the same meaning as the options of `match`; soft_timeout and hard_timeout (milliseconds),
+    start_timeout, exit_timeout and game_timeout (seconds), start_piece, game_end, cwd (the directory that programs
+    are started in),
     base (the folder that relative paths begin at), pin, cores_per_game, keep, restart, on_end, fail_on, report_every,
     pages, out, openings (another name for book), the keys in kind_options.py, and a table ``[[program]]`` for each
     program (match/toml_files.py).
@@ -218,8 +221,9 @@ def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tou
 
 
 def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
-    plain = ("kind", "games", "game", "edition", "seed", "concurrency", *_TESTS, "no_timeout", "fail_fast", "cwd", BASE)
-    require_known(value, (*plain, *_MACHINE, *KEYS, "openings", "program", *_SECONDS, *MILLISECONDS, *_RULES))
+    plain = ("kind", "games", "game", "edition", "seed", "concurrency", *_TESTS, "cwd", BASE)
+    flags = ("no_timeout", "fail_fast", "keep_playing")
+    require_known(value, (*plain, *flags, *_MACHINE, *KEYS, "openings", "program", *_SECONDS, *MILLISECONDS, *_RULES))
     kinds = [kind.value for kind in Kind]
     if take(value, "kind", str, "round-robin") not in kinds:
         raise SetupError(f"kind {value['kind']!r}: expected {', '.join(kinds[:-1])} or {kinds[-1]}")
@@ -241,6 +245,7 @@ def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
         min_games=take_positive(value, "min_tests", int, None),
         has_time_limits=not take(value, "no_timeout", bool, False),
         is_fail_fast=take(value, "fail_fast", bool, False),
+        keeps_playing=take(value, "keep_playing", bool, False),
         cwd=take_folder(value, "cwd"),
         edition=take(value, "edition", str, None),
         is_pinned=take(value, "pin", bool, False),

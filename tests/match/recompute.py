@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-NO_FAULT = {"regular", "cancelled", "server failed", "overloaded machine"}
+NO_FAULT = {"regular", "cancelled", "server failed", "overloaded machine", "contested seat"}
 COLUMN = {
     "does not start": "crashes", "never joins": "crashes", "dies": "crashes", "crash": "crashes", "leaves": "crashes",
     "timeout": "timeouts", "hangs": "timeouts", "illegal move": "illegal_moves", "bad message": "bad_messages",
@@ -52,6 +52,11 @@ def _check_counts(games: list[dict[str, Any]], summary: dict[str, Any]) -> None:
         faults_of_program = [game["verdict"] for game in games if game["offender"] == program]
         faults = Counter(COLUMN[verdict] for verdict in faults_of_program if verdict not in NO_FAULT)
         assert all(side[column] == faults[column] for column in set(COLUMN.values()))
+        tried: Counter[str] = Counter()
+        for game in games:
+            tried.update(game["attempts"][program])
+        assert side["attempts"] == tried
+    assert summary["foreign_connections"] == sum(game["foreign_connections"] for game in games)
     starts = Counter((game["start"], game["seats"].index(0)) for game in counted)
     found = {(each["start"], each["seat"]): each["wins"] + each["draws"] + each["losses"] for each in summary["starts"]}
     assert found == starts

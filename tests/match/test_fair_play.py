@@ -13,7 +13,7 @@ import trio
 from spielleiter.match.games.referee import play_game
 from spielleiter.match.programs.output import OUTPUT_LIMIT
 from spielleiter.match.programs.processes import find_processes, still_running
-from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.records.game_record import Attempt, GameRecord, Verdict
 from spielleiter.match.setup import Entrant
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.documents import rows
@@ -50,7 +50,8 @@ async def test_no_program_can_become_an_administrator(attack: str, tmp_path: Pat
         Verdict.REGULAR,
         1,
     )  # this edition only refuses the request, so the game continues
-    assert any("tried what is not allowed" in remark for remark in record.remarks[0])
+    assert record.attempts[0][Attempt.ADMINISTRATE] > 0
+    assert record.attempts[1] == {}
 
 
 @pytest.mark.parametrize("attack", ["authenticate", "cancel", "undeclared-prefix"])
@@ -71,8 +72,32 @@ async def test_no_bytes_can_void_a_game(tmp_path: Path) -> None:
 async def test_no_program_can_take_its_opponents_seat(tmp_path: Path) -> None:
     record = await play_against_attack(tmp_path, "steal")
     assert (record.verdict, record.winner) == (Verdict.REGULAR, 1)
-    assert len(record.remarks[0]) >= 1
+    assert set(record.attempts[0]) & {Attempt.SEAT, Attempt.PORT}
     assert record.think_times[1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells apart the processes of one user")
+@pytest.mark.parametrize("attack", ["join-elsewhere", "join-hidden", "join-in-flight"])
+async def test_no_program_can_take_its_opponents_seat_by_a_plain_join(attack: str, tmp_path: Path) -> None:
+    """Run as root, the match sees what the program hides; as another user, it does not."""
+    record = await play_against_attack(tmp_path, attack)
+    assert record.offender in {None, 0}
+    assert record.think_times[1]
+    assert record.is_counted
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hides the open files of a process")
+async def test_an_honest_program_may_hide_its_open_files(tmp_path: Path) -> None:
+    record = await play_against_attack(tmp_path, "honest-hidden")
+    assert (record.verdict, record.is_counted) == (Verdict.REGULAR, True)
+    assert record.attempts == ({}, {})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hides the open files of a process")
+async def test_two_honest_programs_may_hide_their_open_files(tmp_path: Path) -> None:
+    bot = f"env PYTHONPATH={shlex.quote(str(PROJECT))} {PYTHON} -P -m tests.match.bots.attacker honest-hidden {OPTIONS}"
+    record = await play_against_attack(tmp_path, "honest-hidden", honest=bot)
+    assert (record.verdict, record.is_counted) == (Verdict.REGULAR, True)
 
 
 async def test_endless_connections_affect_only_the_program_that_opens_them(tmp_path: Path) -> None:
@@ -146,9 +171,9 @@ async def test_the_endless_output_of_a_program_is_cut(tmp_path: Path) -> None:
     assert output.endswith(b"(the rest was not kept)\n")
 
 
-async def test_a_program_that_does_not_connect_is_blamed_for_the_voided_game(tmp_path: Path) -> None:
+async def test_a_program_that_does_not_connect_has_lost(tmp_path: Path) -> None:
     record = await play_against_attack(tmp_path, "absent", honest="builtin:greedy")
-    assert (record.verdict, record.offender, record.winner, record.is_counted) == (Verdict.NO_START, 0, None, False)
+    assert (record.verdict, record.offender, record.winner, record.is_counted) == (Verdict.NO_START, 0, 1, True)
 
 
 def test_every_test_that_the_page_names_exists() -> None:

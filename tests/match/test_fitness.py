@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,11 @@ from spielleiter.match.fitness import ABSENCES, FAILURES, unfit_programs, why_un
 from spielleiter.match.records.game_record import FAILED_AS_WELL, GameRecord, Verdict
 from tests.match.sample_records import fault, game
 
+NOT_BEGUN: dict[str, Any] = {"plies": 0, "causes": ("", ""), "think_times": ((), ())}
+
 
 def absent(number: int, offender: int) -> GameRecord:
-    return fault(number, offender, Verdict.NO_START, is_counted=False)
+    return fault(number, offender, Verdict.NO_START, **NOT_BEGUN)
 
 
 def overloaded(number: int) -> GameRecord:
@@ -52,7 +55,8 @@ def test_a_game_without_the_opponent_is_no_evidence() -> None:
 
 def test_both_are_unfit_if_neither_could_have_played() -> None:
     remarks = ((), (f"{FAILED_AS_WELL}does not start, ended with exit code 0",))
-    records = [dataclasses.replace(absent(number, 0), remarks=remarks) for number in (1, 2)]
+    both: dict[str, Any] = {"remarks": remarks, "is_counted": False, "winner": None}
+    records = [dataclasses.replace(absent(number, 0), **both) for number in (1, 2)]
     assert unfit_programs(records) == (0, 1)
 
 

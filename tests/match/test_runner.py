@@ -302,11 +302,13 @@ def test_cores_are_counted() -> None:
 async def test_a_program_that_cannot_play_ends_the_match(missing: int, harness: RunnerHarness) -> None:
     async def never_starts(planned: PlannedGame) -> GameRecord:
         await trio.lowlevel.checkpoint()
-        return fault(planned.game, missing, Verdict.NO_START, is_counted=False)
+        return fault(planned.game, missing, Verdict.NO_START, plies=0, causes=("", ""), think_times=((), ()))
 
     harness.act = never_starts
     assert await harness.play() is EndReason.UNFIT
     assert harness.journal == [1, 2]
+    assert await harness.play(Conditions(keeps_playing=True)) is EndReason.COMPLETED
+    assert harness.journal == list(range(1, 11))
 
 
 def test_concurrency_is_limited_by_the_number_of_cores() -> None:

@@ -11,6 +11,8 @@ import sys
 assert sys.platform != "win32"
 
 import argparse
+import contextlib
+import ctypes
 import os
 import random
 import signal
@@ -71,6 +73,54 @@ def steal_seat(host: str, own_port: int, own_code: str) -> None:
                         pass
                 return
         time.sleep(0.01)
+
+
+def hide_open_files() -> None:
+    """Keep other processes of this user from seeing this process's open files."""
+    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+
+
+def join_elsewhere(host: str, own_port: int, *, hides: bool, is_in_flight: bool) -> None:
+    """Take the opponent's seat by a plain join on every other port, and lose the game for it by an illegal move.
+
+    With `is_in_flight`, no process has the connection open while the seat is taken.
+    """
+    if hides:
+        hide_open_files()
+    if os.fork():
+        time.sleep(0.5)
+        return
+    deadline = time.monotonic() + 5
+    tried: set[int] = set()
+    while time.monotonic() < deadline:
+        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+            (address, port), state = line.split()[1].split(":"), line.split()[3]
+            if state == "0A" and address == "0100007F" and int(port, 16) not in {own_port, *tried}:
+                tried.add(int(port, 16))
+                take_seat(host, int(port, 16), is_in_flight=is_in_flight)
+        time.sleep(0.01)
+    os._exit(0)
+
+
+def take_seat(host: str, port: int, *, is_in_flight: bool) -> None:
+    if os.fork():
+        return
+    near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    with contextlib.suppress(OSError):
+        sock = socket.create_connection((host, port), timeout=1)
+        sock.sendall(b"<protocol><join/>")
+        if is_in_flight:
+            socket.send_fds(near, [b"x"], [sock.fileno()])
+            sock.close()
+            time.sleep(3)
+            sock = socket.socket(fileno=socket.recv_fds(far, 1, 1)[1][0])
+        sock.settimeout(10)
+        received = b""
+        while data := sock.recv(65536):
+            received += data
+            if b"moveRequest" in received or b"MoveRequest" in received:
+                sock.sendall(b"<room roomId='x'><data class='move'/></room><nonsense/>")
+    os._exit(0)
 
 
 def leave_process(environment: dict[str, str]) -> None:
@@ -154,6 +204,10 @@ open_sockets: list[socket.socket] = []
 ACTIONS: dict[str, Callable[[str, int, str], None]] = {
     "sockets": lambda host, port, _code: open_connections(host, port),
     "steal": steal_seat,
+    "join-elsewhere": lambda host, port, _code: join_elsewhere(host, port, hides=False, is_in_flight=False),
+    "join-hidden": lambda host, port, _code: join_elsewhere(host, port, hides=True, is_in_flight=False),
+    "join-in-flight": lambda host, port, _code: join_elsewhere(host, port, hides=False, is_in_flight=True),
+    "honest-hidden": lambda _host, _port, _code: hide_open_files(),
     "hide": lambda _host, _port, _code: leave_process({}),
     "frame": lambda _host, _port, _code: leave_process_of_opponent(),
     "kill-parent": lambda _host, _port, _code: kill_parent(),

@@ -99,11 +99,16 @@ def test_an_internal_error_without_a_connection_is_blamed_on_the_server() -> Non
     assert facts_of_program_1(evidence) == ProgramFacts(has_joined=True)
 
 
-@pytest.mark.parametrize(("lag", "lost", "waiting"), [(0.3, 0.1, 0.3), (0.0, 0.4, 0.4)])
-def test_event_loop_lag_counts_as_waiting_time(lag: float, lost: float, waiting: float) -> None:
+@pytest.mark.parametrize(
+    ("source", "lag", "lost", "waiting"),
+    [("monotonic", 0.3, 0.1, 0.3), ("monotonic", 0.0, 0.4, 0.4), ("kernel", 0.3, 0.1, 0.1), ("kernel", 0.3, 0.0, 0.0)],
+)
+def test_event_loop_lag_counts_only_if_the_kernel_has_not_stamped_the_answer(
+    source: str, lag: float, lost: float, waiting: float
+) -> None:
     evidence = new_evidence()
     evidence.seconds_waiting = lambda program, think_time: lost if (program, think_time) == (1, 2.5) else 9.0
-    evidence.handle_event(events.TimeVerdict("room", 0, "old", 3, 3, 2.5, 2.0, False, "kernel", lag), None)
+    evidence.handle_event(events.TimeVerdict("room", 0, "old", 3, 3, 2.5, 2.0, False, source, lag), None)
     assert (
         facts_of_program_1(evidence).exceeded_think_time,
         facts_of_program_1(evidence).limit,

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import os
+import socket
+import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 
 from spielleiter.client.errors import ClientError
 from spielleiter.client.player import Player
@@ -18,7 +22,6 @@ from spielleiter.match.games.match_server import (
     MAX_CONNECTIONS,
     MAX_CONNECTIONS_PER_GAME,
     InternalRoom,
-    MatchServer,
     match_server_config,
     open_match_server,
 )
@@ -60,6 +63,35 @@ class RecordingListener:
                 await self._more.wait()
 
 
+class ThisProcess:
+    """The players of these tests run in the process of the tests."""
+
+    pids = (os.getpid(),)
+
+    def find_all(self) -> tuple[int, ...]:
+        return self.pids
+
+
+class NoProcess:
+    """A program none of whose processes is left."""
+
+    pids = ()
+
+    def find_all(self) -> tuple[int, ...]:
+        return ()
+
+
+async def play_again(room: InternalRoom, listener: RecordingListener) -> None:
+    """Check that the seats are free, and that this process can take them once it is known again."""
+    play_from_here(room)
+    await play(room, listener)
+
+
+def play_from_here(room: InternalRoom) -> None:
+    for program in (0, 1):
+        room.set_processes(program, ThisProcess())
+
+
 def server_log(folder: Path) -> str:
     return gzip.decompress((folder / SERVER_LOG).read_bytes()).decode()
 
@@ -71,6 +103,7 @@ async def open_room(
     listener = RecordingListener()
     traces = GameLogs(folder)
     async with open_match_server(setup) as match_server, match_server.open_room(planned, traces, listener) as room:
+        play_from_here(room)
         yield room, listener
     traces.save()
 
@@ -109,6 +142,7 @@ async def test_concurrent_games_receive_only_their_own_events(tmp_path: Path) ->
         match_server.open_room(GAME, traces, first) as one,
         match_server.open_room(dataclasses.replace(GAME, game=2, seats=(0, 1)), GameLogs(tmp_path), second) as two,
     ):
+        play_from_here(one)
         assert one.room.state == two.room.state  # both games of a pair have the same starting position
         ended = await play(one, first)
         assert not second.programs_of(events.ConnectionOpened)
@@ -129,9 +163,7 @@ async def test_a_reservation_code_is_valid_on_its_own_port_only(tmp_path: Path) 
                     await foreign.join_prepared(room.reservations[1])
         await play(room, listener)
         refused = [event for event, program in listener.all if program == 0]
-        assert [each.fault.value for each in refused if isinstance(each, events.RequestRefused)][:1] == [
-            "forbidden_here"
-        ]
+        assert [each.fault.value for each in refused if isinstance(each, events.RequestRefused)][:1] == ["foreign_seat"]
 
 
 async def test_codes_differ_although_the_plan_is_the_same(tmp_path: Path) -> None:
@@ -208,19 +240,57 @@ async def test_a_connection_that_is_closed_at_once_has_no_effect(tmp_path: Path)
         await play(room, listener)
 
 
-async def test_a_connection_whose_program_is_not_found_yet_is_closed_with_its_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    is_searching = trio.Event()
-
-    async def search_forever(*_: object) -> None:
-        is_searching.set()
-        await trio.sleep_forever()
-
-    monkeypatch.setattr(MatchServer, "_find_foreign_owner", search_forever)
+async def test_a_connection_whose_program_is_looked_for_is_closed_with_its_room(tmp_path: Path) -> None:
     with trio.fail_after(HANG_TIMEOUT):
         async with open_room(tmp_path) as (room, _):
+            room.set_processes(0, NoProcess())
             stream = await trio.open_tcp_stream(*room.addresses[0])
-            await is_searching.wait()
+            await trio.testing.wait_all_tasks_blocked()
         async with stream:
             assert await stream.receive_some(1) == b""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells apart the processes of one user")
+async def test_only_the_ports_own_program_is_served(tmp_path: Path) -> None:
+    """The port of program 0 belongs to nobody here, so this process is a stranger there."""
+    with trio.fail_after(HANG_TIMEOUT):
+        async with open_room(tmp_path) as (room, listener):
+            room.set_processes(0, NoProcess())
+            room.set_processes(1, NoProcess())
+            async with await trio.open_tcp_stream(*room.addresses[0]) as stream:
+                await stream.send_all(b"<protocol><join/>")
+                with suppress(trio.BrokenResourceError):  # closed before the bytes were read
+                    assert await stream.receive_some(1) == b""
+            [(refused, program)] = [each for each in listener.all if isinstance(each[0], events.ConnectionRefused)]
+            assert isinstance(refused, events.ConnectionRefused)
+            assert (refused.refusal, program) == (events.FOREIGN_PORT, None)
+            assert f"({os.getpid()})" in refused.reason
+            await play_again(room, listener)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells apart the processes of one user")
+async def test_a_connection_that_no_process_has_open_is_refused(tmp_path: Path) -> None:
+    """A descriptor on its way through a Unix socket is open nowhere, whoever sent it."""
+    with trio.fail_after(HANG_TIMEOUT):
+        async with open_room(tmp_path) as (room, listener):
+            near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+            with near, far:
+                with socket.create_connection(room.addresses[0]) as thief:
+                    thief.sendall(b"<protocol><join/>")
+                    socket.send_fds(near, [b"x"], [thief.fileno()])
+                await listener.wait_for(events.ConnectionRefused)
+                _, [descriptor], _, _ = socket.recv_fds(far, 1, 1)
+                with socket.socket(fileno=descriptor) as received:
+                    received.settimeout(HANG_TIMEOUT)
+                    with suppress(ConnectionResetError):
+                        assert received.recv(1) == b""
+            assert events.PlayerJoined not in {type(event) for event, _ in listener.all}
+
+
+async def test_refused_connections_use_up_nothing_of_the_ports_own_program(tmp_path: Path) -> None:
+    with trio.fail_after(HANG_TIMEOUT):
+        async with open_room(tmp_path) as (room, listener):
+            room.set_processes(0, NoProcess())
+            for _ in range(2 * MAX_CONNECTIONS_PER_GAME):
+                await (await trio.open_tcp_stream(*room.addresses[0])).aclose()
+            await play_again(room, listener)

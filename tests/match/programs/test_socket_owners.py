@@ -9,22 +9,78 @@ import sys
 
 import pytest
 
-from spielleiter.match.programs.socket_owners import has_socket, inode_of_peer
+from spielleiter.match.programs.socket_owners import (
+    Attribution,
+    Look,
+    attribute,
+    far_socket,
+    find_holder,
+    has_socket,
+    look,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux reports the owners of sockets")
+
+
+MATCH_USER, BOT_USER = 1000, 1001
+VISIBLE = Look(users=frozenset({MATCH_USER}))
+HIDDEN = Look(has_hidden_files=True, users=frozenset({MATCH_USER}))
+HOLDER = Look(has_socket=True, users=frozenset({MATCH_USER}))
+SUDO = Look(has_hidden_files=True, users=frozenset({0, BOT_USER}))
+IN_FLIGHT = Look(can_hide_sockets=True, users=frozenset({MATCH_USER}))
+ENGINE = Look(uses_containers=True, users=frozenset({MATCH_USER}))
+
+
+@pytest.mark.parametrize(
+    ("socket_user", "own", "other", "expected"),
+    [
+        (MATCH_USER, HOLDER, VISIBLE, Attribution.OWN),
+        (MATCH_USER, HOLDER, HIDDEN, Attribution.OWN),
+        (MATCH_USER, VISIBLE, HOLDER, Attribution.OTHER),
+        (MATCH_USER, HIDDEN, HOLDER, Attribution.OTHER),
+        # not seen anywhere, although the program shows everything: not its own, whatever the other one shows
+        (MATCH_USER, VISIBLE, VISIBLE, Attribution.NOT_OWN),
+        (MATCH_USER, VISIBLE, HIDDEN, Attribution.NOT_OWN),
+        (MATCH_USER, VISIBLE, IN_FLIGHT, Attribution.NOT_OWN),
+        (MATCH_USER, Look(), VISIBLE, Attribution.NOT_OWN),
+        # the program hides its files: its own only if it cannot be the other one's
+        (MATCH_USER, HIDDEN, VISIBLE, Attribution.OWN_BY_EXCLUSION),
+        (MATCH_USER, HIDDEN, HIDDEN, Attribution.UNDECIDED),
+        (MATCH_USER, HIDDEN, IN_FLIGHT, Attribution.UNDECIDED),
+        (None, HIDDEN, VISIBLE, Attribution.OWN_BY_EXCLUSION),
+        (None, VISIBLE, VISIBLE, Attribution.NOT_OWN),
+        # another user's socket, as with sudo -u
+        (BOT_USER, SUDO, VISIBLE, Attribution.OWN_BY_EXCLUSION),
+        (BOT_USER, SUDO, HIDDEN, Attribution.OWN_BY_EXCLUSION),
+        (BOT_USER, SUDO, SUDO, Attribution.UNDECIDED),
+        (BOT_USER, VISIBLE, SUDO, Attribution.NOT_OWN),
+        (BOT_USER, HIDDEN, VISIBLE, Attribution.NOT_OWN),
+        # root's socket is a container's if the program has started one
+        (0, ENGINE, VISIBLE, Attribution.OWN_BY_EXCLUSION),
+        (0, ENGINE, ENGINE, Attribution.UNDECIDED),
+        (0, VISIBLE, VISIBLE, Attribution.NOT_OWN),
+    ],
+)
+def test_a_connection_is_attributed(socket_user: int | None, own: Look, other: Look, expected: Attribution) -> None:
+    assert attribute(socket_user, own, other, MATCH_USER) is expected
 
 
 def test_a_connection_of_this_process_is_attributed_to_it() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as listener,
-        socket.create_connection(listener.getsockname()) as connected,
+        socket.create_connection(listener.getsockname()),
     ):
         accepted, _ = listener.accept()
         with accepted:
-            inode = inode_of_peer(accepted)
-            assert inode == os.fstat(connected.fileno()).st_ino
-            assert has_socket([os.getpid()], inode)
-            assert not has_socket([1 << 30], inode)
+            far = far_socket(accepted)
+            assert far is not None
+            assert far.user == os.getuid()
+            assert has_socket([os.getpid()], far)
+            assert not has_socket([1 << 30], far)
+            assert f"({os.getpid()})" in find_holder(far)
+            seen = look([os.getpid()], far)
+            assert (seen.has_socket, seen.has_hidden_files) == (True, False)
+            assert os.getuid() in seen.users
 
 
 def test_a_connection_of_another_process_is_attributed_to_that_process() -> None:
@@ -34,15 +90,38 @@ def test_a_connection_of_another_process_is_attributed_to_that_process() -> None
         with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
             accepted, _ = listener.accept()
             with accepted:
-                inode = inode_of_peer(accepted)
-                assert inode is not None
-                assert has_socket([process.pid], inode)
-                assert not has_socket([os.getpid()], inode)
+                far = far_socket(accepted)
+                assert far is not None
+                assert has_socket([process.pid], far)
+                assert not has_socket([os.getpid()], far)
 
 
-def test_other_sockets_are_attributed_to_nobody() -> None:
+@pytest.mark.parametrize("is_in_flight", [False, True])
+def test_a_descriptor_on_its_way_through_a_unix_socket_is_noticed(is_in_flight: bool) -> None:
+    near, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        socket.create_connection(listener.getsockname()) as connected,
+        near,
+        other,
+    ):
+        accepted, _ = listener.accept()
+        with accepted:
+            if is_in_flight:
+                socket.send_fds(near, [b"x"], [connected.fileno()])
+                connected.close()
+            far = far_socket(accepted)
+            assert far is not None
+            seen = look([os.getpid()], far)
+            assert (seen.has_socket, seen.can_hide_sockets) == (not is_in_flight, is_in_flight)
+            assert not (is_in_flight and find_holder(far))
+
+
+def test_a_closed_connection_is_nobodys() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        socket.create_connection(listener.getsockname()).close()
+        accepted, _ = listener.accept()
+        with accepted:
+            assert far_socket(accepted) is None
     with socket.socket() as unconnected:
-        assert inode_of_peer(unconnected) is None
-    one, other = socket.socketpair()
-    with one, other:
-        assert inode_of_peer(one) is None
+        assert far_socket(unconnected) is None

@@ -72,9 +72,9 @@ def test_integers_are_accepted_for_seconds() -> None:
     assert [list(times) for times in record.think_times] == [[1.0], []]
 
 
-HAS_DEFAULT = {
+HAS_DEFAULT: dict[str, object] = {
     field.name: field.default for field in dataclasses.fields(GameRecord) if field.default is not dataclasses.MISSING
-}
+} | {"attempts": ({}, {})}
 """Keys that are missing in journals of earlier versions."""
 
 

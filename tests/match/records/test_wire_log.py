@@ -15,8 +15,9 @@ from tests.server.wires import StreamWire
 
 async def test_chunks_are_logged_in_order_after_their_name_and_length(tmp_path: Path) -> None:
     near, far = memory_stream_pair()
+    received: list[bytes] = []
     with WireLog(tmp_path / "log") as log:
-        wire = LoggedWire(StreamWire(far), log, "program 1")
+        wire = LoggedWire(StreamWire(far), log, "program 1", received.append)
         await near.send_all(b"<protocol>")
         assert (await wire.receive())[0] == b"<protocol>"
         assert wire.try_send(b"<no/>") == 0  # so it is not in the log
@@ -30,6 +31,7 @@ async def test_chunks_are_logged_in_order_after_their_name_and_length(tmp_path: 
     assert first.endswith(" program 1 > 10")
     assert second.endswith(" program 1 < 9")
     assert (asked, sent) == ("<protocol>", "<joined/>")
+    assert received == [b"<protocol>"]
 
 
 async def test_the_log_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
