@@ -32,6 +32,7 @@ def condition_options(command: Decorated) -> Decorated:
         click.option(
             "--keep-playing",
             is_flag=True,
+            default=False,
             help="Play all games, although a program has failed in all of its first games or was never there.",
         ),
         click.option(

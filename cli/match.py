@@ -21,29 +21,28 @@ from spielleiter.cli.cluster import cluster_of, on_cluster
 from spielleiter.cli.commands import Misuse, print_line, run_async
 from spielleiter.cli.conditions import conditions_of
 from spielleiter.cli.exit_codes import EXIT_MACHINE, exit_code, fault_kinds
+from spielleiter.cli.match_file import FOLDERS
 from spielleiter.cli.match_options import match_options
 from spielleiter.cli.match_setup import setup_of
+from spielleiter.cli.match_summary import show_summary
 from spielleiter.cli.on_end import run_on_end
 from spielleiter.cli.options import chosen_edition, is_given
 from spielleiter.cli.package_warnings import print_package_warnings
 from spielleiter.cli.platform_gaps import print_platform_gaps
 from spielleiter.server.text.counting import count_text
-from spielleiter.server.text.escaping import escaped
-from spielleiter.server.text.width import text_width
 
 if TYPE_CHECKING:
     from spielleiter.match.playing import MatchResult
     from spielleiter.match.records.game_record import GameRecord
     from spielleiter.match.records.journal import Journal
-    from spielleiter.match.runner import Conditions, EndReason
+    from spielleiter.match.runner import Conditions
     from spielleiter.match.setup import MatchSetup
-    from spielleiter.match.summary import Summary
 
 
 @click.command(name="match")
 @match_options
 @click.pass_context
-def match_command(context: click.Context, /, resume: Path | None, **options: Any) -> None:
+def match_command(context: click.Context, /, resume: Path | None, combine: bool, **options: Any) -> None:
     """Let two programs play many games against each other and say which one is better.
 
     CMD is a command line, a .jar file, a contest package (a .zip file), or builtin:NAME for one of the strategies of
@@ -61,7 +60,9 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
     FILE is a TOML file that sets the same options, in the format of `tournament` (docs/match.md). Options on the
     command line take precedence over it.
 
-    Ctrl-C lets the running games finish, a second Ctrl-C ends them at once. --resume continues the match.
+    Ctrl-C lets the running games finish, a second Ctrl-C ends them at once. --resume continues the match, and with a
+    higher -n extends it. With --combine, the arguments are the folders of matches between the same two programs, whose
+    games are put together into one result; nothing is played.
 
     The exit code is 0 if all games were played or SPRT accepted H1; 1 if player 1 is worse than --require or --sprt
     demands; 2 for misuse; 3 if a program failed and --fail-on names this fault; 4 if the server or the machine failed,
@@ -74,6 +75,14 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
     from spielleiter.match.runner import Conditions, allocate_cores
 
     fail_on = fault_kinds(options["fail_on"])
+    new = options["out"] or Path(f"match-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
+    if combine:
+        from spielleiter.cli.combine import combine_matches, refuse_other_options
+
+        refuse_other_options(name for name in ("resume", *options) if is_given(context, name))
+        code = combine_matches(context.meta[FOLDERS], new, fail_on, options["require"])
+        run_on_end(options["on_end"], new, new / "summary.json", code)
+        raise click.exceptions.Exit(code)
     chosen = chosen_edition(options["game"], options["edition"])
     conditions = Conditions(
         options["concurrency"],
@@ -90,13 +99,22 @@ def match_command(context: click.Context, /, resume: Path | None, **options: Any
             allocate_cores(conditions)
         if resume is not None:
             folder = resume
-            setup = load_match(folder, options["password"], is_played_elsewhere=cluster is not None)
-            refuse_changed_options(folder, setup, {name: options[name] for name in options if is_given(context, name)})
+            begun = load_match(folder, options["password"], is_played_elsewhere=cluster is not None)
+            refuse_changed_options(folder, begun, {name: options[name] for name in options if is_given(context, name)})
+            setup = dataclasses.replace(begun, games=options["games"]) if is_given(context, "games") else begun
+            if setup.games > begun.games:
+                print_line(f"extended from {begun.games} to {setup.games} games", err=True)
+                if setup.sprt is None and setup.significance is None:
+                    print_line(
+                        "the interval holds only if the match is not extended because of its result; a match with "
+                        "--sprt or --significance may be",
+                        err=True,
+                    )
         else:
             setup = setup_of(context, {**options, "game": chosen.game_type}, is_played_elsewhere=cluster is not None)
             if cluster is None:
                 print_package_warnings(setup.entrants, setup.cwd)
-            folder = options["out"] or Path(f"match-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
+            folder = new
         if options["require"] is not None:
             require_enough_games(setup, f"--require {options['require']}")
         if resume is None:
@@ -144,7 +162,12 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions, report_every:
             result = run_async(lambda: play_and_report(setup, folder, journal, progress, conditions))
         if result.end is not EndReason.INTERRUPTED and write_pages({folder: result.records}, pages):
             write_match_reports(setup, folder, result.records)
-    _show(result.summary, folder, result.end)
+    print_line()
+    if result.end is EndReason.DECIDED:
+        print_line(result.end.value)
+    elif result.end is not EndReason.COMPLETED:
+        print_line(f"{result.end.value}; --resume {folder} continues")
+    show_summary(result.summary, folder)
     if result.end is EndReason.UNFIT:
         show_unfit(setup, folder, result.records)
     return result
@@ -171,59 +194,6 @@ def show_unfit(setup: MatchSetup, folder: Path, records: Sequence[GameRecord]) -
             print_line(line, err=True)
 
 
-def _show(summary: Summary, folder: Path, end: EndReason) -> None:
-    from spielleiter.match.reports.words import (
-        attempt_texts,
-        both_elo_text,
-        estimate_text,
-        games_text,
-        headline,
-        machine_warnings,
-        percent_text,
-        seconds_text,
-        significance_text,
-        sprt_text,
-    )
-    from spielleiter.match.runner import EndReason
-
-    print_line()
-    if end is EndReason.DECIDED:
-        print_line(end.value)
-    elif end is not EndReason.COMPLETED:
-        print_line(f"{end.value}; --resume {folder} continues")
-    print_line(headline(summary))
-    print_line(games_text(summary))
-    for program in summary.programs:
-        times, score = program.think_times, f"+{program.wins} ={program.draws} -{program.losses}"
-        print_line(
-            f"{program.name}: {score}, points {estimate_text(program.points)}; "
-            f"thinks {seconds_text(times.median)} (median), {seconds_text(times.p95)} (95 %), "
-            f"{seconds_text(times.max)} (longest)"
-        )
-        print_line(
-            f"{' ' * text_width(escaped(program.name))}  {count_text(program.crashes, 'crash', 'crashes')}, "
-            f"{count_text(program.timeouts, 'timeout')}, {count_text(program.illegal_moves, 'illegal move')}, "
-            f"{count_text(program.bad_messages, 'bad message')}, "
-            f"{count_text(program.leftovers, 'time')} left running after the game"
-            + (
-                f", too slow on an overloaded machine {count_text(program.overloads, 'time')}"
-                if program.overloads
-                else ""
-            )
-        )
-    print_line(
-        f"Elo {both_elo_text(summary)}, likelihood of superiority {percent_text(summary.likelihood_of_superiority)}"
-    )
-    tests = sprt_text(summary), significance_text(summary)
-    for text in filter(None, (*tests, *attempt_texts(summary), *machine_warnings(summary))):
-        print_line(text)
-    if summary.machines:
-        print_line(
-            "machines: " + ", ".join(f"{each.name} {count_text(each.games, 'game')}" for each in summary.machines)
-        )
-    print_line(f"report: {folder / 'report.html'}")
-
-
 @contextmanager
 def usable_journal(folder: Path) -> Iterator[Journal]:
     """Open the journal of the match in `folder`, like `open_journal`.
@@ -231,11 +201,20 @@ def usable_journal(folder: Path) -> Iterator[Journal]:
     Raises Misuse if it cannot be opened, since it is locked or cannot be written; no game has been played in that case.
     """
     from spielleiter.match.errors import JournalError
-    from spielleiter.match.records.journal import open_journal
+    from spielleiter.match.records.journal import JOURNAL, open_journal
 
     with ExitStack() as stack:
         try:
             journal = stack.enter_context(open_journal(folder))
         except JournalError as error:
             raise Misuse(str(error)) from None
-        yield journal
+        try:
+            yield journal
+        finally:
+            stack.close()
+            if journal.was_restored:
+                print_line(
+                    f"{folder / JOURNAL} was changed by another program while the match was running; the records of "
+                    "all games have been written again",
+                    err=True,
+                )

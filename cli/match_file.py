@@ -17,21 +17,36 @@ from spielleiter.cli.program_options import file_values
 CWD: Final = "match.cwd"
 """The key in the context's `meta` for the directory that programs are started in, according to the file."""
 
-_NOT_IN_FILES: Final = frozenset({"file", "resume", "help", "password", "loglevel"})
+FOLDERS: Final = "match.folders"
+"""The key in the context's `meta` for the folders of --combine."""
+
+_NOT_IN_FILES: Final = frozenset({"file", "combine", "resume", "help", "password", "loglevel"})
 
 
 def file_argument(command: Any) -> Any:
-    """Decorate a command with the optional argument FILE, which is read before all options."""
+    """Decorate a command with the optional argument FILE, which is read before all options, or the folders DIR..."""
     return click.argument(
-        "file", required=False, is_eager=True, expose_value=False, type=click.Path(path_type=Path), callback=_read
+        "file",
+        metavar="[FILE | DIR...]",
+        nargs=-1,
+        is_eager=True,
+        expose_value=False,
+        type=click.Path(path_type=Path),
+        callback=_read,
     )(command)
 
 
-def _read(context: click.Context, _parameter: click.Parameter, file: Path | None) -> None:
+def _read(context: click.Context, _parameter: click.Parameter, paths: tuple[Path, ...]) -> None:
     from spielleiter.match.errors import SetupError
 
-    if file is None:
+    if context.params.get("combine"):
+        context.meta[FOLDERS] = paths
         return
+    if len(paths) > 1:
+        raise click.UsageError(f"expected one FILE, found {len(paths)}; the folders of matches need --combine")
+    if not paths:
+        return
+    file = paths[0]
     try:
         context.default_map = _values(context, file)
     except SetupError as error:

@@ -95,8 +95,8 @@ _OPTIONS: Final = (
         multiple=True,
         callback=_only_book,
         metavar="PATH",
-        help="Positions to start from, one for each pair: a replay, a folder of replays, or a text file whose lines "
-        "name a replay and optionally a turn.",
+        help="Positions to start from, one for each pair: a replay, a folder of replays or of a match, or a text "
+        "file whose lines name a replay and optionally a turn.",
     ),
     click.option(
         "--order",
@@ -199,7 +199,13 @@ _OPTIONS: Final = (
     folder_option("--out", "Folder for all files of the match.  [default: a new one, named after date and time]"),
     folder_option(
         "--resume",
-        "Continue the match in this folder as it was begun; options that differ are refused.",
+        "Continue the match in this folder as it was begun; options that differ are refused, except for a higher -n.",
+    ),
+    click.option(
+        "--combine",
+        is_flag=True,
+        is_eager=True,  # before the arguments are read
+        help="Put the games of the matches in the folders DIR... together into one result, and play none.",
     ),
     click.option(
         "--loglevel",

@@ -55,6 +55,7 @@ _PLANNED_VALUES: Final[Mapping[str, Callable[[MatchSetup], object]]] = MappingPr
         "player2": lambda setup: setup.entrants[1].command,
         "name1": lambda setup: setup.names[0],
         "name2": lambda setup: setup.names[1],
+        # "games" may grow: `_is_same`
         "games": lambda setup: setup.games,
         "game": lambda setup: setup.game_type,
         "edition": lambda setup: setup.edition,
@@ -108,6 +109,8 @@ def refuse_changed_options(folder: Path, setup: MatchSetup, asked: Mapping[str, 
 def _is_same(name: str, value: Any, setup: MatchSetup) -> bool:
     planned = _PLANNED_VALUES[name](setup)
     match name:
+        case "games":
+            return bool(value >= planned)
         case "name1" | "name2":
             # the suffix that distinguishes equal names; earlier versions used a hyphen
             return planned in {value, f"{value} ({name[-1]})", f"{value}-{name[-1]}"}

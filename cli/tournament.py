@@ -10,12 +10,13 @@ import codecs
 import json
 import secrets
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -41,6 +42,7 @@ from spielleiter.cli.platform_gaps import print_platform_gaps
 if TYPE_CHECKING:
     from spielleiter.match.records.game_record import GameRecord
     from spielleiter.match.runner import Conditions, EndReason
+    from spielleiter.match.tournaments.match_folders import MatchFolders
     from spielleiter.match.tournaments.progress import ScheduledMatch, TournamentProgress
     from spielleiter.match.tournaments.tournament import Tournament
 
@@ -90,7 +92,10 @@ _COPY = "tournament.toml"
 @pages_option
 @cluster_options
 @folder_option("--out", "Folder for all files of the tournament.  [default: a new one, named after date and time]")
-@folder_option("--resume", "Continue the tournament in this folder.")
+@folder_option(
+    "--resume",
+    "Continue the tournament in this folder; with a FILE, with the programs and the number of games that this one has.",
+)
 @click.pass_context
 def tournament(
     context: click.Context,
@@ -134,32 +139,36 @@ def tournament(
     from spielleiter.match.errors import MatchError, SetupError
     from spielleiter.match.preparation import require_playable
     from spielleiter.match.runner import Conditions, allocate_cores
-    from spielleiter.match.tournaments.tournament import read_tournament, with_openings
+    from spielleiter.match.tournaments.tournament import read_tournament, with_contents, with_openings
 
-    if (file is None) == (resume is None):
-        raise click.UsageError("expected a FILE, or --resume DIR, and not both")
-    begun = resume or Path()
+    if file is None and resume is None:
+        raise click.UsageError("expected a FILE, or --resume DIR")
     try:
-        described = read_tournament(file or begun / _COPY, game or "", is_copy=file is None)
+        begun = None if resume is None else read_tournament(resume / _COPY, game or "", is_copy=True)
+        described = begun if file is None else read_tournament(file, game or "")
+        assert described is not None
         kinds = fault_kinds(fail_on or described.fail_on)
         new = Path(described.out or f"tournament-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
         folder = resume or out or new
-        asked = {
+        asked: dict[str, Any] = {
             "game": game,
             "edition": edition,
             "significance": significance,
             "min_tests": min_tests,
             "no_timeout": no_timeout or None,
         }
-        if resume is not None:
-            _refuse_changed_options(folder, described, asked)
-        else:
-            described = _with_options(file, described, asked)
-        edition = described.edition or edition
-        chosen = chosen_edition(described.game_type or None, edition)
-        described = replace(
-            described, cwd=described.cwd or str(Path.cwd()), game_type=chosen.game_type, edition=edition
-        )
+        if begun is not None:
+            _refuse_changed_options(folder, begun, asked)
+            asked = _planned(begun)
+        if file is not None:
+            said = _planned(described)
+            described = _with_options(file, described, asked if begun is None else {**asked, **_given(said)})
+        edition = described.edition or asked["edition"]
+        chosen = chosen_edition(described.game_type or asked["game"], edition)
+        cwd = described.cwd or (begun.cwd if begun is not None else "") or str(Path.cwd())
+        described = with_openings(replace(described, cwd=cwd, game_type=chosen.game_type, edition=edition))
+        if begun is not None and file is not None:
+            _refuse_changed_plan(folder, with_openings(begun), described)
         conditions = Conditions(
             concurrency or described.concurrency,
             is_fail_fast=fail_fast or described.is_fail_fast,
@@ -171,14 +180,14 @@ def tournament(
         cluster = cluster_of(options)
         if cluster is None:
             allocate_cores(conditions)
-        described = with_openings(described)
         at_end = on_end or described_on_end(described.on_end)
         for pairing in described.pairings():
             require_playable(described.match_of(pairing, ""), is_played_elsewhere=cluster is not None)
         if cluster is None:
             print_package_warnings(described.entrants, described.cwd)
+            described = with_contents(described)
         if file is not None:
-            _keep(file, folder, described)
+            _keep(file, folder, described, is_begun=begun is not None)
     except SetupError as error:
         raise Misuse(str(error)) from None
     has_concurrency = concurrency is not None or described.concurrency > 1
@@ -192,6 +201,22 @@ def tournament(
         code = EXIT_MACHINE
     run_on_end(at_end, folder, folder / "table.json", code)
     raise click.exceptions.Exit(code)
+
+
+_PLAN: Final[Mapping[str, Callable[[Tournament], object]]] = MappingProxyType(
+    {
+        "kind": lambda each: each.kind,
+        "game": lambda each: each.game_type or None,
+        "edition": lambda each: each.edition,
+        "seed": lambda each: each.seed,
+        "time limits or rules": lambda each: (dict(each.server_options), each.timeouts, each.has_time_limits),
+        "sprt": lambda each: each.sprt,
+        "significance": lambda each: (each.significance, each.min_games),
+        "book": lambda each: each.openings,
+        "cwd": lambda each: each.cwd,
+    }
+)
+"""What matches must have in common, by what a file calls it."""
 
 
 def _planned(described: Tournament) -> dict[str, Any]:
@@ -217,6 +242,22 @@ def _refuse_changed_options(folder: Path, begun: Tournament, asked: Mapping[str,
             )
 
 
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _refuse_changed_plan(folder: Path, begun: Tournament, described: Tournament) -> None:
+    """Raise Misuse if two tournaments differ in anything but their programs, how they are paired, and more games."""
+    different = [key for key, of in _PLAN.items() if of(begun) != of(described)]
+    if described.games < begun.games:
+        different.append("games")
+    if different:
+        raise Misuse(
+            f"--resume {folder}: the tournament was begun with other values of {', '.join(different)}, and its matches "
+            "could not be compared; between two resumes, programs may come and go and the games may become more"
+        )
+
+
 def _with_options(file: Path | None, described: Tournament, asked: Mapping[str, Any]) -> Tournament:
     """The tournament with the tests and limits of the options. Raises Misuse if its file contradicts one of them."""
     for name, said in _planned(described).items():
@@ -237,14 +278,17 @@ def _spelled(name: str, value: object) -> str:
     return option if value is True else f"{option} {value}"
 
 
-def _keep(file: Path, folder: Path, described: Tournament) -> None:
-    """Write a copy of the file for --resume, with the values of options and the directory to start programs in."""
+def _keep(file: Path, folder: Path, described: Tournament, *, is_begun: bool) -> None:
+    """Write a copy of the file for --resume, with the values of options and the directory to start programs in.
+
+    With `is_begun`, it replaces the copy of a tournament that was begun before.
+    """
     from spielleiter.match.errors import SetupError
     from spielleiter.match.tournaments.tournament import BASE
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if (folder / _COPY).exists():
+        if (folder / _COPY).exists() and not is_begun:
             raise SetupError(f"{folder}: holds a tournament already; continue it (--resume) or choose another folder")
         content = file.read_bytes().removeprefix(codecs.BOM_UTF8)  # it must not follow the added lines
         named = tomllib.loads(content.decode())
@@ -258,7 +302,9 @@ def _keep(file: Path, folder: Path, described: Tournament) -> None:
                 # TOML has no surrogate pairs, and requires DEL to be escaped
                 text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
                 content = f"{key} = {text}\n".encode() + content
-        (folder / _COPY).write_bytes(content)
+        new = folder / f"{_COPY}.tmp"
+        new.write_bytes(content)
+        new.replace(folder / _COPY)
     except UnicodeEncodeError:
         raise SetupError(
             f"{str(file)!r}: the path of its folder is not valid text; move the file to another folder"
@@ -273,23 +319,27 @@ def _play(
     from spielleiter.cli.match import fair_conditions
     from spielleiter.match.reports.tournament import render_table, write_tournament
     from spielleiter.match.runner import EndReason
+    from spielleiter.match.tournaments.match_folders import MatchFolders
     from spielleiter.match.tournaments.progress import TournamentProgress
 
-    progress = TournamentProgress(described)
+    progress, folders = TournamentProgress(described), MatchFolders(folder)
     end, unfit, played = EndReason.COMPLETED, False, 0
     conditions = fair_conditions(conditions)
     print_platform_gaps()
     try:
         for match in progress.schedule():
-            end = _play_match(progress, match, folder, conditions, report_every)
+            end = _play_match(progress, match, folders, folder, conditions, report_every)
             if end is EndReason.UNFIT:  # the other programs can still play each other
                 unfit = True
             elif end not in {EndReason.COMPLETED, EndReason.DECIDED}:
                 print_line(f"{end.value}; --resume {folder} continues")
                 break
             played += 1
+            progress.left_out = folders.left_out(progress, is_over=False)
             if played % len(described.entrants) == 0:
                 write_tournament(folder, progress)
+        else:
+            progress.left_out = folders.left_out(progress, is_over=True)
         if end is not EndReason.INTERRUPTED:
             _write_pages(folder, progress, pages)
     finally:
@@ -305,33 +355,35 @@ def _play(
 def _write_pages(folder: Path, progress: TournamentProgress, choice: str) -> None:
     """Make the pages of replays, and link them in the reports of their matches."""
     from spielleiter.match.playing import write_match_reports
-    from spielleiter.match.records.journal import load_setup
+    from spielleiter.match.records.journal import load_setup, read_journal
     from spielleiter.match.setup import MatchSetup
 
     matches = {folder / match.folder: records for played in progress.played for match, records in played.matches}
     for place in write_pages(matches, choice, "tournament"):
-        write_match_reports(MatchSetup.from_json(load_setup(place)), place, matches[place])
+        write_match_reports(MatchSetup.from_json(load_setup(place)), place, read_journal(place))
 
 
 def _play_match(
-    progress: TournamentProgress, match: ScheduledMatch, folder: Path, conditions: Conditions, report_every: int | None
+    progress: TournamentProgress,
+    match: ScheduledMatch,
+    folders: MatchFolders,
+    folder: Path,
+    conditions: Conditions,
+    report_every: int | None,
 ) -> EndReason:
     """Play the remaining games of a match, and add its records to `progress`."""
     from spielleiter.cli.match import show_unfit
     from spielleiter.cli.progress import Interim, showing_progress
     from spielleiter.match.playing import play_and_report, write_match_reports
-    from spielleiter.match.records.journal import SETUP, load_setup, save_setup
+    from spielleiter.match.records.journal import save_setup
     from spielleiter.match.runner import EndReason
-    from spielleiter.match.setup import MatchSetup
     from spielleiter.match.stopping import sprt_of
     from spielleiter.match.tournaments.encounters import absent_programs
     from spielleiter.match.tournaments.progress import is_over
 
-    place = folder / match.folder
-    if (place / SETUP).exists():
-        setup = MatchSetup.from_json(load_setup(place))
-    else:
-        setup = progress.setup_of(match, secrets.token_hex(8))
+    found = folders.place_of(progress, match, secrets.token_hex(8))
+    match, setup, place = found.match, found.setup, folder / found.match.folder
+    if found.is_new:
         save_setup(place, setup.to_json())
     test, end = sprt_of(setup), EndReason.COMPLETED
     with usable_journal(place) as journal:

@@ -1,7 +1,7 @@
 """Opening books: the positions that the games of a match begin from.
 
-A book is a replay, a folder of replays, or a list. A list is a text file with the path of a replay on each line, which
-the turn to begin from may follow.
+A book is a replay, a folder of replays, the folder of a match, or a list. A list is a text file with the path of a
+replay on each line, which the turn to begin from may follow.
 
 Invariants: every position is read before the first game. The same book, order and seed give the same openings.
 """
@@ -17,6 +17,7 @@ from typing import Final
 
 from spielleiter.match.errors import SetupError
 from spielleiter.match.plan import RANDOM, Opening
+from spielleiter.match.records.game_files import GAMES, REPLAY
 from spielleiter.server.config.setting import MAX_WHOLE_NUMBER
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.errors import StartError
@@ -55,7 +56,7 @@ def read_book(book: Path, turn: int) -> tuple[Opening, ...]:
     """The openings that `book` names, in its order; the replays themselves are not read. Raises SetupError."""
     try:
         if book.is_dir():
-            files = sorted(each for each in book.iterdir() if each.is_file() and _is_replay(each))
+            files = _replays_in(book)
         elif _is_list(book):
             return _read_list(book, turn)
         else:
@@ -63,12 +64,25 @@ def read_book(book: Path, turn: int) -> tuple[Opening, ...]:
     except OSError as error:
         raise SetupError(f"openings {book}: cannot be read ({error.strerror or error})") from None
     if not files:
-        raise SetupError(f"openings {book}: holds no replay, expected files named *.xml or *.xml.gz")
-    return tuple(Opening(file.name, str(file.resolve()), turn) for file in files)
+        raise SetupError(
+            f"openings {book}: holds no replay, expected files named *.xml or *.xml.gz, or the folder of a match"
+        )
+    return tuple(Opening(_name_of(file), str(file.resolve()), turn) for file in files)
+
+
+def _replays_in(folder: Path) -> list[Path]:
+    """The replays in a folder, sorted; if it has none, those in the folders of the games of a match. Raises OSError."""
+    files = sorted(each for each in folder.iterdir() if each.is_file() and _is_replay(each))
+    return files or sorted(each for each in (folder / GAMES).glob(f"*/{REPLAY}") if each.is_file())
 
 
 def _is_replay(file: Path) -> bool:
     return file.name.lower().endswith(_REPLAYS)
+
+
+def _name_of(file: Path) -> str:
+    """The name of an opening; the replays of a match are named after the folders of their games."""
+    return f"game {file.parent.name}" if file.name == REPLAY else file.name
 
 
 def _is_list(file: Path) -> bool:

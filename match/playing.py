@@ -21,7 +21,7 @@ from spielleiter.match.errors import JournalError
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.records.game_record import GameRecord
-from spielleiter.match.records.journal import SETUP, Journal, load_setup, open_journal, save_setup
+from spielleiter.match.records.journal import SETUP, Journal, extend_setup, load_setup, open_journal, save_setup
 from spielleiter.match.reports import PAGE, write_reports
 from spielleiter.match.reports.words import headline
 from spielleiter.match.runner import (
@@ -96,7 +96,8 @@ def play_match(
         result = play_match(setup, "result", on_game_finished=lambda record: print(record.game, record.verdict))
         print(result.headline, result.elo, result.faults, result.report)
 
-    `setup` comes from `prepare_match`, or from `load_match` for a match that was interrupted. `folder` takes the
+    `setup` comes from `prepare_match`, or from `load_match` for a match that was interrupted or is to have more games.
+    `folder` takes the
     journal, the reports and a folder for each game; it is created if it does not exist. `conditions` says for example
     how many games are played at a time (one by default); a number too high for the processor cores is lowered.
     `on_game_finished` is called with the record of each finished game, in this thread; it must return quickly, since
@@ -165,8 +166,13 @@ async def play_and_report(
     *,
     handles_signals: bool = True,
 ) -> MatchResult:
-    """Play the games that are not in `journal` yet, and write the reports whatever happens. Raises MatchError."""
+    """Play the games that are not in `journal` yet, and write the reports whatever happens. Raises MatchError.
+
+    The match is in `folder` already. If `setup` has more games than it has there, it is extended.
+    """
     is_decided = stop_rule(setup)
+    if load_setup(folder)["games"] < setup.games:
+        extend_setup(folder, setup.to_json())
     try:
         end = await play_games(
             setup, folder, journal, listener, conditions, is_decided, handles_signals=handles_signals
@@ -191,7 +197,9 @@ def write_match_reports(setup: MatchSetup, folder: Path, records: Sequence[GameR
 def _begin_or_continue(setup: MatchSetup, folder: Path) -> None:
     if not (folder / SETUP).exists():
         save_setup(folder, setup.to_json())
-    elif MatchSetup.from_json(load_setup(folder), setup.password) != setup:
+        return
+    known = MatchSetup.from_json(load_setup(folder), setup.password)
+    if dataclasses.replace(known, games=max(known.games, setup.games)) != setup:
         raise JournalError(f"{folder}: holds another match; continue that one (load_match) or choose another folder")
 
 

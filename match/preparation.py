@@ -18,6 +18,7 @@ from spielleiter.match.games.match_server import limits_of, match_server_config
 from spielleiter.match.opening_book import load_openings, order_openings
 from spielleiter.match.packages.programs import inspect_program
 from spielleiter.match.plan import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS, SEED_BITS, SEQUENTIAL, Opening
+from spielleiter.match.programs.content import content_of
 from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.programs.program import BUILTIN, Command
 from spielleiter.match.programs.program_names import names_of
@@ -111,7 +112,10 @@ def prepare_match(
         )
         openings = order_openings(openings, order, seed)
     setup = MatchSetup(
-        entrants=(_renamed(given[0], names[0]), _renamed(given[1], names[1])),
+        entrants=(
+            with_content(dataclasses.replace(given[0], name=names[0]), directory),
+            with_content(dataclasses.replace(given[1], name=names[1]), directory),
+        ),
         game_type=chosen.game_type,
         games=games,
         seed=seed,
@@ -132,16 +136,34 @@ def prepare_match(
     return setup
 
 
-def load_match(folder: str | os.PathLike[str], password: str = "", *, is_played_elsewhere: bool = False) -> MatchSetup:
+def load_match(
+    folder: str | os.PathLike[str],
+    password: str = "",
+    *,
+    games: int | None = None,
+    is_played_elsewhere: bool = False,
+) -> MatchSetup:
     """The setup of the match in `folder`, to resume it with `play_match(load_match(folder), folder)`.
 
     `password` is the administrators' password of the server that the match is played at, if it does not start its own;
-    it is not saved in the folder. `is_played_elsewhere` is the same as for `prepare_match`.
+    it is not saved in the folder. `games` extends the match to this number of games in all; None means as many as
+    before. `is_played_elsewhere` is the same as for `prepare_match`.
 
-    Raises JournalError if there is no match or its file cannot be read, and SetupError if it cannot be played here.
+    Raises JournalError if there is no match or its file cannot be read, and SetupError if it cannot be played here: for
+    example if a program is not the one that the match was begun with, or if the match has more games already.
     """
     setup = MatchSetup.from_json(load_setup(Path(folder)), password)
+    if games is not None and games < setup.games:
+        raise SetupError(f"{folder}: the match has {setup.games} games, which cannot become {games}, only more")
+    setup = dataclasses.replace(setup, games=games or setup.games)
     require_playable(setup, is_played_elsewhere=is_played_elsewhere)
+    if not is_played_elsewhere:
+        for entrant in setup.entrants:
+            if not entrant.is_same(with_content(entrant, setup.cwd)):
+                raise SetupError(
+                    f"{entrant.name}: {entrant.command} has changed since the match in {folder} was begun, and the "
+                    "result would be that of two programs; put the earlier version back, or begin a new match"
+                )
     return setup
 
 
@@ -149,8 +171,9 @@ def _as_entrant(player: str | Entrant) -> Entrant:
     return Entrant("", player) if isinstance(player, str) else player
 
 
-def _renamed(entrant: Entrant, name: str) -> Entrant:
-    return dataclasses.replace(entrant, name=name)
+def with_content(entrant: Entrant, cwd: str) -> Entrant:
+    """The entrant with what its file contains now; `cwd` is the directory of the match. Raises SetupError."""
+    return dataclasses.replace(entrant, content=content_of(entrant.command, str(Path(cwd, entrant.cwd))))
 
 
 def _chosen_edition(game_type: str | None, edition: str | None) -> Edition:

@@ -49,11 +49,20 @@ class Entrant:
     """How it is confined to the contest's conditions; None: not at all."""
     main: str = ""
     """The main file of a package (a ZIP file), relative to its folder; empty: the one that is found to be it."""
+    content: str = ""
+    """The SHA-256 of its file when the match was set up (match/programs/content.py); empty: unknown."""
 
     @property
     def has_own_limits(self) -> bool:
         """Whether its time limits may differ from those of the match."""
         return self.time_factor != 1 or not self.soft_timeout is self.hard_timeout is None
+
+    def is_same(self, other: Entrant) -> bool:
+        """Whether both are the same program, started in the same way; unknown contents are taken to be equal."""
+        is_unknown = not self.content or not other.content
+        return dataclasses.replace(self, content=other.content) == other and (
+            is_unknown or self.content == other.content
+        )
 
 
 @dataclass(frozen=True, slots=True)

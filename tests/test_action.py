@@ -209,7 +209,7 @@ def test_the_gitlab_pipeline_uses_options_and_files_that_exist() -> None:
     ("program", "code", "expected"),
     [
         ('exec spielleiter play --strategy first "$@"', 0, ["won: 1 of 2", "Elo: 0", '{"regular": 2}']),
-        ("exit 7", 4, ["won: 0 of 0", "null", '{"does not start": ']),
+        ("exit 7", 5, ["won: 0 of 0", "null", '{"does not start": ']),
     ],
     ids=["equal programs", "a program that does not start"],
 )

@@ -12,9 +12,9 @@ from pathlib import Path
 from spielleiter.match.cluster.game_files import require_acceptable, write_files
 from spielleiter.match.cluster.messages import PairPlayed
 from spielleiter.match.errors import ClusterError, MachineError
-from spielleiter.match.games.referee import GAMES, VERDICT
+from spielleiter.match.games.referee import VERDICT
 from spielleiter.match.plan import PlannedGame
-from spielleiter.match.records.game_files import REPLAY, write_verdict
+from spielleiter.match.records.game_files import GAMES, REPLAY, write_verdict
 from spielleiter.match.records.game_record import VERDICTS, GameRecord, RecordError
 from spielleiter.server.errors import os_error_text
 

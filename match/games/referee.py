@@ -39,7 +39,7 @@ from spielleiter.match.programs.persistent_programs import PersistentPrograms
 from spielleiter.match.programs.processes import Usage
 from spielleiter.match.programs.program import Program
 from spielleiter.match.programs.starter import ProgramStarter, output_files
-from spielleiter.match.records.game_files import GameLogs, KeepPolicy, write_replay, write_verdict
+from spielleiter.match.records.game_files import GAMES, GameLogs, KeepPolicy, write_replay, write_verdict
 from spielleiter.match.records.game_record import FAILED_AS_WELL, GameRecord
 from spielleiter.match.sandbox.observations import Observations
 from spielleiter.match.sandbox.run import SandboxRun
@@ -49,7 +49,6 @@ from spielleiter.protocol.messages import Cause
 from spielleiter.server.errors import StartError
 
 VERDICT: Final = "verdict.json"
-GAMES: Final = "games"
 
 _EXIT_TIMEOUT: Final = 1.0  # seconds for a process to end after it has left the game
 _RESULT_TIMEOUT: Final = 5.0  # seconds for a server to send the result of a cancelled game

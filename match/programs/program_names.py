@@ -23,7 +23,7 @@ def name_of(command: Command) -> str:
     """Return the file name of the program without its suffix; of the script or .jar file if an interpreter runs one."""
     if command.text.startswith(BUILTIN):
         return command.text.removeprefix(BUILTIN)
-    return _without_suffix(Path(_played_file(command.words)).name) or command.words[0][:NAME_LENGTH]
+    return _without_suffix(Path(played_file(command.words)).name) or command.words[0][:NAME_LENGTH]
 
 
 def names_of(first: Command, second: Command, given: tuple[str | None, str | None] = (None, None)) -> tuple[str, str]:
@@ -44,14 +44,14 @@ def distinct_names(first: str, second: str) -> tuple[str, str]:
     return (f"{first} (1)", f"{second} (2)") if first == second else (first, second)
 
 
-def _played_file(words: tuple[str, ...]) -> str:
+def played_file(words: tuple[str, ...]) -> str:
     """Return the word of the command line that names the program itself."""
     if script := script_of(words):
         return script
     first, *others = words
     if Path(first).name == "env":
         others = [word for word in others if not _VARIABLE.match(word)]
-        return _played_file(tuple(others)) if others and not others[0].startswith("-") else first
+        return played_file(tuple(others)) if others and not others[0].startswith("-") else first
     if len(others) > 1 and others[0] == "-m":
         return others[1]
     if len(others) > 2 and others[0] == "-c" and not others[2].startswith("-"):  # the name of a shell script
@@ -60,7 +60,7 @@ def _played_file(words: tuple[str, ...]) -> str:
 
 
 def _folder(command: Command) -> str:
-    return "" if command.text.startswith(BUILTIN) else Path(_played_file(command.words)).parent.name[:NAME_LENGTH]
+    return "" if command.text.startswith(BUILTIN) else Path(played_file(command.words)).parent.name[:NAME_LENGTH]
 
 
 def _without_suffix(name: str) -> str:

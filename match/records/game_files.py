@@ -17,6 +17,8 @@ from spielleiter.match.records.game_log import SERVER_LOG, GameLog
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.wire_log import WIRE_LOG, WireLog
 
+GAMES: Final = "games"
+"""The folder of the games' folders, in the folder of a match."""
 REPLAY: Final = "replay.xml.gz"
 REPLAY_PAGE: Final = "replay.html"
 """A page that shows the replay in a browser. The command `match` makes it after the games; no other module needs it."""

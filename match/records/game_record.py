@@ -213,6 +213,29 @@ class GameRecord:
             raise RecordError(f"not the record of a game: {error}") from None
 
 
+_BY_PROGRAM: Final = (
+    "names",
+    "points",
+    "causes",
+    "think_times",
+    "cpu_seconds",
+    "exit_codes",
+    "remarks",
+    "program_starts",
+    "observations",
+    "attempts",
+)
+
+
+def mirrored(record: GameRecord) -> GameRecord:
+    """The same game as it is recorded if the match has its two programs in the other order."""
+    swapped: dict[str, Any] = {name: getattr(record, name)[::-1] for name in _BY_PROGRAM}
+    swapped |= {
+        name: None if (program := getattr(record, name)) is None else 1 - program for name in ("offender", "winner")
+    }
+    return dataclasses.replace(record, seats=(1 - record.seats[0], 1 - record.seats[1]), **swapped)
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Observations):
         return value.to_json()

@@ -8,9 +8,10 @@ not been played. Two processes cannot write into the same folder.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import FileIO
 from pathlib import Path
 from typing import Any, Final
@@ -27,13 +28,16 @@ SETUP: Final = "match.json"
 class Journal:
     """An open journal. `records` holds the finished games by number, in the order of finishing.
 
-    `length` is the number of bytes that the complete lines of `file` take.
+    `content` is that of the complete lines of `file`.
     """
 
-    def __init__(self, file: FileIO, records: dict[int, GameRecord], length: int) -> None:
+    def __init__(self, file: FileIO, records: dict[int, GameRecord], content: bytes) -> None:
         self._file = file
-        self._length = length
+        self._length = len(content)
+        self._digest = hashlib.sha256(content)
         self.records = records
+        self.was_restored = False
+        """Whether another program had changed the file, which was then written anew from `records`."""
 
     def append(self, record: GameRecord) -> None:
         """Add a finished game. Raises JournalError if it cannot be written, or is in the journal already."""
@@ -47,8 +51,7 @@ class Journal:
         for record in records:
             if record.game in self.records:
                 raise JournalError(f"game {record.game} is in the journal already")
-        lines = "".join(json.dumps(record.to_json(), ensure_ascii=False) + "\n" for record in records)
-        data = lines.encode("utf-8", "backslashreplace")  # lone surrogates become JSON escapes
+        data = _encode(records)
         try:
             self._cut()
             write_all(self._file.write, data)
@@ -58,6 +61,7 @@ class Journal:
                 self._cut()
             raise JournalError(f"{self._file.name}: cannot be written ({error.strerror or error})") from None
         self._length += len(data)
+        self._digest.update(data)
         self.records.update((record.game, record) for record in records)
 
     def _cut(self) -> None:
@@ -65,13 +69,33 @@ class Journal:
         if os.fstat(self._file.fileno()).st_size > self._length:
             self._file.truncate(self._length)
 
+    def restore(self) -> None:
+        """Write the file anew if anybody else has changed it: a program of the same user can. Raises JournalError."""
+        path = Path(self._file.name)
+        try:
+            content = path.read_bytes() if path.exists() else b""
+            is_own = hashlib.sha256(content[: self._length]).digest() == self._digest.digest()
+            if is_own and b"\n" not in content[self._length :]:
+                return  # what may follow is the incomplete line of a full disk
+            temporary = path.with_name(JOURNAL + ".tmp")
+            temporary.write_bytes(_encode(self.records.values()))
+            temporary.replace(path)
+        except OSError as error:
+            raise JournalError(f"{path}: cannot be written ({error.strerror or error})") from None
+        self.was_restored = True
+
+
+def _encode(records: Iterable[GameRecord]) -> bytes:
+    lines = "".join(json.dumps(record.to_json(), ensure_ascii=False) + "\n" for record in records)
+    return lines.encode("utf-8", "backslashreplace")  # lone surrogates become JSON escapes
+
 
 @contextlib.contextmanager
 def open_journal(folder: Path) -> Iterator[Journal]:
     """Open the journal of the match in `folder`; it is created if there is none.
 
-    While it is open, no other process can open it. Raises JournalError if it cannot be opened, or contains anything
-    but records.
+    While it is open, no other process can open it. When it is closed, what another program has changed in it is undone.
+    Raises JournalError if it cannot be opened, or contains anything but records.
     """
     path = folder / JOURNAL
     with contextlib.ExitStack() as stack:
@@ -80,11 +104,17 @@ def open_journal(folder: Path) -> Iterator[Journal]:
             stack.enter_context(_locked(folder))
             file = stack.enter_context(path.open("ab+", buffering=0))
             file.seek(0)
-            records, length = _read(path, file.readall())
+            content = file.readall()
+            records, length = _read(path, content)
             file.truncate(length)
         except OSError as error:
             raise JournalError(f"{path}: cannot be opened ({error.strerror or error})") from None
-        yield Journal(file, records, length)
+        journal = Journal(file, records, content[:length])
+        try:
+            yield journal
+        finally:
+            file.close()
+            journal.restore()
 
 
 def read_journal(folder: Path) -> tuple[GameRecord, ...]:
@@ -119,12 +149,27 @@ def save_setup(folder: Path, setup: dict[str, Any]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if path.exists():
             raise JournalError(f"{folder}: holds a match already; resume it (--resume) or choose another folder")
-        temporary = path.with_name(SETUP + ".tmp")
-        text = json.dumps(setup, indent=2, ensure_ascii=False) + "\n"
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be written ({error.strerror or error})") from None
+    _write_setup(path, setup)
+
+
+def _write_setup(path: Path, setup: dict[str, Any]) -> None:
+    temporary = path.with_name(SETUP + ".tmp")
+    text = json.dumps(setup, indent=2, ensure_ascii=False) + "\n"
+    try:
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")  # lone surrogates become JSON escapes
         temporary.replace(path)
     except OSError as error:
         raise JournalError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def extend_setup(folder: Path, setup: dict[str, Any]) -> None:
+    """Replace the setup of the match in `folder` by one with more games, atomically. Raises JournalError.
+
+    The journal of the match must be open, so that nobody plays in the folder.
+    """
+    _write_setup(folder / SETUP, setup)
 
 
 def load_setup(folder: Path) -> dict[str, Any]:

@@ -7,10 +7,11 @@ each other. The names of programs are escaped for the format of the report. Link
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -38,11 +39,14 @@ from spielleiter.server.text.counting import count_text
 
 SCHEMA: Final = "spielleiter-tournament-1"
 
+ENOUGH_GAMES: Final = 30
+"""With fewer counted games of a program, points come before ratings."""
+
 TOURNAMENT_REPORTS: Final = ("table.md", "table.json", "tournament.json", "report.html")
 """The names of the files."""
 
 _TEXTS: Final = frozenset(
-    {"program", "against", "round", "match", "winner", "by", "reached", "SPRT", "significance", "it"}
+    {"program", "against", "round", "match", "winner", "by", "reached", "SPRT", "significance", "it", "why"}
 )
 _KINDS: Final = {
     Kind.ROUND_ROBIN: "round robin",
@@ -108,12 +112,16 @@ def sections(progress: TournamentProgress, ratings: Sequence[RatedProgram], *, i
     tournament = progress.tournament
     has_test = tournament.sprt is not None or tournament.significance is not None
     has_matches = not is_short or tournament.kind is not Kind.ROUND_ROBIN or has_test
+    # from few games, an interval is as wide as the field, and pupils compare what the contest would count
+    points = _points(progress, ratings)
+    are_few = any(line.results.games < ENOUGH_GAMES for line in ratings)
     found = [
         *([_standings(progress)] if progress.tournament.kind.has_rounds else []),
-        _ratings(ratings),
+        *([points, _ratings(ratings)] if are_few else [_ratings(ratings), points]),
         _head_to_head(ratings),
         *([_matches(progress)] if has_matches else []),
         _attempts(progress),
+        _left_out(progress),
     ]
     return [section for section in found if section.rows]
 
@@ -168,6 +176,39 @@ def _ratings(ratings: Sequence[RatedProgram]) -> Section:
                 line.faults,
             )
             for rank, line in enumerate(ratings, 1)
+        ),
+    )
+
+
+def _points(progress: TournamentProgress, ratings: Sequence[RatedProgram]) -> Section:
+    """Match points as the contest counts them, then the mean of the points that the rules of the game give."""
+    names, given = _names(progress), defaultdict[str, list[int]](list)
+    for pairing, records in progress.games_by_pairing.items():
+        for record in records:
+            for index, points in zip(pairing, record.points, strict=True):
+                if record.is_counted and points is not None:
+                    given[names[index]].append(points)
+    lines = [
+        (2 * line.results.wins + line.results.draws, fmean(given[line.name] or [0]), line)
+        for line in ratings
+        if line.results.games
+    ]
+    lines.sort(key=lambda line: line[:2], reverse=True)
+    return Section(
+        "Points",
+        ("", "program", "points", "of", "won", "drawn", "lost", "points in a game, mean"),
+        tuple(
+            (
+                rank,
+                line.name,
+                points,
+                2 * line.results.games,
+                line.results.wins,
+                line.results.draws,
+                line.results.losses,
+                f"{mean:.1f}" if given[line.name] else NO_VALUE,
+            )
+            for rank, (points, mean, line) in enumerate(lines, 1)
         ),
     )
 
@@ -228,6 +269,15 @@ def _attempts(progress: TournamentProgress) -> Section:
                     total[names[index], attempt] += count
     rows = [(name, attempt, count) for (name, attempt), count in sorted(total.items())]
     return Section("What was tried and refused", ("program", "it", "times"), tuple(rows))
+
+
+def _left_out(progress: TournamentProgress) -> Section:
+    """Matches in the folder that were begun with other programs."""
+    rows = [
+        (Linked(" – ".join(each.names), f"{each.folder}/report.html"), each.games, each.reason)
+        for each in progress.left_out
+    ]
+    return Section("Not counted", ("match", "games", "why"), tuple(rows))
 
 
 def _score(match: PlayedEncounter) -> str:
@@ -363,6 +413,10 @@ def render_tournament(progress: TournamentProgress) -> str:
                 ],
             }
             for each in progress.rounds
+        ],
+        "left_out": [
+            {"programs": list(each.names), "folder": each.folder, "games": each.games, "reason": each.reason}
+            for each in progress.left_out
         ],
     })  # fmt: skip
 

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from spielleiter.match.records.game_record import GameRecord
+from spielleiter.match.records.game_record import GameRecord, mirrored
 from spielleiter.match.setup import MatchSetup
 from spielleiter.match.stopping import stop_rule
 from spielleiter.match.tournaments.encounters import (
@@ -41,6 +41,19 @@ class ScheduledMatch:
     """How often the two programs have met before in this tournament."""
     play_off: int = 0
     """The number of the play-off, from 1; 0: the match itself."""
+    is_swapped: bool = False
+    """Whether its folder has the two programs in the other order."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A match in the folder of a tournament that does not count in it."""
+
+    folder: str
+    names: tuple[str, str]
+    games: int
+    """The number of finished games."""
+    reason: str
 
 
 @dataclass(slots=True)
@@ -72,6 +85,8 @@ class TournamentProgress:
         )
         self.rounds: list[Round] = []
         self.played: list[PlayedEncounter] = []
+        self.left_out: tuple[LeftOut, ...] = ()
+        """Matches that were begun earlier and do not count."""
 
     @property
     def outcomes(self) -> dict[int, Outcome]:
@@ -133,8 +148,9 @@ class TournamentProgress:
                 return
 
     def finish(self, match: ScheduledMatch, records: Sequence[GameRecord]) -> None:
-        """Add the records of the match that was scheduled last, in the order of finishing."""
-        self.played[-1].matches.append((match, records))
+        """Add the records in the folder of the match that was scheduled last, in the order of finishing."""
+        own = [mirrored(record) for record in records] if match.is_swapped else records
+        self.played[-1].matches.append((match, own))
 
     def setup_of(self, match: ScheduledMatch, run_id: str) -> MatchSetup:
         """The setup of a match; `run_id` identifies it in the environment of its processes. Raises SetupError."""

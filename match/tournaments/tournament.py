@@ -18,6 +18,7 @@ from typing import Any, Final
 from spielleiter.match.errors import SetupError
 from spielleiter.match.opening_book import load_openings, order_openings
 from spielleiter.match.plan import DEFAULT_MIN_GAMES, SEED_BITS, Opening
+from spielleiter.match.preparation import with_content
 from spielleiter.match.records.game_files import KeepPolicy
 from spielleiter.match.season import season_text
 from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
@@ -145,7 +146,7 @@ class Tournament:
             seed = random.Random(f"{seed} meeting {meeting} play-off {play_off}").getrandbits(SEED_BITS)
         begin = used % len(self.openings) if self.openings else 0
         return MatchSetup(
-            entrants=(self._entrant(pairing[0]), self._entrant(pairing[1])),
+            entrants=(self.playing[pairing[0]], self.playing[pairing[1]]),
             game_type=self.game_type,
             games=2 if play_off else self.games,
             seed=seed,
@@ -161,9 +162,10 @@ class Tournament:
             edition=self.edition,
         )
 
-    def _entrant(self, index: int) -> Entrant:
-        entrant = self.entrants[index]
-        return entrant if self.has_time_limits else replace(entrant, can_timeout=False)
+    @property
+    def playing(self) -> tuple[Entrant, ...]:
+        """The programs with the settings that they have in their matches."""
+        return tuple(each if self.has_time_limits else replace(each, can_timeout=False) for each in self.entrants)
 
     def folder_of(self, number: int, pairing: tuple[int, int], play_off: int = 0) -> str:
         """The folder of the match with this number, relative to that of the tournament."""
@@ -182,6 +184,11 @@ def with_openings(tournament: Tournament) -> Tournament:
     editions = {} if tournament.edition is None else {tournament.game_type: tournament.edition}
     found = load_openings(Path(kind_options.book), kind_options.opening_turn, tournament.game_type, options, editions)
     return replace(tournament, openings=order_openings(found, kind_options.order, tournament.seed))
+
+
+def with_contents(tournament: Tournament) -> Tournament:
+    """The tournament with what the files of its programs contain now. Raises SetupError."""
+    return replace(tournament, entrants=tuple(with_content(each, tournament.cwd) for each in tournament.entrants))
 
 
 _SECONDS: Final = {"start_timeout": "start", "exit_timeout": "exit", "game_timeout": "game"}

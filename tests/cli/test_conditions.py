@@ -19,5 +19,5 @@ def test_both_commands_have_the_options_with_the_runners_defaults(command: objec
 
 
 def test_the_options_set_the_conditions_of_the_runner() -> None:
-    chosen = Conditions(**conditions_of({"keep": "failed", "restart": "never"}))
-    assert (chosen.keep, chosen.is_restarting) == (KeepPolicy.FAILED, False)
+    chosen = Conditions(**conditions_of({"keep": "failed", "restart": "never", "keep_playing": True}))
+    assert (chosen.keep, chosen.is_restarting, chosen.keeps_playing) == (KeepPolicy.FAILED, False, True)

@@ -10,8 +10,9 @@ import spielleiter.match.runner
 from spielleiter.match.errors import MachineError
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.journal import read_journal
+from tests.cli.background import run
 from tests.cli.matches import play
-from tests.match.sample_records import fault, game
+from tests.match.sample_records import absence, fault, game
 
 NOT_COUNTED = {"is_counted": False}
 
@@ -96,7 +97,7 @@ def test_the_standing_is_printed_after_every_n_games(games: dict[int, GameRecord
     games |= {number: game(number, 0) for number in range(1, 7)}
     done = play(tmp_path, "--report-every", "4", "--sprt", "elo0=0 elo1=5 model=normalized", games=6)
     interim = [line for line in done.stderr.splitlines() if line.startswith("after ")]
-    assert interim == ["after 4 games: +4 =0 -0  LLR +0.04 (-2.94, +2.94)  Elo +∞ [−427.9, +∞]"]
+    assert interim == ["after 4 games: +4 =0 -0  LLR +0.04 (-2.94, +2.94)  Elo +∞ [−389.6, +∞]"]
 
 
 def test_a_machine_that_fails_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,19 +111,29 @@ def test_a_machine_that_fails_is_one_line(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("absent", [0, 1])
-def test_games_against_a_program_that_cannot_play_do_not_count(
+def test_a_program_that_cannot_play_ends_the_match_and_is_no_answer(
     absent: int, games: dict[int, GameRecord], tmp_path: Path
 ) -> None:
     reason = "/nowhere/bot: there is no such program"
-    games |= {
-        number: fault(number, absent, Verdict.NO_START, is_counted=False, reason=reason) for number in range(1, 13)
-    }
+    games |= {number: absence(number, absent, reason=reason) for number in range(1, 13)}
     done = play(tmp_path, "--require", "not-worse", games=12)
-    assert done.exit_code == 4
+    assert done.exit_code == 5
     assert len(read_journal(tmp_path / "out")) == 2
     name = ("greedy", "random")[absent]
     assert f"{name} cannot play: does not start in game 2 (/nowhere/bot: there is no such program)" in done.stderr
     assert f"it was started as: builtin:{name}" in done.stderr
+
+
+def test_all_games_are_played_against_a_program_that_cannot_play_if_asked(
+    games: dict[int, GameRecord], tmp_path: Path
+) -> None:
+    games |= {number: absence(number, 1) for number in range(1, 7)}
+    assert play(tmp_path, games=8).exit_code == 5
+    done = run("match", "--resume", str(tmp_path / "out"), "--keep-playing")
+    assert done.exit_code == 0, done.stderr
+    assert len(read_journal(tmp_path / "out")) == 8
+    assert "greedy: +8 =0 -0" in done.stdout
+    assert "random: +0 =0 -8" in done.stdout
 
 
 def test_a_match_without_counted_games_is_no_success(games: dict[int, GameRecord], tmp_path: Path) -> None:

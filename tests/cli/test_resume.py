@@ -48,7 +48,7 @@ APART = MatchSetup(
 
 def test_every_option_is_either_changeable_or_fixed() -> None:
     options = {parameter.name for parameter in match_command.params if parameter.expose_value}
-    assert options - {"resume"} == CHANGEABLE | FIXED
+    assert options - {"combine", "resume"} == CHANGEABLE | FIXED
     assert not CHANGEABLE & FIXED
 
 
@@ -58,6 +58,7 @@ def test_every_option_is_either_changeable_or_fixed() -> None:
         (OWN, {}),
         (OWN, {"player1": "./new --fast", "name1": "new", "player2": "old.jar", "name2": "old"}),
         (OWN, {"games": 100, "game": "chess", "seed": 7, "opening_turn": 0, "start_piece": "PENTO_Y"}),
+        (OWN, {"games": 200}),
         (OWN, {"soft_timeout": 1500, "hard_timeout": 10_000, "no_timeout1": True}),
         (OWN, {"start_timeout": 10.0, "exit_timeout": 2.0, "game_timeout": 60.0}),
         (OWN, {"sprt": "elo1=50,elo0=0", "significance": 0.05, "min_tests": 30}),
@@ -85,7 +86,7 @@ def test_options_that_agree_with_the_plan_or_do_not_affect_it_are_accepted(
         (OWN, {"player1": "./newer"}, "--player1 ./newer (begun with ./new --fast)"),
         (OWN, {"player2": "./new --fast"}, "--player2 ./new --fast (begun with old.jar)"),
         (OWN, {"name2": "older"}, "--name2 older (begun with old)"),
-        (OWN, {"games": 200}, "--games 200 (begun with 100)"),
+        (OWN, {"games": 50}, "--games 50 (begun with 100)"),
         (OWN, {"game": "go"}, "--game go (begun with chess)"),
         (OWN, {"seed": 0}, "--seed 0 (begun with 7)"),
         (OWN, {"start_piece": "MONO"}, "--start-piece MONO (begun with PENTO_Y)"),
@@ -125,8 +126,8 @@ def test_options_that_differ_from_the_plan_are_refused(
 
 
 def test_all_differences_are_named_at_once() -> None:
-    with pytest.raises(Misuse, match=r"--games 200 \(.*\), --seed 3 \(.*\); leave those options out"):
-        refuse_changed_options(FOLDER, OWN, {"seed": 3, "games": 200, "game": "chess"})
+    with pytest.raises(Misuse, match=r"--games 20 \(.*\), --seed 3 \(.*\); leave those options out"):
+        refuse_changed_options(FOLDER, OWN, {"seed": 3, "games": 20, "game": "chess"})
 
 
 @pytest.mark.parametrize("kept", ["bot ({})", "bot-{}"])

@@ -43,8 +43,17 @@ def test_a_round_robin_is_played_and_rated(file: str, tmp_path: Path) -> None:
     assert done.stdout.endswith(table)
     lines = table.splitlines()
     assert lines[0] == "swc_2027_blokus (blokus-2027): round robin of 3 programs, 4 games a match, seed 0"
-    assert [line.split(" | ")[1] for line in lines[6:9]] == ["a\\|b", "b", "c"]
-    assert lines[10:] == [
+    assert lines[2:9] == [
+        "## Points",
+        "",
+        "|  | program | points | of | won | drawn | lost | points in a game, mean |",
+        "|--:|---|--:|--:|--:|--:|--:|--:|",
+        "| 1 | a\\|b | 16 | 16 | 8 | 0 | 0 | 80.0 |",
+        "| 2 | b | 8 | 16 | 4 | 0 | 4 | 70.0 |",
+        "| 3 | c | 0 | 16 | 0 | 0 | 8 | 60.0 |",
+    ]
+    assert [line.split(" | ")[1] for line in lines[14:17]] == ["a\\|b", "b", "c"]
+    assert lines[18:] == [
         "## Head to head",
         "",
         "| against | a\\|b | b | c |",
@@ -94,7 +103,7 @@ def test_a_program_that_cannot_play_does_not_stop_the_others(
 ) -> None:
     monkeypatch.setattr(spielleiter.match.runner, "play_game", play_where_b_does_not_start)
     done = run("tournament", file, "--out", str(tmp_path / "out"))
-    assert done.exit_code == 4
+    assert done.exit_code == 5
     assert done.stderr.count("b cannot play: does not start") == 2
     played = [len(read_journal(folder)) for folder in sorted((tmp_path / "out" / "matches").iterdir())]
     assert played == [2, 4, 2]
@@ -186,7 +195,7 @@ def test_a_failing_machine_ends_the_tournament(file: str, tmp_path: Path, monkey
     ("options", "problem"),
     [
         ((), "expected a FILE, or --resume DIR"),
-        (("FILE", "--resume", "OUT"), "expected a FILE, or --resume DIR"),
+        (("FILE", "--resume", "OUT"), "cannot be read"),
         (("BAD",), "games 'many': expected a whole number"),
         (("LATE",), "the soft time limit (20000 ms) is above the hard one (10000 ms)"),
         (("--resume", "OUT"), "cannot be read"),

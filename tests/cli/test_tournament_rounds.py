@@ -95,10 +95,11 @@ def test_a_program_that_cannot_play_is_eliminated(monkeypatch: pytest.MonkeyPatc
     (tmp_path / "t.toml").write_text(CUP)
     out = tmp_path / "out"
     done = run("tournament", str(tmp_path / "t.toml"), "--out", str(out))
-    assert done.exit_code == 4
+    assert done.exit_code == 5
     assert "b cannot play: does not start" in done.stderr
-    assert "| semi-final | b – c | 0 : 0 | – | c | the other cannot play |" in (out / "table.md").read_text()
+    text = (out / "table.md").read_text()
+    assert r"| semi-final | b – c | 0 : 2 | −∞ \[−∞, +∞\] | c | the other cannot play |" in text
     again = run("tournament", "--resume", str(out))
-    assert again.exit_code == 4
+    assert again.exit_code == 5
     assert "b cannot play: does not start" in again.stderr
     assert again.stdout.splitlines()[-1] == done.stdout.splitlines()[-1]

@@ -6,9 +6,9 @@ import dataclasses
 from pathlib import Path
 
 from spielleiter.match.plan import PlannedGame
-from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.setup import MatchSetup
-from tests.match.sample_records import fault, game
+from tests.match.sample_records import absence, game
 
 STRENGTH = {"a|b": 3, "b": 2, "c": 1}
 FILE = "games = 4\n" + "".join(f'[[program]]\nname = "{name}"\ncommand = "builtin:first"\n' for name in STRENGTH)
@@ -20,5 +20,5 @@ async def play_where_b_does_not_start(
     """A replacement for `spielleiter.match.runner.play_game`."""
     record = game(planned.game, 0)
     if "b" in setup.names:
-        record = fault(planned.game, setup.names.index("b"), Verdict.NO_START, is_counted=False)
+        record = absence(planned.game, setup.names.index("b"))
     return dataclasses.replace(record, names=setup.names, pair=planned.pair, seats=planned.seats)

@@ -46,6 +46,12 @@ def fault(number: int, offender: int, verdict: str, **changes: Any) -> GameRecor
     return game(number, 1 - offender, offender=offender, verdict=verdict, points=points, **changes)
 
 
+def absence(number: int, offender: int, verdict: str = Verdict.NO_START, **changes: Any) -> GameRecord:
+    """Return a record of a game that `offender` lost before it began."""
+    begun = {"plies": 0, "causes": ("", ""), "think_times": ((), ())}
+    return fault(number, offender, verdict, **{**begun, **changes})
+
+
 def whole_match(pairs: int = 20, seed: int = 1) -> list[GameRecord]:
     """Return the records of a varied match, the same ones for the same seed."""
     rng = random.Random(seed)

@@ -104,3 +104,17 @@ def test_the_order_is_that_of_the_book_or_drawn_from_the_seed() -> None:
     assert drawn == order_openings(openings, RANDOM, 7) != order_openings(openings, RANDOM, 8)
     assert drawn != tuple(openings)
     assert sorted(drawn, key=openings.index) == openings
+
+
+def test_the_replays_of_a_match_are_a_book(replay: bytes, tmp_path: Path) -> None:
+    for number in (2, 1, 10):
+        folder = tmp_path / "games" / f"{number:04d}"
+        folder.mkdir(parents=True)
+        (folder / "replay.xml.gz").write_bytes(gzip.compress(replay))
+        (folder / "replay.html").write_text("not meant")
+    (tmp_path / "games" / "0003").mkdir()  # its replay was not kept
+    found = load_openings(tmp_path, 1, DEFAULT_GAME_TYPE, {})
+    assert [each.name for each in found] == ["game 0001", "game 0002", "game 0010"]
+    assert [each.path for each in found] == [
+        str(tmp_path / "games" / name / "replay.xml.gz") for name in ("0001", "0002", "0010")
+    ]

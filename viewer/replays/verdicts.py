@@ -35,6 +35,10 @@ _VERDICTS: Final[Mapping[str, Words]] = {
         "de": "der Rechner war überlastet, das Spiel zählt nicht",
         "en": "the machine was overloaded, the game does not count",
     },
+    "contested seat": {
+        "de": "unklar, welches Programm hier gespielt hat, das Spiel zählt nicht",
+        "en": "nobody can tell which program played here, the game does not count",
+    },
     "cancelled": {"de": "abgebrochen, das Spiel zählt nicht", "en": "cancelled, the game does not count"},
     "server failed": {
         "de": "der Server ist ausgefallen, das Spiel zählt nicht",

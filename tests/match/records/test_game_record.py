@@ -21,6 +21,7 @@ from spielleiter.match.records.game_record import (
     GameRecord,
     RecordError,
     Verdict,
+    mirrored,
 )
 
 RECORD = GameRecord(
@@ -137,3 +138,43 @@ def test_each_fault_belongs_to_one_column() -> None:
     assert sum(len(column) for column in columns) == len(frozenset().union(*columns))
     costless = UNCOUNTED_VERDICTS | {Verdict.REGULAR}
     assert frozenset().union(*columns) == set(VERDICTS) - costless
+
+
+@given(
+    winner=st.none() | st.integers(0, 1),
+    offender=st.none() | st.integers(0, 1),
+    seats=st.permutations((0, 1)),
+    times=_two_times,
+    counts=st.tuples(*[st.dictionaries(st.text(max_size=3), st.integers(1, 9), max_size=2)] * 2),
+)
+def test_the_mirrored_record_is_that_of_the_match_in_the_other_order(
+    winner: int | None, offender: int | None, seats: list[int], times: Any, counts: Any
+) -> None:
+    record = dataclasses.replace(
+        RECORD,
+        winner=winner,
+        offender=offender,
+        seats=(seats[0], seats[1]),
+        think_times=times,
+        attempts=counts,
+        remarks=(("one",), ()),
+        exit_codes=(1, None),
+        program_starts=(0.5, None),
+    )
+    other = mirrored(record)
+    assert mirrored(other) == record
+    for field in dataclasses.fields(record):
+        own, mirror = getattr(record, field.name), getattr(other, field.name)
+        if field.name == "seats":
+            # each program, by its name, sits where it sat
+            assert [other.names[program] for program in mirror] == [record.names[program] for program in own]
+        elif field.name in {"winner", "offender"}:
+            named = [
+                None if program is None else names[program]
+                for program, names in zip((own, mirror), (record.names, other.names), strict=True)
+            ]
+            assert named[0] == named[1]
+        elif isinstance(own, tuple):
+            assert mirror == own[::-1]
+        else:
+            assert mirror == own

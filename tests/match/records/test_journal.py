@@ -163,7 +163,7 @@ def test_a_file_that_accepts_no_bytes_is_reported(tmp_path: Path) -> None:
             return 0
 
     with Full(tmp_path / JOURNAL, "w") as file, pytest.raises(JournalError, match="No space left"):
-        Journal(file, {}, 0).append(RECORD)
+        Journal(file, {}, b"").append(RECORD)
 
 
 def test_a_setup_can_be_loaded_and_is_never_overwritten(tmp_path: Path) -> None:
@@ -181,3 +181,30 @@ def test_an_invalid_setup_is_reported(content: str | None, problem: str, tmp_pat
         (tmp_path / SETUP).write_text(content)
     with pytest.raises(JournalError, match=problem):
         load_setup(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "tamper",
+    [
+        lambda path: path.write_text(line(1).replace('"winner": 0', '"winner": 1')),
+        lambda path: path.write_text(""),
+        lambda path: path.unlink(),
+        lambda path: path.write_text(path.read_text() + line(9)),
+        lambda path: path.rename(path.with_name("gone")) and path.write_text(line(9)),
+    ],
+    ids=["changed", "emptied", "removed", "extended", "replaced"],
+)
+def test_what_another_program_changes_during_the_match_is_undone(
+    tamper: Callable[[Path], object], tmp_path: Path
+) -> None:
+    with open_journal(tmp_path) as journal:
+        journal.append(dataclasses.replace(RECORD, game=1))
+    with open_journal(tmp_path) as journal:
+        journal.append(dataclasses.replace(RECORD, game=2))
+        before = (tmp_path / JOURNAL).read_bytes()
+        tamper(tmp_path / JOURNAL)
+    assert journal.was_restored
+    assert (tmp_path / JOURNAL).read_bytes() == before
+    with open_journal(tmp_path) as journal:
+        assert list(journal.records) == [1, 2]
+    assert not journal.was_restored

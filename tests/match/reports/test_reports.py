@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from spielleiter.match.errors import JournalError
-from spielleiter.match.records.game_record import VERDICTS, GameRecord, Verdict
+from spielleiter.match.records.game_record import VERDICTS, Attempt, GameRecord, Verdict
 from spielleiter.match.reports import REPORTS, write_reports
 from spielleiter.match.stats.sprt import Sprt
 from spielleiter.match.summary import SCHEMA, Summary, summarise
@@ -205,3 +205,21 @@ def test_a_report_that_another_program_has_open_says_what_to_do(
     monkeypatch.setattr(Path, "replace", refuse)
     with pytest.raises(JournalError, match=r"Access is denied\); close it if another program has opened it"):
         write_reports(tmp_path, summarise([]), [])
+
+
+def test_what_was_tried_is_in_every_report(tmp_path: Path) -> None:
+    """In plain words, wherever somebody may look: not only in the journal."""
+    attempts: tuple[dict[str, int], dict[str, int]] = ({}, {Attempt.ADMINISTRATE: 2, Attempt.PORT: 1})
+    records = [game(1, 0, attempts=attempts), game(2, 0, attempts=({}, {Attempt.PORT: 1}), foreign_connections=3)]
+    write_reports(tmp_path, summarise(records), records)
+    for name in ("summary.md", "report.html", "junit.xml", "summary.json"):
+        text = (tmp_path / name).read_text()
+        assert Attempt.ADMINISTRATE in text, name
+        assert Attempt.PORT in text, name
+    found = json.loads((tmp_path / "summary.json").read_text())
+    assert found["programs"][1]["attempts"] == {Attempt.ADMINISTRATE: 2, Attempt.PORT: 2}
+    assert found["foreign_connections"] == 3
+    calm = tmp_path / "calm"
+    calm.mkdir()
+    write_reports(calm, summarise(records := [game(1, 0)]), records)
+    assert "refused" not in "".join(file.read_text() for file in calm.iterdir())

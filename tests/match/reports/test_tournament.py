@@ -10,7 +10,7 @@ import pytest
 from lxml import etree
 
 from spielleiter.match.errors import JournalError
-from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.records.game_record import Attempt, GameRecord, Verdict
 from spielleiter.match.reports.tournament import (
     TOURNAMENT_REPORTS,
     render_report,
@@ -168,3 +168,49 @@ def test_every_pairing_of_a_round_robin_is_there() -> None:
         [NAMES[first], NAMES[second]] for first, second in pairings
     ]
     assert content["standings"] is None
+
+
+@pytest.mark.parametrize(("games", "first"), [(4, "Points"), (28, "Points"), (30, "Ratings")])
+def test_points_come_before_ratings_while_there_are_few_games(games: int, first: str) -> None:
+    entrants = Entrant("new", "./bot"), Entrant("old", "./bot")
+    tournament = Tournament(entrants, games=games, game_type="swc_2027_blokus")
+    winners = (0, 1, None)
+    progress = play_tournament(tournament, lambda _: [game(1 + each, winners[each % 3]) for each in range(games)])
+    titles = [line for line in render_table(progress).splitlines() if line in {"## Points", "## Ratings"}]
+    assert titles[0] == f"## {first}"
+    assert sorted(titles) == ["## Points", "## Ratings"]
+
+
+def test_points_are_counted_as_the_contest_counts_them() -> None:
+    tournament = Tournament(
+        tuple(Entrant(name, "./bot") for name in ("new", "old", "last")), games=4, game_type="swc_2027_blokus"
+    )
+    results: dict[Pairing, list[int | None]] = {
+        (0, 1): [0, 1, None, 1],
+        (0, 2): [0, 0, 0, 0],
+        (1, 2): [None, None, None, None],
+    }
+    given = {0: (80, 60), 1: (60, 80), None: (70, 70)}
+
+    def records_of(match: ScheduledMatch) -> list[GameRecord]:
+        winners = results[match.encounter.pairing]
+        played = [game(number, winner, points=given[winner]) for number, winner in enumerate(winners, 1)]
+        return [*played, game(5, 0, is_counted=False, verdict=Verdict.OVERLOAD, points=(999, 0))]
+
+    lines = render_table(play_tournament(tournament, records_of)).splitlines()
+    begin = lines.index("## Points") + 4
+    assert lines[begin : begin + 3] == [
+        "| 1 | new | 11 | 16 | 5 | 1 | 2 | 73.8 |",
+        "| 2 | old | 9 | 16 | 2 | 5 | 1 | 71.2 |",
+        "| 3 | last | 4 | 16 | 0 | 4 | 4 | 65.0 |",
+    ]
+
+
+def test_what_was_tried_is_in_every_report_of_the_tournament() -> None:
+    entrants = Entrant("new", "./bot"), Entrant("old", "./bot")
+    tournament = Tournament(entrants, games=2, game_type="swc_2027_blokus")
+    tried = [game(1, 0, attempts=({}, {Attempt.SEAT: 2})), game(2, 0, attempts=({}, {Attempt.SEAT: 1}))]
+    progress = play_tournament(tournament, lambda _: tried)
+    assert f"| old | {Attempt.SEAT} | 3 |" in render_table(progress)
+    assert Attempt.SEAT in render_report(progress)
+    assert "tried" not in render_table(play_tournament(tournament))

@@ -16,7 +16,7 @@ from spielleiter.match.tournaments.encounters import (
     point_difference,
     score_of,
 )
-from tests.match.sample_records import fault, game
+from tests.match.sample_records import absence, fault, game
 
 ENCOUNTER = Encounter(1, 1, (2, 5), "final")
 RANKS = {2: 1, 5: 0}  # the second one is seeded higher
@@ -26,7 +26,7 @@ LOST = [game(1, None), game(2, 1)]
 
 
 def absent(offender: int) -> list[GameRecord]:
-    return [fault(number, offender, Verdict.NO_START, is_counted=False) for number in (1, 2)]
+    return [absence(number, offender) for number in (1, 2)]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_neither_gets_points_if_neither_can_play() -> None:
 
 def test_an_encounter_that_neither_can_play_has_no_winner() -> None:
     remarks = ((), (f"{FAILED_AS_WELL}does not start",))
-    neither = [dataclasses.replace(record, remarks=remarks) for record in absent(0)]
+    neither = [dataclasses.replace(record, remarks=remarks, winner=None, is_counted=False) for record in absent(0)]
     outcome = outcome_of(ENCOUNTER, [neither])
     assert (outcome.winner, outcome.reason, outcome.match_points) == (None, Reason.ABSENCE, (0, 0))
     cup = outcome_of(ENCOUNTER, [neither], RANKS)

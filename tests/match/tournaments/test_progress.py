@@ -15,7 +15,7 @@ from spielleiter.match.tournaments.encounters import Reason
 from spielleiter.match.tournaments.kind_options import KindOptions
 from spielleiter.match.tournaments.progress import ScheduledMatch, TournamentProgress, is_over
 from spielleiter.match.tournaments.tournament import Kind, Tournament
-from tests.match.sample_records import fault, game
+from tests.match.sample_records import absence, fault, game
 
 NAMES = ("a", "b", "c", "d", "e")
 LISTED = KindOptions(seeding="listed")
@@ -105,7 +105,7 @@ def test_the_points_decide_before_the_seeding() -> None:
 
 def test_programs_that_cannot_play_have_no_play_offs() -> None:
     def records_of(match: ScheduledMatch) -> list[GameRecord]:
-        return [fault(number, program, Verdict.NO_START, is_counted=False) for number in (1, 2) for program in (0,)]
+        return [absence(number, 0) for number in (1, 2)]
 
     progress = play(make_tournament(Kind.KNOCK_OUT), records_of)
     assert [len(each.matches) for each in progress.played] == [1, 1, 1, 1]
