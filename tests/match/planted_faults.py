@@ -98,7 +98,7 @@ def play(folder: Path, games: int, concurrency: int) -> list[Outcome]:
         timeouts=ProgramTimeouts(start=START_LIMIT, exit=START_LIMIT),
         server_options={"soft_timeout": SOFT_LIMIT, "hard_timeout": HARD_LIMIT},
     )
-    result = play_match(setup, folder / "match", conditions=Conditions(concurrency=concurrency))
+    result = play_match(setup, folder / "match", conditions=Conditions(concurrency, keeps_playing=True))
     return [Outcome(_fault_of(result.folder / record.folder), record) for record in result.records]
 
 

@@ -133,3 +133,24 @@ def test_a_program_at_fault_is_no_exception(tmp_path: Path) -> None:
     assert (result.end, result.is_complete) == (EndReason.UNFIT, False)
     assert result.faults == (0, 2)
     assert {record.verdict for record in result.records} == {"does not start"}
+
+
+def test_a_program_that_never_starts_has_lost_and_is_no_draw(tmp_path: Path) -> None:
+    result = play_match(prepare(Entrant("broken", "false"), games=10), tmp_path)
+    assert (result.end, result.is_complete, result.better) == (EndReason.UNFIT, False, None)
+    tally = result.summary.results
+    assert (tally.wins, tally.draws, tally.losses) == (0, 0, 2)
+    assert [(record.winner, record.is_draw, record.is_counted) for record in result.records] == [(1, False, True)] * 2
+    assert result.faults == (2, 0)
+
+
+def test_a_match_is_extended(tmp_path: Path) -> None:
+    play_match(prepare(), tmp_path)
+    with pytest.raises(SetupError, match="only more"):
+        load_match(tmp_path, games=1)
+    result = play_match(load_match(tmp_path, games=4), tmp_path)
+    assert [record.game for record in result.records] == [1, 2, 3, 4]
+    assert load_match(tmp_path).games == 4
+    # a setup with fewer games is the same match, and takes nothing away
+    with pytest.raises(JournalError, match="holds another match"):
+        play_match(prepare(), tmp_path)

@@ -63,5 +63,5 @@ def common_gaps(name: str) -> tuple[str, ...]:
     return (
         f"{name} does not report when a move arrived; a think time ends when the server reads the move.",
         f"{name} does not report how long a program waited for a processor; a move that is late for it is too slow.",
-        f"{name} does not report who has opened a connection; a program that plays for its opponent is not noticed.",
+        f"{name} does not report who has opened a connection if that is a program of another user.",
     )
