@@ -44,7 +44,7 @@ VERDICTS = {
     "silent": Verdict.HANGS,
     "crashes": Verdict.CRASH,
     "ends": Verdict.DIES,
-    "leaves": Verdict.LEAVES,
+    "leaves": Verdict.DIES,  # it ends soon after
     "tries to administrate": Verdict.REGULAR,
     "takes the seat": Verdict.REGULAR,
 }

@@ -135,7 +135,6 @@ async def commit_on_turn(fault: str, player: Player, state: State) -> None:
             os._exit(0)
         case "leaves":
             await player.send_bytes(b"</protocol>")
-            await trio.sleep(3)  # a program that ends soon after it dies instead
         case "tries to administrate":
             await player.send_bytes(b'<authenticate password="examplepassword"/>')
             await player.send_move(chosen)
