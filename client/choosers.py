@@ -11,15 +11,14 @@ import itertools
 import random
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final
 
 from spielleiter.client.errors import StrategyError
 from spielleiter.client.evaluation import GAMES_OF_STRATEGIES, contenders, evaluation_of
+from spielleiter.client.levels.budget import SearchBudget
 from spielleiter.client.levels.ladders import LEVEL_NUMBERS, chooser_of_level, level_name
+from spielleiter.client.levels.level import Choose
 from spielleiter.game.api import Move, State
-
-Choose: TypeAlias = Callable[[State, random.Random], Move]
-"""A function that chooses a legal move; the generator is its only source of randomness."""
 
 
 def _legal_moves(state: State) -> list[Move]:
@@ -29,17 +28,17 @@ def _legal_moves(state: State) -> list[Move]:
     return moves
 
 
-def first_move(state: State, _rng: random.Random) -> Move:
+def first_move(state: State, _rng: random.Random, _budget: SearchBudget | None = None) -> Move:
     """Return the first legal move."""
     return _legal_moves(state)[0]
 
 
-def random_move(state: State, rng: random.Random) -> Move:
+def random_move(state: State, rng: random.Random, _budget: SearchBudget | None = None) -> Move:
     """Return a random legal move; all are equally likely. Raises StrategyError if there is none."""
     return rng.choice(_legal_moves(state))
 
 
-def greedy_move(state: State, rng: random.Random) -> Move:
+def greedy_move(state: State, rng: random.Random, _budget: SearchBudget | None = None) -> Move:
     """Return a move with the best evaluation; several best moves are equally likely."""
     evaluate = evaluation_of(state)
     rated = [(evaluate(state, move), move) for move in contenders(state, _legal_moves(state))]
@@ -47,7 +46,7 @@ def greedy_move(state: State, rng: random.Random) -> Move:
     return rng.choice([move for rating, move in rated if rating == best])
 
 
-def illegal_move(state: State, _rng: random.Random) -> Move:
+def illegal_move(state: State, _rng: random.Random, _budget: SearchBudget | None = None) -> Move:
     """Return a move that would be legal one move later, but not now; if there is none, the last move again.
 
     If these are all legal, as at the start of a game in which any move may be the first, return a legal move; a later

@@ -15,9 +15,10 @@ from typing import Final, TypeAlias
 
 import trio
 
-from spielleiter.client.choosers import CHOOSERS, PLAIN_CHOOSERS, Choose, random_move
+from spielleiter.client.choosers import CHOOSERS, PLAIN_CHOOSERS, random_move
 from spielleiter.client.evaluation import GAMES_OF_STRATEGIES
 from spielleiter.client.levels.ladders import LEVEL_NUMBERS, level_name, levels_text, positions_with_level
+from spielleiter.client.levels.level import Choose
 from spielleiter.client.player import Player, Responder, respond_with
 from spielleiter.game.api import Game, Move, State
 

@@ -1,14 +1,13 @@
 """The levels of Blokus, for all of its seasons.
 
 Invariants: a level is its settings. All levels have the same evaluation; the lower ones choose with noise, the higher
-ones search. A level ends its search when the clock says so, which happens only on a machine that is very slow or busy.
+ones search. A search ends early when its budget is used up, which happens only on a machine that is very slow or busy.
 """
 
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import exp
@@ -17,12 +16,10 @@ from typing import Final
 from spielleiter.client.errors import StrategyError
 from spielleiter.client.levels.blokus_evaluation import RatedMove, rate_moves
 from spielleiter.client.levels.blokus_search import SearchSettings, search
+from spielleiter.client.levels.budget import SearchBudget
 from spielleiter.client.levels.level import Level
 from spielleiter.game.blokus.move import SetMove
 from spielleiter.game.blokus.state import BlokusState
-
-LONGEST_SEARCH: Final = 1.0
-"""Seconds after which a search is cut. Servers of the contest wait for two seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +39,18 @@ def choose_move(
     settings: BlokusSettings,
     state: BlokusState,
     rng: random.Random,
-    clock: Callable[[], float] = time.monotonic,
+    budget: SearchBudget | None = None,
 ) -> SetMove:
     """Return a move; see `BlokusSettings`. Raises StrategyError if there is none.
 
-    `clock` returns the present instant in seconds, for the cut after LONGEST_SEARCH seconds.
+    `budget` is the time for it; None: the usual one.
     """
-    deadline = clock() + LONGEST_SEARCH
+    budget = budget or SearchBudget()
     rated: Sequence[RatedMove] = rate_moves(state)
     if not rated:
         raise StrategyError(f"a move was requested at turn {state.turn}, but no move is possible")
     if settings.search is not None:
-        rated = search(state, rated, settings.search, rng, lambda: clock() > deadline)
+        rated = search(state, rated, settings.search, rng, budget.is_used_up)
     return draw(rated, settings.temperature, rng).set_move(state)
 
 

@@ -7,32 +7,28 @@ positions, so it looks more plies ahead. The rules decide which moves are legal,
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from spielleiter.client.errors import StrategyError
+from spielleiter.client.levels.budget import SearchBudget
 from spielleiter.client.levels.hase_und_igel_model import Hare, Track, hare_of
 from spielleiter.client.levels.hase_und_igel_search import Limits, Search
 from spielleiter.client.levels.level import Level
 from spielleiter.game.hase_und_igel import HaseUndIgelMove, HaseUndIgelState
 
-TIME_LIMIT: Final = 1.0
-"""Seconds after which a search ends with the best move so far, even if it has nodes left."""
-
 
 def choose_move(
-    limits: Limits, state: HaseUndIgelState, rng: random.Random, *, clock: Callable[[], float] = time.monotonic
+    limits: Limits, state: HaseUndIgelState, rng: random.Random, budget: SearchBudget | None = None
 ) -> HaseUndIgelMove:
     """Return the move that a search finds best; `rng` decides which one of equally good moves that is.
 
     - `limits`: the work that the search may do.
-    - `clock`: returns the time in seconds. It matters only if the work takes longer than `TIME_LIMIT`.
+    - `budget`: the time after which it ends with the best move so far; None: the usual one.
 
     Raises StrategyError if there is no legal move.
     """
-    latest_end = clock() + TIME_LIMIT
+    budget = budget or SearchBudget()
     moves = list(state.generate_legal_moves())
     if not moves:
         raise StrategyError(f"a move was requested at turn {state.turn}, but no move is possible")
@@ -41,7 +37,7 @@ def choose_move(
     for move in moves:
         after = state.play(move).players[state.seat_on_turn]
         choices.setdefault(hare_of(state.board, after), move)
-    search = Search(Track(state.board), limits, lambda: clock() >= latest_end)
+    search = Search(Track(state.board), limits, budget.is_used_up)
     return choices[search.best(tuple(choices), hare_of(state.board, state.opponent), state.turn)]
 
 

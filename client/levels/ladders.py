@@ -7,14 +7,15 @@ n levels has `level-1` to `level-n`.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
 from spielleiter.client.errors import StrategyError
 from spielleiter.client.levels.blokus_levels import BLOKUS_LEVELS
+from spielleiter.client.levels.budget import SearchBudget
 from spielleiter.client.levels.hase_und_igel_levels import HASE_UND_IGEL_LEVELS
-from spielleiter.client.levels.level import Level
+from spielleiter.client.levels.level import Choose, Level
 from spielleiter.game.api import Move, State
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.game.hase_und_igel import HaseUndIgelState
@@ -51,16 +52,16 @@ def positions_with_level(number: int) -> tuple[type, ...]:
     return tuple(position for position, levels in LADDERS.items() if number <= len(levels))
 
 
-def chooser_of_level(number: int) -> Callable[[State, random.Random], Move]:
+def chooser_of_level(number: int) -> Choose:
     """Return the chooser of level `number` for every game that has this level.
 
     The chooser raises StrategyError for a position of a game without this level.
     """
 
-    def choose(state: State, rng: random.Random) -> Move:
+    def choose(state: State, rng: random.Random, budget: SearchBudget | None = None) -> Move:
         levels = ladder_of(state)
         if number > len(levels):
             raise StrategyError(f"there is no {level_name(number)} here: {levels_text(state)}")
-        return levels[number - 1].choose(state, rng)
+        return levels[number - 1].choose(state, rng, budget)
 
     return choose

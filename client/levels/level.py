@@ -7,14 +7,20 @@ comparison with a level's number.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
+from spielleiter.client.levels.budget import SearchBudget
 from spielleiter.game.api import Move
 
-ChooseAtLevel: TypeAlias = Callable[[Any, random.Random], Move]
-"""A function of a position of one game that chooses a legal move; the generator is its only source of randomness."""
+
+class Choose(Protocol):
+    """A function that chooses a legal move in a position; the generator is its only source of randomness.
+
+    `budget` is the time for it, which only levels use up; None: the usual one.
+    """
+
+    def __call__(self, state: Any, rng: random.Random, budget: SearchBudget | None = None, /) -> Move: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,4 +32,4 @@ class Level:
     """
 
     description: str
-    choose: ChooseAtLevel
+    choose: Choose

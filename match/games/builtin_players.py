@@ -107,6 +107,11 @@ class BuiltinPlayer:
         return self._player.interruptions
 
     @property
+    def cut_searches(self) -> int:
+        """How many searches ended early because their time was used up, so that the player was weaker than usual."""
+        return self._player.cut_searches
+
+    @property
     def seconds_lost(self) -> float:
         """How many seconds of the current or last move this machine took: see `PoolPlayer`."""
         return self._player.seconds_lost

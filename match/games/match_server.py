@@ -8,6 +8,7 @@ program on whose connection it happened. The logs of a game contain nothing of o
 from __future__ import annotations
 
 import gc
+import math
 import os
 import secrets
 import socket
@@ -61,6 +62,8 @@ from spielleiter.server.runtime.garbage import deferred_gc
 
 MAX_CONNECTIONS: Final = 4
 """The maximum number of open connections of one program; it needs one."""
+SHARE_OF_LIMIT: Final = 0.9
+"""The share of its limit after which a built-in player ends its search, so that its move is in time."""
 MAX_CONNECTIONS_PER_GAME: Final = 64
 """The maximum number of connections of one program in one game; after that its port is closed."""
 
@@ -193,7 +196,9 @@ class MatchServer:
     async def new_player(self, own: InternalRoom, program: int, strategy: str, seed: int) -> BuiltinPlayer:
         """Return a built-in player for the seat of `program`, which needs no connection. Raises OSError."""
         assert self._server is not None
-        player = await self._thinking_pool.new_player(strategy, seed)
+        soft = limits_of(self._setup, self._server.config, program).soft_timeout
+        wait = SHARE_OF_LIMIT * soft if soft and self._setup.entrants[program].can_timeout else math.inf
+        player = await self._thinking_pool.new_player(strategy, seed, wait)
         return BuiltinPlayer(self._server, own.room, own.seats.index(program), player, f"program{program + 1}")
 
     # -- connections ------------------------------------------------------------------------------------------------

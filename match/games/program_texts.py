@@ -48,6 +48,9 @@ def remarks_on(program: Program | BuiltinPlayer, observed: Observations | None) 
     if isinstance(program, BuiltinPlayer) and program.interruptions:
         times = count_text(program.interruptions, "time")
         remarks.append(f"{times} the process that computed its move ended, and another one computed the move again")
+    if isinstance(program, BuiltinPlayer) and program.cut_searches:
+        searches = count_text(program.cut_searches, "search", "searches")
+        remarks.append(f"{searches} ended early on this slow or busy machine, so it played weaker than usual")
     if program.supervisor_stops:
         remarks.append(STOPPED_SUPERVISOR)
     if program.survivors:

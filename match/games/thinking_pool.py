@@ -19,6 +19,7 @@ from typing import Final
 
 import trio
 
+from spielleiter.client.levels.budget import LONGEST_WAIT
 from spielleiter.match.errors import MachineError
 from spielleiter.match.games.thinking_queue import ThinkingQueue
 from spielleiter.match.games.thinking_request import ChosenMove, PoolPlayer, Request
@@ -50,8 +51,8 @@ class ThinkingPool:
         self._problem = ""
         """Why there are no workers any more; empty if there are."""
 
-    async def new_player(self, strategy: str, seed: int) -> PoolPlayer:
-        """Return a new player. Raises OSError if a worker that it needs cannot be started."""
+    async def new_player(self, strategy: str, seed: int, wait: float = LONGEST_WAIT) -> PoolPlayer:
+        """Return a new player; see `PoolPlayer`. Raises OSError if a worker that it needs cannot be started."""
         if not self._problem and not self._queue.has_idle and self._kept_workers < self._max_workers:
             self._kept_workers += 1
             try:
@@ -63,7 +64,7 @@ class ThinkingPool:
                 raise
             self._nursery.start_soon(self._keep_worker, worker)
         self._player_count += 1
-        return PoolPlayer(self._choose_move, self._player_count, strategy, seed)
+        return PoolPlayer(self._choose_move, self._player_count, strategy, seed, wait)
 
     async def _choose_move(self, request: Request) -> ChosenMove:
         if self._problem:

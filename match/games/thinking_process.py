@@ -18,6 +18,7 @@ import time
 from typing import BinaryIO
 
 from spielleiter.client.choosers import CHOOSERS
+from spielleiter.client.levels.budget import SearchBudget
 from spielleiter.game.api import Move, State
 from spielleiter.match.games.thinking_messages import encode, read_messages
 
@@ -30,11 +31,11 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
         if kind == "end":
             players.pop(key, None)
             continue
-        strategy, generator, state = values
+        strategy, generator, state, wait = values
         if generator is not None:
             players[key] = _Player(strategy, generator)
         player = players[key]
-        thought = _choose_move(player, state)
+        thought = _choose_move(player, state, wait)
         _write(answers, (thought, player.generator()))
 
 
@@ -59,14 +60,15 @@ class _Player:
         return pickle.dumps(self.rng.getstate(), pickle.HIGHEST_PROTOCOL)
 
 
-def _choose_move(player: _Player, state: State) -> tuple[Move | None, float, float, str]:
+def _choose_move(player: _Player, state: State, wait: float) -> tuple[Move | None, float, float, str, bool]:
+    budget = SearchBudget(wait)
     started, cpu_started = time.perf_counter(), time.process_time()
     move, problem = None, ""
     try:
-        move = player.choose(state, player.rng)
+        move = player.choose(state, player.rng, budget)
     except Exception as error:
         problem = f"{type(error).__name__}: {error}"
-    return move, time.perf_counter() - started, time.process_time() - cpu_started, problem
+    return move, time.perf_counter() - started, time.process_time() - cpu_started, problem, budget.was_cut
 
 
 if __name__ == "__main__":

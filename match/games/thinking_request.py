@@ -14,6 +14,7 @@ from typing import Protocol
 
 import trio
 
+from spielleiter.client.levels.budget import LONGEST_WAIT
 from spielleiter.game.api import Move, State
 from spielleiter.match.games.thinking_queue import Thinker
 
@@ -52,10 +53,18 @@ class PoolPlayer:
     """One player in the pool, until `close` is called.
 
     `key` is its number in the pool, and `strategy` the name of its strategy. `answer` returns the answer to one of its
-    requests.
+    requests. `wait` is the time in seconds after which it must not search on, however little processor time it had.
     """
 
-    def __init__(self, answer: Callable[[Request], Awaitable[ChosenMove]], key: int, strategy: str, seed: int) -> None:
+    def __init__(
+        self,
+        answer: Callable[[Request], Awaitable[ChosenMove]],
+        key: int,
+        strategy: str,
+        seed: int,
+        wait: float = LONGEST_WAIT,
+    ) -> None:
+        self.wait = wait
         self.key = key
         self.strategy = strategy
         self.generator: int | bytes = seed
@@ -64,6 +73,8 @@ class PoolPlayer:
         """The worker that computed its last move, which still has its generator."""
         self.interruptions = 0
         """How often a worker ended while it computed a move of this player."""
+        self.cut_searches = 0
+        """How many of its searches ended early because their time was used up."""
         self._answer = answer
         self._request: Request | None = None
 

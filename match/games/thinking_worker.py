@@ -72,7 +72,7 @@ class Worker:
             if player.worker is not None:
                 player.worker.forget(player)
             player.worker = self
-        self._send("move", player.key, player.strategy, generator, request.state)
+        self._send("move", player.key, player.strategy, generator, request.state, player.wait)
         request.begin(self._cpu_stopwatch())
 
     def forget(self, player: PoolPlayer) -> None:
@@ -183,26 +183,21 @@ class Worker:
         match message:
             case None if not self._is_ready:
                 self._is_ready = True
-            case (move, float() as seconds, float() as cpu_seconds, str() as problem), bytes() as generator if (
-                self._request is not None
-            ):
-                self._answer(self._request, move, seconds, cpu_seconds, problem, generator)
+            case (
+                (move, float() as seconds, float() as cpu_seconds, str() as problem, bool() as was_cut),
+                bytes() as generator,
+            ) if self._request is not None:
+                self._answer(self._request, (move, seconds, cpu_seconds, problem, was_cut), generator)
             case _:
                 raise BadMessageError
 
-    def _answer(
-        self,
-        request: Request,
-        move: Move | None,
-        seconds: float,
-        cpu_seconds: float,
-        problem: str,
-        generator: bytes,
-    ) -> None:
+    def _answer(self, request: Request, thought: tuple[Move | None, float, float, str, bool], generator: bytes) -> None:
+        move, seconds, cpu_seconds, problem, was_cut = thought
         assert request.started_at is not None
         self._request = None
         self.has_answered = True
         request.player.generator = generator
+        request.player.cut_searches += was_cut
         request.finish(ChosenMove(move, request.started_at, seconds, cpu_seconds, problem))
 
 

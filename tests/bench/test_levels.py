@@ -20,7 +20,7 @@ def test_the_figures_are_in_milliseconds() -> None:
 
 
 def test_illegal_moves_are_counted() -> None:
-    def skip(_state: State, _rng: random.Random) -> Move:
+    def skip(_state: State, _rng: random.Random, _budget: object = None) -> Move:
         return SkipMove()
 
     states = list(positions(BLOKUS_2027, 6, seed=1))

@@ -60,7 +60,7 @@ async def test_a_level_thinks_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> No
     thinking, may_move = trio.Event(), threading.Event()
     token = trio.lowlevel.current_trio_token()
 
-    def choose(state: State, _rng: random.Random) -> Move:
+    def choose(state: State, _rng: random.Random, _budget: object = None) -> Move:
         token.run_sync_soon(thinking.set)
         assert may_move.wait(HANG_TIMEOUT)
         return first_move(state, _rng)

@@ -12,15 +12,16 @@ from spielleiter.client.errors import StrategyError
 from spielleiter.client.levels.blokus_evaluation import rate_moves
 from spielleiter.client.levels.blokus_levels import (
     BLOKUS_LEVELS,
-    LONGEST_SEARCH,
     SETTINGS,
     BlokusSettings,
     choose_move,
     draw,
 )
 from spielleiter.client.levels.blokus_search import SearchSettings
+from spielleiter.client.levels.budget import LONGEST_SEARCH, SearchBudget
 from spielleiter.client.levels.level import Level
 from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
+from tests.client.levels.budgets import endless
 from tests.client.levels.positions import positions
 from tests.commands import ROOT
 
@@ -59,11 +60,11 @@ def test_every_level_plays_legal_moves_from_the_first_to_the_last(level: Level, 
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", SETTINGS, ids=NAMES)
 def test_the_same_seed_gives_the_same_moves(settings: BlokusSettings) -> None:
-    """The clock stands still, so that no search is cut on a slow machine."""
+    """No search is cut, however slow the machine is."""
     states = POSITIONS[::12]
     one, two = random.Random(3), random.Random(3)
     for state in states:
-        assert choose_move(settings, state, one, lambda: 0.0) == choose_move(settings, state, two, lambda: 0.0)
+        assert choose_move(settings, state, one, endless()) == choose_move(settings, state, two, endless())
 
 
 def test_noise_makes_different_seeds_choose_different_moves() -> None:
@@ -85,13 +86,15 @@ def test_a_move_worth_the_temperature_less_is_drawn_with_1_in_e_of_the_probabili
 
 def test_a_search_is_cut_by_the_clock_and_the_best_move_so_far_is_played() -> None:
     times = itertools.count(step=LONGEST_SEARCH + 0.1)
-    cut = choose_move(SEARCH, MIDDLE, random.Random(1), clock=lambda: next(times))
+    budget = SearchBudget(clock=lambda: next(times))
+    cut = choose_move(SEARCH, MIDDLE, random.Random(1), budget)
     assert cut == choose_move(BlokusSettings(), MIDDLE, random.Random(1))
+    assert budget.was_cut
 
 
 def test_a_search_that_is_not_cut_may_choose_another_move_than_the_one_that_is_rated_highest() -> None:
     chosen = [
-        [choose_move(settings, state, random.Random(1), lambda: 0.0) for state in POSITIONS[8:60:4]]
+        [choose_move(settings, state, random.Random(1), endless()) for state in POSITIONS[8:60:4]]
         for settings in (BlokusSettings(), SEARCH)
     ]
     assert chosen[0] != chosen[1]

@@ -9,25 +9,26 @@ import pytest
 
 from spielleiter.client.choosers import make_chooser
 from spielleiter.client.errors import StrategyError
+from spielleiter.client.levels.budget import LONGEST_SEARCH, SearchBudget
 from spielleiter.client.levels.hase_und_igel_levels import (
     HASE_UND_IGEL_LEVELS,
     LIMITS,
-    TIME_LIMIT,
     choose_move,
 )
 from spielleiter.client.levels.hase_und_igel_search import Limits
 from spielleiter.client.strategies import STRATEGIES
 from spielleiter.game.hase_und_igel import GOAL_INDEX, HASE_UND_IGEL_2018, HaseUndIgelMove, HaseUndIgelState, Player
+from tests.client.levels.budgets import endless
 
 NUMBERS = range(1, 1 + len(HASE_UND_IGEL_LEVELS))
 START = HASE_UND_IGEL_2018.new_state(random.Random(3))
 
 
 def moves_of_a_game(limits: Limits, seed: int) -> list[HaseUndIgelMove]:
-    """Return the moves of a game of a level against itself. The clock stands still, so that no search is cut."""
+    """Return the moves of a game of a level against itself, in which no search is cut."""
     state, rng, moves = START, random.Random(seed), []
     while state.outcome() is None:
-        moves.append(choose_move(limits, state, rng, clock=lambda: 0.0))
+        moves.append(choose_move(limits, state, rng, endless()))
         state = state.play(moves[-1])
     return moves
 
@@ -84,11 +85,13 @@ def test_every_level_goes_to_the_goal_if_that_wins(number: int) -> None:
 
 
 def test_the_clock_ends_a_search_that_takes_too_long() -> None:
-    seconds = count(0.0, TIME_LIMIT / 4)
+    seconds = count(0.0, LONGEST_SEARCH / 4)
     state = START
-    move = choose_move(Limits(nodes=10**9), state, random.Random(1), clock=lambda: next(seconds))
+    budget = SearchBudget(clock=lambda: next(seconds))
+    move = choose_move(Limits(nodes=10**9), state, random.Random(1), budget)
     assert state.check(move) is None
-    assert next(seconds) == pytest.approx(1.25 * TIME_LIMIT)  # it was read at the start and then until the limit
+    assert budget.was_cut
+    assert next(seconds) == pytest.approx(1.25 * LONGEST_SEARCH)  # it was read at the start and then until the limit
 
 
 def test_a_finished_game_has_no_move() -> None:

@@ -118,3 +118,16 @@ async def test_a_time_limit_that_passes_because_a_worker_was_killed_is_not_the_p
         record = await play_game(setup, setup.plan()[0], tmp_path)
     assert record.verdict == Verdict.OVERLOAD
     assert not record.is_counted
+
+
+@pytest.mark.slow
+async def test_cut_searches_are_in_the_record(tmp_path: Path) -> None:
+    """The limit of one player is so short that each of its searches is cut; the other one has none."""
+    setup = lenient_setup(tmp_path, Entrant("new", "builtin:level-8"), Entrant("old", "builtin:level-5"))
+    hurried = dataclasses.replace(setup.entrants[0], soft_timeout=0.0001)
+    calm = dataclasses.replace(setup.entrants[1], can_timeout=False)
+    setup = dataclasses.replace(setup, entrants=(hurried, calm))
+    with trio.fail_after(HANG_TIMEOUT):
+        record = await play_game(setup, setup.plan()[0], tmp_path)
+    assert any("ended early" in remark for remark in record.remarks[0])
+    assert record.remarks[1] == ()

@@ -95,7 +95,7 @@ async def test_what_a_strategy_prints_is_not_taken_for_an_answer(monkeypatch: py
         import runpy
         from spielleiter.client import choosers
         first = choosers.CHOOSERS["first"]
-        choosers.CHOOSERS = {"first": lambda state, rng: print("thinking", flush=True) or first(state, rng)}
+        choosers.CHOOSERS = {"first": lambda state, rng, _: print("thinking", flush=True) or first(state, rng)}
         runpy.run_module("spielleiter.match.games.thinking_process", run_name="__main__")
     """
     monkeypatch.setattr(thinking_worker, "own_python", lambda: [sys.executable, "-c", code])
