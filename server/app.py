@@ -371,7 +371,7 @@ def _results_file(config: Config) -> Path | None:
 
 def _lobby_settings(config: Config) -> LobbySettings:
     """Return the lobby's settings; a server that others can reach has no administrators with the default password."""
-    has_public_password = config.password == DEFAULT_PASSWORD and not is_loopback(config.host)
+    has_public_password = config.password == DEFAULT_PASSWORD and config.is_reachable_from_elsewhere
     limits = TimeLimits(config.soft_timeout, config.hard_timeout) if config.has_timeouts else TimeLimits(None, None)
     return LobbySettings(
         password=None if has_public_password else config.password,

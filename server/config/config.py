@@ -328,6 +328,12 @@ class Config:
         given = {"gameEnd": self.game_end, "startPiece": self.start_piece}
         return {name: value for name, value in given.items() if value is not None}
 
+    @property
+    def is_reachable_from_elsewhere(self) -> bool:
+        """Whether other machines can reach the games, the pages or the metrics."""
+        hosts = [self.host, *(each[0] for each in (self.viewer, self.metrics) if each is not None)]
+        return not all(is_loopback(host) for host in hosts)
+
 
 SETTINGS: tuple[Setting, ...] = settings_of(Config)
 EDITION_SETTING = next(each for each in SETTINGS if each.kind is _EDITIONS)

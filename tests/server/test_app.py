@@ -268,17 +268,21 @@ def test_ipv6_addresses_are_shown_in_brackets() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "password", "makes_admins"),
+    ("addresses", "password", "makes_admins"),
     [
-        ("127.0.0.1", DEFAULT_PASSWORD, True),
-        ("localhost", DEFAULT_PASSWORD, True),
-        ("0.0.0.0", DEFAULT_PASSWORD, False),
-        ("::", DEFAULT_PASSWORD, False),
-        ("0.0.0.0", "another", True),
+        ({}, DEFAULT_PASSWORD, True),
+        ({"host": "localhost", "viewer": None, "metrics": ("::1", 1)}, DEFAULT_PASSWORD, True),
+        ({"host": "0.0.0.0"}, DEFAULT_PASSWORD, False),
+        ({"host": "::"}, DEFAULT_PASSWORD, False),
+        ({"viewer": ("0.0.0.0", 1)}, DEFAULT_PASSWORD, False),
+        ({"metrics": ("::", 1)}, DEFAULT_PASSWORD, False),
+        ({"host": "0.0.0.0", "viewer": ("0.0.0.0", 1)}, "another", True),
     ],
 )
-def test_the_default_password_is_refused_on_a_public_address(host: str, password: str, makes_admins: bool) -> None:
-    settings = listener._lobby_settings(Config(host=host, password=password))
+def test_the_default_password_is_refused_if_any_address_is_public(
+    addresses: dict[str, Any], password: str, makes_admins: bool
+) -> None:
+    settings = listener._lobby_settings(Config(**addresses, password=password))
     assert settings.password == (password if makes_admins else None)
 
 

@@ -84,10 +84,11 @@ class AdminSessions:
 
     async def log_in(self, request: Request, password: str, response_of: Callable[[str], Response]) -> Response:
         """Return the answer that `response_of` makes of a new token, with the cookie. Raises WebError."""
-        if not self.has_admins:
-            raise _NO_ADMINS
         address = request.client.host if request.client else ""
         label = f"viewer {address}".rstrip()
+        if not self.has_admins:
+            self._publish(events.RequestRefused(label, Fault.WRONG_PASSWORD, _NO_ADMINS.en))
+            raise _NO_ADMINS
         if not self._password_guard.admit(address, trio.current_time()):
             self._publish(events.RequestRefused(label, Fault.GUESSES_WAITING, _TOO_MANY.en))
             raise _TOO_MANY

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import subprocess
 import sys
@@ -10,25 +11,27 @@ from typing import Any
 import pytest
 import trio
 
+from spielleiter.client.errors import AuthenticationError
 from spielleiter.server.app import serve
 from spielleiter.server.config.config import Config
 from spielleiter.server.errors import StartError
 from spielleiter.viewer.web import companion
 from spielleiter.viewer.web.companion import open_pages
 from tests.documents import ROOT
-from tests.server.harness import GAME_TYPE
+from tests.server.harness import GAME_TYPE, PASSWORD
 from tests.server.serving import Serving, read_all, serving
 
 LOOPBACK = ("127.0.0.1", 0)
 
 
-async def get(address: str, path: str) -> tuple[int, str]:
+async def get(address: str, path: str, *, method: str = "GET", head: str = "", body: str = "") -> tuple[int, str]:
     """The status and the body of a page; `address` is a host and a port."""
     host, _, port = address.removeprefix("http://").rstrip("/").rpartition(":")
     async with await trio.open_tcp_stream(host, int(port)) as stream:
-        await stream.send_all(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
-        head, _, body = (await read_all(stream)).decode().partition("\r\n\r\n")
-    return int(head.split()[1]), body
+        lines = f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{head}\r\n"
+        await stream.send_all((lines + body).encode())
+        answered, _, content = (await read_all(stream)).decode().partition("\r\n\r\n")
+    return int(answered.split()[1]), content
 
 
 async def logged(harness: Serving, name: str) -> dict[str, Any]:
@@ -69,6 +72,24 @@ async def test_health_reports_the_stop_during_the_grace_period() -> None:
         await one.aclose()
         await read_all(two)
         await two.aclose()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("access", [{"viewer_password": "geheim"}, {"is_viewer_open": True}])
+async def test_pages_for_other_machines_exclude_administrators_with_the_known_password(access: dict[str, Any]) -> None:
+    async with serving(companion=open_pages, viewer=("0.0.0.0", 0), **access) as harness:
+        pages = (await logged(harness, "viewer_started"))["url"]
+        body = f'{{"password": "{PASSWORD}"}}'
+        head = f"Authorization: Basic {base64.b64encode(b':geheim').decode()}\r\nContent-Type: application/json\r\n"
+        head += f"Content-Length: {len(body)}\r\n"
+        status, answer = await get(pages, "/api/admin/login", method="POST", head=head, body=body)
+        assert (status, "token" in answer) == (403, False)
+        with pytest.raises(AuthenticationError, match="well-known password"):
+            async with harness.admin() as admin:
+                await admin.status()
+    assert len(harness.logged("admins_excluded")) == 1
+    assert len(harness.logged("request_refused")) == 2
+    assert harness.logged("admin_authenticated") == []
 
 
 async def test_nothing_is_served_if_both_are_switched_off() -> None:
