@@ -48,7 +48,10 @@ export function playView(from) {
       ]));
       const wanted = [before, "strategy:greedy"].find((value) => [...opponent.options].some((option) => option.value === value));
       if (wanted) opponent.value = wanted;
-      player.disabled = opponent.value.startsWith("room:");
+      const isOthers = opponent.value.startsWith("room:");
+      player.disabled = isOthers;
+      if (clock.disabled !== isOthers) clock.checked = isOthers; // in somebody else's room, the server's clock applies
+      clock.disabled = isOthers;
     };
     update();
     const form = el("form", {

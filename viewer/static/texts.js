@@ -139,7 +139,7 @@ export const TEXTS = {
   "play.second": ["Spieler 2", "player 2"],
   "play.name": ["Mein Name", "My name"],
   "play.defaultName": ["Mensch", "Human"],
-  "play.clock": ["Mit Zeitbegrenzung für mich", "With a time limit for me"],
+  "play.clock": ["Mit Zeitbegrenzung für mich (immer in einem wartenden Spiel)", "With a time limit for me (always in a waiting game)"],
   "play.start": ["Spiel beginnen", "Start the game"],
   "play.from": ["Das Spiel geht von der Stellung nach Zug {ply} aus weiter.", "The game continues from the position after move {ply}."],
 

@@ -63,7 +63,7 @@ def seat_routes(seats: Seats, hub: Hub, find_replay_state: FindReplayState) -> l
         wish = SeatWish(form.game_type, printable(form.name), form.player or 0, form.clock, start)
         match form.opponent:
             case _Opponent(room=str(room), strategy=None, program=False):
-                seat_id = await seats.join_room(wish, room)
+                seat_id = await seats.join_room(room)
             case _Opponent(room=None, strategy=str(strategy), program=False):
                 seat_id = await seats.play_builtin(wish, strategy)
             case _Opponent(room=None, strategy=None, program=True):

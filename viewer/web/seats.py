@@ -1,8 +1,9 @@
 """The seats of persons: opening games for them, joining rooms, and finding a seat again.
 
 Invariants: the number of seats is bounded. The id of a seat is a secret, since whoever knows it can play there. A
-request either opens a seat completely or changes nothing. There is no clock for a person unless the person asks for
-one; opponents have the clock of the server.
+request either opens a seat completely or changes nothing. In a room that is opened for a person, the person has no
+clock unless it asks for one. Everybody else has the clock of the server, also a person in somebody else's room: nobody
+else would otherwise ever get out of a game in which that person does not move.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from spielleiter.game.api import GameError, Move, Seat, State
 from spielleiter.protocol.messages import Slot
 from spielleiter.server import events
 from spielleiter.server.app import Server
-from spielleiter.server.core.clock import UNLIMITED
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Room
 from spielleiter.server.errors import RequestError
@@ -45,7 +45,7 @@ class SeatWish:
     - `game_type`: the game; None together with `state`, which is of one game only.
     - `name`: the person's name in the game.
     - `player`: the seat, 0 or 1.
-    - `has_clock`: whether the server's time limits apply to the person.
+    - `has_clock`: whether the server's time limits apply to the person in a room of its own.
     - `start`: the edition and the position from which the game starts; None: that of a new game.
     """
 
@@ -72,9 +72,6 @@ class Seats:
         self._new_rng = new_rng
         self._seats: OrderedDict[str, PersonSeat] = OrderedDict()
         self._count = 0
-        self._without_clock: set[str] = set()
-        """The connections of persons who join a room and have no time limit."""
-        server.stream.on(events.PlayerJoined, self._remove_limits)
         self._nursery: trio.Nursery | None = None
 
     async def run(self) -> None:
@@ -122,8 +119,8 @@ class Seats:
         code = room.player_slots[wish.player].reservation or ""
         return self._add(edition, wish, room, code, joining_commands(*self._address, edition.game_type))
 
-    async def join_room(self, wish: SeatWish, room_id: str) -> str:
-        """Take the free seat of a room; return the id of the seat. Raises WebError."""
+    async def join_room(self, room_id: str) -> str:
+        """Take the free seat of a room, with the clock of the server; return the id of the seat. Raises WebError."""
         room = self._server.lobby.rooms.get(room_id)
         if room is None:
             raise unknown_room(room_id)
@@ -145,13 +142,9 @@ class Seats:
             owns_room=False,
             commands=[],
         )
-        label = self._new_label()
-        if not wish.has_clock:
-            self._without_clock.add(label)
-        seat_id = self._start(seat, label)
+        seat_id = self._start(seat)
         await seat.is_settled.wait()
         if seat.failure is not None:
-            self._without_clock.discard(label)
             del self._seats[seat_id]
             raise WebError(
                 409, f"Der Server lehnt das ab ({seat.failure}).", f"The server refuses this ({seat.failure})."
@@ -202,27 +195,15 @@ class Seats:
             owns_room=True,
             commands=commands,
         )
-        return self._start(seat, self._new_label())
+        return self._start(seat)
 
-    def _new_label(self) -> str:
+    def _start(self, seat: PersonSeat) -> str:
         self._count += 1
-        return f"person-{self._count}"
-
-    def _start(self, seat: PersonSeat, label: str) -> str:
         seat_id = secrets.token_urlsafe(16)
         self._seats[seat_id] = seat
         assert self._nursery is not None, "the seats are opened while `run` runs"
-        self._nursery.start_soon(self._contained, seat.run, label)
+        self._nursery.start_soon(self._contained, seat.run, f"person-{self._count}")
         return seat_id
-
-    def _remove_limits(self, joined: events.PlayerJoined) -> None:
-        """Remove the limits of a person who has just joined, before the first move is requested.
-
-        Not earlier, since a program may have taken the free seat in the meantime.
-        """
-        if joined.connection in self._without_clock:
-            self._without_clock.remove(joined.connection)
-            self._server.lobby.rooms[joined.room].player_slots[joined.seat].clock.next_limits = UNLIMITED
 
     async def _contained(self, play: Callable[..., Awaitable[None]], *arguments: object) -> None:
         """Run the task of one player; an exception that is a bug ends this player only."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from spielleiter.client.player import Player
 from spielleiter.client.strategies import make_responder
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.web import seats as seats_module
+from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 from tests.viewer.web.pages import GAME_TYPE, Pages, Stream, open_pages
 
 GAME_TYPES = sorted({edition.game_type for edition in EDITIONS.values()})
@@ -21,6 +23,12 @@ async def take_seat(pages: Pages, opponent: dict[str, Any], **more: Any) -> dict
     assert answer.status == 200, answer.json
     found: dict[str, Any] = answer.json
     return found
+
+
+async def until_over(stream: Stream) -> None:
+    with trio.fail_after(HANG_TIMEOUT):
+        while (await stream.until("seat"))["state"] != "over":
+            pass
 
 
 async def play_to_the_end(pages: Pages, seat: str, stream: Stream) -> tuple[int, dict[str, Any]]:
@@ -87,45 +95,50 @@ async def test_a_program_takes_the_other_seat() -> None:
             assert request["ply"] == 1
 
 
-async def test_a_person_joins_a_room_without_a_clock() -> None:
-    async with open_pages() as pages:
+@pytest.mark.parametrize("clock", [False, True])
+async def test_a_person_who_joins_the_room_of_somebody_else_has_the_clock_of_the_server(clock: bool) -> None:
+    await retry_with_longer_limits(partial(_join_and_never_move, clock), 0.2)
+
+
+async def _join_and_never_move(clock: bool, limit: float) -> None:
+    async with open_pages(soft_timeout=limit, hard_timeout=limit) as pages:
         edition = pages.server.editions[GAME_TYPE]
         async with pages.site.loopback.connect(edition.dialect, "program") as player:
             room_id = await player.join(GAME_TYPE)
             pages.nursery.start_soon(player.play_with, make_responder("first"))
-            seat = await take_seat(pages, {"room": room_id})
+            seat = await take_seat(pages, {"room": room_id}, clock=clock)
             assert (seat["room"], seat["player"]) == (room_id, 1)
-            clock = pages.server.lobby.rooms[seat["room"]].player_slots[1].clock
-            stream = await pages.open(f"/api/seat/{seat['seat']}/events")
-            while (await stream.until("request"))["moves"] is None:
-                pass
-            assert clock.is_running
-            assert clock.soft_deadline is None
             full = await pages.post("/api/seat", {"opponent": {"room": room_id}})
             assert full.status == 409
+            stream = await pages.open(f"/api/seat/{seat['seat']}/events")
+            await until_over(stream)
+    assert pages.logged("game_ended")[0]["causes"] == ["REGULAR", "HARD_TIMEOUT"]
 
 
-async def test_a_program_that_is_faster_than_a_person_keeps_its_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stranger_in_the_room_of_a_person_has_the_clock_of_the_server() -> None:
+    async with open_pages(soft_timeout=0.1, hard_timeout=0.1) as pages:
+        person = await take_seat(pages, {"program": True}, player=1)
+        await take_seat(pages, {"room": person["room"]}, name="stranger")
+        await until_over(await pages.open(f"/api/seat/{person['seat']}/events"))
+    (ended,) = pages.logged("game_ended")
+    assert (ended["names"], ended["causes"]) == (["", "Mensch"], ["HARD_TIMEOUT", "REGULAR"])
+
+
+async def test_a_person_is_refused_a_seat_that_a_program_takes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_pages() as pages:
         dialect = pages.server.editions[GAME_TYPE].dialect
         connect = pages.site.loopback.connect
         async with connect(dialect, "program") as first, connect(dialect, "rival") as rival:
             room_id = await first.join(GAME_TYPE)
-            assert room_id is not None
-            clock = pages.server.lobby.rooms[room_id].player_slots[1].clock
             join_room = Player.join_room
 
             async def join_too_late(person: Player, room: str) -> str | None:
                 await rival.join(GAME_TYPE)
-                pages.nursery.start_soon(first.play_with, make_responder("first"))
-                while not clock.is_running:
-                    await trio.lowlevel.checkpoint()
                 return await join_room(person, room)
 
             monkeypatch.setattr(Player, "join_room", join_too_late)
             refused = await pages.post("/api/seat", {"opponent": {"room": room_id}, "gameType": GAME_TYPE})
             assert refused.status == 409
-            assert clock.soft_deadline is not None
 
 
 async def test_a_game_starts_from_a_position_of_another_one() -> None:
