@@ -208,6 +208,22 @@ def test_a_person_waits_for_a_program_and_passes(visit: Callable[..., Visit], se
     served.join_players()
 
 
+def test_the_form_says_where_the_time_limits_apply_in_any_case(visit: Callable[..., Visit]) -> None:
+    playing = visit()
+    waiting = {"id": "other", "gameType": BLOKUS, "state": "waiting", "players": ["Rival", ""]}
+    playing.page.route("**/api/rooms", lambda route: route.fulfill(json=[waiting]))
+    page = playing.open("#/play")
+    page.locator("[name=game]").select_option(BLOKUS)
+    clock = page.locator("[name=clock]")
+    expect(clock).not_to_be_checked()
+    page.locator("[name=opponent]").select_option("room:other")
+    expect(clock).to_be_checked()
+    expect(clock).to_be_disabled()
+    page.locator("[name=opponent]").select_option("program")
+    expect(clock).not_to_be_checked()
+    expect(clock).to_be_enabled()
+
+
 def test_an_illegal_place_is_not_offered(visit: Callable[..., Visit], served: Served) -> None:
     playing = visit()
     page = playing.open("#/play")
