@@ -34,7 +34,6 @@ class Fault(enum.Enum):
     """Why a request was refused; the values are the names of counters and are written to the log."""
 
     WRONG_PASSWORD = "wrong_password"  # noqa: S105 - the name of a fault
-    GUESSES_WAITING = "guesses_waiting"  # too many wrong passwords: this one was not checked
     UNAUTHENTICATED = "unauthenticated"
     UNKNOWN_RESERVATION = "unknown_reservation"
     UNKNOWN_GAME_TYPE = "unknown_game_type"

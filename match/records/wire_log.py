@@ -107,5 +107,8 @@ class LoggedWire:
     def has_unread_input(self) -> bool:
         return self._wire.has_unread_input()
 
+    def has_left(self) -> bool:
+        return self._wire.has_left()
+
     async def aclose(self) -> None:
         await self._wire.aclose()

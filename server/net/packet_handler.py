@@ -96,11 +96,6 @@ class PacketHandler:
         else:
             self._dispatch(event, arrival, now)
 
-    def refuse(self, message: Message, fault: Fault, text: str) -> None:
-        """Refuse a request without handling it."""
-        self._note_packet()
-        self._refuse_request(RequestError(fault, text), message)
-
     def _note_packet(self) -> None:
         self._member.packets_received += 1
         if self._state.phase is not SERVING:

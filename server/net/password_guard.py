@@ -1,15 +1,16 @@
 """Limits the rate of wrong passwords, by address and for all addresses together.
 
-Invariants: the right password is never delayed. A wrong one is answered late if there were a few wrong ones from its
-address before: each further attempt in the same window is delayed by one second more, up to a limit. A delayed answer
-that is still waiting counts as a failure. If there were too many wrong passwords from all addresses together, every
-further one is answered after the longest delay.
+Invariants: every password is checked, within a limited time: no number of wrong ones keeps out the right one. At most
+`CHECKS_AT_ONCE` wrong ones are checked at once, and `CHECKS_PER_SECOND` in the long run. If there are more, all wait
+for their turn: one address after the other, and those of one address in the order of arrival. A right password uses up
+nothing, and its answer is not delayed.
 
-The number of delayed answers is bounded, which bounds how many passwords can be tried. While
-`MAX_WAITING_PER_ADDRESS` answers to one address are waiting, no further password from there is checked; other addresses
-are not affected. While `MAX_WAITING` answers to all addresses are waiting, only passwords from addresses without a
-failure in the window are checked, and a wrong one is answered without a delay. `NEWCOMERS_RATE` bounds these for all
-addresses together. The memory used is bounded. `now` is always an argument, in seconds.
+A wrong one is answered late if there were a few wrong ones from its address before: each further attempt in the same
+window is delayed by one second more, up to a limit. A delayed answer that is still waiting counts as a failure. If
+there were too many wrong passwords from all addresses together, every further one is answered after the longest delay.
+
+What is remembered is bounded, but not the number of callers that wait: each of them belongs to a connection, and has to
+be cancelled with it. `now` is always an argument, in seconds.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
+from weakref import WeakValueDictionary
+
+import trio
 
 from spielleiter.server.core.token_bucket import TokenBucket
 
@@ -25,19 +29,12 @@ MAX_ADDRESSES: Final = 4096
 """The maximum number of remembered addresses; the one whose last failure is oldest is forgotten first."""
 ALL_ADDRESSES_FACTOR: Final = 20
 """The number of failures allowed for all addresses together, as a multiple of that for one address."""
-MAX_WAITING: Final = 256
-"""The number of waiting answers at which only passwords from addresses without a failure are checked."""
-MAX_WAITING_PER_ADDRESS: Final = 64
-"""The number of waiting answers to one address at which no further password from there is checked."""
-NEWCOMERS_RATE: Final = 10.0
-"""The passwords per second, from all addresses together, that are checked while `MAX_WAITING` answers are waiting."""
-NEWCOMERS_BURST: Final = 1024.0
+CHECKS_PER_SECOND: Final = 10.0
+CHECKS_AT_ONCE: Final = 100.0
 
 
 class PasswordGuard:
     """Delays answers after `attempts` wrong passwords in `window` seconds, by at most `longest_delay` seconds."""
-
-    __slots__ = ("_all_failures", "_attempts", "_failures", "_longest_delay", "_newcomers", "_waiting", "_window")
 
     def __init__(self, attempts: int, window: float, longest_delay: float) -> None:
         self._attempts = attempts
@@ -47,23 +44,23 @@ class PasswordGuard:
         self._all_failures: deque[float] = deque(maxlen=attempts * ALL_ADDRESSES_FACTOR)
         self._waiting: Counter[str] = Counter()
         """The number of waiting answers by address. Each counts as a failure, so parallel attempts are delayed too."""
-        self._newcomers = TokenBucket(NEWCOMERS_RATE, NEWCOMERS_BURST)
+        self._checks = TokenBucket(CHECKS_PER_SECOND, CHECKS_AT_ONCE)
+        self._turn = trio.Lock()
+        """Held by the first password of the address whose turn it is."""
+        self._turns: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
+        """By address, the lock that is held by its first password."""
 
-    @property
-    def is_crowded(self) -> bool:
-        """Whether so many answers are waiting that no further one may."""
-        return self._waiting.total() >= MAX_WAITING
+    async def wait_for_turn(self, address: str) -> None:
+        """Wait until the next password from `address` may be checked, usually not at all."""
+        turn_of_address = self._turns.setdefault(address, trio.Lock())
+        async with turn_of_address, self._turn:
+            missing = 1.0 - self._checks.left(trio.current_time())
+            await trio.sleep(max(0.0, missing / CHECKS_PER_SECOND))
+            self._checks.take(1.0, trio.current_time())
 
-    def admit(self, address: str, now: float) -> bool:
-        """Return whether the next password from `address` is checked; it may use up some of `NEWCOMERS_RATE`."""
-        if self._waiting[address] >= MAX_WAITING_PER_ADDRESS:
-            return False
-        if not self.is_crowded:
-            return True
-        if self._waiting[address] or self._recent(address, now) or self._newcomers.take(0.0, now):
-            return False
-        self._newcomers.take(1.0, now)
-        return True
+    def note_success(self) -> None:
+        """Note that the password that was checked last was right."""
+        self._checks.take(-1.0, trio.current_time())
 
     def note_failure(self, address: str, now: float) -> None:
         """Note a wrong password from `address`."""
@@ -76,8 +73,6 @@ class PasswordGuard:
 
     def delay(self, address: str, now: float) -> float:
         """Return the seconds by which the answer to a wrong password from `address` is delayed."""
-        if self.is_crowded:
-            return 0.0
         self._drop_expired(self._all_failures, now)
         if len(self._all_failures) + self._waiting.total() >= self._attempts * ALL_ADDRESSES_FACTOR:
             return self._longest_delay
@@ -98,6 +93,14 @@ class PasswordGuard:
         """Drop the failures before the window."""
         while failures and failures[0] <= now - self._window:
             failures.popleft()
+
+    async def answer_late(self, address: str, delay: float) -> None:
+        """Wait for `delay` seconds with the answer to a wrong password from `address`, and note the failure."""
+        try:
+            with self.waiting(address):
+                await trio.sleep(delay)
+        finally:  # also if the client does not wait for the answer
+            self.note_failure(address, trio.current_time())
 
     @contextmanager
     def waiting(self, address: str) -> Iterator[None]:

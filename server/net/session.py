@@ -23,7 +23,6 @@ from spielleiter.server.core.lobby import Lobby
 from spielleiter.server.core.member import Member
 from spielleiter.server.core.peer import Peer
 from spielleiter.server.core.token_bucket import TokenBucket
-from spielleiter.server.errors import Fault
 from spielleiter.server.net.containment import BugsContained
 from spielleiter.server.net.outbox import Outbox
 from spielleiter.server.net.packet_handler import PacketHandler
@@ -38,8 +37,9 @@ DISCARDED_AT_ONCE = 32 * 1024
 DISCARD_PAUSE = 1.0
 """Seconds between two reads after these bytes: a flood must not cost more after its refusal than before."""
 
-GUESSES_WAITING = "Too many wrong passwords are being tried at this server; try again in a few seconds"
-"""The reply to a password that is not checked for this reason."""
+LEAVING_INTERVAL = 0.25
+"""Seconds between two looks whether a peer whose password waits has left."""
+LEFT_EARLY = "left before its password was checked"
 
 
 class Session:
@@ -208,9 +208,9 @@ class Session:
                 has_handled = True
                 if self._dedicated_port is not None:
                     await self._slow_down(self._dedicated_port.packets, 1)
-                if isinstance(event, AuthenticateRequest) and not await self._admit_password(event):
-                    handler.refuse(event, Fault.GUESSES_WAITING, GUESSES_WAITING)
-                    continue
+                if isinstance(event, AuthenticateRequest) and not await self._check_password(event):
+                    handler.end_lost(LEFT_EARLY)
+                    break
                 # a wait that the sender caused by its own flood does not count as lateness of the server
                 held = max(0.0, self._held_until - arrival.instant)
                 handler.handle(event, arrival, trio.current_time() - held)
@@ -234,19 +234,32 @@ class Session:
                 await trio.sleep(delay)
             self._held_until = trio.current_time()
 
-    async def _admit_password(self, request: AuthenticateRequest) -> bool:
-        """Return whether the password is checked at all; if it is wrong and too many others were, wait before that."""
-        now = trio.current_time()
-        if not self._guard.admit(self._host, now):
-            return False
-        if self._lobby.is_password(request.password):
-            return True
-        delay = self._guard.delay(self._host, now)
-        if delay > 0.0:
-            self._stream.publish(events.AnswerDelayed(self._label, delay))
-            with self._budget.interrupted(), self._guard.waiting(self._host):
-                await trio.sleep(delay)
-        return True
+    async def _check_password(self, request: AuthenticateRequest) -> bool:
+        """Wait until the password may be checked and, if it is wrong and others were before, until it is answered.
+
+        Return whether it may be handled; False if the peer has left before it was checked.
+        """
+        is_checked = False
+        with self._budget.interrupted():
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._cancel_when_left, nursery.cancel_scope)
+                await self._guard.wait_for_turn(self._host)
+                is_checked = True
+                if self._lobby.is_password(request.password):
+                    self._guard.note_success()
+                elif delay := self._guard.delay(self._host, trio.current_time()):
+                    self._stream.publish(events.AnswerDelayed(self._label, delay))
+                    with self._guard.waiting(self._host):
+                        await trio.sleep(delay)
+                nursery.cancel_scope.cancel()
+        return is_checked
+
+    async def _cancel_when_left(self, scope: trio.CancelScope) -> None:
+        """Cancel `scope` when the peer has left: it must not take up a connection, nor keep others waiting."""
+        while True:
+            await trio.sleep(LEAVING_INTERVAL)
+            if self._wire.has_left():
+                scope.cancel()
 
     def _set_deadline(self, *, has_handled: bool) -> None:
         """Set the deadline for a packet that has begun; between two packets, a peer may be silent without limit."""

@@ -9,6 +9,7 @@ waits. Bytes that were read are always returned: a cancelled `receive` loses not
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import struct
 import sys
@@ -50,6 +51,13 @@ class Wire(Protocol):
 
     def has_unread_input(self) -> bool:
         """Return whether unread bytes have arrived; if not, bytes that arrive later get no earlier time stamp."""
+        ...
+
+    def has_left(self) -> bool:
+        """Return whether the peer has ended its direction of the connection, or the connection is broken.
+
+        Elsewhere than on Linux, this is known only when everything before it has been read.
+        """
         ...
 
     async def aclose(self) -> None:
@@ -144,6 +152,18 @@ class SocketWire:
         except OSError:
             pass
         return False
+
+    def has_left(self) -> bool:
+        if sys.platform == "linux":  # which tells even if bytes are unread
+            poll = select.poll()
+            poll.register(self._sock, select.POLLRDHUP)
+            return bool(poll.poll(0))
+        try:
+            return not self._sock.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
     async def aclose(self) -> None:
         trio.lowlevel.notify_closing(self._sock)

@@ -48,6 +48,9 @@ class TracedWire:
     def has_unread_input(self) -> bool:
         return self._wire.has_unread_input()
 
+    def has_left(self) -> bool:
+        return self._wire.has_left()
+
     async def aclose(self) -> None:
         self._trace.close(trio.current_time())
         await self._wire.aclose()

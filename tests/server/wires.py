@@ -33,6 +33,9 @@ class StreamWire:
     def has_unread_input(self) -> bool:
         return False
 
+    def has_left(self) -> bool:
+        return False
+
     async def aclose(self) -> None:
         await self._stream.aclose()
 
@@ -84,6 +87,9 @@ class ThrottledWire:
 
     def has_unread_input(self) -> bool:
         return self.unread > 0
+
+    def has_left(self) -> bool:
+        return self.is_broken
 
     async def aclose(self) -> None:
         self._is_closed = True

@@ -37,11 +37,6 @@ _NOT_LOGGED_IN: Final = WebError(
     "Log in with the administrators' password first.",
 )
 _WRONG_PASSWORD: Final = WebError(403, "Das Passwort ist falsch.", "The password is wrong.")
-_TOO_MANY: Final = WebError(
-    429,
-    "Zu viele falsche Passwörter warten auf eine Antwort; versuche es später noch einmal.",
-    "Too many wrong passwords are waiting for an answer; try again later.",
-)
 _NO_ADMINS: Final = WebError(
     403,
     "Dieser Server ist von anderen Rechnern erreichbar und hat noch das allgemein bekannte Passwort; "
@@ -89,13 +84,14 @@ class AdminSessions:
         if not self.has_admins:
             self._publish(events.RequestRefused(label, Fault.WRONG_PASSWORD, _NO_ADMINS.en))
             raise _NO_ADMINS
-        if not self._password_guard.admit(address, trio.current_time()):
-            self._publish(events.RequestRefused(label, Fault.GUESSES_WAITING, _TOO_MANY.en))
-            raise _TOO_MANY
+        await self._password_guard.wait_for_turn(address)
         if not self._is_password(password):
             self._publish(events.RequestRefused(label, Fault.WRONG_PASSWORD, _WRONG_PASSWORD.en))
-            await self._delay(address, label)
+            if delay := self._password_guard.delay(address, trio.current_time()):
+                self._publish(events.AnswerDelayed(label, delay))
+            await self._password_guard.answer_late(address, delay)
             raise _WRONG_PASSWORD
+        self._password_guard.note_success()
         self._publish(events.AdminAuthenticated(label))
         secret, token = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         self._sessions[secret] = _Session(token, trio.current_time())
@@ -104,14 +100,6 @@ class AdminSessions:
         response = response_of(token)
         response.set_cookie(self._cookie, secret, httponly=True, samesite="strict", path="/api/admin")
         return response
-
-    async def _delay(self, address: str, label: str) -> None:
-        delay = self._password_guard.delay(address, trio.current_time())
-        if delay:
-            self._publish(events.AnswerDelayed(label, delay))
-        with self._password_guard.waiting(address):
-            await trio.sleep(delay)
-        self._password_guard.note_failure(address, trio.current_time())
 
     def token_of(self, request: Request) -> str | None:
         """Return the token of the session to which the cookie of `request` belongs; None if there is none."""

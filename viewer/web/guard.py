@@ -64,11 +64,6 @@ _PASSWORD_NEEDED: Final = WebError(
     "Der Betrachter hat ein Passwort (Einstellung viewerPassword); der Benutzername ist beliebig.",
     "The viewer has a password (the setting viewerPassword); any user name will do.",
 )
-_TOO_MANY_PASSWORDS: Final = WebError(
-    429,
-    "Zu viele falsche Passwörter warten auf eine Antwort; versuche es später noch einmal.",
-    "Too many wrong passwords are waiting for an answer; try again later.",
-)
 
 
 class Guard:
@@ -132,15 +127,11 @@ class Guard:
         given = _given_password(headers.get("authorization", ""))
         if given is None:
             return _asking_for_password()
-        now = trio.current_time()
-        if not self._password_guard.admit(address, now):
-            return error_response(_TOO_MANY_PASSWORDS)
+        await self._password_guard.wait_for_turn(address)
         if hmac.compare_digest(given, self._password):
+            self._password_guard.note_success()
             return None
-        delay = self._password_guard.delay(address, now)
-        with self._password_guard.waiting(address):
-            await trio.sleep(delay)
-        self._password_guard.note_failure(address, trio.current_time())
+        await self._password_guard.answer_late(address, self._password_guard.delay(address, trio.current_time()))
         return _asking_for_password()
 
 

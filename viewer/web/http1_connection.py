@@ -3,7 +3,8 @@
 Hypercorn changes to HTTP/2 or to WebSocket if a client asks for it. No page does; and a connection that has changed has
 no limits of time: it stays open without a request, and its streams wait for ever for a client that does not read.
 
-Invariants: requests to change the protocol are ignored, as RFC 9110 allows. The preface of HTTP/2 is refused.
+Invariants: requests to change the protocol are ignored, as RFC 9110 allows. The preface of HTTP/2 is refused. When the
+connection is closed, by either side, the requests that came over it are cancelled.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 import h11
+import trio
 from hypercorn.events import Closed
 from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.trio.task_group import TaskGroup
@@ -32,20 +34,23 @@ class Http1Connection(TCPServer):
         try:
             client = parse_socket_addr(sock.family, sock.getpeername())
             server = parse_socket_addr(sock.family, sock.getsockname())
-            async with TaskGroup() as self._task_group:
-                self.protocol = _Http1(  # type: ignore[assignment]
-                    self.app,
-                    self.config,
-                    self.context,
-                    self._task_group,
-                    ConnectionState(self.state),
-                    False,
-                    client,
-                    server,
-                    self.protocol_send,
-                )
-                await self.idle_task.restart(self._task_group, self._idle_timeout)
-                await self._read_data()
+            # for clients that have left, nothing may go on: neither their number nor what they asked for is bounded
+            with trio.CancelScope() as scope:
+                async with TaskGroup() as self._task_group:
+                    self.protocol = _Http1(  # type: ignore[assignment]
+                        self.app,
+                        self.config,
+                        self.context,
+                        self._task_group,
+                        ConnectionState(self.state),
+                        False,
+                        client,
+                        server,
+                        self.protocol_send,
+                    )
+                    await self.idle_task.restart(self._task_group, self._idle_timeout)
+                    await self._read_data()
+                    scope.cancel()
         except OSError:  # the client has left already
             pass
         finally:

@@ -69,8 +69,6 @@ class HttpServer:
     async def _accept(self, listening: socket.socket, nursery: trio.Nursery) -> None:
         while True:
             accepted = await accept(listening)
-            if not accepted.has_waited:
-                await trio.lowlevel.checkpoint()
             while len(self._connections) >= self._most_connections:
                 oldest = next(iter(self._connections))
                 del self._connections[oldest]
@@ -80,9 +78,11 @@ class HttpServer:
                 stream = _BoundedStream(trio.SocketStream(trio.socket.from_stdlib_socket(accepted.socket)))
             except OSError:  # the client has left already
                 accepted.socket.close()
-                continue
-            self._connections[stream] = None
-            nursery.start_soon(self._serve_connection, stream)
+            else:
+                self._connections[stream] = None
+                nursery.start_soon(self._serve_connection, stream)
+            if not accepted.has_waited:
+                await trio.lowlevel.checkpoint()  # a flood of connections must not keep the others waiting
 
     async def _serve_connection(self, stream: _BoundedStream) -> None:
         context = WorkerContext(None)

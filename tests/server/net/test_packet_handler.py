@@ -8,12 +8,11 @@ import pytest
 import trio
 
 from spielleiter.protocol.connection import Connection, Role
-from spielleiter.protocol.messages import AuthenticateRequest, Departure
+from spielleiter.protocol.messages import Departure
 from spielleiter.server import events
 from spielleiter.server.config.config import Config
 from spielleiter.server.core.clock import Arrival
 from spielleiter.server.core.peer import Peer
-from spielleiter.server.errors import Fault
 from spielleiter.server.net.fair_queue import FairQueue
 from spielleiter.server.net.outbox import Outbox
 from spielleiter.server.net.packet_handler import ENDED_BY_SERVER, PacketHandler
@@ -76,18 +75,6 @@ async def test_a_granted_packet_changes_dialect_limits_and_phase() -> None:
     assert case.published == [events.ContentIgnored("c1", ("<extra> in <join>",))]
     assert bytes(case.wire.taken).startswith(START + b"\n  <joined ")
     assert case.handler.reason == ENDED_BY_SERVER
-
-
-async def test_a_request_can_be_refused_without_looking_at_it() -> None:
-    case = HandlerCase()
-    case.state.advance(Trigger.DATA)
-    case.handler.refuse(AuthenticateRequest("secret"), Fault.GUESSES_WAITING, "later")
-    assert not case.member.is_admin
-    sent = bytes(case.wire.taken)
-    assert sent.startswith(START + b'\n  <errorpacket message="later">')
-    assert sent.endswith(GOODBYE)
-    assert (case.state.phase, case.handler.reason) == (Phase.CLOSING, Fault.GUESSES_WAITING.value)
-    assert case.guard.delay("host", trio.current_time()) == 0.0, "it does not count as a wrong password"
 
 
 async def test_a_wrong_password_counts_as_a_failure_of_its_host() -> None:

@@ -1,19 +1,20 @@
-"""Each further wrong password from an address is answered later; other addresses are not affected."""
+"""Wrong passwords are checked at a limited rate and answered late; no number of them keeps out the right one."""
 
 from __future__ import annotations
 
-import heapq
-from contextlib import ExitStack
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 
 import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from spielleiter.server.net.password_guard import (
     ALL_ADDRESSES_FACTOR,
+    CHECKS_AT_ONCE,
+    CHECKS_PER_SECOND,
     MAX_ADDRESSES,
-    MAX_WAITING,
-    MAX_WAITING_PER_ADDRESS,
-    NEWCOMERS_BURST,
-    NEWCOMERS_RATE,
     PasswordGuard,
 )
 
@@ -68,77 +69,109 @@ def test_after_many_failures_of_all_addresses_each_wrong_answer_has_the_longest_
 
 def test_waiting_answers_to_all_addresses_count_together() -> None:
     guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
-    crowded = [guard.is_crowded]
     with ExitStack() as stack:
-        for number in range(MAX_WAITING):
+        for number in range(2 * ALL_ADDRESSES_FACTOR):
+            assert guard.delay("another", 0.0) == 0.0
             stack.enter_context(guard.waiting(str(number)))
-            crowded.append(guard.is_crowded)
-            if number == MAX_WAITING - 2:
-                assert guard.delay("another", 0.0) == 30.0
-        assert guard.delay("another", 0.0) == 0.0
-    assert crowded == [False] * MAX_WAITING + [True]
-    assert (guard.is_crowded, guard.delay("another", 0.0)) == (False, 0.0)
+        assert guard.delay("another", 0.0) == 30.0
+    assert guard.delay("another", 0.0) == 0.0
 
 
-def test_too_many_waiting_answers_to_one_address_do_not_affect_others() -> None:
+@dataclass
+class Crowd:
+    """Callers that wait for their turns: when each of them got it, by name."""
+
+    guard: PasswordGuard
+    nursery: trio.Nursery
+    turns: dict[str, float] = field(default_factory=dict)
+
+    async def add(self, address: str, count: int) -> None:
+        """Add callers, named by their address and number, that wait in this order."""
+        for number in range(count):
+            self.nursery.start_soon(self._wait, address, f"{address}{number}")
+            await wait_all_tasks_blocked()
+
+    async def _wait(self, address: str, name: str) -> None:
+        await self.guard.wait_for_turn(address)
+        self.turns[name] = trio.current_time()
+
+
+@asynccontextmanager
+async def crowd(*, is_busy: bool) -> AsyncIterator[Crowd]:
+    """Let callers wait; if `is_busy`, so many passwords were checked before that every further one has to wait."""
     guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
-    with ExitStack() as stack:
-        for _ in range(MAX_WAITING_PER_ADDRESS):
-            assert guard.admit("a", 0.0)
-            stack.enter_context(guard.waiting("a"))
-        assert [guard.admit(address, 0.0) for address in "ab"] == [False, True]
-    assert guard.admit("a", 0.0)
+    async with trio.open_nursery() as nursery:
+        if is_busy:
+            for _ in range(int(CHECKS_AT_ONCE)):
+                await guard.wait_for_turn("before")
+        yield Crowd(guard, nursery)
 
 
-def test_while_too_many_answers_wait_newcomers_are_admitted_at_a_bounded_rate() -> None:
+async def test_passwords_are_checked_at_once_until_there_are_too_many(mock_clock: MockClock) -> None:
+    async with crowd(is_busy=False) as waiting:
+        begun = trio.current_time()
+        await waiting.add("a", int(CHECKS_AT_ONCE))
+        assert set(waiting.turns.values()) == {begun}
+        await waiting.add("b", 20)
+        mock_clock.autojump_threshold = 0.0
+    late = [waiting.turns[f"b{number}"] - begun for number in range(20)]
+    assert late == pytest.approx([(number + 1) / CHECKS_PER_SECOND for number in range(20)])
+
+
+async def test_a_password_waits_for_earlier_ones_of_its_address_and_once_for_each_other_address(
+    mock_clock: MockClock,
+) -> None:
+    async with crowd(is_busy=True) as waiting:
+        begun = trio.current_time()
+        for address, count in (("a", 200), ("b", 100), ("c", 1)):
+            await waiting.add(address, count)
+        mock_clock.autojump_threshold = 0.0
+    assert round((waiting.turns["c0"] - begun) * CHECKS_PER_SECOND) <= 4
+    assert round((waiting.turns["b99"] - begun) * CHECKS_PER_SECOND) <= 2 * 100 + 2
+    assert round((max(waiting.turns.values()) - begun) * CHECKS_PER_SECOND) == 301
+    assert list(waiting.turns)[-1] == "a199"
+
+
+async def test_a_right_password_uses_up_nothing(mock_clock: MockClock) -> None:
     guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
-    guard.note_failure("was wrong", 0.0)
-    burst, rate = int(NEWCOMERS_BURST), int(NEWCOMERS_RATE)
-    with ExitStack() as stack:
-        for number in range(MAX_WAITING):
-            stack.enter_context(guard.waiting(str(number)))
-        assert not guard.admit("was wrong", 59.9)
-        assert guard.admit("right", 0.0)
-        assert not guard.admit("1", 60.0)
-        assert burst <= sum(guard.admit(f"new {number}", 60.0) for number in range(2 * burst)) <= burst + 1
-        assert rate - 1 <= sum(guard.admit(f"new {number}", 61.0) for number in range(2 * burst)) <= rate + 1
-        assert guard.admit("was wrong", 62.0)
+    for _ in range(3 * int(CHECKS_AT_ONCE)):
+        await guard.wait_for_turn("a")
+        guard.note_success()
+    assert trio.current_time() == 0.0
 
 
-def guesses(guard: PasswordGuard, addresses: int, connections: int, seconds: float) -> int:
-    """Return how many passwords are checked if each connection guesses again as soon as it is answered.
+async def test_callers_that_are_cancelled_keep_nobody_waiting(mock_clock: MockClock) -> None:
+    async with crowd(is_busy=True) as waiting:
+        begun = trio.current_time()
+        with trio.CancelScope() as left:
+            async with trio.open_nursery() as nursery:
+                for _ in range(100):
+                    nursery.start_soon(waiting.guard.wait_for_turn, "a")
+                await wait_all_tasks_blocked()
+                left.cancel()
+        await waiting.add("a", 1)
+        mock_clock.autojump_threshold = 0.0
+    assert waiting.turns["a0"] - begun == pytest.approx(1 / CHECKS_PER_SECOND)
 
-    A connection that is refused without a check tries again five seconds later.
-    """
+
+@pytest.mark.parametrize(("addresses", "connections"), [(1, 80), (1, 1000), (400, 1), (20, 50)])
+async def test_guessers_together_are_checked_at_a_limited_rate(
+    addresses: int, connections: int, autojump_clock: MockClock
+) -> None:
+    """Each connection guesses again as soon as it is answered."""
+    guard = PasswordGuard(attempts=5, window=60.0, longest_delay=30.0)
     checked = 0
-    callers = [(0.0, number, str(number % addresses)) for number in range(addresses * connections)]
-    waits: dict[int, ExitStack] = {}
-    while callers[0][0] < seconds:
-        now, number, address = callers[0]
-        if number in waits:
-            waits.pop(number).close()
-            guard.note_failure(address, now)
-        if not guard.admit(address, now):
-            heapq.heapreplace(callers, (now + 5.0, number, address))
-            continue
-        checked += 1
-        delay = guard.delay(address, now)
-        if delay:
-            waits[number] = ExitStack()
-            waits[number].enter_context(guard.waiting(address))
-        else:
-            guard.note_failure(address, now)
-        heapq.heapreplace(callers, (now + delay + 0.001, number, address))
-    return checked
+    seconds = 300.0
 
+    async def guess(address: str) -> None:
+        nonlocal checked
+        while True:
+            await guard.wait_for_turn(address)
+            checked += 1
+            await guard.answer_late(address, guard.delay(address, trio.current_time()))
 
-def test_many_addresses_together_guess_no_more_often_than_documented() -> None:
-    guard = PasswordGuard(attempts=5, window=60.0, longest_delay=30.0)
-    free, at_once = 5 * ALL_ADDRESSES_FACTOR, MAX_WAITING * 2  # MAX_WAITING answers every 30 s
-    newcomers = 400 - free - MAX_WAITING
-    assert guesses(guard, addresses=400, connections=1, seconds=60.0) == free + at_once + newcomers
-
-
-def test_one_address_guesses_no_more_often_than_documented() -> None:
-    guard = PasswordGuard(attempts=5, window=60.0, longest_delay=30.0)
-    assert guesses(guard, addresses=1, connections=256, seconds=60.0) / 60.0 == pytest.approx(2.7, abs=0.05)
+    with trio.move_on_after(seconds):
+        async with trio.open_nursery() as nursery:
+            for number in range(addresses * connections):
+                nursery.start_soon(guess, str(number % addresses))
+    assert checked <= CHECKS_AT_ONCE + CHECKS_PER_SECOND * seconds + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 import subprocess
 import sys
 from typing import Any
@@ -32,6 +33,14 @@ async def get(address: str, path: str, *, method: str = "GET", head: str = "", b
         await stream.send_all((lines + body).encode())
         answered, _, content = (await read_all(stream)).decode().partition("\r\n\r\n")
     return int(answered.split()[1]), content
+
+
+def login(password: str, viewer_password: str = "geheim") -> dict[str, str]:
+    """Return the arguments of `get` that log in an administrator."""
+    body = f'{{"password": "{password}"}}'
+    credentials = base64.b64encode(f":{viewer_password}".encode()).decode()
+    head = f"Authorization: Basic {credentials}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    return {"method": "POST", "head": head, "body": body}
 
 
 async def logged(harness: Serving, name: str) -> dict[str, Any]:
@@ -79,10 +88,7 @@ async def test_health_reports_the_stop_during_the_grace_period() -> None:
 async def test_pages_for_other_machines_exclude_administrators_with_the_known_password(access: dict[str, Any]) -> None:
     async with serving(companion=open_pages, viewer=("0.0.0.0", 0), **access) as harness:
         pages = (await logged(harness, "viewer_started"))["url"]
-        body = f'{{"password": "{PASSWORD}"}}'
-        head = f"Authorization: Basic {base64.b64encode(b':geheim').decode()}\r\nContent-Type: application/json\r\n"
-        head += f"Content-Length: {len(body)}\r\n"
-        status, answer = await get(pages, "/api/admin/login", method="POST", head=head, body=body)
+        status, answer = await get(pages, "/api/admin/login", **login(PASSWORD))
         assert (status, "token" in answer) == (403, False)
         with pytest.raises(AuthenticationError, match="well-known password"):
             async with harness.admin() as admin:
@@ -90,6 +96,35 @@ async def test_pages_for_other_machines_exclude_administrators_with_the_known_pa
     assert len(harness.logged("admins_excluded")) == 1
     assert len(harness.logged("request_refused")) == 2
     assert harness.logged("admin_authenticated") == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("leaves", [False, True])
+@pytest.mark.parametrize("wrong", [login("falsch"), login(PASSWORD, "falsch")])
+async def test_80_guessers_do_not_keep_out_the_right_password(wrong: dict[str, str], leaves: bool) -> None:
+    async with (
+        serving(companion=open_pages, viewer=LOOPBACK, viewer_password="geheim") as harness,
+        trio.open_nursery() as nursery,
+    ):
+        pages = (await logged(harness, "viewer_started"))["url"]
+        guessed = 0
+
+        async def guess_for_ever() -> None:
+            nonlocal guessed
+            while True:
+                guessed += 1
+                with trio.move_on_after(0.02 if leaves else math.inf):
+                    await get(pages, "/api/admin/login", **wrong)
+
+        for _ in range(80):
+            nursery.start_soon(guess_for_ever)
+        while guessed < (1000 if leaves else 80):  # noqa: ASYNC110 - there is no event to wait for
+            await trio.sleep(0.01)
+        for _ in range(2 if leaves else 10):
+            with trio.fail_after(60.0):
+                status, answer = await get(pages, "/api/admin/login", **login(PASSWORD))
+            assert (status, "token" in answer) == (200, True)
+        nursery.cancel_scope.cancel()
 
 
 async def test_nothing_is_served_if_both_are_switched_off() -> None:
