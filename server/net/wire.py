@@ -158,12 +158,13 @@ class SocketWire:
             poll = select.poll()
             poll.register(self._sock, select.POLLRDHUP)
             return bool(poll.poll(0))
-        try:
-            return not self._sock.recv(1, socket.MSG_PEEK)
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True
+        else:  # noqa: RET505 - mypy would take what follows for unreachable
+            try:
+                return not self._sock.recv(1, socket.MSG_PEEK)
+            except BlockingIOError:
+                return False
+            except OSError:
+                return True
 
     async def aclose(self) -> None:
         trio.lowlevel.notify_closing(self._sock)

@@ -66,6 +66,9 @@ class KernelWire:
             self._stamps.saw_empty(trio.current_time())
         return bool(self._buffer)
 
+    def has_left(self) -> bool:
+        return False
+
     def try_send(self, data: bytes | memoryview) -> int:
         self.taken += data
         return len(data)

@@ -303,6 +303,23 @@ async def test_no_stamp_is_before_a_check_that_found_nothing(
         assert emptied_at <= arrival.instant  # the previous read was a check, too
 
 
+@pytest.mark.parametrize("unread", [b"", b"x"])
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+async def test_a_peer_that_has_left_is_noticed(unread: bytes, platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if platform == "linux" != sys.platform:
+        pytest.skip("only Linux tells this while bytes are unread")
+    monkeypatch.setattr(sys, "platform", platform)
+    async with wired() as (near, wire, _):
+        assert not wire.has_left()
+        near.sendall(unread)
+        assert not wire.has_left()
+        near.shutdown(socket.SHUT_WR)
+        if unread and platform != "linux":
+            assert not wire.has_left()
+            assert (await wire.receive())[0] == unread
+        assert wire.has_left()
+
+
 async def test_the_end_of_our_stream_leaves_the_other_direction_open() -> None:
     async with wired() as (near, wire, _):
         wire.try_send(b"bye")
