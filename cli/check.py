@@ -9,6 +9,7 @@ for misuse, and 4 if this machine failed or was too busy to decide. A warning ne
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -28,9 +29,11 @@ from spielleiter.cli.options import (
     timeout_options,
 )
 from spielleiter.cli.platform_gaps import print_platform_gaps
+from spielleiter.cli.program_options import variable_options
 from spielleiter.match.checking.calibration import MAX_SPEED, MIN_SPEED
 from spielleiter.match.sandbox.settings import AUTO, KINDS
 from spielleiter.server.config.setting import MAX_SECONDS
+from spielleiter.server.runtime.hiding import hide_this_process
 from spielleiter.server.text.counting import count_text
 
 if TYPE_CHECKING:
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
 
 _FOR_A_ZIP: Final = ("main", "image", "sandbox", "speed", "html", "json")
 """The options that only a package has."""
+_FOR_A_COMMAND: Final = ("env", "pass_env")
+"""The options that a package does not have, since nobody can set variables in the contest."""
 
 
 @click.command(
@@ -72,6 +77,7 @@ _FOR_A_ZIP: Final = ("main", "image", "sandbox", "speed", "html", "json")
     metavar="FACTOR",
     help="For a ZIP: how many times as fast as that of the contest a core of this machine is.  [default: measured]",
 )
+@variable_options
 @edition_options
 @timeout_options(
     {
@@ -110,6 +116,8 @@ def check(
     sandbox: str,
     image: str | None,
     speed: float | None,
+    env: Mapping[str, str] | None,
+    pass_env: tuple[str, ...] | None,
     game: str | None,
     edition: str | None,
     soft_timeout: int,
@@ -141,6 +149,7 @@ def check(
     from spielleiter.cli.check_junit import render_junit
     from spielleiter.match.checking.check import CheckSetup, Status, check_program, is_fit, is_undecided
     from spielleiter.match.errors import MatchError, SetupError
+    from spielleiter.match.programs.environment import added_variables, require_set
     from spielleiter.match.programs.program import Command
     from spielleiter.match.programs.startable import require_startable
     from spielleiter.match.season import season_text
@@ -153,6 +162,7 @@ def check(
     if game_end is not None and (problem := game_option_problem(chosen, "gameEnd", game_end)):
         raise Misuse(f"--game-end: {problem}")
     _require_writable(out, junit, html, json)
+    hide_this_process()
     patience = ProgramTimeouts(start=start_timeout, exit=exit_timeout)
     try:
         parsed = Command.parse(command)
@@ -163,6 +173,10 @@ def check(
         from spielleiter.match.checking.package_setup import PackageCheckSetup
         from spielleiter.match.sandbox.settings import SandboxSettings
 
+        for name in _FOR_A_COMMAND:
+            if is_given(context, name):
+                option = f"--{name.replace('_', '-')}"
+                raise Misuse(f"{option}: a package gets no variables in the contest; give its main file instead")
         package = PackageCheckSetup(
             Path(parsed.words[0]),
             chosen.game_type,
@@ -181,10 +195,19 @@ def check(
         return
     _refuse_options_of_packages(context, parameters)
     setup = CheckSetup(
-        command, chosen.game_type, soft_timeout / 1000, hard_timeout / 1000, pause, patience, chosen.name, game_end
+        command,
+        chosen.game_type,
+        soft_timeout / 1000,
+        hard_timeout / 1000,
+        pause,
+        patience,
+        chosen.name,
+        game_end,
+        environment=added_variables(pass_env or (), env or {}),
     )
     season = season_text(chosen.game_type, chosen.name)
     try:
+        require_set(pass_env or ())
         require_startable(parsed)
         print_platform_gaps()
         print_line(f"{season}: checking {command}")

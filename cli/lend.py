@@ -10,6 +10,7 @@ import contextlib
 import os
 import signal
 import sys
+from collections.abc import Mapping
 
 import click
 
@@ -17,6 +18,8 @@ from spielleiter.cli.commands import Failure, Misuse, print_line, run_async
 from spielleiter.cli.encoding import TEXT
 from spielleiter.cli.numbers import WholeNumber, port_number
 from spielleiter.cli.options import game_option, server_options
+from spielleiter.cli.program_options import variable_options
+from spielleiter.server.runtime.hiding import hide_this_process
 from spielleiter.server.runtime.signals import stop_signals
 
 EXIT_REFUSED = 127
@@ -32,7 +35,10 @@ EXIT_REFUSED = 127
     metavar="PORT",
     help="The port to listen on; 0: any free one.  [default: 13051]",
 )
-def lend(command: str, host: str, port: int | None) -> None:
+@variable_options
+def lend(
+    command: str, host: str, port: int | None, env: Mapping[str, str] | None, pass_env: tuple[str, ...] | None
+) -> None:
     """Offer CMD to matches on other machines: start it whenever `spielleiter borrow` asks for it.
 
     CMD is a command line as for `spielleiter match`. Anybody who can reach the port can start CMD, and nothing else.
@@ -40,6 +46,7 @@ def lend(command: str, host: str, port: int | None) -> None:
     import trio
 
     from spielleiter.match.errors import SetupError
+    from spielleiter.match.programs.environment import added_variables, require_set
     from spielleiter.match.programs.program import Command
     from spielleiter.match.programs.remote import DEFAULT_REMOTE_PROGRAM_PORT, serve_remote_program
     from spielleiter.match.programs.startable import require_startable
@@ -47,9 +54,12 @@ def lend(command: str, host: str, port: int | None) -> None:
     try:
         program = Command.parse(command)
         require_startable(program)
+        require_set(pass_env or ())
     except SetupError as error:
         raise Misuse(str(error)) from None
 
+    hide_this_process()
+    environment = added_variables(pass_env or (), env or {})
     wanted = DEFAULT_REMOTE_PROGRAM_PORT if port is None else port
 
     async def main() -> None:
@@ -58,7 +68,12 @@ def lend(command: str, host: str, port: int | None) -> None:
             with trio.open_signal_receiver(*set(stop_signals()) - {signal.SIGINT}) as signals:
                 listening = await nursery.start(
                     lambda task_status: serve_remote_program(
-                        program, host, wanted, warn=lambda text: print_line(text, err=True), task_status=task_status
+                        program,
+                        host,
+                        wanted,
+                        environment=environment,
+                        warn=lambda text: print_line(text, err=True),
+                        task_status=task_status,
                     )
                 )
                 print_line(f"lends {command} on {host} port {listening}")

@@ -29,6 +29,7 @@ from spielleiter.cli.on_end import run_on_end
 from spielleiter.cli.options import chosen_edition, is_given
 from spielleiter.cli.package_warnings import print_package_warnings
 from spielleiter.cli.platform_gaps import print_platform_gaps
+from spielleiter.server.runtime.hiding import hide_this_process
 from spielleiter.server.text.counting import count_text
 
 if TYPE_CHECKING:
@@ -154,6 +155,7 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions, report_every:
     if setup.games % 2:
         print_line(f"{games}: the last one has no counterpart with the sides swapped", err=True)
     print_platform_gaps()
+    hide_this_process()
     season = season_text(setup.game_type, setup.edition)
     print_line(f"{season}: {setup.names[0]} against {setup.names[1]}, {games}, seed {setup.seed}, into {folder}")
     with usable_journal(folder) as journal:

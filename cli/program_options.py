@@ -32,12 +32,24 @@ def _read_variables(
     return {name: value for name, _, value in (each.partition("=") for each in values)} or None
 
 
+def _read_names(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+    names = tuple(name.strip() for value in values for name in value.split(","))
+    for name in names:
+        if not name or "=" in name:
+            raise click.BadParameter(f"{name!r}: expected NAME, or NAME,NAME", param=parameter)
+    return names or None
+
+
 _KINDS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = MappingProxyType(
     {
         "cwd": ("Directory that the {} program is started in.", {"metavar": "DIR"}),
         "env": (
             "Environment variable for the {} program; can be repeated.",
             {"metavar": "NAME=VALUE", "multiple": True, "callback": _read_variables},
+        ),
+        "pass-env": (
+            "Variables of this environment that the {} program gets beside the few of docs/match.md; can be repeated.",
+            {"metavar": "NAME[,NAME...]", "multiple": True, "callback": _read_names},
         ),
         "soft-timeout": (
             "Time limit for a move of the {} program.",
@@ -60,6 +72,14 @@ _KINDS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = MappingProxyType(
 )
 
 
+def variable_options(command: Decorated) -> Decorated:
+    """Decorate a command that starts one program with `env` and `pass_env`; None if not given."""
+    for name in ("pass-env", "env"):
+        text, how = _KINDS[name]
+        command = click.option(f"--{name}", help=text.replace("{} ", ""), **how)(command)
+    return command
+
+
 def program_options(command: Decorated) -> Decorated:
     """Decorate a command with the options of both programs: `cwd1`, `env1` … `main2`; None if not given."""
     for name, (text, how) in reversed(list(_KINDS.items())):
@@ -80,6 +100,7 @@ def entrant(options: Mapping[str, Any], number: int, name: str, *, can_timeout: 
         can_timeout,
         cwd=options[f"cwd{number}"] or "",
         environment=options[f"env{number}"] or {},
+        passed_variables=options[f"pass_env{number}"] or (),
         soft_timeout=None if soft is None else soft / 1000,
         hard_timeout=None if hard is None else hard / 1000,
         time_factor=1.0 if options[f"time_factor{number}"] is None else options[f"time_factor{number}"],
@@ -96,6 +117,7 @@ def file_values(described: Entrant, number: int) -> dict[str, Any]:
         f"no_timeout{number}": None if described.can_timeout else True,
         **{name: value for name, value in planned_values(described, number).items() if value is not None},
         f"env{number}": [f"{name}={value}" for name, value in described.environment.items()] or None,
+        f"pass_env{number}": list(described.passed_variables) or None,
     }
     return {name: value for name, value in values.items() if value is not None}
 
@@ -105,6 +127,7 @@ def planned_values(entrant: Entrant, number: int) -> dict[str, Any]:
     return {
         f"cwd{number}": entrant.cwd or None,
         f"env{number}": dict(entrant.environment) or None,
+        f"pass_env{number}": entrant.passed_variables or None,
         f"soft_timeout{number}": _milliseconds(entrant.soft_timeout),
         f"hard_timeout{number}": _milliseconds(entrant.hard_timeout),
         f"time_factor{number}": None if entrant.time_factor == 1 else entrant.time_factor,

@@ -165,4 +165,6 @@ def _spelled(name: str, value: Any) -> str:
 
 def _written(value: object) -> str:
     """The value as it is written on the command line."""
+    if isinstance(value, tuple):
+        return ",".join(value)
     return " ".join(f"{name}={text}" for name, text in value.items()) if isinstance(value, Mapping) else str(value)

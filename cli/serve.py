@@ -21,6 +21,7 @@ from spielleiter.server.config.config import PROPERTIES_FILE, SETTINGS, Config, 
 from spielleiter.server.config.setting import Setting
 from spielleiter.server.config.sources import IGNORED
 from spielleiter.server.errors import StartError
+from spielleiter.server.runtime.hiding import hide_this_process
 from spielleiter.server.runtime.signals import HANGUP, stop_signals
 
 
@@ -76,6 +77,7 @@ def _serve(config: str | None, plugins: str | None, **options: Any) -> None:
     (SPIELLEITER_SOFT_TIMEOUT). Options take precedence over variables, variables over the file. Defaults are in square
     brackets.
     """
+    hide_this_process()  # programs of a match on this server may run as the same user
     texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in options.items()}
     try:
         run(_with_ignored(load_config({**texts, "config": config, "plugins": plugins}, os.environ)))

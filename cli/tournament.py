@@ -38,6 +38,7 @@ from spielleiter.cli.options import (
 )
 from spielleiter.cli.package_warnings import print_package_warnings
 from spielleiter.cli.platform_gaps import print_platform_gaps
+from spielleiter.server.runtime.hiding import hide_this_process
 
 if TYPE_CHECKING:
     from spielleiter.match.records.game_record import GameRecord
@@ -326,6 +327,7 @@ def _play(
     end, unfit, played = EndReason.COMPLETED, False, 0
     conditions = fair_conditions(conditions)
     print_platform_gaps()
+    hide_this_process()
     try:
         for match in progress.schedule():
             end = _play_match(progress, match, folders, folder, conditions, report_every)

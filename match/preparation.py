@@ -19,6 +19,7 @@ from spielleiter.match.opening_book import load_openings, order_openings
 from spielleiter.match.packages.programs import inspect_program
 from spielleiter.match.plan import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS, SEED_BITS, SEQUENTIAL, Opening
 from spielleiter.match.programs.content import content_of
+from spielleiter.match.programs.environment import require_set
 from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.programs.program import BUILTIN, Command
 from spielleiter.match.programs.program_names import names_of
@@ -235,10 +236,14 @@ def _require_strategy_for(edition: Edition, entrant: Entrant) -> None:
 def _require_playable_program(setup: MatchSetup, program: int) -> None:
     entrant, cwd = setup.entrants[program], setup.cwd_of(program)
     is_builtin = setup.server is None and builtin_strategy(entrant.command) is not None
-    if is_builtin and (entrant.cwd or entrant.environment or entrant.memory):
+    if is_builtin and (entrant.cwd or entrant.environment or entrant.passed_variables or entrant.memory):
         raise SetupError(
             f"{entrant.command} plays without a process of its own, expected no directory, environment or memory for it"
         )
+    try:
+        require_set(entrant.passed_variables)
+    except SetupError as error:
+        raise SetupError(f"{entrant.name}: {error}") from None
     if entrant.cwd and not Path(cwd).is_dir():
         raise SetupError(f"{cwd}: the directory that {entrant.name} is started in does not exist")
     if entrant.sandbox is not None:

@@ -36,7 +36,7 @@ class Entrant:
     cwd: str = ""
     """The directory that it is started in, relative to that of the match; empty: that one."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Environment variables, added to those of this process or replacing them."""
+    """Environment variables, beside the few that every program gets, or instead of them."""
     soft_timeout: float | None = None
     """Its own limit for a move; None: that of the match."""
     hard_timeout: float | None = None
@@ -47,6 +47,8 @@ class Entrant:
     """Mebibytes of data that each of its processes may have; None: unlimited."""
     sandbox: SandboxSettings | None = None
     """How it is confined to the contest's conditions; None: not at all."""
+    passed_variables: tuple[str, ...] = ()
+    """The names of variables that it gets from the environment of the match; on a cluster, from that of the worker."""
     main: str = ""
     """The main file of a package (a ZIP file), relative to its folder; empty: the one that is found to be it."""
     content: str = ""
@@ -166,4 +168,5 @@ class MatchSetup:
 
 def _read_entrant(value: Mapping[str, Any]) -> Entrant:
     sandbox = value.get("sandbox")
-    return Entrant(**{**value, "sandbox": None if sandbox is None else SandboxSettings(**sandbox)})
+    known = {**value, "sandbox": None if sandbox is None else SandboxSettings(**sandbox)}
+    return Entrant(**{**known, "passed_variables": tuple(value.get("passed_variables", ()))})

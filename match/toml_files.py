@@ -17,7 +17,10 @@ from spielleiter.match.setup import Entrant
 from spielleiter.server.config.setting import MAX_SECONDS, MAX_WHOLE_NUMBER
 
 MILLISECONDS: Final = ("soft_timeout", "hard_timeout")
-PROGRAM_KEYS: Final = ("name", "command", "timeout", "cwd", "env", *MILLISECONDS, "time_factor", "memory", "main")
+PROGRAM_KEYS: Final = (
+    *("name", "command", "timeout", "cwd", "env", "pass_env", "time_factor", "memory", "main"),
+    *MILLISECONDS,
+)
 """The keys of a table ``[[program]]``."""
 
 _EXPECTED: Final[Mapping[Any, str]] = {
@@ -68,8 +71,11 @@ def read_entrant(value: Any, *, has_name: bool = True) -> Entrant:
     environment = take(value, "env", dict, {})
     for name in environment:
         take(environment, name, str, "")
-        if not name or "=" in name:
-            raise SetupError(f"env: {name!r} cannot be a variable's name")
+    passed = take_texts(value, "pass_env")
+    for key, names in (("env", environment), ("pass_env", passed)):
+        for name in names:
+            if not name or "=" in name:
+                raise SetupError(f"{key}: {name!r} cannot be a variable's name")
     limits = {key: take_time(value, key, int) / 1000 for key in MILLISECONDS if key in value}
     return Entrant(
         take(value, "name", str, ""),
@@ -77,6 +83,7 @@ def read_entrant(value: Any, *, has_name: bool = True) -> Entrant:
         take(value, "timeout", bool, True),
         cwd=take(value, "cwd", str, ""),
         environment=environment,
+        passed_variables=passed,
         time_factor=take_positive(value, "time_factor", (int, float), 1.0),
         memory=take_positive(value, "memory", int, None),
         main=take(value, "main", str, ""),

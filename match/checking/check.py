@@ -12,7 +12,7 @@ why. Warnings do not make a program unfit.
 from __future__ import annotations
 
 import enum
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -84,7 +84,8 @@ class CheckSetup:
 
     `pause` is how long the script pauses the game in the step about pauses. `edition` is None for the default edition
     of the game, `game_end` None for the end of a game as in that edition. `confined` is the sandbox of the program;
-    None for none. With one, the steps that play a whole game on the match's server are left out.
+    None for none. With one, the steps that play a whole game on the match's server are left out. `environment` are the
+    program's variables beside those that every program gets.
     """
 
     command: str
@@ -96,6 +97,7 @@ class CheckSetup:
     edition: str | None = None
     game_end: str | None = None
     confined: Confined | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 async def check_program(
@@ -151,6 +153,7 @@ class _Check:
             patience=setup.patience,
             game_end=setup.game_end,
             confined=setup.confined,
+            environment=setup.environment,
         )
         self._is_abandoned = False
 

@@ -7,10 +7,11 @@ raised as it is, without the exception groups of nurseries.
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import trio
@@ -46,11 +47,13 @@ async def open_scripted_server(
     tag: str,
     connect_timeout: float,
     confined: Confined | None = None,
+    environment: Mapping[str, str] = MappingProxyType({}),
 ) -> AsyncIterator[ScriptedServer]:
     """Start the program with a scripted server to connect to; leaving the context ends the program.
 
     The program's outputs and the bytes on the wire are kept in `folder`. `confined` is the sandbox that it runs in;
-    None for none. Raises UnexpectedBehaviourError.
+    None for none. `environment` are its variables beside those that every program gets. Raises
+    UnexpectedBehaviourError.
     """
     with WireLog(folder / WIRE_LOG) as log:
         async with _open_port(confined) as port:
@@ -63,6 +66,8 @@ async def open_scripted_server(
                 folder / "stdout.log",
                 folder / "stderr.log",
                 cwd="" if confined is None else str(confined.folder),
+                environment=environment,
+                is_own=command.is_builtin,
                 confinement=port.run,
             )
             problem: MatchError | None = None

@@ -8,6 +8,7 @@ machine was too busy.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -52,6 +53,7 @@ class CheckSteps:
         patience: ProgramTimeouts,
         game_end: str | None = None,
         confined: Confined | None = None,
+        environment: Mapping[str, str],
     ) -> None:
         self.folder = folder
         """The folder for the files of the current step."""
@@ -62,6 +64,7 @@ class CheckSteps:
         self._game_end = game_end
         self._command = command
         self._confined = confined
+        self._environment = environment
         self._check_folder = folder
         self._run_id = secrets.token_hex(8)
         self._label = ""
@@ -83,7 +86,14 @@ class CheckSteps:
         self.folder.mkdir(parents=True, exist_ok=True)
         tag = f"{self._run_id}/{self._label}"
         return open_scripted_server(
-            self._edition, self._command, seat, self.folder, tag, self.patience.start, self._confined
+            self._edition,
+            self._command,
+            seat,
+            self.folder,
+            tag,
+            self.patience.start,
+            self._confined,
+            self._environment,
         )
 
     # -- steps --------------------------------------------------------------------------------------------------------
@@ -174,7 +184,7 @@ class CheckSteps:
         """Play a game as in a match: as first player if `game` is 1, as second player if it is 2."""
         own, other = distinct_names(name_of(self._command), "random")
         setup = MatchSetup(
-            entrants=(Entrant(own, self._command.text), Entrant(other, OPPONENT)),
+            entrants=(Entrant(own, self._command.text, environment=self._environment), Entrant(other, OPPONENT)),
             game_type=self._edition.game_type,
             games=2,
             seed=1,

@@ -59,6 +59,7 @@ from spielleiter.match.records.game_record import Verdict
 from spielleiter.match.runner import Conditions, Cores, allocate_cores, usable_cores
 from spielleiter.match.setup import MatchSetup
 from spielleiter.server.errors import os_error_text
+from spielleiter.server.runtime.hiding import hide_this_process
 
 SPEED_VARIABLE: Final = "SPIELLEITER_SPEED"
 """The environment variable that gives the speed of a machine, which is measured otherwise."""
@@ -265,6 +266,7 @@ def run(scratch: Path) -> None:
     requests = os.fdopen(os.dup(sys.stdin.fileno()), "rb", 0)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    hide_this_process()
     tempfile.tempdir = str(scratch)  # if this process is killed, the worker removes the scratch folder
     try:
         trio.run(main, scratch, requests, answers)

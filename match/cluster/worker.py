@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from spielleiter.match.cluster.messages import FromSite, PairRefused, PlayPair, Prepare, decode_to_site, encode
 from spielleiter.match.cluster.site import Site, SiteGoneError
+from spielleiter.server.runtime.hiding import hide_this_process
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -53,6 +54,7 @@ async def open_site(name: str, key: str) -> tuple[str, float, bytes]:
     """
     from distributed import get_worker
 
+    hide_this_process()  # it has all variables, so that programs can be given some of them
     worker = get_worker()
     if CORES not in worker.state.total_resources:
         await worker.set_resources(**{CORES: worker.state.nthreads})

@@ -21,6 +21,7 @@ from spielleiter.match.games.thinking_messages import BadMessageError, Decoder, 
 from spielleiter.match.games.thinking_queue import ThinkingQueue
 from spielleiter.match.games.thinking_request import ChosenMove, PoolPlayer, Request
 from spielleiter.match.games.verdict import exit_text
+from spielleiter.match.programs.environment import own_variables
 from spielleiter.server.runtime.own_python import own_python
 
 _READ_SIZE: Final = 64 * 1024
@@ -123,6 +124,7 @@ class Worker:
             [*own_python(), "-P", "-m", "spielleiter.match.games.thinking_process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            env=own_variables(),  # a program can read them
             **_OWN_SESSION,
         )
 

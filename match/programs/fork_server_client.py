@@ -42,6 +42,8 @@ FORK_SERVER_COMMAND: Final = [*own_python(), "-I", "-S", "-c", _LAUNCH, str(Path
 -I and -S keep the current directory and site-packages off the import path. The folder with the package `supervision`
 comes last on it, so that no module of that folder can be imported in place of the standard library's.
 """
+_VARIABLES: Final = ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE")
+"""What this Python needs to start, and to encode names as here. A program can read what a supervisor has."""
 _RESUME_AFTER: Final = 1.0  # seconds without an answer after which a process may have been stopped
 _MAX_RESUMES: Final = 5
 _ANSWER_TIMEOUT: Final = 60.0  # seconds without an answer after which a process is given up
@@ -87,6 +89,7 @@ class ForkServer:
                         stdin=theirs.fileno(),
                         stdout=subprocess.DEVNULL,
                         cwd="/",
+                        env={name: os.environ[name] for name in _VARIABLES if name in os.environ},
                         start_new_session=True,  # Ctrl+C in the terminal is meant for the match
                     )
                 self._socket = ours

@@ -17,7 +17,8 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -28,6 +29,7 @@ from spielleiter.client.strategies import STRATEGIES
 from spielleiter.match.errors import NotStartedError, SetupError
 from spielleiter.match.programs.command_line import split_command
 from spielleiter.match.programs.confinement import Confinement, begin
+from spielleiter.match.programs.environment import inherited_variables, open_home, own_variables
 from spielleiter.match.programs.output import Output
 from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.programs.process import KILL_TIMEOUT, READ_SIZE, REPORT_TIMEOUT, Process
@@ -95,7 +97,12 @@ class Command:
     @property
     def is_package(self) -> bool:
         """Whether it names a contest package, a ZIP file, which has to be unpacked before it can be started."""
-        return not self.text.startswith(BUILTIN) and self.words[0].lower().endswith(_PACKAGE_SUFFIX)
+        return not self.is_builtin and self.words[0].lower().endswith(_PACKAGE_SUFFIX)
+
+    @property
+    def is_builtin(self) -> bool:
+        """Whether it names a built-in player."""
+        return self.text.startswith(BUILTIN)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -137,7 +144,8 @@ class Program:
     `tag` identifies it in the environment of all these processes. It is started in the directory `cwd`; empty for the
     current one. `cores` are the processor cores that it may use; None for any. `memory` limits its data, in bytes.
     `stdin` is a file descriptor for its standard input; None for an empty input. `confinement` is the sandbox that it
-    runs in; None for none.
+    runs in; None for none. `environment` are its variables beside those that every program gets (environment.py);
+    `is_own` says that it is one of ours, which gets the settings of this Python as well.
 
     `exited` is set once the process itself has ended, `gone` once nothing of it is left. `returncode` is as in
     subprocess, negative for a signal.
@@ -153,6 +161,7 @@ class Program:
         cwd: str = "",
         *,
         environment: Mapping[str, str] = MappingProxyType({}),
+        is_own: bool = False,
         memory: int | None = None,
         stdin: int | None = None,
         confinement: Confinement | None = None,
@@ -175,7 +184,7 @@ class Program:
         self._spec = ProcessSpec(
             arguments=list(arguments),
             cwd=cwd or None,
-            environment={**os.environ, **environment, TAG_VARIABLE: tag},
+            environment={**(own_variables() if is_own else inherited_variables()), **environment, TAG_VARIABLE: tag},
             cores=None if cores is None else tuple(cores),
             memory=memory,
             stdin=stdin,
@@ -188,10 +197,21 @@ class Program:
         self._process: Process | None = None
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Start the process and return once it and everything that it started is gone. Raises NotStartedError."""
+        """Start the process and return once it and everything that it started is gone.
+
+        Raises NotStartedError, and OSError if it can have no home folder.
+        """
+        async with AsyncExitStack() as stack:
+            spec = self._spec
+            if self._confinement is None:  # a sandbox has a home folder of its own
+                home = await stack.enter_async_context(open_home())
+                spec = replace(spec, environment={**home, **spec.environment})
+            await self._run(spec, task_status)
+
+    async def _run(self, spec: ProcessSpec, task_status: trio.TaskStatus[None]) -> None:
         started_at = self.started_at = trio.current_time()
         try:
-            process = self._process = await PLATFORM.start(self._spec)
+            process = self._process = await PLATFORM.start(spec)
         except (OSError, ValueError) as error:
             raise NotStartedError(start_problem(self._spec.arguments[0], error, self._spec.cwd)) from None
         try:

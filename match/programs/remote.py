@@ -23,14 +23,15 @@ import base64
 import binascii
 import contextlib
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import trio
 
 from spielleiter.match.errors import MatchError, SupervisorError
+from spielleiter.match.programs.environment import inherited_variables, open_home, own_variables
 from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.programs.process import Process
 from spielleiter.match.programs.process_spec import ProcessSpec
@@ -73,20 +74,22 @@ async def serve_remote_program(
     host: str,
     port: int,
     *,
+    environment: Mapping[str, str] = MappingProxyType({}),
     warn: Callable[[str], None] = lambda _text: None,
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Start `command` for every client that connects, until cancelled.
 
-    Reports the port that it listens on to `task_status`. `warn` is called with a line of text for the operator of the
-    server. Raises OSError if it cannot listen.
+    `environment` are the program's variables beside those that every program gets. Reports the port that it listens on
+    to `task_status`. `warn` is called with a line of text for the operator of the server. Raises OSError if it cannot
+    listen.
     """
     listeners = await trio.open_tcp_listeners(port, host=host)
 
     async def serve(stream: trio.SocketStream) -> None:
         async with stream:
             with contextlib.suppress(trio.BrokenResourceError):
-                await _serve_client(stream, command, warn)
+                await _serve_client(stream, command, environment, warn)
                 await _close_gracefully(stream)
 
     await trio.serve_listeners(
@@ -105,7 +108,9 @@ class _PortStatus(trio.TaskStatus[Any]):
         self._status.started(self._port)
 
 
-async def _serve_client(stream: trio.SocketStream, command: Command, warn: Callable[[str], None]) -> None:
+async def _serve_client(
+    stream: trio.SocketStream, command: Command, environment: Mapping[str, str], warn: Callable[[str], None]
+) -> None:
     values: Mapping[str, str] | None = None
     with trio.move_on_after(_REQUEST_TIMEOUT):
         line = await _LineReader(stream, _REQUEST_LIMIT).next_line()
@@ -115,26 +120,29 @@ async def _serve_client(stream: trio.SocketStream, command: Command, warn: Calla
     if values is None:
         await _send(stream, {"refused": f"expected one line of JSON with {', '.join(PLACEHOLDER_PATTERNS)}"})
         return
-    spec = ProcessSpec(command.arguments(values), None, dict(os.environ))
-    try:
-        process = await PLATFORM.start(spec)
-    except OSError as error:
-        await _send(stream, {"refused": f"{command.text}: {error.strerror or error}"})
-        return
-    except (SupervisorError, ValueError) as error:
-        await _send(stream, {"refused": f"{command.text}: {error}"})
-        return
-    try:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(_cancel_on_close, stream, nursery.cancel_scope)
-            nursery.start_soon(process.watch_supervisor)
-            await _forward(stream, process)
-            nursery.cancel_scope.cancel()
-    finally:
-        with trio.CancelScope(shield=True):  # takes limited time: see `survivors`
-            await process.end()
-        if process.survivors:
-            warn(f"{command.text}: cannot be ended, not even by SIGKILL: {_described(process.survivors)}")
+    base = own_variables() if command.is_builtin else inherited_variables()
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            home = await stack.enter_async_context(open_home())
+            spec = ProcessSpec(command.arguments(values), None, {**base, **home, **environment})
+            process = await PLATFORM.start(spec)
+        except OSError as error:
+            await _send(stream, {"refused": f"{command.text}: {error.strerror or error}"})
+            return
+        except (SupervisorError, ValueError) as error:
+            await _send(stream, {"refused": f"{command.text}: {error}"})
+            return
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_cancel_on_close, stream, nursery.cancel_scope)
+                nursery.start_soon(process.watch_supervisor)
+                await _forward(stream, process)
+                nursery.cancel_scope.cancel()
+        finally:
+            with trio.CancelScope(shield=True):  # takes limited time: see `survivors`
+                await process.end()
+            if process.survivors:
+                warn(f"{command.text}: cannot be ended, not even by SIGKILL: {_described(process.survivors)}")
 
 
 def _described(processes: Iterable[ProcessInfo]) -> str:

@@ -18,8 +18,9 @@ from spielleiter.match.games.evidence import Evidence
 from spielleiter.match.games.external_server import ExternalRoom
 from spielleiter.match.games.match_server import InternalRoom, MatchServer
 from spielleiter.match.plan import PlannedGame
+from spielleiter.match.programs.environment import added_variables
 from spielleiter.match.programs.persistent_programs import PersistentPrograms
-from spielleiter.match.programs.program import BUILTIN, Command, Program
+from spielleiter.match.programs.program import Command, Program
 from spielleiter.match.sandbox.run import SandboxRun
 from spielleiter.match.setup import MatchSetup
 
@@ -97,8 +98,9 @@ class ProgramStarter:
     ) -> Program:
         """Start a new process for the program, in `run` if it has a sandbox. Raises NotStartedError."""
         entrant, cwd = self._setup.entrants[index], self._setup.cwd_of(index)
-        arguments = Command.parse(entrant.command, cwd).arguments(values)
-        if entrant.command.startswith(BUILTIN) and self._setup.edition is not None:
+        command = Command.parse(entrant.command, cwd)
+        arguments = command.arguments(values)
+        if command.is_builtin and self._setup.edition is not None:
             arguments += ["--edition", self._setup.edition]
 
         def make(stdin: int | None) -> Program:
@@ -108,7 +110,8 @@ class ProgramStarter:
                 *output_files(self._folder, index),
                 self._cores[index],
                 cwd,
-                environment=entrant.environment,
+                environment=added_variables(entrant.passed_variables, entrant.environment),
+                is_own=command.is_builtin,
                 memory=None if entrant.memory is None else entrant.memory * MEBIBYTE,
                 stdin=stdin,
                 confinement=run,

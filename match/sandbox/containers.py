@@ -54,6 +54,7 @@ class ContainerSandbox(Sandbox):
     """Programs run in containers. Blocks for a moment. Raises SetupError if `engine` cannot run `image`."""
 
     has_cgroup = True
+    needs_all_variables = True
 
     def __init__(self, engine: str, image: str, memory: int = MEMORY_LIMIT) -> None:
         super().__init__(memory)

@@ -12,6 +12,7 @@ import platform
 import sys
 from typing import Final
 
+from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.sandbox.conditions import MEMORY_LIMIT, Condition
 from spielleiter.match.sandbox.python_inside import python_outside
@@ -63,5 +64,5 @@ class PlainSandbox(Sandbox):
     def variables(self, inside: Layout) -> dict[str, str]:
         home, temporary = str(inside.home), str(inside.temporary)
         if sys.platform == "win32":
-            return {"USERPROFILE": home, "TEMP": temporary, "TMP": temporary}
+            return {**PLATFORM.home_variables(home), "TEMP": temporary, "TMP": temporary}
         return super().variables(inside)

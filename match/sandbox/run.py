@@ -89,6 +89,8 @@ class SandboxRun:
         sandbox, inside = self.sandbox, self._inside
         environment = {**sandbox.variables(inside), **variables, TAG_VARIABLE: spec.environment.get(TAG_VARIABLE, "")}
         arguments = [self._translated(word) for word in spec.arguments]
+        if sandbox.needs_all_variables:
+            spec = dataclasses.replace(spec, environment={**os.environ, **spec.environment})
         if self._control is None:
             return sandbox.process_spec(spec, InnerCommand(arguments, environment), self._scratch.layout)
         self._options = {

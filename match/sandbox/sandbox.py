@@ -110,6 +110,8 @@ class Sandbox(abc.ABC):
     """Whether that process is the first one of a process name space, with which everything else in it ends."""
     has_cgroup = False
     """Whether the kernel limits the memory, so that its counters can be asked."""
+    needs_all_variables = False
+    """Whether it is started with all variables of this process, which do not reach the program."""
     watches_memory = True
     """Whether the process inside the sandbox enforces the memory limit; False if nothing or the kernel does."""
 

@@ -29,16 +29,14 @@ class Scratch:
     """The folders of one run, made from a copy of `source`. Blocks. Raises OSError."""
 
     def __init__(self, source: Path) -> None:
-        label = f"{LABEL_PREFIX}-{os.getpid()}-{PLATFORM.start_stamp(os.getpid()) or 0}-{secrets.token_hex(4)}"
-        self._root = Path(tempfile.gettempdir(), label)
-        self._root.mkdir(mode=stat.S_IRWXU)
+        self._root = make_folder()
         self.layout = Layout(
             root=self._root,
             program=self._root / "program",
             home=self._root / "home",
             temporary=self._root / "tmp",
             control=self._root / "control",
-            label=label,
+            label=self._root.name,
         )
         try:
             shutil.copytree(source, self.layout.program, symlinks=True)
@@ -56,7 +54,7 @@ class Scratch:
 
     def remove(self) -> None:
         """Remove the folders, also those that the program has made read-only. Blocks."""
-        _remove(self._root)
+        remove_folder(self._root)
 
     def _snapshot(self) -> _Snapshot:
         folders = (self.layout.program, self.layout.home, self.layout.temporary)
@@ -78,10 +76,19 @@ def remove_stale_folders() -> None:
     """Remove the folders of earlier runs whose process was killed. Blocks."""
     for path in Path(tempfile.gettempdir()).glob(f"{LABEL_PREFIX}-*"):
         if is_stale(path.name):
-            _remove(path)
+            remove_folder(path)
 
 
-def _remove(root: Path) -> None:
+def make_folder() -> Path:
+    """Make an empty folder that only this user can open. Its name says which process it belongs to. Raises OSError."""
+    label = f"{LABEL_PREFIX}-{os.getpid()}-{PLATFORM.start_stamp(os.getpid()) or 0}-{secrets.token_hex(4)}"
+    folder = Path(tempfile.gettempdir(), label)
+    folder.mkdir(mode=stat.S_IRWXU)
+    return folder
+
+
+def remove_folder(root: Path) -> None:
+    """Remove a folder with everything in it, also what a program has made read-only. Blocks."""
     shutil.rmtree(root, ignore_errors=True)
     if root.exists():
         for folder, subfolders, _ in os.walk(root):

@@ -229,6 +229,8 @@ def test_a_command_is_run_at_the_end_and_changes_no_exit_code(tmp_path: Path) ->
     [
         (("--on-end", "no-such-program"), "there is no program no-such-program"),
         (("--env1", "A"), "'A': expected NAME=VALUE"),
+        (("--pass-env2", "A,"), "'': expected NAME, or NAME,NAME"),
+        (("--pass-env2", "A=b"), "'A=b': expected NAME, or NAME,NAME"),
         (("--cwd1", "here"), "builtin:greedy plays without a process of its own"),
         (("--soft-timeout2", "20000"), "the soft time limit (20000 ms) is above the hard one (10000 ms)"),
         (("--time-factor1", "2", "--server", "localhost:1"), "greedy: time limits are set by the running server"),

@@ -39,7 +39,16 @@ APART = MatchSetup(
     **{
         **PLAN,
         "entrants": (
-            Entrant("new", "./new", cwd="there", environment={"A": "b"}, memory=9, time_factor=2.0, soft_timeout=0.7),
+            Entrant(
+                "new",
+                "./new",
+                cwd="there",
+                environment={"A": "b"},
+                passed_variables=("C", "D"),
+                memory=9,
+                time_factor=2.0,
+                soft_timeout=0.7,
+            ),
             Entrant("old", "old.jar"),
         ),
     }
@@ -71,6 +80,7 @@ def test_every_option_is_either_changeable_or_fixed() -> None:
         (ELSEWHERE, {"min_tests": 20}),
         (OWN, {"cores_per_game": 2, "on_end": ["true"]}),
         (OWN, {"cwd1": None, "env1": None, "memory2": None, "time_factor1": 1.0}),
+        (APART, {"pass_env1": ("C", "D"), "pass_env2": None}),
         (APART, {"cwd1": "there", "env1": {"A": "b"}, "memory1": 9, "time_factor1": 2.0, "soft_timeout1": 700}),
     ],
 )
@@ -111,6 +121,7 @@ def test_options_that_agree_with_the_plan_or_do_not_affect_it_are_accepted(
         (APART, {"soft_timeout1": 800}, "--soft-timeout1 800 (begun with 700)"),
         (APART, {"cwd2": "there"}, "--cwd2 there (begun without)"),
         (APART, {"env1": {"A": "c"}}, "--env1 A=c (begun with A=b)"),
+        (APART, {"pass_env1": ("C",)}, "--pass-env1 C (begun with C,D)"),
         (OWN, {"out": Path("other")}, "--out other (begun in result)"),
     ],
 )

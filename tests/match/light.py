@@ -1,10 +1,10 @@
 """A lightweight program for matches and checks.
 
-Usage: ``python -I -S light.py STRATEGY [OPTION...] -h HOST -p PORT [-r CODE]``
+Usage: ``python -I -S light.py FILE STRATEGY [OPTION...] -h HOST -p PORT [-r CODE]``
 
 Invariants: for a server it is a program like any other, with a process, a connection and an exit code of its own. It
 only relays bytes between the server and the process of the tests, which runs the player: tests/match/players.py listens
-there on the port in the environment variable PLAYERS. It imports very little, so that it starts in about 20 ms.
+there on the port in FILE. It imports very little, so that it starts in about 20 ms.
 
 It ends with exit code 0 if its player closes the connection, and with 1 if its player resets it. With
 ``--ends-at WORD`` it ends when the server sends that word. With ``--ends-with stream`` it says no goodbye, and ends
@@ -13,7 +13,6 @@ when the server ends its stream.
 
 from __future__ import annotations
 
-import os
 import select
 import socket
 import struct
@@ -23,14 +22,16 @@ _READ = 1 << 16
 _GOODBYES = b"<close/>", b"CloseConnection/>", b"</protocol>"
 
 
-def run(words: list[str]) -> None:
+def run(file: str, words: list[str]) -> None:
     """Play one game to its end."""
+    with open(file, encoding="ascii") as content:  # noqa: PTH123 - importing pathlib takes time
+        port = int(content.read())
     options = dict(zip(words[1::2], words[2::2], strict=True))
     forbidden = options.get("--ends-at", "").encode()
     waits = options.get("--ends-with") == "stream"
     with (
         socket.create_connection((options["-h"], int(options["-p"]))) as server,
-        socket.create_connection(("127.0.0.1", int(os.environ["PLAYERS"]))) as player,
+        socket.create_connection(("127.0.0.1", port)) as player,
     ):
         for sock in (server, player):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -77,4 +78,4 @@ def _send(sock: socket.socket, data: bytes) -> None:
 
 
 if __name__ == "__main__":
-    run(sys.argv[1:])
+    run(sys.argv[1], sys.argv[2:])

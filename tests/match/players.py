@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import queue
 import shlex
+import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,10 +26,11 @@ from spielleiter.client.player import GameEnd, Player
 from spielleiter.client.strategies import DEFAULT_DELAY, make_responder
 from spielleiter.client.transport import Transport
 from spielleiter.server.editions import EDITIONS
-from tests.interpreter import PYTHON
 from tests.timeouts import HANG_TIMEOUT
 
-LIGHT: Final = f"{PYTHON} -I -S {shlex.quote(str(Path(__file__).with_name('light.py')))}"
+_PORT_FILE: Final = Path(tempfile.gettempdir(), f"spielleiter-players-{os.getpid()}")
+"""Tells lightweight programs the port; the environment of programs does not have the variables of the tests."""
+LIGHT: Final = shlex.join([sys.executable, "-I", "-S", str(Path(__file__).with_name("light.py")), str(_PORT_FILE)])
 """The beginning of a command line, followed by a strategy and optionally ``--edition``, ``--delay``, ``--ends-at``."""
 
 
@@ -45,11 +48,11 @@ def listening_players() -> Iterator[None]:
     thread = threading.Thread(target=trio.run, args=(main,), daemon=True)
     thread.start()
     port, stop = ready.get(timeout=HANG_TIMEOUT)
-    os.environ["PLAYERS"] = str(port)
+    _PORT_FILE.write_text(str(port), encoding="ascii")
     try:
         yield
     finally:
-        del os.environ["PLAYERS"]
+        _PORT_FILE.unlink()
         stop()
         thread.join(timeout=HANG_TIMEOUT)
         assert not thread.is_alive(), "the players do not stop"

@@ -53,6 +53,7 @@ def test_settings_of_one_program_survive_json() -> None:
         "./new",
         cwd="there",
         environment={"A": "b"},
+        passed_variables=("JAVA_HOME", "DISPLAY"),
         soft_timeout=1.0,
         hard_timeout=2.0,
         time_factor=3.0,

@@ -19,6 +19,7 @@ def test_a_program_can_have_all_keys() -> None:
         "timeout": False,
         "cwd": "there",
         "env": {"A": "b=c"},
+        "pass_env": ["JAVA_HOME"],
         "soft_timeout": 1500,
         "hard_timeout": 2500,
         "time_factor": 1.5,
@@ -26,7 +27,19 @@ def test_a_program_can_have_all_keys() -> None:
         "main": "start.sh",
     }
     assert set(value) == set(PROGRAM_KEYS)
-    expected = Entrant("new", "./new", False, "there", {"A": "b=c"}, 1.5, 2.5, 1.5, 64, main="start.sh")
+    expected = Entrant(
+        "new",
+        "./new",
+        False,
+        "there",
+        {"A": "b=c"},
+        1.5,
+        2.5,
+        1.5,
+        64,
+        passed_variables=("JAVA_HOME",),
+        main="start.sh",
+    )
     assert read_entrant(value) == expected
 
 
@@ -43,6 +56,8 @@ def test_a_command_is_enough_if_no_name_is_needed() -> None:
         ({"env": "A=b"}, "env 'A=b': expected a table such as"),
         ({"env": {"A": 1}}, "A 1: expected a text"),
         ({"env": {"A=": "b"}}, "env: 'A=' cannot be a variable's name"),
+        ({"pass_env": "A"}, "pass_env 'A': expected a list of texts"),
+        ({"pass_env": ["A", "A=b"]}, "pass_env: 'A=b' cannot be a variable's name"),
         ({"memory": 0}, "memory 0: expected a number above 0"),
         ({"memory": 1.5}, "memory 1.5: expected a whole number"),
         ({"memory": True}, "memory True: expected a whole number"),

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 import trio
 
 from spielleiter.match.programs.fork_server_client import start_supervised_process
+from spielleiter.match.programs.platforms.platform import POSIX_VARIABLES
 from spielleiter.match.programs.process import Process
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.processes import ProcessInfo, find_processes, kill_processes, start_ticks_of
@@ -24,6 +25,10 @@ class LinuxPlatform:
     gaps: tuple[str, ...] = ()
     can_bind_cores = True
     can_limit_memory = True
+    program_variables = POSIX_VARIABLES | {"LD_LIBRARY_PATH"}  # some installations of Python do not start without it
+
+    def home_variables(self, folder: str) -> dict[str, str]:
+        return {"HOME": folder}
 
     def usable_cores(self) -> list[int]:
         return sorted(os.sched_getaffinity(0))

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import trio
 
-from spielleiter.match.programs.platforms.platform import common_gaps
+from spielleiter.match.programs.platforms.platform import POSIX_VARIABLES, common_gaps
 from spielleiter.match.programs.process import Process
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.process_table import find_tagged, kill_by_ids, start_stamp
@@ -29,6 +29,10 @@ class MacPlatform:
     )
     can_bind_cores = False
     can_limit_memory = False
+    program_variables = POSIX_VARIABLES | {"DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH"}
+
+    def home_variables(self, folder: str) -> dict[str, str]:
+        return {"HOME": folder}
 
     def usable_cores(self) -> list[int]:
         return list(range(os.cpu_count() or 1))

@@ -7,11 +7,18 @@ asking for it is refused before the first game (`can_bind_cores`, `can_limit_mem
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Final, Protocol
 
 from spielleiter.match.programs.process import Process
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.processes import ProcessInfo
+
+POSIX_VARIABLES: Final = frozenset(
+    {"PATH", "TMPDIR", "TZ", "USER", "LOGNAME", "LANG", "LANGUAGE"}
+    | {f"LC_{each}" for each in ("ALL", "COLLATE", "CTYPE", "MESSAGES", "MONETARY", "NUMERIC", "TIME")}
+    | {f"LC_{each}" for each in ("ADDRESS", "IDENTIFICATION", "MEASUREMENT", "NAME", "PAPER", "TELEPHONE")}
+)
+"""The variables that programs get on every system like Unix."""
 
 
 class Platform(Protocol):
@@ -35,6 +42,15 @@ class Platform(Protocol):
     @property
     def can_limit_memory(self) -> bool:
         """Whether the memory of a program can be limited without a sandbox."""
+        ...
+
+    @property
+    def program_variables(self) -> frozenset[str]:
+        """The environment variables of this process that every program gets."""
+        ...
+
+    def home_variables(self, folder: str) -> dict[str, str]:
+        """Return the environment variables that make `folder` the home folder of a program."""
         ...
 
     def usable_cores(self) -> list[int]:

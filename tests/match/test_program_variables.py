@@ -1,0 +1,256 @@
+"""The environment of programs under every command that starts them: real commands, with secrets in their variables."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import secrets
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.documents import rows
+from tests.interpreter import PYTHON
+from tests.timeouts import HANG_TIMEOUT
+
+if sys.platform != "linux":
+    pytest.skip("a program reads its own variables and those of others below /proc", allow_module_level=True)
+
+pytestmark = pytest.mark.slow
+
+PROJECT = Path(__file__).parents[2]
+SPIELLEITER = [sys.executable, "-m", "spielleiter"]
+BEGINNING = f"secret-{secrets.token_hex(8)}-"
+"""The beginning of all secrets; tests in other processes have others."""
+SECRETS = {
+    name: f"{BEGINNING}{name.lower()}"
+    for name in ("SPIELLEITER_PASSWORD", "GITHUB_TOKEN", "GITHUB_ENV", "GITHUB_PATH", "LC_SECRET")
+}
+ORDINARY = {"LANG": "C.UTF-8", "TZ": "Europe/Berlin", "JAVA_HOME": "/opt/java", "DISPLAY": ":7"}
+DOCUMENTED = {name for row in rows("docs/match.md", "variables") for name in re.findall(r"`([A-Z_]+)`", row[0])}
+SCRIPT = """#!/bin/sh
+cat /proc/$$/environ > variables
+{ ls -A "$HOME" | wc -l; stat -c %a "$HOME"; } > home
+mkdir -p "$HOME/.cache/deep" && chmod 0 "$HOME/.cache/deep"
+exit 3
+"""
+"""A program that writes down what it finds, and takes no seat."""
+
+
+def become_ordinary() -> None:
+    """Give up the powers of the administrator, also for what is started, so that the tests are those of any user."""
+    for capability in range(64 if os.geteuid() == 0 else 0):
+        LIBC.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP in <linux/prctl.h>
+
+
+LIBC = ctypes.CDLL(None)
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command with the secrets in its environment, in `folder`, until it ends."""
+    environment = {**os.environ, **ORDINARY, **SECRETS}
+    return subprocess.run(
+        [*SPIELLEITER, *words],
+        cwd=folder,
+        env=environment,
+        preexec_fn=become_ordinary,
+        capture_output=True,
+        text=True,
+        timeout=HANG_TIMEOUT,
+        check=False,
+    )
+
+
+def by_match(folder: Path, *options: str) -> None:
+    numbered = (f"{word}1" if word.startswith("--") else word for word in options)
+    words = ("match", "--player1", "./bot", "--player2", "builtin:first", "-n", "2", "--out", "out", *numbered)
+    assert run(folder, *words).returncode == 5
+
+
+def by_match_file(folder: Path, *options: str) -> None:
+    (folder / "match.toml").write_text(f"games = 2\nout = 'out'\n{tables(options)}")
+    assert run(folder, "match", "match.toml").returncode == 5
+
+
+def by_tournament(folder: Path, *options: str) -> None:
+    (folder / "tournament.toml").write_text(f"kind = 'round-robin'\ngames = 2\n{tables(options)}")
+    assert run(folder, "tournament", "tournament.toml", "--out", "out").returncode == 5
+
+
+def tables(options: tuple[str, ...]) -> str:
+    """The tables of the two programs in a file."""
+    given = dict(zip(options[::2], options[1::2], strict=True))
+    keys = ""
+    if "--env" in given:
+        name, _, value = given["--env"].partition("=")
+        keys += f"env = {{ {name} = {value!r} }}\n"
+    if "--pass-env" in given:
+        keys += f"pass_env = {given['--pass-env'].split(',')}\n"
+    return f"[[program]]\nname='bot'\ncommand='./bot'\n{keys}[[program]]\nname='first'\ncommand='builtin:first'\n"
+
+
+def by_check(folder: Path, *options: str) -> None:
+    assert run(folder, "check", "./bot", *options).returncode == 3
+
+
+def by_lend(folder: Path, *options: str) -> None:
+    command = [*SPIELLEITER, "lend", "./bot", "--port", "0", *options]
+    environment = {**os.environ, **ORDINARY, **SECRETS}
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as lender:
+        try:
+            assert lender.stdout is not None
+            port = lender.stdout.readline().split()[-1]
+            assert run(folder, "borrow", f"127.0.0.1:{port}", "-p", "13050", "-r", "abc").returncode == 3
+        finally:
+            lender.terminate()
+
+
+def by_cluster(folder: Path, *options: str) -> None:
+    numbered = (f"{word}1" if word.startswith("--") else word for word in options)
+    words = ("match", "--player1", "./bot", "--player2", "builtin:first", "-n", "2", "--out", "out", *numbered)
+    assert run(folder, *words, "--cluster", "local:1").returncode == 5
+
+
+COMMANDS: Mapping[str, Callable[..., None]] = {
+    "match": by_match,
+    "match file": by_match_file,
+    "tournament": by_tournament,
+    "check": by_check,
+    "lend": by_lend,
+    "cluster": by_cluster,
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the program, and with a folder for temporary files."""
+    bot = tmp_path / "bot"
+    bot.write_text(SCRIPT)
+    bot.chmod(0o755)
+    return tmp_path
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for temporary files, also of programs."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    return temporary
+
+
+def variables(folder: Path) -> dict[str, str]:
+    """The variables that the program had."""
+    entries = (folder / "variables").read_text().split("\0")
+    return {name: value for name, _, value in (entry.partition("=") for entry in entries if entry)}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_program_gets_a_few_variables_and_a_home_folder_of_its_own(
+    command: str, folder: Path, temporary: Path
+) -> None:
+    COMMANDS[command](folder)
+    found = variables(folder)
+    assert set(found) <= DOCUMENTED | {"MATCHED_PROGRAM"}
+    assert not [value for value in found.values() if value in SECRETS.values()]
+    assert {name: found[name] for name in ("LANG", "TZ", "TMPDIR")} == {
+        **{name: ORDINARY[name] for name in ("LANG", "TZ")},
+        "TMPDIR": str(temporary),
+    }
+    assert found["PATH"] == os.environ["PATH"]
+    assert Path(found["HOME"]).is_relative_to(temporary)
+    assert (folder / "home").read_text().split() == ["0", "700"]
+    assert not Path(found["HOME"]).exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_program_gets_the_variables_that_are_passed_on_or_set(command: str, folder: Path) -> None:
+    COMMANDS[command](folder, "--pass-env", "JAVA_HOME,DISPLAY,HOME,TZ", "--env", "TZ=UTC")
+    found = variables(folder)
+    assert {name: found[name] for name in ("JAVA_HOME", "DISPLAY", "HOME", "TZ")} == {
+        "JAVA_HOME": "/opt/java",
+        "DISPLAY": ":7",
+        "HOME": os.environ["HOME"],
+        "TZ": "UTC",
+    }
+    assert not [value for value in found.values() if value in SECRETS.values()]
+
+
+@pytest.mark.parametrize(
+    ("words", "who"),
+    [
+        (("match", "--player1", "./bot", "--player2", "builtin:first", "--pass-env1", "TZ,NO_SUCH"), "bot: "),
+        (("check", "./bot", "--pass-env", "NO_SUCH"), ""),
+        (("lend", "./bot", "--pass-env", "NO_SUCH"), ""),
+    ],
+    ids=lambda words: words[0] if isinstance(words, tuple) else "",
+)
+def test_a_variable_that_is_not_set_cannot_be_passed_on(words: tuple[str, ...], who: str, folder: Path) -> None:
+    done = run(folder, *words)
+    assert done.returncode == 2
+    problem = f"{who}there is no variable NO_SUCH to pass on; set it, or do not name it"
+    assert done.stderr == f"spielleiter: {problem}\n"
+    assert not (folder / "variables").exists()
+
+
+# -- what a program can find elsewhere ----------------------------------------------------------------------------
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[int]:
+    """The port of a server whose password is in its environment."""
+    port_file = folder / "port"
+    command = [*SPIELLEITER, "serve", "--port", "0", "--port-file", str(port_file), "--log-level", "error"]
+    environment = {**os.environ, **SECRETS}
+    with subprocess.Popen(command, cwd=folder, env=environment, preexec_fn=become_ordinary) as process:  # noqa: PLW1509
+        try:
+            while not (port_file.exists() and port_file.read_text()):
+                assert process.poll() is None
+            yield int(port_file.read_text())
+        finally:
+            process.terminate()
+
+
+def attacker(folder: Path) -> tuple[str, str]:
+    options = "--game {game} -h {host} -p {port} -r {reservation}"
+    (folder / "beginning").write_text(BEGINNING)
+    module = f"{PYTHON} -P -m tests.match.bots.attacker read-secrets {options}"
+    return "--player1", f"env PYTHONPATH={shlex.quote(str(PROJECT))} {module}"
+
+
+def loot(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "found.json").read_text())
+    return found
+
+
+def test_no_program_finds_the_password_of_the_server_that_a_match_is_played_on(tmp_path: Path) -> None:
+    with serving(tmp_path) as port:
+        words = ("match", *attacker(tmp_path), "--player2", "builtin:greedy", "-n", "1", "--out", "out")
+        done = run(tmp_path, *words, "--server", f"127.0.0.1:{port}")
+    assert done.returncode == 0, done.stderr
+    assert loot(tmp_path)["found"] == {"own variables": []}
+    assert loot(tmp_path)["answers"] == []
+
+
+def test_no_program_finds_the_variables_of_the_match_in_other_processes(tmp_path: Path) -> None:
+    done = run(tmp_path, "match", *attacker(tmp_path), "--player2", "builtin:greedy", "-n", "1", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert loot(tmp_path)["found"] == {"own variables": []}
+
+
+def test_a_program_that_is_given_the_password_does_find_it(tmp_path: Path) -> None:
+    """The two tests above would notice it."""
+    with serving(tmp_path) as port:
+        words = ("match", *attacker(tmp_path), "--player2", "builtin:greedy", "-n", "1", "--out", "out")
+        run(tmp_path, *words, "--server", f"127.0.0.1:{port}", "--pass-env1", "SPIELLEITER_PASSWORD")
+    assert loot(tmp_path)["found"]["own variables"] == [SECRETS["SPIELLEITER_PASSWORD"]]
+    [answer] = loot(tmp_path)["answers"]
+    assert "authenticat" not in answer.lower()
