@@ -74,6 +74,11 @@ _COPY = "tournament.toml"
     metavar="N",
     help="With --significance: play at least this many games of each match.  [default: 20]",
 )
+@click.option(
+    "--anchor",
+    metavar="NAME",
+    help="Show ratings as differences from this program instead of the mean of all.",
+)
 @click.option("--no-timeout", is_flag=True, help="The time limits apply to no program.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first game in which a program fails; --resume continues.")
 @click.option(
@@ -109,6 +114,7 @@ def tournament(
     cores_per_game: int | None,
     significance: float | None,
     min_tests: int | None,
+    anchor: str | None,
     no_timeout: bool,
     fail_fast: bool,
     fail_on: tuple[str, ...],
@@ -168,6 +174,7 @@ def tournament(
         chosen = chosen_edition(described.game_type or asked["game"], edition)
         cwd = described.cwd or (begun.cwd if begun is not None else "") or str(Path.cwd())
         described = with_openings(replace(described, cwd=cwd, game_type=chosen.game_type, edition=edition))
+        described = replace(described, anchor=anchor or described.anchor)
         if begun is not None and file is not None:
             _refuse_changed_plan(folder, with_openings(begun), described)
         conditions = Conditions(

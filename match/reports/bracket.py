@@ -27,8 +27,11 @@ _MARGIN: Final = 28
 _LETTER_WIDTH: Final = 7.0  # a little more than that of most letters
 
 
-def ratings_plot(ratings: Sequence[RatedProgram]) -> str:
-    """A plot with a line for each program: a dot for its rating, and its interval."""
+def ratings_plot(ratings: Sequence[RatedProgram], anchor: str | None = None) -> str:
+    """A plot with a line for each program: a dot for its rating, and its interval.
+
+    `anchor` is the name of the program whose rating is 0; None: the mean of all is 0.
+    """
     height = TOP + _ROW * len(ratings) + BOTTOM
     x_ticks = ticks(min(each.rating.low for each in ratings), max(each.rating.high for each in ratings))
     span = (WIDTH - _LEFT - _MARGIN) / (x_ticks[-1] - x_ticks[0])
@@ -48,7 +51,13 @@ def ratings_plot(ratings: Sequence[RatedProgram]) -> str:
         parts.append(
             f"<g>{line('mean', x_of(rating.low), y, x_of(rating.high), y)}{dot}<title>{escape(tooltip)}</title></g>"
         )
-    parts.append(text_at((_LEFT + WIDTH - _MARGIN) / 2, height - 8, "Elo; the mean is 0"))
+    parts.append(
+        text_at(
+            (_LEFT + WIDTH - _MARGIN) / 2,
+            height - 8,
+            "Elo; the mean is 0" if anchor is None else f"Elo; {shorten(anchor, 200)} is 0",
+        )
+    )
     return drawing("ratings", parts, height)
 
 

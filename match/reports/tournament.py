@@ -30,7 +30,7 @@ from spielleiter.match.stats.ratings import RatedProgram, rate_programs
 from spielleiter.match.stats.significance import better_program_by_evidence, log_evidence
 from spielleiter.match.stats.sprt import Sprt
 from spielleiter.match.summary import count_attempts
-from spielleiter.match.tournaments.encounters import Outcome, Reason, score_of
+from spielleiter.match.tournaments.encounters import Outcome, Reason, absent_programs, score_of
 from spielleiter.match.tournaments.knockout import standings as knockout_standings
 from spielleiter.match.tournaments.progress import PlayedEncounter, ScheduledMatch, TournamentProgress
 from spielleiter.match.tournaments.swiss import standings as swiss_standings
@@ -48,6 +48,7 @@ TOURNAMENT_REPORTS: Final = ("table.md", "table.json", "tournament.json", "repor
 _TEXTS: Final = frozenset(
     {"program", "against", "round", "match", "winner", "by", "reached", "SPRT", "significance", "it", "why"}
 )
+_RATINGS: Final = "Ratings"
 _KINDS: Final = {
     Kind.ROUND_ROBIN: "round robin",
     Kind.GAUNTLET: "gauntlet",
@@ -104,20 +105,22 @@ def _names(progress: TournamentProgress) -> list[str]:
 
 def ratings_of(progress: TournamentProgress) -> tuple[RatedProgram, ...]:
     """The ratings after the finished games, best first."""
-    return rate_programs(_names(progress), progress.games_by_pairing)
+    names, anchor = _names(progress), progress.tournament.anchor
+    return rate_programs(names, progress.games_by_pairing, None if anchor is None else names.index(anchor))
 
 
 def sections(progress: TournamentProgress, ratings: Sequence[RatedProgram], *, is_short: bool) -> list[Section]:
     """The tables, the most important one first; `is_short` omits the matches of a round robin without a test."""
     tournament = progress.tournament
     has_test = tournament.sprt is not None or tournament.significance is not None
-    has_matches = not is_short or tournament.kind is not Kind.ROUND_ROBIN or has_test
+    is_short_of_games = any(_why_fewer(progress, each) for each in progress.played if each.matches)
+    has_matches = not is_short or tournament.kind is not Kind.ROUND_ROBIN or has_test or is_short_of_games
     # from few games, an interval is as wide as the field, and pupils compare what the contest would count
-    points = _points(progress, ratings)
+    points, rated = _points(progress, ratings), _ratings(ratings, tournament.anchor)
     are_few = any(line.results.games < ENOUGH_GAMES for line in ratings)
     found = [
         *([_standings(progress)] if progress.tournament.kind.has_rounds else []),
-        *([points, _ratings(ratings)] if are_few else [_ratings(ratings), points]),
+        *([points, rated] if are_few else [rated, points]),
         _head_to_head(ratings),
         *([_matches(progress)] if has_matches else []),
         _attempts(progress),
@@ -159,9 +162,9 @@ def _standings(progress: TournamentProgress) -> Section:
     )
 
 
-def _ratings(ratings: Sequence[RatedProgram]) -> Section:
+def _ratings(ratings: Sequence[RatedProgram], anchor: str | None) -> Section:
     return Section(
-        "Ratings",
+        _RATINGS if anchor is None else f"{_RATINGS}: difference from {anchor}",
         ("", "program", "rating", "95 %", "games", "won", "drawn", "lost", "faults"),
         tuple(
             (
@@ -230,7 +233,7 @@ def _matches(progress: TournamentProgress) -> Section:
     tournament, names = progress.tournament, _names(progress)
     has_rounds, test = tournament.kind.has_rounds, None if tournament.sprt is None else Sprt.parse(tournament.sprt)
     played = {each.encounter.number: each for each in progress.played}
-    head = ("round",) * has_rounds + ("match", "score", "Elo, 95 %")
+    head = ("round",) * has_rounds + ("match", "games", "score", "Elo, 95 %")
     head += ("winner", "by") * has_rounds + ("SPRT",) * (test is not None)
     head += ("significance",) * (tournament.significance is not None)
     rows: list[tuple[str | int | Linked, ...]] = []
@@ -243,7 +246,8 @@ def _matches(progress: TournamentProgress) -> Section:
                 rows.append((*row, f"{first} – {second}", *(NO_VALUE for _ in head[len(row) + 1 :])))
                 continue
             pairs = count_pairs(match.matches[0][1])
-            row += (Linked(f"{first} – {second}", f"{match.matches[0][0].folder}/report.html"), _score(match))
+            row += (Linked(f"{first} – {second}", f"{match.matches[0][0].folder}/report.html"),)
+            row += (_games(progress, match), _score(match))
             row += (elo_text(estimate_elo(pairs)),)
             if has_rounds:
                 row += _decided(match.outcome, names)
@@ -257,6 +261,30 @@ def _matches(progress: TournamentProgress) -> Section:
             rows.append(row)
         rows += [(each.title, names[program], "bye", *(NO_VALUE for _ in head[3:])) for program in each.byes]
     return Section("Matches", head, tuple(rows))
+
+
+def _games(progress: TournamentProgress, match: PlayedEncounter) -> str:
+    """For example ``20``, or ``12 of 20: 8 overloaded machine``; without the games of play-offs."""
+    counted = sum(record.is_counted for record in match.matches[0][1])
+    why = _why_fewer(progress, match)
+    return f"{counted} of {progress.tournament.games}: {why}" if why else str(counted)
+
+
+def _why_fewer(progress: TournamentProgress, match: PlayedEncounter) -> str:
+    """Why fewer games of an encounter count than the tournament has for each; empty if that is not so."""
+    tournament, records = progress.tournament, match.matches[0][1]
+    if sum(record.is_counted for record in records) >= tournament.games:
+        return ""
+    void = Counter(record.verdict for record in records if not record.is_counted)
+    reasons = [f"{count} {verdict}" for verdict, count in sorted(void.items())]
+    if len(records) < tournament.games:
+        absent = () if tournament.keeps_playing else absent_programs(records)
+        names = [_names(progress)[match.encounter.pairing[program]] for program in absent]
+        if names:
+            reasons.append(f"{' and '.join(names)} cannot play")
+        else:
+            reasons.append("not over yet" if match.outcome is None else "decided by the test")
+    return ", ".join(reasons)
 
 
 def _attempts(progress: TournamentProgress) -> Section:
@@ -317,7 +345,7 @@ def render_table(progress: TournamentProgress) -> str:
     lines = [title_of(progress), ""]
     for section in sections(progress, ratings_of(progress), is_short=True):
         sides = ("---" if index in section.texts else "--:" for index in range(len(section.head)))
-        lines += [f"## {section.title}", "", _row(section.head), f"|{'|'.join(sides)}|"]
+        lines += [f"## {escape_markdown(section.title)}", "", _row(section.head), f"|{'|'.join(sides)}|"]
         lines += [_row(_plain(cell) for cell in row) for row in section.rows]
         lines.append("")
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -347,8 +375,8 @@ def render_report(
         body.append(table(section.title, section.head, (tuple(_linked(row)) for row in section.rows), section.texts))
         if section.title == "Standings" and progress.tournament.kind is Kind.KNOCK_OUT:
             body.append(_figure("Bracket", bracket_plot(progress)))
-        if section.title == "Ratings":
-            body.append(_figure("Rating in Elo, with 95 % interval", ratings_plot(ratings)))
+        if section.title.startswith(_RATINGS):
+            body.append(_figure("Rating in Elo, with 95 % interval", ratings_plot(ratings, progress.tournament.anchor)))
     return page(title, [*body, *_replays(progress, pages), platform_gaps_list(platform_gaps)])
 
 
@@ -400,6 +428,7 @@ def render_tournament(progress: TournamentProgress) -> str:
         "season": tournament.season,
         "kind": tournament.kind.value,
         "seed": tournament.seed,
+        "anchor": tournament.anchor,
         "programs": names,
         "seeding": [names[program] for program in progress.seeding],
         "standings": _standings_json(progress),

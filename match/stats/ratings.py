@@ -2,7 +2,9 @@
 
 Invariants: the ratings maximise the likelihood of the results and of one additional drawn game of each program against
 an average one. Without that game, a program that has won all its games would be infinitely strong. The solution is
-unique, and Newton's method finds it up to rounding errors. The mean of all ratings is 0. The unit of an interval is the
+unique, and Newton's method finds it up to rounding errors. The mean of all ratings is 0, or the rating of one program
+that is the anchor; then an interval is that of the difference from it, which does not grow with the uncertainty of
+programs that won or lost everything. The unit of an interval is the
 pair of games, never the single game.
 
 Sources: logistic Elo as in counts.py; R. A. Bradley and M. E. Terry (1952), Rank analysis of incomplete block
@@ -32,7 +34,7 @@ _LONGEST_STEP: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class RatedProgram:
-    """The rating and the results of one program; the mean of all ratings is 0."""
+    """The rating and the results of one program."""
 
     name: str
     rating: Estimate
@@ -58,10 +60,13 @@ class RatedProgram:
         }
 
 
-def rate_programs(names: Sequence[str], matches: GamesByPairing) -> tuple[RatedProgram, ...]:
-    """The ratings and results of the programs with these `names`, best rating first."""
+def rate_programs(names: Sequence[str], matches: GamesByPairing, anchor: int | None = None) -> tuple[RatedProgram, ...]:
+    """The ratings and results of the programs with these `names`, best rating first.
+
+    `anchor` is the program whose rating is 0, by index; None: the mean of all ratings is 0.
+    """
     pairs = {pairing: scores for pairing, records in matches.items() if (scores := _scores_of_pairs(records))}
-    ratings = estimate_ratings(len(names), pairs)
+    ratings = estimate_ratings(len(names), pairs, anchor)
     table = []
     for index, name in enumerate(names):
         opponents = _opponents(index, matches)
@@ -108,11 +113,13 @@ def _faults(index: int, matches: GamesByPairing) -> int:
 # -- ratings --------------------------------------------------------------------------------------------------------
 
 
-def estimate_ratings(count: int, pairs: Mapping[tuple[int, int], Sequence[tuple[float, int]]]) -> list[Estimate]:
+def estimate_ratings(
+    count: int, pairs: Mapping[tuple[int, int], Sequence[tuple[float, int]]], anchor: int | None = None
+) -> list[Estimate]:
     """The ratings of `count` programs with their intervals, in the order of the programs.
 
     `pairs` holds, for each pairing and each of its pairs of games, the points of the first program and the number of
-    games.
+    games. A rating is the difference from the program `anchor`, or from the mean of all if that is None.
     """
     totals = {
         pairing: (sum(points for points, _ in scores), float(sum(games for _, games in scores)))
@@ -121,11 +128,12 @@ def estimate_ratings(count: int, pairs: Mapping[tuple[int, int], Sequence[tuple[
     strengths = _find_strengths(count, totals)
     factor = _factorise(_curvature(strengths, totals))
     spread = _spread(strengths, pairs)
-    mean = sum(strengths) / count
+    shares = [1 / count if anchor is None else float(index == anchor) for index in range(count)]
+    origin = sum(map(float.__mul__, strengths, shares))
     estimates = []
     for index in range(count):
-        # the derivative of the rating (its difference from the mean) with respect to the results
-        weights = _solve(factor, [float(each == index) - 1 / count for each in range(count)])
+        # the derivative of the rating (its difference from the origin) with respect to the results
+        weights = _solve(factor, [float(each == index) - shares[each] for each in range(count)])
         deviation = _ELO * math.sqrt(
             sum(
                 left * sum(cell * right for cell, right in zip(row, weights, strict=True))
@@ -135,7 +143,7 @@ def estimate_ratings(count: int, pairs: Mapping[tuple[int, int], Sequence[tuple[
         played = sum(len(scores) for pairing, scores in pairs.items() if index in pairing)
         # the added pairs count as well
         error = student_quantile((1 + CONFIDENCE) / 2, played + 1) * deviation
-        rating = _ELO * (strengths[index] - mean) + 0.0  # turns -0.0 into 0.0
+        rating = _ELO * (strengths[index] - origin) + 0.0  # turns -0.0 into 0.0
         estimates.append(Estimate(rating, rating - error, rating + error))
     return estimates
 

@@ -102,9 +102,13 @@ class Tournament:
     kind_options: KindOptions = field(default_factory=KindOptions)
     """The settings that depend on the kind, and the opening book."""
     openings: tuple[Opening, ...] = ()
+    anchor: str | None = None
+    """The name of the program whose rating is 0; None: the mean of all ratings is 0."""
 
     def __post_init__(self) -> None:
         names = [entrant.name for entrant in self.entrants]
+        if self.anchor is not None and self.anchor not in names:
+            raise SetupError(f"anchor {self.anchor!r}: expected the name of a program, {' or '.join(map(repr, names))}")
         if self.min_games is not None and self.significance is None:
             raise SetupError("min_tests: has no effect without significance")
         if len(names) < 2:
@@ -208,13 +212,12 @@ def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tou
     folder. A copy of an earlier version has no base; its relative paths begin at the directory that programs are
     started in.
 
-    Keys: kind, games, game, edition, seed, concurrency; sprt, significance, min_tests, no_timeout, fail_fast and
-    keep_playing, which have the same meaning as the options of `match`; soft_timeout and hard_timeout (milliseconds),
-    start_timeout, exit_timeout and game_timeout (seconds), start_piece, game_end, cwd (the directory that programs
-    are started in),
-    base (the folder that relative paths begin at), pin, cores_per_game, keep, restart, on_end, fail_on, report_every,
-    pages, out, openings (another name for book), the keys in kind_options.py, and a table ``[[program]]`` for each
-    program (match/toml_files.py).
+    Keys: kind, games, game, edition, seed, concurrency, anchor; sprt, significance, min_tests, no_timeout, fail_fast
+    and keep_playing, which have the same meaning as the options of `match`; soft_timeout and hard_timeout
+    (milliseconds), start_timeout, exit_timeout and game_timeout (seconds), start_piece, game_end, cwd (the directory
+    that programs are started in), base (the folder that relative paths begin at), pin, cores_per_game, keep, restart,
+    on_end, fail_on, report_every, pages, out, openings (another name for book), the keys in kind_options.py, and a
+    table ``[[program]]`` for each program (match/toml_files.py).
     """
     value = read_toml(file)
     try:
@@ -228,7 +231,7 @@ def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tou
 
 
 def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
-    plain = ("kind", "games", "game", "edition", "seed", "concurrency", *_TESTS, "cwd", BASE)
+    plain = ("kind", "games", "game", "edition", "seed", "concurrency", "anchor", *_TESTS, "cwd", BASE)
     flags = ("no_timeout", "fail_fast", "keep_playing")
     require_known(value, (*plain, *flags, *_MACHINE, *KEYS, "openings", "program", *_SECONDS, *MILLISECONDS, *_RULES))
     kinds = [kind.value for kind in Kind]
@@ -264,5 +267,6 @@ def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
         report_every=take_positive(value, "report_every", int, None),
         pages=take_choice(value, "pages", PAGES, PAGES[0]),
         out=take(value, "out", str, ""),
+        anchor=take(value, "anchor", str, None),
         kind_options=read_kind_options(value, take(value, "kind", str, "round-robin")),
     )

@@ -45,7 +45,7 @@ def test_each_match_ends_once_one_program_is_better(lines: str, options: tuple[s
         assert (summary["significance"]["risk"], summary["better"]) == (0.05, 0)
     table = (out / "table.md").read_text()
     assert table.count("of 20, risk 0.05: a\\|b is better") == 2
-    assert "| match | score | Elo, 95 % | significance |" in table
+    assert "| match | games | score | Elo, 95 % | significance |" in table
 
 
 @pytest.mark.usefixtures("faults")

@@ -32,8 +32,8 @@ def test_a_knock_out_has_a_champion(tmp_path: Path) -> None:
         "| 2 | b | final | 2 |",
         "| 3 | c | semi-final | 3 |",
     ]
-    assert lines[-2] == "| semi-final | a\\|b | bye | – | – | – |"
-    assert lines[-1].startswith("| final | a\\|b – b | 4 : 0 | +∞ ")
+    assert lines[-2] == "| semi-final | a\\|b | bye | – | – | – | – |"
+    assert lines[-1].startswith("| final | a\\|b – b | 4 | 4 : 0 | +∞ ")
     assert lines[-1].endswith(" | a\\|b | score |")
     report = json.loads((out / "tournament.json").read_text())
     assert report["season"] == "swc_2027_blokus (blokus-2027)"
@@ -98,7 +98,7 @@ def test_a_program_that_cannot_play_is_eliminated(monkeypatch: pytest.MonkeyPatc
     assert done.exit_code == 5
     assert "b cannot play: does not start" in done.stderr
     text = (out / "table.md").read_text()
-    assert r"| semi-final | b – c | 0 : 2 | −∞ \[−∞, +∞\] | c | the other cannot play |" in text
+    assert r"| semi-final | b – c | 2 of 4: b cannot play | 0 : 2 | −∞ \[−∞, +∞\] | c | the other cannot play |" in text
     again = run("tournament", "--resume", str(out))
     assert again.exit_code == 5
     assert "b cannot play: does not start" in again.stderr

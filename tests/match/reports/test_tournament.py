@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from spielleiter.match.errors import JournalError
+from spielleiter.match.errors import JournalError, SetupError
 from spielleiter.match.records.game_record import Attempt, GameRecord, Verdict
 from spielleiter.match.reports.tournament import (
     TOURNAMENT_REPORTS,
+    ratings_of,
     render_report,
     render_table,
     render_tournament,
@@ -24,7 +25,7 @@ from spielleiter.match.tournaments.encounters import Pairing
 from spielleiter.match.tournaments.kind_options import KindOptions
 from spielleiter.match.tournaments.progress import ScheduledMatch, TournamentProgress
 from spielleiter.match.tournaments.tournament import Kind, Tournament
-from tests.match.sample_records import fault, game
+from tests.match.sample_records import absence, fault, game
 
 NAMES = ("new", "old", "</title><b>|x\x1b[2J", "bot", "last")
 Play = Callable[[ScheduledMatch], Sequence[GameRecord]]
@@ -91,9 +92,9 @@ def test_a_knock_out_shows_how_each_match_was_decided() -> None:
     text = render_table(play_tournament(make_tournament(Kind.KNOCK_OUT, CUP), decided_by_play_off))
     assert [row[0] for row in rows(text, "Standings")] == ["| 1", "| 2", "| 3", "| 4", "| 5"]
     first, bye, *_ = rows(text, "Matches")
-    assert first[:3] == ["| quarter-final", "bot – last", "2 : 2 (1.5 : 0.5)"]
+    assert first[:4] == ["| quarter-final", "bot – last", "4", "2 : 2 (1.5 : 0.5)"]
     assert first[-2:] == ["bot", "play-off |"]
-    assert bye == ["| quarter-final", "new", "bye", "–", "–", "– |"]
+    assert bye == ["| quarter-final", "new", "bye", "–", "–", "–", "– |"]
     assert [row[0] for row in rows(text, "Matches")][-2:] == ["| third place", "| final"]
 
 
@@ -214,3 +215,57 @@ def test_what_was_tried_is_in_every_report_of_the_tournament() -> None:
     assert f"| old | {Attempt.SEAT} | 3 |" in render_table(progress)
     assert Attempt.SEAT in render_report(progress)
     assert "tried" not in render_table(play_tournament(tournament))
+
+
+def test_a_match_with_fewer_games_says_why() -> None:
+    names = ("new", "old", "broken", "busy")
+    tournament = Tournament(
+        tuple(Entrant(name, "./bot") for name in names), games=4, game_type="swc_2027_blokus", significance=0.05
+    )
+    whole = [game(number, number % 2) for number in range(1, 5)]
+    results: dict[Pairing, list[GameRecord]] = {
+        (0, 1): whole,
+        (0, 2): [absence(1, 1), absence(2, 1)],
+        (0, 3): [*whole[:3], game(4, None, verdict=Verdict.OVERLOAD, is_counted=False)],
+        (1, 2): [absence(1, 1), absence(2, 1)],
+        (1, 3): whole[:2],
+        (2, 3): whole,
+    }
+    progress = play_tournament(tournament, lambda match: results[match.encounter.pairing])
+    assert [row[1] for row in rows(render_table(progress), "Matches")] == [
+        "4",
+        "2 of 4: broken cannot play",
+        "3 of 4: 1 overloaded machine",
+        "2 of 4: broken cannot play",
+        "2 of 4: decided by the test",
+        "4",
+    ]
+
+
+def test_a_round_robin_shows_its_matches_if_games_are_missing() -> None:
+    void = game(4, None, verdict=Verdict.OVERLOAD, is_counted=False)
+    missing = play_tournament(make_tournament(Kind.ROUND_ROBIN), lambda match: [*first_wins(match)[:3], void])
+    assert "## Matches" in render_table(missing)
+    assert "## Matches" not in render_table(play_tournament(make_tournament(Kind.ROUND_ROBIN)))
+
+
+def test_ratings_are_differences_from_the_anchor() -> None:
+    def records_of(match: ScheduledMatch) -> list[GameRecord]:
+        first, second = match.encounter.pairing
+        if first == 0 or second == 4:  # the best wins everything, the last one loses everything
+            return [game(number, 0) for number in range(1, 5)]
+        return [game(number, (0, 1, None)[number % 3]) for number in range(1, 5)]
+
+    plain = play_tournament(make_tournament(Kind.ROUND_ROBIN), records_of)
+    anchored = play_tournament(make_tournament(Kind.ROUND_ROBIN, anchor="old"), records_of)
+    widths = {line.name: line.rating.high - line.rating.low for line in ratings_of(plain)}
+    found = {line.name: line.rating for line in ratings_of(anchored)}
+    assert (found["old"].value, found["old"].low, found["old"].high) == (0, 0, 0)
+    means = {line.name: line.rating.value for line in ratings_of(plain)}
+    assert all(found[name].value == pytest.approx(means[name] - means["old"]) for name in NAMES)
+    # between programs of similar strength the extremes do not matter
+    assert found["bot"].high - found["bot"].low < widths["bot"]
+    assert "## Ratings: difference from old" in render_table(anchored)
+    assert "old is 0" in render_report(anchored)
+    with pytest.raises(SetupError, match="anchor 'nobody'"):
+        make_tournament(Kind.ROUND_ROBIN, anchor="nobody")
