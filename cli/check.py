@@ -154,6 +154,7 @@ def check(
     from spielleiter.match.programs.startable import require_startable
     from spielleiter.match.season import season_text
     from spielleiter.match.setup import ProgramTimeouts
+    from spielleiter.match.temporary_folders import temporary_folder
     from spielleiter.server.errors import os_error_text
     from spielleiter.server.game_options import game_option_problem
 
@@ -211,8 +212,8 @@ def check(
         require_startable(parsed)
         print_platform_gaps()
         print_line(f"{season}: checking {command}")
-        with tempfile.TemporaryDirectory() as temporary:
-            folder = out or Path(temporary)
+        with temporary_folder() as temporary:
+            folder = out or temporary
             results = run_until_stopped(lambda: check_program(setup, folder, partial(_tell, out)))
         if junit is not None:
             junit.write_bytes(render_junit(command, results, season))

@@ -28,6 +28,7 @@ from spielleiter.match.checking.package_setup import PackageCheckSetup
 from spielleiter.match.errors import MatchError, SetupError
 from spielleiter.match.packages.finding import Level
 from spielleiter.match.season import season_text
+from spielleiter.match.temporary_folders import remove_folder
 from spielleiter.server.errors import os_error_text
 from spielleiter.server.text.counting import count_text
 from spielleiter.server.text.escaping import escaped
@@ -96,18 +97,12 @@ def check_package_in_terminal(setup: PackageCheckSetup, files: ReportFiles, out:
         raise click.exceptions.Exit(EXIT_MACHINE) from None
     finally:
         if not is_kept:
-            _remove(folder)
+            remove_folder(folder)
     _print_end(report, folder if is_kept else None)
     if report.is_undecided:
         raise click.exceptions.Exit(EXIT_MACHINE)
     if not report.is_fit:
         raise click.exceptions.Exit(EXIT_FAULT)
-
-
-def _remove(folder: Path) -> None:
-    import shutil
-
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _print_end(report: PackageReport, folder: Path | None) -> None:

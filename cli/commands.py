@@ -1,8 +1,9 @@
 """The parts that all commands share: groups, output, failures and exit codes.
 
 Invariants: a failure is one line on standard error and an exit code: 2 for misuse (an unknown option, a value that
-cannot be used, a server that cannot start with these settings), 1 for any other failure, 130 after Ctrl-C. The module
-of a command is imported when the command is used, so that help and completion are fast.
+cannot be used, a server that cannot start with these settings), 1 for any other failure, 130 after Ctrl-C. A bug of
+ours is a traceback and 70. The module of a command is imported when the command is used, so that help and completion
+are fast.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import re
 import signal
 import sys
+import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TextIO, TypeVar
 
@@ -26,6 +28,8 @@ _IN_BACKTICKS: Final = re.compile("`[^`]+`")
 
 EXIT_FAILURE = 1
 EXIT_MISUSE = 2
+EXIT_BUG = 70
+"""An exception that nobody expected. It is no answer of a command, as 1 is one of `match`."""
 EXIT_INTERRUPTED = 130
 
 
@@ -158,4 +162,7 @@ class LazyGroup(click.Group):
 
             print_line(f"{extra.get('prog_name') or self.name}: {os_error_text(error)}", err=True)
             sys.exit(EXIT_FAILURE)
+        except Exception:
+            traceback.print_exc()
+            sys.exit(EXIT_BUG)
         sys.exit(code if isinstance(code, int) else 0)

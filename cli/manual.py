@@ -15,6 +15,7 @@ from importlib.metadata import version
 import click
 
 from spielleiter.cli.cli import cli
+from spielleiter.cli.commands import EXIT_BUG
 from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE, EXIT_UNFIT
 
 _PROGRAM = "spielleiter"
@@ -47,6 +48,9 @@ The server or this machine failed, and no program is to blame (\fBcheck\fR, \fBm
 .TP
 .B {EXIT_UNFIT}
 A program cannot play, so there is no answer (\fBmatch\fR, \fBtournament\fR).
+.TP
+.B {EXIT_BUG}
+A bug in \fBspielleiter\fR; standard error has the traceback.
 .TP
 .B 130
 Interrupted by Ctrl\-C.

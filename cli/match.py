@@ -74,6 +74,7 @@ def match_command(context: click.Context, /, resume: Path | None, combine: bool,
     from spielleiter.match.preparation import load_match, require_enough_games
     from spielleiter.match.records.journal import save_setup
     from spielleiter.match.runner import Conditions, allocate_cores
+    from spielleiter.server.errors import os_error_text
 
     fail_on = fault_kinds(options["fail_on"])
     new = options["out"] or Path(f"match-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
@@ -126,8 +127,9 @@ def match_command(context: click.Context, /, resume: Path | None, combine: bool,
     try:
         with on_cluster(cluster, Path(setup.cwd), conditions, has_concurrency=has_concurrency) as conditions:
             result = _play(setup, folder, conditions, options["report_every"], options["pages"])
-    except MatchError as error:
-        print_line(f"spielleiter match: {error}", err=True)
+    except (MatchError, OSError) as error:
+        text = os_error_text(error) if isinstance(error, OSError) else error
+        print_line(f"spielleiter match: {text}", err=True)
         run_on_end(options["on_end"], folder, folder / "summary.json", EXIT_MACHINE)
         raise click.exceptions.Exit(EXIT_MACHINE) from None
     code = exit_code(result.end, result.records, result.summary, fail_on, options["require"])

@@ -147,6 +147,7 @@ def tournament(
     from spielleiter.match.preparation import require_playable
     from spielleiter.match.runner import Conditions, allocate_cores
     from spielleiter.match.tournaments.tournament import read_tournament, with_contents, with_openings
+    from spielleiter.server.errors import os_error_text
 
     if file is None and resume is None:
         raise click.UsageError("expected a FILE, or --resume DIR")
@@ -204,8 +205,9 @@ def tournament(
         with on_cluster(cluster, Path(described.cwd), conditions, has_concurrency=has_concurrency) as conditions:
             end, records = _play(described, folder, conditions, report_every or described.report_every, chosen_pages)
         code = _exit_code(end, records, kinds)
-    except MatchError as error:
-        print_line(f"spielleiter tournament: {error}", err=True)
+    except (MatchError, OSError) as error:
+        text = os_error_text(error) if isinstance(error, OSError) else error
+        print_line(f"spielleiter tournament: {text}", err=True)
         code = EXIT_MACHINE
     run_on_end(at_end, folder, folder / "table.json", code)
     raise click.exceptions.Exit(code)

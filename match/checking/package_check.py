@@ -8,7 +8,6 @@ process and no unpacked file is left at the end; logs and replays are below the 
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, Protocol
@@ -42,6 +41,7 @@ from spielleiter.match.sandbox.choice import choose_sandbox
 from spielleiter.match.sandbox.conditions import CONDITIONS as SANDBOX_CONDITIONS
 from spielleiter.match.sandbox.sandbox import Sandbox
 from spielleiter.match.season import season_text
+from spielleiter.match.temporary_folders import temporary_folder
 from spielleiter.server.text.counting import count_text
 
 RANDOM: Final = "builtin:random"
@@ -123,8 +123,8 @@ class _PackageCheck:
         speed = self._speed = await self._known_speed()
         self._sandbox = sandbox_report(sandbox)
         self._listener.started(self._main, self._sandbox, speed)
-        with tempfile.TemporaryDirectory() as temporary:
-            place = Path(temporary, "program")
+        with temporary_folder() as temporary:
+            place = temporary / "program"
             package = await trio.to_thread.run_sync(unpack_package, setup.path, place, setup.main, setup.parameters)
             await self._run_program(package, sandbox, speed)
 

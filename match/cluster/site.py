@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import shutil
 import subprocess
 import tempfile
 import threading
@@ -33,6 +32,7 @@ from spielleiter.match.cluster.messages import (
     framed,
 )
 from spielleiter.match.programs.platforms import PLATFORM
+from spielleiter.match.temporary_folders import remove_folder
 from spielleiter.server.runtime.own_python import own_python
 
 SCRATCH_PREFIX: Final = "spielleiter-site-"
@@ -105,7 +105,7 @@ class Site:
         self._reader.join(CLOSE_TIMEOUT)
         if self._tag:  # a process that was killed has left its programs running
             PLATFORM.kill(PLATFORM.find_tagged(f"{self._tag}/"))
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        remove_folder(self.scratch)
 
     def _send(self, message: ToSite) -> None:
         assert self._process.stdin is not None

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import socket
 import sys
 import tempfile
@@ -58,6 +57,7 @@ from spielleiter.match.records.game_files import KeepPolicy
 from spielleiter.match.records.game_record import Verdict
 from spielleiter.match.runner import Conditions, Cores, allocate_cores, usable_cores
 from spielleiter.match.setup import MatchSetup
+from spielleiter.match.temporary_folders import remove_folder
 from spielleiter.server.errors import os_error_text
 from spielleiter.server.runtime.hiding import hide_this_process
 
@@ -210,7 +210,7 @@ async def _temporary_folder(parent: Path) -> AsyncIterator[Path]:
         yield folder
     finally:
         with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(lambda: shutil.rmtree(folder, ignore_errors=True))
+            await trio.to_thread.run_sync(remove_folder, folder)
 
 
 def describe_machine() -> Ready:
@@ -273,7 +273,7 @@ def run(scratch: Path) -> None:
     except* BrokenPipeError:  # the worker has ended
         pass
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        remove_folder(scratch)
 
 
 if __name__ == "__main__":

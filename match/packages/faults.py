@@ -64,6 +64,13 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "file-and-folder": Fault(_RED, "{file} is a file and also a folder in the ZIP file; create the ZIP again"),
     "control-character": Fault(_RED, "{file} has a control character in its name; rename it"),
     "long-name": Fault(_RED, "{file} has a name of more than {limit} bytes, too long for Linux; shorten it"),
+    "long-path": Fault(
+        _RED, "{file} has a path of more than {path} bytes or {depth} folders; pack it with a shorter path"
+    ),
+    "uninspectable": Fault(
+        _RED,
+        "the ZIP file cannot be inspected ({reason}); create it again, with the usual program and simpler contents",
+    ),
     "broken-utf8-name": Fault(
         _RED, "{file} has a name that claims to be UTF-8 and is not; rename it without umlauts and create the ZIP again"
     ),

@@ -12,6 +12,7 @@ from typing import Final
 
 from spielleiter.match.packages.archive import Archive, Entry, open_archive
 from spielleiter.match.packages.errors import PackageError
+from spielleiter.match.packages.faults import finding_of
 from spielleiter.match.packages.finding import Finding, Level
 from spielleiter.match.packages.leftovers import (
     leftover_findings,
@@ -53,6 +54,10 @@ def inspect_package(path: Path, main: str | None = None) -> Inspection:
             return inspect_archive(archive, main)
     except PackageError as error:
         return Inspection(error.findings, None, ())
+    except Exception as error:
+        # The file comes from anybody. Whatever it triggers here is an answer to its author, not the end of a match.
+        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        return Inspection((finding_of("uninspectable", reason=reason),), None, ())
 
 
 def inspect_archive(archive: Archive, main: str | None = None) -> Inspection:

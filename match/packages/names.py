@@ -21,8 +21,10 @@ from spielleiter.match.packages.finding import Finding
 
 MAX_NAME: Final = 255
 """Bytes of a file's name on Linux."""
-MAX_PATH: Final = 4095
-"""Bytes of a path on Linux."""
+MAX_PATH: Final = 2048
+"""Bytes of a path; Linux takes 4095, which include the folder into which the package is unpacked."""
+MAX_DEPTH: Final = 64
+"""Folders in each other."""
 
 _UTF8_FLAG: Final = 0x800
 _UNICODE_PATH: Final = 0x7075
@@ -83,7 +85,9 @@ def name_findings(infos: Sequence[zipfile.ZipInfo]) -> Iterator[Finding]:
             found["macos-files"].append(name)
         elif any(_FORBIDDEN_ON_WINDOWS.search(part) for part in parts):
             found["windows-name"].append(name)
-    yield from (finding_of(code, names, limit=MAX_NAME) for code, names in found.items())
+    yield from (
+        finding_of(code, names, limit=MAX_NAME, path=MAX_PATH, depth=MAX_DEPTH) for code, names in found.items()
+    )
 
 
 def _unusable(name: str) -> str | None:
@@ -99,8 +103,10 @@ def _unusable(name: str) -> str | None:
     if "\\" in name:
         return "backslash-in-name"
     encoded = name.encode(errors="replace")
-    if len(encoded) > MAX_PATH or any(len(part) > MAX_NAME for part in encoded.split(b"/")):
+    if any(len(part) > MAX_NAME for part in encoded.split(b"/")):
         return "long-name"
+    if len(encoded) > MAX_PATH or len(PurePosixPath(name).parts) > MAX_DEPTH:
+        return "long-path"
     return None
 
 

@@ -7,7 +7,6 @@ folder is removed at the end of the match, however it ends.
 from __future__ import annotations
 
 import dataclasses
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,6 +20,7 @@ from spielleiter.match.packages.package import Package, unpack_package
 from spielleiter.match.programs.command_line import join_command
 from spielleiter.match.programs.program import Command
 from spielleiter.match.setup import Entrant, MatchSetup
+from spielleiter.match.temporary_folders import new_folder, remove_folder, remove_stale_folders
 from spielleiter.server.errors import os_error_text
 
 
@@ -64,15 +64,15 @@ async def unpacked_programs(setup: MatchSetup) -> AsyncIterator[MatchSetup]:
         yield setup
         return
     try:
-        # a program may have taken away the permission to remove its files
-        scratch = tempfile.TemporaryDirectory(prefix="spielleiter-", ignore_cleanup_errors=True)
+        await trio.to_thread.run_sync(remove_stale_folders)
+        scratch = await trio.to_thread.run_sync(new_folder)
     except OSError as error:
         raise MachineError(os_error_text(error)) from None
     try:
-        yield await trio.to_thread.run_sync(_unpack_all, setup, Path(scratch.name))
+        yield await trio.to_thread.run_sync(_unpack_all, setup, scratch)
     finally:
         with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(scratch.cleanup)
+            await trio.to_thread.run_sync(remove_folder, scratch)
 
 
 def _unpack_all(setup: MatchSetup, scratch: Path) -> MatchSetup:

@@ -46,6 +46,9 @@ class Start:
     """Whether it is known that it is started."""
 
 
+MAX_COMMANDS: Final = 1000
+"""Commands of a script that are followed."""
+
 SHELLS: Final = re.compile(r"(ba|da|z|k|a)?sh")
 PYTHONS: Final = re.compile(r"(python|pypy)[0-9.]*")
 _INTERPRETERS: Final = frozenset(
@@ -100,14 +103,15 @@ class ScriptWalk:
         """Follow all commands."""
         self.is_path_changed = "PYTHONPATH" in script.code
         self.is_installing = _INSTALLATION.search(script.code) is not None
-        for command in script.commands:
+        for command in script.commands[:MAX_COMMANDS]:
             for assignment in command.assignments:
                 self._values.assign(assignment, is_certain=command.is_certain)
             if command.words:
                 self._command(command)
             self._create(command.targets)
         is_including = any(each.words[:1] in (["."], ["source"], ["eval"]) for each in script.commands)
-        if self.starts and script.is_complete and not is_including and not _PARAMETERS.search(script.code):
+        is_complete = script.is_complete and len(script.commands) <= MAX_COMMANDS
+        if self.starts and is_complete and not is_including and not _PARAMETERS.search(script.code):
             self._add("parameters-ignored")
 
     def _add(self, code: str, **values: object) -> None:
@@ -294,12 +298,14 @@ def shown(value: str) -> str:
 
 def unwrapped(words: list[str]) -> list[str]:
     """The words of a command without those that only change how it is executed, such as ``exec`` and ``nice -n 5``."""
-    while words and (words[0].rpartition("/")[2] in _WRAPPERS):
-        wrapper, *words = words
-        is_numbered = wrapper in {"nice", "ionice", "timeout"}
-        while words and (words[0].startswith("-") or "=" in words[0] or (is_numbered and words[0][:1].isdigit())):
-            words = words[1:]
-    return words
+    start = 0
+    is_wrapped = is_numbered = False
+    for start, word in enumerate([*words, ""]):  # noqa: B007 - where it ends is the result
+        if word.rpartition("/")[2] in _WRAPPERS:
+            is_wrapped, is_numbered = True, word in {"nice", "ionice", "timeout"}
+        elif not is_wrapped or not (word.startswith("-") or "=" in word or (is_numbered and word[:1].isdigit())):
+            break
+    return words[start:]
 
 
 def _first_operand(arguments: list[str | None], with_value: frozenset[str], replacing: frozenset[str]) -> str | None:

@@ -17,6 +17,8 @@ ROOT: Final = "/(package)"
 """Stands for the folder of the package in values."""
 MAX_NESTING: Final = 8
 """Substitutions nested deeper than this are not evaluated."""
+MAX_VALUE: Final = 64 * 1024
+"""Characters of a value; a longer one counts as unknown, since each assignment can double it."""
 
 _PIECE: Final = re.compile(
     r"""
@@ -69,7 +71,7 @@ class Values:
 
     def _expand(self, word: str, nesting: int, *, is_quoted: bool) -> str | None:
         parts: list[str] = []
-        place = 0
+        place = size = 0
         while place < len(word):
             if is_quoted and word[place] == "'":  # an ordinary character there
                 parts.append("'")
@@ -80,7 +82,8 @@ class Values:
                 return None
             place = piece.end()
             value = self._piece(piece, nesting, is_quoted=is_quoted)
-            if value is None:
+            size += len(value or "")
+            if value is None or size > MAX_VALUE:
                 return None
             parts.append(value)
         return "".join(parts)

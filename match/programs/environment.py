@@ -16,7 +16,7 @@ import trio
 
 from spielleiter.match.errors import SetupError
 from spielleiter.match.programs.platforms import PLATFORM
-from spielleiter.match.sandbox.scratch import make_folder, remove_folder
+from spielleiter.match.temporary_folders import new_folder, remove_folder
 
 
 def inherited_variables() -> dict[str, str]:
@@ -51,7 +51,7 @@ async def open_home() -> AsyncIterator[dict[str, str]]:
 
     Raises OSError.
     """
-    folder = make_folder()
+    folder = new_folder()
     try:
         yield PLATFORM.home_variables(str(folder))
     finally:

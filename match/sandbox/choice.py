@@ -7,8 +7,8 @@ from spielleiter.match.sandbox.bubblewrap import BubblewrapSandbox, bubblewrap_p
 from spielleiter.match.sandbox.containers import ENGINES, ContainerSandbox, engine_problem
 from spielleiter.match.sandbox.plain import PlainSandbox
 from spielleiter.match.sandbox.sandbox import Sandbox
-from spielleiter.match.sandbox.scratch import remove_stale_folders
 from spielleiter.match.sandbox.settings import AUTO, BUBBLEWRAP, KINDS, NONE
+from spielleiter.match.temporary_folders import remove_stale_folders
 
 
 def choose_sandbox(image: str | None = None, kind: str = AUTO) -> Sandbox:

@@ -37,8 +37,8 @@ from spielleiter.match.sandbox.sandbox import (
     Sandbox,
     mounted_folders,
 )
-from spielleiter.match.sandbox.scratch import is_stale
 from spielleiter.match.sandbox.settings import DOCKER, PODMAN
+from spielleiter.match.temporary_folders import is_stale
 
 ENGINES: Final = (DOCKER, PODMAN)
 LABEL: Final = "spielleiter.run"

@@ -39,6 +39,7 @@ def fail(what: str) -> None:
         "interrupt": KeyboardInterrupt(),
         "exit": click.exceptions.Exit(7),
         "machine": PermissionError(errno.EACCES, "Permission denied", "there/file"),
+        "bug": RecursionError("too deep"),
         "disk": OSError(errno.ENOSPC, "No space left on device"),
     }[what]
 
@@ -69,6 +70,13 @@ def group(context: click.Context) -> None:
 def test_a_failure_is_one_line_and_a_code(what: str, code: int, line: str) -> None:
     result = CliRunner().invoke(group, ["fail", what], prog_name="tool")
     assert (result.exit_code, result.stderr.lstrip("\n")) == (code, line)
+
+
+def test_a_bug_is_a_traceback_and_a_code_of_its_own() -> None:
+    result = CliRunner().invoke(group, ["fail", "bug"], prog_name="tool")
+    assert result.exit_code == 70
+    assert result.stderr.startswith("Traceback")
+    assert result.stderr.endswith("RecursionError: too deep\n")
 
 
 def test_an_unknown_command_is_named() -> None:

@@ -92,3 +92,35 @@ def test_other_commands_refuse_a_package(command: str, folder: Path) -> None:
     done = run(command, "player.zip")
     assert done.exit_code == 2
     assert "a ZIP file cannot be started here; unpack it" in done.stderr
+
+
+@pytest.mark.parametrize(("command", "code"), [("match", 2), ("check", 3)])
+def test_a_package_with_nested_folders_is_a_sentence(command: str, code: int, folder: Path) -> None:
+    """The exit code 1 of `match` would mean that the first program is worse."""
+    (folder / "deep.zip").write_bytes(BROKEN["1,800 nested folders"].content)
+    programs = ("--player1", "deep.zip", "--player2", "builtin:random", "-n", "2", "--out", "out")
+    done = run(command, *(programs if command == "match" else ("deep.zip",)))
+    assert done.exit_code == code
+    assert "has a path of more than 2048 bytes or 64 folders" in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such paths")
+@pytest.mark.slow
+def test_what_a_program_leaves_behind_breaks_neither_this_match_nor_the_next(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "scratch").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder / "scratch"))
+    nest = "import os\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')\n"
+    start = f"""#!/bin/sh
+{shlex.quote(sys.executable)} nest.py
+chmod 0 d
+exec {shlex.quote(sys.executable)} -P -m spielleiter play -s first "$@"
+"""
+    (folder / "nesting.zip").write_bytes(zipped({"start.sh": start, "nest.py": nest}))
+    for out in ("first", "second"):
+        options = ("--player1", "nesting.zip", "--player2", "builtin:random", "-n", "2", "--out", out)
+        done = run("match", *options, *ENDLESS)
+        assert (done.exit_code, "Traceback" in done.stderr) == (0, False), done.stderr
+    assert list((folder / "scratch").glob("*/*")) == []

@@ -126,6 +126,7 @@ BROKEN: dict[str, Sample] = {
     "line break in a name": Sample("control-character", with_entry("a\nb.txt")),
     "null byte in a name": Sample("control-character", renamed("notesX.txt", b"notes\0.txt")),
     "very long name": Sample("long-name", with_entry("x" * 256)),
+    "1,800 nested folders": Sample("long-path", with_entry("x/" * 1800 + "x")),
     "umlaut in the code page of DOS": Sample("name-encoding", renamed("loesung.txt", b"l\x94esung.txt")),
     "umlaut in UTF-8 without the mark": Sample("unmarked-utf8-name", renamed("loesung.txt", b"l\xc3\xb6sung.txt")),
     "marked as UTF-8, but is not": Sample("broken-utf8-name", renamed("loesung.txt", b"l\x94esung.txt", is_utf8=True)),

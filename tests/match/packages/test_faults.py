@@ -9,6 +9,7 @@ import pytest
 
 from spielleiter.match.packages.archive import MAX_DIRECTORY, MAX_ENTRIES, MAX_RATIO, MAX_UNPACKED, MIN_BOMB
 from spielleiter.match.packages.faults import FAULTS, finding_of, shortened
+from spielleiter.match.packages.names import MAX_DEPTH, MAX_PATH
 from tests.documents import read, rows
 
 DOCUMENT = "docs/packages.md"
@@ -34,6 +35,7 @@ def test_the_limits_are_in_the_document() -> None:
         "size of all files, unpacked": f"{MAX_UNPACKED // 1024**2} MiB",
         f"factor by which a file of more than {MIN_BOMB // 1024**2} MiB may grow": str(MAX_RATIO),
         "list of entries": f"{MAX_DIRECTORY // 1024**2} MiB",
+        "path of a file": f"{MAX_PATH} bytes, {MAX_DEPTH} folders",
     }
     assert "2.36" in read(DOCUMENT)
 

@@ -46,7 +46,7 @@ async def test_a_package_is_unpacked_for_the_match(command: str, parameters: str
     setup = match_of(folder, command)
     assert setup.names == ("player", "random")
     async with unpacked_programs(setup) as playable:
-        (scratch,) = (folder / "scratch").iterdir()
+        (scratch,) = (folder / "scratch").glob("*/*")
         entrant = playable.entrants[0]
         assert entrant.cwd == str(scratch / "program1")
         assert (scratch / "program1" / "bot.py").read_text() == BOT["bot.py"]
@@ -55,14 +55,14 @@ async def test_a_package_is_unpacked_for_the_match(command: str, parameters: str
         assert split_command(entrant.command)[0] == str(Path(entrant.cwd, "start.sh"))
         others = dataclasses.replace(playable, entrants=setup.entrants)
         assert others == setup
-    assert list((folder / "scratch").iterdir()) == []
+    assert list((folder / "scratch").glob("*/*")) == []
 
 
 async def test_a_match_without_packages_is_left_alone(folder: Path) -> None:
     setup = match_of(folder, "builtin:greedy")
     async with unpacked_programs(setup) as playable:
         assert playable is setup
-        assert list((folder / "scratch").iterdir()) == []
+        assert list((folder / "scratch").glob("*/*")) == []
 
 
 async def test_both_programs_have_folders_of_their_own(folder: Path) -> None:
@@ -78,7 +78,20 @@ async def test_the_folder_is_removed_if_the_match_is_cancelled(folder: Path) -> 
     async with trio.open_nursery() as nursery, unpacked_programs(match_of(folder, "player.zip")) as playable:
         (Path(playable.entrants[0].cwd) / "written by the program").mkdir(mode=0o000)
         nursery.cancel_scope.cancel()
-    assert list((folder / "scratch").iterdir()) == []
+    assert list((folder / "scratch").glob("*/*")) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such paths")
+async def test_what_a_program_has_written_is_removed_however_deep_it_is(folder: Path) -> None:
+    async with unpacked_programs(match_of(folder, "player.zip")) as playable:
+        descriptor = os.open(playable.entrants[0].cwd, os.O_RDONLY)
+        for _ in range(3000):
+            os.mkdir("d", dir_fd=descriptor)
+            below = os.open("d", os.O_RDONLY, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = below
+        os.close(descriptor)
+    assert list((folder / "scratch").glob("*/*")) == []
 
 
 async def test_a_package_that_is_broken_meanwhile_is_refused(folder: Path) -> None:
@@ -87,10 +100,10 @@ async def test_a_package_that_is_broken_meanwhile_is_refused(folder: Path) -> No
     with pytest.raises(PackageError, match="not a ZIP file, it is empty"):
         async with unpacked_programs(setup):
             pass
-    assert list((folder / "scratch").iterdir()) == []
+    assert list((folder / "scratch").glob("*/*")) == []
 
 
-@pytest.mark.parametrize("function", ["unpack_package", "tempfile.TemporaryDirectory"])
+@pytest.mark.parametrize("function", ["unpack_package", "new_folder"])
 async def test_a_full_disk_is_not_the_programs_fault(
     function: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

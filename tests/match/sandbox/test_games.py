@@ -172,7 +172,7 @@ play_match(MatchSetup(entrants, "swc_2027_blokus", 2, 1, {str(tmp_path)!r}), {st
     temporary.mkdir()
     environment = {**os.environ, "TMPDIR": str(temporary)}
     process = subprocess.Popen([sys.executable, "-c", code], env=environment)
-    _wait_until(lambda: bool(list(temporary.glob("*/program/started"))))
+    _wait_until(lambda: bool(list(temporary.glob("*/*/program/started"))))
     assert find_processes(str(tmp_path)) != ()
     process.send_signal(number)
     while name != "SIGKILL" and process.poll() is None:  # the first one lets the game finish

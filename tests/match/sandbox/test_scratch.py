@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from spielleiter.match.programs.processes import start_ticks_of
-from spielleiter.match.sandbox.scratch import Scratch, is_stale, remove_stale_folders
+from spielleiter.match.sandbox import scratch as module
+from spielleiter.match.sandbox.scratch import Scratch
+from spielleiter.match.temporary_folders import is_stale, remove_stale_folders
 
 
 @pytest.fixture
@@ -59,7 +61,7 @@ def test_folders_that_a_program_has_locked_are_removed(source: Path) -> None:
 def test_nothing_is_left_if_the_copy_fails(source: Path) -> None:
     with pytest.raises(OSError):
         Scratch(source / "missing")
-    assert [path.name for path in source.parent.iterdir()] == ["source"]
+    assert list(source.parent.glob("*/*-*")) == []
 
 
 def test_only_folders_of_ended_processes_are_stale(source: Path) -> None:
@@ -74,7 +76,53 @@ def test_only_folders_of_ended_processes_are_stale(source: Path) -> None:
         (source.parent / name).mkdir()
     remove_stale_folders()
     left = {path.name for path in source.parent.iterdir()}
-    assert left == {"source", "spielleiter-x", current.layout.label}
+    assert left == {"source", "spielleiter-x", current.layout.root.parent.name}
+    assert current.layout.root.is_dir()
     assert not is_stale(f"spielleiter-{os.getpid()}-{own_ticks}-{secrets.token_hex(2)}")
     assert not is_stale("other-1-1-1")
     current.remove()
+
+
+def test_deeply_nested_folders_are_counted_and_removed(source: Path) -> None:
+    scratch = Scratch(source)
+    (scratch.layout.home / "new").write_text("123")
+    descriptor = os.open(scratch.layout.home, os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("d", dir_fd=descriptor)
+        below = os.open("d", os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = below
+    os.close(descriptor)
+    assert scratch.written() == (1, 3)
+    scratch.remove()
+    assert not scratch.layout.root.exists()
+
+
+def test_a_source_that_is_nested_too_deeply_is_an_error_of_the_system(source: Path) -> None:
+    inner = source
+    for _ in range(1500):
+        inner /= "d"
+        inner.mkdir()
+    with pytest.raises(OSError, match="name too long"):
+        Scratch(source)
+    assert list(source.parent.glob("*/*-*")) == []
+
+
+def test_the_holes_of_a_sparse_file_are_not_written(source: Path) -> None:
+    scratch = Scratch(source)
+    with (scratch.layout.temporary / "sparse").open("wb") as file:
+        file.truncate(2**40)
+    assert scratch.written() == (1, 0)
+    scratch.remove()
+
+
+def test_counting_is_limited_and_follows_no_link(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scratch = Scratch(source)
+    (scratch.layout.home / "loop").symlink_to(".")
+    (scratch.layout.home / "all").symlink_to("/")
+    for number in range(20):
+        (scratch.layout.temporary / str(number)).touch()
+    assert scratch.written() == (20, 0)
+    monkeypatch.setattr(module, "MAX_COUNTED", 10)
+    assert scratch.written()[0] <= 10
+    scratch.remove()
