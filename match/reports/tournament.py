@@ -183,8 +183,13 @@ def _ratings(ratings: Sequence[RatedProgram], anchor: str | None) -> Section:
     )
 
 
-def _points(progress: TournamentProgress, ratings: Sequence[RatedProgram]) -> Section:
-    """Match points as the contest counts them, then the mean of the points that the rules of the game give."""
+def _lines_by_points(
+    progress: TournamentProgress, ratings: Sequence[RatedProgram]
+) -> list[tuple[int, float | None, RatedProgram]]:
+    """The programs with a counted game, by match points as the contest counts them: 2 for a win, 1 for a draw.
+
+    Equal points are ordered by the mean of the points that the rules of the game give, which is None if there are none.
+    """
     names, given = _names(progress), defaultdict[str, list[int]](list)
     for pairing, records in progress.games_by_pairing.items():
         for record in records:
@@ -192,11 +197,14 @@ def _points(progress: TournamentProgress, ratings: Sequence[RatedProgram]) -> Se
                 if record.is_counted and points is not None:
                     given[names[index]].append(points)
     lines = [
-        (2 * line.results.wins + line.results.draws, fmean(given[line.name] or [0]), line)
+        (2 * line.results.wins + line.results.draws, fmean(given[line.name]) if given[line.name] else None, line)
         for line in ratings
         if line.results.games
     ]
-    lines.sort(key=lambda line: line[:2], reverse=True)
+    return sorted(lines, key=lambda line: (line[0], line[1] or 0.0), reverse=True)
+
+
+def _points(progress: TournamentProgress, ratings: Sequence[RatedProgram]) -> Section:
     return Section(
         "Points",
         ("", "program", "points", "of", "won", "drawn", "lost", "points in a game, mean"),
@@ -209,9 +217,9 @@ def _points(progress: TournamentProgress, ratings: Sequence[RatedProgram]) -> Se
                 line.results.wins,
                 line.results.draws,
                 line.results.losses,
-                f"{mean:.1f}" if given[line.name] else NO_VALUE,
+                NO_VALUE if mean is None else f"{mean:.1f}",
             )
-            for rank, (points, mean, line) in enumerate(lines, 1)
+            for rank, (points, mean, line) in enumerate(_lines_by_points(progress, ratings), 1)
         ),
     )
 
@@ -432,6 +440,17 @@ def render_tournament(progress: TournamentProgress) -> str:
         "programs": names,
         "seeding": [names[program] for program in progress.seeding],
         "standings": _standings_json(progress),
+        "table": [
+            {
+                "name": line.name,
+                "points": points,
+                "games": line.results.games,
+                "wins": line.results.wins,
+                "draws": line.results.draws,
+                "losses": line.results.losses,
+            }
+            for points, _, line in _lines_by_points(progress, ratings_of(progress))
+        ],
         "rounds": [
             {
                 "number": each.number,

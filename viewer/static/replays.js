@@ -48,9 +48,27 @@ function replayTable(replays) {
 function matchSection(match) {
   const items = (match.games ?? []).map((game, index) => {
     const winner = game.winner === 0 || game.winner === 1 ? t("replays.won", { number: game.winner + 1 }) : "";
-    return el("li", {}, el("a", { href: address("replay", game.name) }, t("replays.game", { number: game.number ?? index + 1 }), ": ", playerNames(game.players)), " ", el("span", { class: "muted", text: winner }));
+    const points = game.points ? `${number(game.points[0])}:${number(game.points[1])}` : "";
+    return el("li", {}, el("a", { href: address("replay", game.name) }, t("replays.game", { number: game.number ?? index + 1 }), ": ", playerNames(game.players)), " ", el("span", { class: "muted", text: [points, winner].filter(Boolean).join(", ") }));
   });
-  return el("details", { class: "match" }, el("summary", {}, el("bdi", { text: match.name }), ` (${number(items.length)})`), el("ol", { class: "games" }, items));
+  return el("details", { class: "match" }, el("summary", {}, el("bdi", { text: match.name.split(":").at(-1) }), ` (${number(items.length)})`, matchResult(match)), el("ul", { class: "games" }, items));
+}
+
+function matchResult(match) {
+  if (!match.score || match.players?.length !== 2) return "";
+  const [first, second] = match.players;
+  return el("span", { class: "result" }, " ", el("bdi", { text: first }), ` ${number(match.score[0])} : ${number(match.score[1])} `, el("bdi", { text: second }));
+}
+
+// Returns a tournament: its table by points, and its matches.
+function tournamentSection(tournament) {
+  const heads = ["program", "points", "games", "wins", "draws", "losses"];
+  const cell = (value) => el("td", { class: "number", text: value === null ? "–" : number(value) });
+  const rows = tournament.table.map((line) => el("tr", {}, el("th", { scope: "row" }, el("bdi", { text: line.name })), heads.slice(1).map((head) => cell(line[head]))));
+  const table = rows.length ? el("div", { class: "table-scroller" }, el("table", { class: "list" },
+    el("thead", {}, el("tr", {}, heads.map((head, index) => el("th", { scope: "col", class: index ? "number" : null, text: t(`replays.${head}`) })))),
+    el("tbody", {}, rows))) : null;
+  return el("details", { class: "tournament", open: true }, el("summary", {}, el("bdi", { text: tournament.name })), table, tournament.matches.map(matchSection));
 }
 
 export function filePicker(onError) {
@@ -76,13 +94,14 @@ export function replaysView() {
   const errors = el("div", {});
   const load = async () => {
     try {
-      const { replays = [], matches = [] } = await getJson("/api/replays");
-      if (!replays.length && !matches.length) {
+      const { replays = [], matches = [], tournaments = [] } = await getJson("/api/replays");
+      if (!replays.length && !matches.length && !tournaments.length) {
         place.replaceChildren(emptyBox(el("p", { text: t("replays.empty") })));
         return;
       }
       refill(place, replays.length ? replayTable(replays) : null,
-        matches.length ? el("section", { class: "matches" }, el("h2", { text: t("replays.matches") }), matches.map(matchSection)) : null);
+        matches.length ? el("section", { class: "matches" }, el("h2", { text: t("replays.matches") }), matches.map(matchSection)) : null,
+        tournaments.length ? el("section", { class: "matches" }, el("h2", { text: t("replays.tournaments") }), tournaments.map(tournamentSection)) : null);
     } catch (error) {
       place.replaceChildren(errorBox(error));
     }

@@ -11,7 +11,7 @@ import os
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -46,7 +46,11 @@ REST: Final = 3.0
 _SUFFIXES: Final = (".xml", ".xml.gz")
 _GAME_REPLAY: Final = "replay.xml.gz"
 _GAMES: Final = "games"
+_MATCHES: Final = "matches"
+_SUMMARY: Final = "summary.json"
+_TOURNAMENT: Final = "tournament.json"
 _MOST_LINE_BYTES: Final = 64 * 1024
+_MOST_SUMMARY_BYTES: Final = 1024 * 1024
 
 _T = TypeVar("_T")
 
@@ -74,7 +78,7 @@ class ReplayShelf:
     """The replays that a page can open.
 
     - `folder`: the replay folder.
-    - `matches`: a match folder, or a folder of match folders.
+    - `matches`: the folder of a match or of a tournament, or a folder of such folders.
     - `single`: one more file, whatever it is called.
     - `clock`: measures how long reading takes, in seconds.
     """
@@ -96,8 +100,14 @@ class ReplayShelf:
         self._dropped: OrderedDict[str, OpenReplay] = OrderedDict()
 
     async def listed(self) -> dict[str, Any]:
-        """Return both lists as a JSON object."""
-        return await self._in_thread(lambda: {"replays": self._list_replays(), "matches": self._list_matches()})
+        """Return all lists as a JSON object."""
+        return await self._in_thread(
+            lambda: {
+                "replays": self._list_replays(),
+                "matches": [_listed_match(folder.name, folder) for folder in self._folders_with(SETUP)],
+                "tournaments": [_listed_tournament(folder) for folder in self._folders_with(_TOURNAMENT)],
+            }
+        )
 
     async def find(self, name: str) -> OpenReplay:
         """Return the replay of this name. Raises WebError if there is none, or if it cannot be read."""
@@ -175,9 +185,15 @@ class ReplayShelf:
                 return path
         match_name, colon, game = name.rpartition(":")
         if colon and _is_plain(game):
-            for folder in self._match_folders():
+            tournament, _, own_name = match_name.rpartition(":")
+            if tournament:
+                places = self._folders_with(_TOURNAMENT)
+                folders = (folder / _MATCHES / own_name for folder in places if folder.name == tournament)
+            else:
+                folders = (folder for folder in self._folders_with(SETUP) if folder.name == match_name)
+            for folder in folders:
                 path = folder / _GAMES / game / _GAME_REPLAY
-                if folder.name == match_name and _is_file(path):
+                if _is_plain(folder.name) and _is_plain(own_name) and _is_file(path):
                     return path
         return None
 
@@ -185,28 +201,16 @@ class ReplayShelf:
         """Return the newest replays of the replay folder, the newest first."""
         return [] if self._folder is None else [_listed_replay(path) for path in _newest(self._folder)]
 
-    def _match_folders(self) -> Iterator[Path]:
+    def _folders_with(self, file: str) -> Iterator[Path]:
+        """Yield the folders that have a file of this name: the given one, or else those in it, the newest first."""
         if self._matches is None:
             return
-        if _is_file(self._matches / SETUP):
+        if _is_file(self._matches / file):
             yield self._matches
             return
         for folder in _subfolders(self._matches, newest_first=True)[:MOST_MATCHES]:
-            if _is_file(folder / SETUP):
+            if _is_file(folder / file):
                 yield folder
-
-    def _list_matches(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "name": folder.name,
-                "games": [
-                    _listed_game(folder.name, game)
-                    for game in _subfolders(folder / _GAMES)[:MOST_LISTED]
-                    if _is_file(game / _GAME_REPLAY)
-                ],
-            }
-            for folder in self._match_folders()
-        ]
 
 
 def page_name(path: Path) -> str:
@@ -282,14 +286,69 @@ def _listed_replay(path: Path) -> dict[str, Any]:
     }
 
 
+def _listed_tournament(folder: Path) -> dict[str, Any]:
+    """Return a tournament with its table and its matches, in the order of playing."""
+    found = read_object(folder / _TOURNAMENT, _MOST_SUMMARY_BYTES) or {}
+    lines = found.get("table")
+    return {
+        "name": folder.name,
+        "season": text_in(found.get("season")),
+        "kind": text_in(found.get("kind")),
+        "table": [_table_line(each) for each in lines[:MOST_LISTED]] if isinstance(lines, list) else [],
+        "matches": [
+            _listed_match(f"{folder.name}:{match.name}", match)
+            for match in _subfolders(folder / _MATCHES)[:MOST_MATCHES]
+            if _is_file(match / SETUP)
+        ],
+    }
+
+
+def _table_line(line: Any) -> dict[str, Any]:
+    known = line if isinstance(line, dict) else {}
+    name = known.get("name")
+    numbers = {key: count_in(known.get(key)) for key in ("points", "games", "wins", "draws", "losses")}
+    return {"name": shown_name(name) if isinstance(name, str) else "", **numbers}
+
+
+def _listed_match(name: str, folder: Path) -> dict[str, Any]:
+    """Return a match with its result and its games. The score counts a draw as half a point."""
+    summary = read_object(folder / _SUMMARY, _MOST_SUMMARY_BYTES) or {}
+    results = summary.get("results")
+    wins, draws, losses = (
+        count_in(results.get(key)) if isinstance(results, dict) else None for key in ("wins", "draws", "losses")
+    )
+    is_known = wins is not None and draws is not None and losses is not None
+    return {
+        "name": name,
+        "players": _names(summary.get("names")),
+        "score": [wins + draws / 2, losses + draws / 2] if is_known else None,  # type: ignore[operator]
+        "planned": count_in(summary.get("planned")),
+        "games": [
+            _listed_game(name, game)
+            for game in _subfolders(folder / _GAMES)[:MOST_LISTED]
+            if _is_file(game / _GAME_REPLAY)
+        ],
+    }
+
+
 def _listed_game(match_name: str, folder: Path) -> dict[str, Any]:
     record = read_object(folder / VERDICT, _MOST_LINE_BYTES) or {}
     names, seats, winner = _names(record.get("names")), seats_in(record.get("seats")), seat_in(record.get("winner"))
     return {
         "name": f"{match_name}:{folder.name}",
+        "number": int(folder.name) if folder.name.isdecimal() and len(folder.name) < 9 else None,
         "players": names if seats is None or not names else [names[seat] for seat in seats],
         "winner": None if seats is None or winner is None else seats.index(winner),
+        "points": None if seats is None else _in_seats(record.get("points"), seats),
     }
+
+
+def _in_seats(points: Any, seats: Sequence[int]) -> list[int] | None:
+    """Return the points of both programs in the order of their seats; None if they are not known."""
+    if not isinstance(points, list) or len(points) != 2:
+        return None
+    first, second = (count_in(points[program]) for program in seats)
+    return None if first is None or second is None else [first, second]
 
 
 def _points(parts: Any) -> list[int] | None:

@@ -40,7 +40,10 @@ def make_match(folder: Path, replay: Path) -> None:
     game.mkdir(parents=True)
     (folder / "match.json").write_text("{}", encoding="utf-8")
     (game / "replay.xml.gz").write_bytes(gzip.compress(replay.read_bytes()))
-    verdict = {"names": ["new", "old"], "seats": [1, 0], "winner": 0, "replay": "replay.xml.gz"}
+    verdict = {"names": ["new", "old"], "seats": [1, 0], "winner": 0, "points": [80, 60], "replay": "replay.xml.gz"}
+    results = {"wins": 2, "draws": 1, "losses": 0}
+    summary = {"names": ["new", "old"], "results": results, "planned": 4}
+    (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     (game / "verdict.json").write_text(json.dumps(verdict), encoding="utf-8")
 
 
@@ -91,10 +94,40 @@ async def test_games_of_a_match_folder_are_listed_and_shown(tmp_path: Path) -> N
             (match,) = (await pages.get("/api/replays")).json["matches"]
             assert match == {
                 "name": "first",
-                "games": [{"name": "first:0001", "players": ["old", "new"], "winner": 1}],
+                "players": ["new", "old"],
+                "score": [2.5, 0.5],
+                "planned": 4,
+                "games": [
+                    {"name": "first:0001", "number": 1, "players": ["old", "new"], "winner": 1, "points": [60, 80]}
+                ],
             }
             game = (await pages.get("/api/replays/first:0001")).json
             assert game["positions"][0]["ply"] == 0
+
+
+@pytest.mark.slow
+async def test_tournaments_are_listed_with_their_tables_and_matches(tmp_path: Path) -> None:
+    replay = await saved_replay(tmp_path / "replays")
+    cup = tmp_path / "all" / "cup"
+    for name in ("001_new_old", "002_new_last"):
+        make_match(cup / "matches" / name, replay)
+    line = {"name": "new", "points": 5, "games": 3, "wins": 2, "draws": 1, "losses": 0}
+    content = {"season": "swc_2027_blokus", "kind": "round-robin", "table": [line, {"name": 3, "points": -1}, "line"]}
+    (cup / "tournament.json").write_text(json.dumps(content), encoding="utf-8")
+    unknown = dict.fromkeys(line, None) | {"name": ""}
+    for folder in (tmp_path / "all", cup):
+        async with open_pages(viewer_matches=folder) as pages:
+            listed = (await pages.get("/api/replays")).json
+            assert listed["matches"] == []
+            (tournament,) = listed["tournaments"]
+            assert (tournament["name"], tournament["kind"]) == ("cup", "round-robin")
+            assert tournament["table"] == [line, unknown, unknown]
+            assert [match["name"] for match in tournament["matches"]] == ["cup:001_new_old", "cup:002_new_last"]
+            (game,) = tournament["matches"][0]["games"]
+            assert game["name"] == "cup:001_new_old:0001"
+            assert (await pages.get(f"/api/replays/{game['name']}")).json["positions"][0]["ply"] == 0
+            for name in ("cup:..:0001", "cup:001_new_old/..:0001", "other:001_new_old:0001", "cup::0001"):
+                assert (await pages.get(f"/api/replays/{name}")).status == 404
 
 
 @pytest.mark.slow
@@ -222,7 +255,11 @@ async def test_a_named_pipe_is_no_replay(tmp_path: Path) -> None:
 
 async def test_missing_folders_have_no_replays(tmp_path: Path) -> None:
     nowhere = ReplayShelf(tmp_path / "a", tmp_path / "b")
-    assert await nowhere.listed() == await ReplayShelf(None, None).listed() == {"replays": [], "matches": []}
+    assert (
+        await nowhere.listed()
+        == await ReplayShelf(None, None).listed()
+        == {"replays": [], "matches": [], "tournaments": []}
+    )
 
 
 async def test_reading_takes_a_bounded_share_of_the_time(
