@@ -7,10 +7,10 @@ raised as they are, never in an exception group. After `close`, the thread has e
 
 from __future__ import annotations
 
+import queue
 import sys
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Final, Generic, TypeVar
 
@@ -38,16 +38,16 @@ class Background(Generic[_C]):
         """
         self._opening = opening
         self._scope = trio.CancelScope()
-        self._begun: Future[trio.lowlevel.TrioToken] = Future()
-        self._opened: Future[_C] = Future()
-        self._ended: Future[None] = Future()
+        self._begun: _Promise[trio.lowlevel.TrioToken] = _Promise()
+        self._opened: _Promise[_C] = _Promise()
+        self._ended: _Promise[None] = _Promise()
         self._leaving: trio.Event
         self._calls: trio.Nursery
         # a daemon thread, since a connection that was not closed must not prevent the program from ending
         self._thread = threading.Thread(target=self._run, name="spielleiter client", daemon=True)
         try:
             self._thread.start()
-            self._client = _result(self._opened)
+            self._client = self._opened.result()
         except BaseException:
             if self._thread in threading.enumerate():  # otherwise Ctrl-C arrived before it was started
                 self._stop(self._scope.cancel)
@@ -58,7 +58,7 @@ class Background(Generic[_C]):
 
         Raises what `function` raises, and ConnectionLostError if the client has been closed.
         """
-        future: Future[_T] = Future()
+        future: _Promise[_T] = _Promise()
         scope = trio.CancelScope()
 
         async def run() -> None:
@@ -79,7 +79,7 @@ class Background(Generic[_C]):
 
         try:
             self._soon(start)
-            return _result(future)
+            return future.result()
         except BaseException:
             if not future.done():  # interrupted
                 with suppress(ConnectionLostError):
@@ -105,13 +105,13 @@ class Background(Generic[_C]):
     def _stop(self, how: Callable[[], object]) -> None:
         with suppress(ConnectionLostError):
             self._soon(how)
-        _wait(self._ended)
+        self._ended.wait()
         self._thread.join()
 
     def _soon(self, function: Callable[[], object]) -> None:
         """Let the background thread call `function`. Raises ConnectionLostError if it has ended."""
         try:
-            _result(self._begun).run_sync_soon(function)
+            self._begun.result().run_sync_soon(function)
         except trio.RunFinishedError:
             raise ConnectionLostError(_CLOSED) from None
 
@@ -140,15 +140,46 @@ class Background(Generic[_C]):
                 self._calls.cancel_scope.cancel()
 
 
-def _wait(future: Future[_T]) -> None:
-    """Wait until `future` is done; Ctrl-C interrupts this on every system."""
-    while not future.done():
-        try:
-            future.exception(_WAIT)
-        except TimeoutError:
-            continue
+class _Promise(Generic[_T]):
+    """A result that one thread sets once and others wait for.
 
+    A `concurrent.futures.Future` is not used: Ctrl-C may arrive between acquiring its lock and the code that would
+    release it, and the other thread then waits for ever. A `SimpleQueue` has no such gap.
+    """
 
-def _result(future: Future[_T]) -> _T:
-    _wait(future)
-    return future.result()
+    def __init__(self) -> None:
+        self._is_set = queue.SimpleQueue[None]()
+        self._outcome: tuple[_T] | BaseException | None = None
+
+    def done(self) -> bool:
+        return self._outcome is not None
+
+    def set_result(self, value: _T) -> None:
+        self._set((value,))
+
+    def set_exception(self, error: BaseException) -> None:
+        self._set(error)
+
+    def _set(self, outcome: tuple[_T] | BaseException) -> None:
+        self._outcome = outcome
+        self._is_set.put(None)
+
+    def wait(self) -> None:
+        """Wait until it is set; Ctrl-C interrupts this on every system."""
+        while self._outcome is None:
+            with suppress(queue.Empty):
+                self._is_set.get(timeout=_WAIT)
+                self._is_set.put(None)  # for other threads that wait
+
+    def exception(self) -> BaseException | None:
+        """Wait until it is set; return the error, or None for a result."""
+        self.wait()
+        return self._outcome if isinstance(self._outcome, BaseException) else None
+
+    def result(self) -> _T:
+        """Wait until it is set; return the result, or raise the error."""
+        self.wait()
+        if isinstance(self._outcome, BaseException):
+            raise self._outcome
+        assert self._outcome is not None
+        return self._outcome[0]
