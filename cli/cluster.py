@@ -23,12 +23,18 @@ if TYPE_CHECKING:
     from spielleiter.match.cluster.venue import ClusterSettings
     from spielleiter.match.runner import Conditions
 
-NAMES: Final = ("cluster", "ship", "max_slowdown")
+NAMES: Final = ("cluster", "ship", "max_slowdown", "unencrypted")
 
 
 def cluster_options(command: Decorated) -> Decorated:
     """Decorate a command with these options; their parameters are NAMES."""
     for option in (
+        click.option(
+            "--unencrypted",
+            is_flag=True,
+            help="With --cluster tcp://: use a scheduler on another machine without TLS, although everybody in its "
+            "network can run programs on the workers.",
+        ),
         click.option(
             "--max-slowdown",
             type=Number(1, MAX_WHOLE_NUMBER),
@@ -73,7 +79,7 @@ def cluster_of(options: Mapping[str, Any]) -> ClusterSettings | None:
     for path in options["ship"]:
         if not path.exists():
             raise SetupError(f"--ship {path}: there is no such file or folder")
-    return ClusterSettings(address, tuple(options["ship"]), options["max_slowdown"])
+    return ClusterSettings(address, tuple(options["ship"]), options["max_slowdown"], options["unencrypted"])
 
 
 @contextmanager
@@ -91,12 +97,6 @@ def on_cluster(
     from spielleiter.match.cluster.venue import open_cluster
     from spielleiter.match.errors import SetupError
 
-    if settings.address.is_open:
-        print_line(
-            f"{settings.address.text}: not encrypted, and everybody in its network can run programs on the workers; "
-            "use tls:// (docs/cluster.md)",
-            err=True,
-        )
     concurrency = conditions.concurrency if has_concurrency else 0
     with ExitStack() as stack:
         try:

@@ -1,7 +1,9 @@
 """Dask distributed, as seen by the process that started the match.
 
 Invariants: all methods block, so they are called in threads. A lost connection is made
-again by Dask, and after that by `reconnect`. No scheduler that is started here listens beyond the loopback interface.
+again by Dask, and after that by `reconnect`. No scheduler that is started here listens beyond the loopback interface,
+and it and its workers talk only to those who have the certificate of this run. Its key is in memory, is handed to the
+workers through pipes, and is in a file only while it is loaded, in a folder that nobody else can open.
 """
 
 from __future__ import annotations
@@ -17,20 +19,24 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from spielleiter.match.cluster import refusals
 from spielleiter.match.cluster.address import ClusterAddress
 from spielleiter.match.errors import ClusterError, SetupError
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client, Future, Security
 
 CONNECT_TIMEOUT: Final = 20.0
 """Seconds for a scheduler to answer."""
 _LOOPBACK: Final = "127.0.0.1"
+_NO_PAGES: Final[dict[str, list[str]]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+"""Dask's pages about the state of a cluster have no TLS."""
 
 
 def require_distributed() -> None:
     """Raise SetupError if Dask distributed is not installed."""
     try:
+        import cryptography  # noqa: F401 - with it, Dask makes certificates
         import distributed  # noqa: F401
     except ImportError as error:
         raise SetupError(
@@ -39,13 +45,24 @@ def require_distributed() -> None:
 
 
 class Engine:
-    """A connection to the scheduler at `address`, or to one with workers of its own on this machine."""
+    """A connection to the scheduler at `address`, or to one with workers of its own on this machine.
 
-    def __init__(self, address: ClusterAddress) -> None:
+    `tell` is called with a line of text for people when the latter have refused connections: once for the first, and at
+    the end with the number of all.
+    """
+
+    def __init__(self, address: ClusterAddress, tell: Callable[[str], object] = lambda _text: None) -> None:
         self._address = address
+        self._tell = tell
         self._stack = ExitStack()
         self._client: Client | None = None
         self._scheduler = address.text
+        self._security: Security | None = None
+        """The certificate of the scheduler that was started here; None for another one."""
+        self.refused = 0
+        """The number of connections to what was started here that were refused, since they had no certificate of it."""
+        self._first_refused = ""
+        self._has_told = False
 
     @property
     def client(self) -> Client:
@@ -57,14 +74,18 @@ class Engine:
     def open(self) -> None:
         """Connect to the scheduler; start one if the address says so. Raises ClusterError."""
         if self._address.local_workers is not None:
-            self._scheduler = self._stack.enter_context(_local_scheduler(self._address.local_workers))
+            from distributed import Security
+
+            self._security = Security.temporary()
+            self._stack.enter_context(refusals.reporting_refusals(self._note_refusal))
+            self._scheduler = self._stack.enter_context(_local_scheduler(self._address.local_workers, self._security))
         self._connect()
 
     def _connect(self) -> None:
         from distributed import Client, Security
 
         _silence()
-        security = Security()  # from Dask's configuration
+        security = self._security or Security()  # from Dask's configuration
         arguments = security.get_connection_args("client")
         if self._scheduler.startswith("tls:") and not arguments["ssl_context"]:
             raise ClusterError(
@@ -82,6 +103,8 @@ class Engine:
                 set_as_default=False,
                 heartbeat_interval="2s",
             )
+            if self._security is not None:
+                self._client.subscribe_topic(refusals.TOPIC, lambda event: self._note_refusal(event[1]))
         except OSError as error:
             raise ClusterError(
                 f"{self._address.text}: no Dask scheduler can be reached there ({_reason(error)}); is `dask scheduler` "
@@ -110,8 +133,24 @@ class Engine:
             return False
         return True
 
+    def _note_refusal(self, address: str) -> None:
+        """Called in Dask's thread."""
+        self._first_refused = self._first_refused or address
+        self.refused += 1
+
+    def _tell_refusals(self) -> None:
+        if self.refused and not self._has_told:
+            self._has_told = True
+            self._tell(
+                f"{self._address.text}: another process tried to reach the workers from {self._first_refused}; it was "
+                "refused, since it has no certificate of this run"
+            )
+
     def close(self) -> None:
         """Close the connection, and end what was started here."""
+        self._tell_refusals()
+        if self.refused > 1:
+            self._tell(f"{self._address.text}: {self.refused} connections were refused in this way")
         if self._client is not None:
             with contextlib.suppress(Exception):
                 self._client.close(timeout=5)
@@ -124,6 +163,7 @@ class Engine:
             found = self.client.scheduler_info(n_workers=-1)["workers"]
         except (OSError, TimeoutError, RuntimeError, ValueError) as error:
             raise ClusterError(f"{self._address.text}: the scheduler does not answer ({error})") from None
+        self._tell_refusals()
         return {str(address): str(worker.get("host", "")) for address, worker in found.items()}
 
     def submit(
@@ -171,8 +211,9 @@ def _reason(error: Exception) -> str:
 
 
 @contextmanager
-def _local_scheduler(workers: int) -> Iterator[str]:
+def _local_scheduler(workers: int, security: Security) -> Iterator[str]:
     """Start a scheduler and worker processes on this machine, and yield the scheduler's address."""
+    import dask
     from distributed import LocalCluster
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -180,15 +221,17 @@ def _local_scheduler(workers: int) -> Iterator[str]:
         tempfile.TemporaryDirectory(prefix="spielleiter-cluster-", ignore_cleanup_errors=True) as scratch,
         ExitStack() as stack,
     ):
-        with _ignoring_interrupts():
+        with _ignoring_interrupts(), dask.config.set(_NO_PAGES):
             cluster = stack.enter_context(
                 LocalCluster(
                     n_workers=workers,
                     threads_per_worker=max(1, cores // workers),
                     processes=True,
                     host=_LOOPBACK,
+                    security=security,
                     dashboard_address=f"{_LOOPBACK}:0",
-                    worker_dashboard_address=f"{_LOOPBACK}:0",
+                    scheduler_kwargs={"dashboard": False},
+                    preload=refusals.__name__,
                     local_directory=scratch,
                     memory_limit=0,  # the games are played in other processes
                     silence_logs=logging.CRITICAL,
@@ -213,5 +256,5 @@ def _ignoring_interrupts() -> Iterator[None]:
 def _silence() -> None:
     """Keep Dask's own log off the terminal: what concerns the match is told by the match."""
     for name in ("distributed", *logging.root.manager.loggerDict):
-        if name.startswith("distributed"):
+        if name.startswith("distributed") and name != refusals.LOGGER:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)

@@ -63,6 +63,15 @@ class ClusterSettings:
     """Files and folders that are sent to the machines."""
     max_slowdown: float | None = None
     """Machines that are slower than the fastest one by more than this factor get no pairs."""
+    may_be_unencrypted: bool = False
+    """Whether a scheduler that is not on this machine may be without TLS. Otherwise it raises SetupError."""
+
+    def __post_init__(self) -> None:
+        if self.address.is_open and not self.may_be_unencrypted:
+            raise SetupError(
+                f"cluster {self.address.text!r}: not encrypted, and everybody in its network can run programs on the "
+                "workers; use tls:// (docs/cluster.md), or add --unencrypted"
+            )
 
 
 @contextmanager
@@ -72,11 +81,11 @@ def open_cluster(
     """Connect to a cluster, or start one on this machine; leaving the context closes the connection. Blocks.
 
     `cwd` is the directory that the paths to be shipped start from. `tell` is called with a line of text for people when
-    a machine gets no pairs, and for other events. Raises SetupError and ClusterError.
+    a machine gets no pairs, and for other events, in some thread. Raises SetupError and ClusterError.
     """
     require_distributed()
     shipment = read_shipment(settings.ship, cwd)
-    engine = Engine(settings.address)
+    engine = Engine(settings.address, tell)
     try:
         engine.open()
         yield ClusterVenue(engine, settings, shipment, tell)
