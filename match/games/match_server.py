@@ -279,7 +279,10 @@ class MatchServer:
         """
         with trio.move_on_after(_START_TIMEOUT):
             await own.is_started[program].wait()
-        user = -1 if sys.platform == "win32" else os.getuid()
+        if sys.platform == "win32":
+            user = -1
+        else:
+            user = os.getuid()
         found: list[Attribution] = []
         rooms: list[InternalRoom] = []
         for pause in _PAUSES:

@@ -6,10 +6,13 @@ what became of each fault, and ends with exit code 1 if a verdict was wrong.
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform != "win32"
+
 import argparse
 import shlex
 import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator

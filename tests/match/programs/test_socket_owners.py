@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
 import sys
 
 import pytest
+
+if sys.platform != "linux":
+    pytest.skip("only Linux reports the owners of sockets", allow_module_level=True)
+assert sys.platform == "linux"  # for mypy
+
+import os
+import socket
+import subprocess
 
 from spielleiter.match.programs.socket_owners import (
     Attribution,
@@ -18,9 +23,6 @@ from spielleiter.match.programs.socket_owners import (
     has_socket,
     look,
 )
-
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux reports the owners of sockets")
-
 
 MATCH_USER, BOT_USER = 1000, 1001
 VISIBLE = Look(users=frozenset({MATCH_USER}))
