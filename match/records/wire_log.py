@@ -107,6 +107,9 @@ class LoggedWire:
     def has_unread_input(self) -> bool:
         return self._wire.has_unread_input()
 
+    def is_peer_stalled(self) -> bool:
+        return self._wire.is_peer_stalled()
+
     def has_left(self) -> bool:
         return self._wire.has_left()
 

@@ -1,7 +1,8 @@
 """One move request, from the moment it is queued until its answer or its time limit.
 
-Invariants: the clock of a request starts when the request has been handed to the kernel, and at the latest
-`delivery_timeout` seconds after it was queued, so a player that does not read cannot keep its own clock from starting.
+Invariants: the clock of a request starts when the request has been handed to the kernel, or has been queued if that is
+impossible because the player does not read (`spielleiter.server.net.outbox`). Where this cannot be told from a slow
+network, the clock starts at the latest `delivery_timeout` seconds after the request was queued.
 The player's input is checked when the clock starts and when a limit has passed: no verdict is made while bytes are
 unread, and if a check found nothing, bytes that come later cannot count as an answer in time. Bytes of the player can
 delay the verdict by one second at most, and this delay is not reported as lateness of the server. After `cancel`, a

@@ -2,7 +2,9 @@
 
 Invariants: packets go out whole and in order, each in one system call if the kernel takes it at once. Senders never
 wait for a slow receiver: what it has not taken is queued up to a bound. A receiver that exceeds the bound, or that
-takes nothing within a time limit, is dropped. After the end of the stream nothing more is queued.
+takes nothing within a time limit, is dropped. After the end of the stream nothing more is queued. A packet counts as
+sent when the kernel takes its last byte, or when it is queued, if the kernel does not take it because the receiver does
+not read: not reading gains no time.
 """
 
 from __future__ import annotations
@@ -84,9 +86,9 @@ class Outbox:
     def _put(self, data: bytes, on_sent: SentCallback | None) -> None:
         if self._failure is not None:
             return
+        # taken before the call: the peer may have read the packet, and answered it, before the call returns
+        now = trio.current_time() if on_sent is not None else 0.0
         if not self._queue:  # the kernel may take it at once, without a turn of the event loop
-            # taken before the call: the peer may have read the packet, and answered it, before the call returns
-            handed_over_at = trio.current_time() if on_sent is not None else 0.0
             try:
                 data = data[self._wire.try_send(data) :]
             except trio.BrokenResourceError as error:
@@ -94,8 +96,11 @@ class Outbox:
                 return
             if not data:
                 if on_sent is not None:
-                    on_sent(handed_over_at)
+                    on_sent(now)
                 return
+        if on_sent is not None and self._wire.is_peer_stalled():
+            on_sent(now)
+            on_sent = None
         self._queue.append((data, on_sent))
         self.queued_bytes += len(data)
         if self.queued_bytes > self._max_bytes:

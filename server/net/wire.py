@@ -23,6 +23,11 @@ from spielleiter.server.net.time_stamps import StampReader
 RECEIVE_BYTES: Final = 4096
 """Bytes per read. A move is much shorter, and a buffer of 64 KiB for each read fragments the heap, which then grows."""
 SO_TIMESTAMPNS: Final = 35  # <asm-generic/socket.h>; the socket module does not name it
+CLOSED_WINDOW: Final = 16 * 1024
+"""Bytes; a peer that reads offers a larger window, since even small receive buffers hold several times as much."""
+_TCP_INFO_OFFSETS: Final = (16, 24, 144, 228)  # tcpi_snd_mss, tcpi_unacked, tcpi_notsent_bytes, tcpi_snd_wnd
+_TCP_INFO_BYTES: Final = 232  # up to these; Linux before 5.4 has fewer
+_UNSIGNED: Final = struct.Struct("@I")
 _TIMESPEC: Final = struct.Struct("@qq" if sys.maxsize > 2**32 else "@ll")
 _ANCILLARY_BYTES: Final = socket.CMSG_SPACE(_TIMESPEC.size) if hasattr(socket, "CMSG_SPACE") else 0
 
@@ -51,6 +56,10 @@ class Wire(Protocol):
 
     def has_unread_input(self) -> bool:
         """Return whether unread bytes have arrived; if not, bytes that arrive later get no earlier time stamp."""
+        ...
+
+    def is_peer_stalled(self) -> bool:
+        """Return whether the kernel takes no more because the peer does not read; False where this is not known."""
         ...
 
     def has_left(self) -> bool:
@@ -152,6 +161,23 @@ class SocketWire:
         except OSError:
             pass
         return False
+
+    def is_peer_stalled(self) -> bool:
+        told = self._tcp_info()
+        if len(told) < _TCP_INFO_BYTES:
+            return False
+        segment, in_flight, unsent, window = (_UNSIGNED.unpack_from(told, offset)[0] for offset in _TCP_INFO_OFFSETS)
+        # In a slow network, the peer's window is open and full of bytes on their way. If none are, although some wait,
+        # or if the window is small, only the peer is in the way. TCP may wait until a whole segment fits into it.
+        return window < max(CLOSED_WINDOW, segment) or (unsent > 0 and in_flight == 0)
+
+    def _tcp_info(self) -> bytes:
+        """Return what Linux tells about the connection (struct tcp_info), b"" if there is nothing like it."""
+        if sys.platform != "linux":
+            return b""
+        with contextlib.suppress(OSError):  # not TCP
+            return self._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
+        return b""
 
     def has_left(self) -> bool:
         if sys.platform == "linux":  # which tells even if bytes are unread

@@ -66,6 +66,9 @@ class KernelWire:
             self._stamps.saw_empty(trio.current_time())
         return bool(self._buffer)
 
+    def is_peer_stalled(self) -> bool:
+        return False
+
     def has_left(self) -> bool:
         return False
 

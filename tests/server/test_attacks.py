@@ -5,18 +5,24 @@ Whole servers in virtual time. `spielleiter.bench.bench_hostile` measures what s
 
 from __future__ import annotations
 
+import random
+import socket
+import sys
 from dataclasses import dataclass
 
 import pytest
 import trio
 from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
+from spielleiter.game.blokus.rulesets import BLOKUS_2027
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server import events
 from spielleiter.server.core.room import Room
+from spielleiter.server.editions import EDITIONS
 from tests.server.all_games import joined, open_all_games
 from tests.server.harness import Caller, ServerHarness, legal_move, open_harness
 from tests.server.kernel import KernelWire, Machine
+from tests.server.serving import serving
 from tests.server.wires import ThrottledWire
 
 GAME_2027 = "swc_2027_blokus"
@@ -33,7 +39,8 @@ def move_of(room: Room) -> bytes:
 # -- the clock --------------------------------------------------------------------------------------------------------
 
 
-async def test_a_full_outbox_does_not_keep_the_clock_from_starting(autojump_clock: object) -> None:
+@pytest.mark.parametrize("is_stalled", [False, True])
+async def test_a_full_outbox_does_not_keep_the_clock_from_starting(is_stalled: bool, autojump_clock: object) -> None:
     """The attacker causes errors without end, reads just enough to stay connected, and moves as late as it likes."""
     async with open_all_games() as harness:
         wire = ThrottledWire()
@@ -44,6 +51,7 @@ async def test_a_full_outbox_does_not_keep_the_clock_from_starting(autojump_cloc
         await wait_all_tasks_blocked()
         (room,) = harness.server.lobby.rooms.values()
         wire.capacity = 0
+        wire.is_stalled = is_stalled
         await wire.feed.send_all(REFUSED * 20)
         await honest.send(move_of(room))
         asked = trio.current_time()
@@ -56,9 +64,44 @@ async def test_a_full_outbox_does_not_keep_the_clock_from_starting(autojump_cloc
         assert (verdict.seat, verdict.is_hard) == (1, True)
         ended = next(each for each in harness.happened(events.GameEnded))
         assert ended.causes == ("REGULAR", "HARD_TIMEOUT")
-        latest = harness.config.delivery_timeout + harness.config.hard_timeout
+        latest = harness.config.hard_timeout + (0.0 if is_stalled else harness.config.delivery_timeout)
         assert verdict.think_time <= latest < trio.current_time() - asked
+        if is_stalled:
+            assert verdict.think_time == latest
         assert staller.label not in {each.label for each in room.observers}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system tells why the kernel takes no more")
+async def test_a_player_that_never_reads_gains_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its buffers are full of the answers to its own requests, so the request for its move cannot reach it."""
+    pause = 0.5
+    # with the buffers that Linux chooses on loopback, it would take minutes to fill them
+    monkeypatch.setattr(
+        "spielleiter.server.app.notice_vanished",
+        lambda sock: sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096),
+    )
+    async with serving(default_game=GAME_2027, start_piece="PENTO_L") as harness, harness.admin() as admin:
+        honest, deaf = socket.socket(), socket.socket()
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        with honest, deaf:
+            for player in (honest, deaf):
+                await trio.to_thread.run_sync(player.connect, ("127.0.0.1", harness.port))
+                await trio.to_thread.run_sync(player.sendall, JOIN_2027)
+                await trio.to_thread.run_sync(player.recv, 10)
+            (room_id,) = {each["room"] for each in harness.logged("player_joined")}
+            while not (await admin.status())["queuedBytes"]:
+                await trio.to_thread.run_sync(deaf.sendall, REFUSED * 10)
+            state = BLOKUS_2027.with_options({"startPiece": "PENTO_L"}).new_state(random.Random(0))
+            for player, wait in ((honest, 0.0), (deaf, pause)):
+                await trio.sleep(wait)
+                move = next(iter(state.generate_legal_moves()))
+                packet = EDITIONS["blokus-2027"].dialect.encode(RoomMessage(room_id, MoveData(move)))
+                await trio.to_thread.run_sync(player.sendall, packet)
+                state = state.play(move)
+                while len(harness.logged("move_played")) < state.turn:  # noqa: ASYNC110 - the log has no event
+                    await trio.sleep(0.01)
+    assert harness.logged("move_played")[1]["think_time"] >= pause
 
 
 # -- stamps -----------------------------------------------------------------------------------------------------------

@@ -33,6 +33,9 @@ class StreamWire:
     def has_unread_input(self) -> bool:
         return False
 
+    def is_peer_stalled(self) -> bool:
+        return False
+
     def has_left(self) -> bool:
         return False
 
@@ -50,6 +53,8 @@ class ThrottledWire:
         self.is_eof_sent = False
         self._is_closed = False
         self.is_broken = False
+        self.is_stalled = False
+        """Whether the peer's window is closed, as far as the wire can tell."""
         self.unread = 0
         self.feed, self._incoming = trio.testing.memory_stream_one_way_pair()
         self._has_room = trio.Event()
@@ -87,6 +92,9 @@ class ThrottledWire:
 
     def has_unread_input(self) -> bool:
         return self.unread > 0
+
+    def is_peer_stalled(self) -> bool:
+        return self.is_stalled
 
     def has_left(self) -> bool:
         return self.is_broken

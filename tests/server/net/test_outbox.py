@@ -91,6 +91,23 @@ async def test_a_packet_counts_as_sent_when_its_last_byte_is_taken(autojump_cloc
         assert case.outbox.queued_bytes == 0
 
 
+async def test_a_peer_that_does_not_read_counts_as_asked_when_the_packet_is_queued(autojump_clock: MockClock) -> None:
+    async with running(capacity=0) as case:
+        await trio.sleep(1)
+        case.wire.is_stalled = True
+        case.send(1)
+        assert case.sent == [(1, 1.0)]
+
+
+async def test_a_packet_that_waits_for_the_network_does_not_count_as_sent(autojump_clock: MockClock) -> None:
+    async with running(capacity=0) as case:
+        case.send(1)
+        await trio.sleep(1)
+        case.wire.take(100)
+        await wait_all_tasks_blocked()
+        assert case.sent == [(1, 1.0)]
+
+
 @settings(max_examples=20)
 @given(st.lists(st.integers(10, 60), max_size=25), st.integers(0, 200), st.integers(0, 2**32 - 1))
 def test_the_stream_is_complete_and_in_order_whatever_is_taken_at_a_time(

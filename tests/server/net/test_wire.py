@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import select
 import socket
 import struct
@@ -16,7 +17,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from spielleiter.server.core.clock import StampSource
 from spielleiter.server.net import wire as module
-from spielleiter.server.net.wire import RECEIVE_BYTES, SO_TIMESTAMPNS, SocketWire, stamp_arrivals
+from spielleiter.server.net.wire import CLOSED_WINDOW, RECEIVE_BYTES, SO_TIMESTAMPNS, SocketWire, stamp_arrivals
 from tests.timeouts import HANG_TIMEOUT
 
 LATE = 0.02  # seconds
@@ -227,6 +228,57 @@ async def test_the_kernel_takes_what_fits_and_the_rest_waits_for_room() -> None:
             await wait_all_tasks_blocked()  # there is no room, or the writer is waiting for it
             nursery.start_soon(read)
         assert bytes(received) == data
+
+
+def fill(wire: SocketWire) -> None:
+    """Send until the kernel takes no more, and it has sent as much of it as it can."""
+    idle = 0
+    while idle < 5:
+        idle = 0 if wire.try_send(bytes(1 << 16)) else idle + 1
+        time.sleep(0.01)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system tells")
+@pytest.mark.parametrize("buffer", [4096, 1 << 16, 1 << 20])
+async def test_a_peer_that_does_not_read_is_told_from_one_that_does(buffer: int) -> None:
+    async with wired(buffer=buffer) as (near, wire, _):
+        assert not wire.is_peer_stalled()
+        fill(wire)
+        assert wire.is_peer_stalled()
+        near.recv(100)
+        assert wire.is_peer_stalled(), "reading a little is not enough"
+        near.settimeout(0.1)
+        with contextlib.suppress(TimeoutError):  # everything was read
+            while True:
+                near.recv(1 << 20)
+        # a peer whose whole buffer is smaller than a packet has itself to blame
+        assert wire.is_peer_stalled() is (buffer < CLOSED_WINDOW)
+
+
+@pytest.mark.parametrize(
+    ("unsent", "in_flight", "window", "is_stalled"),
+    [
+        (100_000, 40, 65_536, False),  # a slow network: the window is open, and full of bytes that are on their way
+        (100_000, 40, 16_384, False),
+        (100_000, 10, 14_600, True),
+        (100_000, 0, 65_536, True),
+        (100_000, 0, 0, True),
+        (0, 40, 0, True),  # a window that was closed after the bytes had been sent
+        (0, 0, 65_536, False),
+    ],
+)
+async def test_a_slow_network_is_not_blamed_on_the_peer(
+    unsent: int, in_flight: int, window: int, is_stalled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    async with wired() as (_, wire, _):
+        told = bytearray(232)
+        for offset, value in ((16, 1460), (24, in_flight), (144, unsent), (228, window)):
+            struct.pack_into("@I", told, offset, value)
+        monkeypatch.setattr(wire, "_tcp_info", lambda: bytes(told))
+        assert wire.is_peer_stalled() is is_stalled
+        monkeypatch.setattr(wire, "_tcp_info", lambda: bytes(told[:104]))
+        assert not wire.is_peer_stalled(), "an old kernel does not tell"
 
 
 async def test_a_cancelled_send_has_sent_nothing() -> None:
