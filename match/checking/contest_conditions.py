@@ -56,12 +56,15 @@ THINK_TIME: Final = ContestCondition(
     "think-time", "think time", "Every move comes within two seconds on the processor of the contest."
 )
 MEMORY: Final = ContestCondition("memory", "memory", "The program needs no more than 1.5 GB of memory.")
+PROCESSES: Final = ContestCondition(
+    "processes", "processes", "The program does not start so many processes and threads that it looks like an attack."
+)
 OUTPUT: Final = ContestCondition("output", "output", "The program does not write so much that this takes time.")
 NETWORK: Final = ContestCondition("network", "network", "The program uses no network but the game server.")
 WINDOW: Final = ContestCondition("window", "window", "The program opens no window.")
 INPUT: Final = ContestCondition("input", "input", "The program needs neither a terminal nor anybody who types.")
 DISK: Final = ContestCondition(
-    "disk", "disk", "The program writes into its own folder or the folder for temporary files only."
+    "disk", "disk", "The program writes into its own folder or the folder for temporary files only, and not too much."
 )
 
 CONDITIONS: Final = (
@@ -75,6 +78,7 @@ CONDITIONS: Final = (
     END,
     THINK_TIME,
     MEMORY,
+    PROCESSES,
     OUTPUT,
     NETWORK,
     WINDOW,

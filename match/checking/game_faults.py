@@ -17,7 +17,7 @@ from spielleiter.match.checking.package_faults import CODE_OF_VERDICT, FAULTS, f
 from spielleiter.match.packages.finding import Finding
 from spielleiter.match.programs.starter import output_files
 from spielleiter.match.records.game_record import CRASH_VERDICTS, UNCOUNTED_VERDICTS, GameRecord
-from spielleiter.match.sandbox.conditions import MEMORY_LIMIT
+from spielleiter.match.sandbox.conditions import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT
 from spielleiter.match.sandbox.observations import Observations
 from spielleiter.server.text.counting import count_text
 
@@ -52,6 +52,10 @@ def _cause(record: GameRecord, observed: Observations | None, folder: Path) -> F
     if observed is not None and observed.exceeded_memory:
         peak = size_text(observed.peak_memory or MEMORY_LIMIT)
         return fault("too-much-memory", place, peak=peak, limit=size_text(MEMORY_LIMIT))
+    if observed is not None and observed.exceeded_processes:
+        return fault("too-many-processes", place, limit=PROCESS_LIMIT)
+    if observed is not None and observed.exceeded_disk:
+        return fault("too-much-disk", place, size=size_text(DISK_LIMIT), files=f"{FILE_LIMIT:,}")
     if observed is not None and observed.window_attempts:
         return fault("needs-window", place, reason=observed.window_attempts[0])
     out, error = output_files(folder / record.folder, PROGRAM)

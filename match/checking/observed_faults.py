@@ -18,7 +18,7 @@ from spielleiter.match.checking.package_games import GameResult
 from spielleiter.match.checking.package_report import ConditionResult, State, state_of
 from spielleiter.match.checking.think_times import GameTimes, judge_think_times
 from spielleiter.match.packages.finding import Finding
-from spielleiter.match.sandbox.conditions import MEMORY_LIMIT, Condition
+from spielleiter.match.sandbox.conditions import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
 from spielleiter.server.text.counting import count_text
 
 MEMORY_WARNING: Final = 0.8
@@ -27,6 +27,10 @@ OUTPUT_WARNING: Final = 5_000_000
 """Bytes of output in one game from which there is a warning."""
 OUTPUT_LIMIT: Final = 50_000_000
 """Bytes of output in one game that no program writes on purpose."""
+DISK_WARNING: Final = 100_000_000
+"""Bytes in files of one game from which there is a warning."""
+FILES_WARNING: Final = 1000
+"""New files in one game from which there is a warning."""
 START_WARNING: Final = 10.0
 """Seconds until a program has its seat from which there is a warning."""
 
@@ -55,6 +59,7 @@ class ObservedConditions:
             contest.END: self._end,
             contest.THINK_TIME: self._think_time,
             contest.MEMORY: self._memory,
+            contest.PROCESSES: self._processes,
             contest.OUTPUT: self._output,
             contest.NETWORK: self._network,
             contest.WINDOW: self._window,
@@ -107,9 +112,22 @@ class ObservedConditions:
             findings.append(fault("too-much-memory", **values))
         elif peak >= MEMORY_WARNING * MEMORY_LIMIT:
             findings.append(fault("much-memory", **values))
-        if not peaks and not findings and not self._of(contest.MEMORY):
+        if Condition.MEMORY in self._gaps:
+            findings.append(fault("memory-not-limited", reason=self._reason(Condition.MEMORY)))
+        elif not peaks and not findings and not self._of(contest.MEMORY):
             return ConditionResult(contest.MEMORY, State.NOT_CHECKED, self._gap(Condition.MEMORY))
-        return self._result(contest.MEMORY, f"the program needs up to {values['peak']} of {values['limit']}", findings)
+        known = f"the program needs up to {values['peak']} of {values['limit']}"
+        return self._result(contest.MEMORY, known if peaks else "the peak is not known", findings)
+
+    def _processes(self) -> ConditionResult:
+        observed = [each.observations for each in self._games if each.observations is not None]
+        is_exceeded = any(each.exceeded_processes for each in observed)
+        findings = [fault("too-many-processes", limit=PROCESS_LIMIT)] if is_exceeded else []
+        if Condition.PROCESSES in self._gaps:
+            findings.append(fault("processes-not-limited", reason=self._reason(Condition.PROCESSES)))
+        few = f"no more than {PROCESS_LIMIT} processes and threads"
+        text = "the program has too many" if is_exceeded or self._of(contest.PROCESSES) else f"the program has {few}"
+        return self._result(contest.PROCESSES, text if Condition.PROCESSES not in self._gaps else "not known", findings)
 
     def _output(self) -> ConditionResult:
         size = max((each.observations.output_size for each in self._games if each.observations is not None), default=0)
@@ -152,11 +170,20 @@ class ObservedConditions:
         observed = [each.observations for each in self._games if each.observations is not None]
         files = max((each.files_written for each in observed), default=0)
         size = max((each.bytes_written for each in observed), default=0)
-        if Condition.READ_ONLY in self._gaps and not self._of(contest.DISK):
+        findings: list[Finding] = []
+        if any(each.exceeded_disk for each in observed):
+            findings.append(fault("too-much-disk", size=size_text(DISK_LIMIT), files=f"{FILE_LIMIT:,}"))
+        elif size >= DISK_WARNING or files >= FILES_WARNING:
+            findings.append(fault("much-disk", size=size_text(size), count=count_text(files, "file")))
+        if any(each.hid_files for each in observed):
+            findings.append(fault("hides-files"))
+        if Condition.DISK in self._gaps:
+            findings.append(fault("disk-not-limited", reason=self._reason(Condition.DISK)))
+        elif Condition.READ_ONLY in self._gaps and not findings and not self._of(contest.DISK):
             return ConditionResult(contest.DISK, State.NOT_CHECKED, self._gap(Condition.READ_ONLY))
         written = f"{count_text(files, 'file')} with {size_text(size)}" if files else "nothing"
         kept = ", which is forgotten after the game" if files else ""
-        return self._result(contest.DISK, f"the program writes {written} in a game{kept}")
+        return self._result(contest.DISK, f"the program writes {written} in a game{kept}", findings)
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
@@ -170,6 +197,10 @@ class ObservedConditions:
     def _result(self, condition: ContestCondition, text: str, findings: Sequence[Finding] = ()) -> ConditionResult:
         found = merged([*self._of(condition), *findings])
         return ConditionResult(condition, state_of(found), text, found)
+
+    def _reason(self, condition: Condition) -> str:
+        """Return why the sandbox does not keep a condition, as a part of a sentence."""
+        return self._gap(condition).removesuffix(".")
 
     def _gap(self, condition: Condition) -> str:
         return self._gaps.get(condition, "it could not be observed here")

@@ -17,6 +17,7 @@ from spielleiter.match.records.game_record import Verdict
 from spielleiter.server.text.escaping import escaped
 
 _YELLOW, _RED = Level.YELLOW, Level.RED
+_BETTER_SANDBOX: Final = "check on Linux with bubblewrap or in a container (--image)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +164,37 @@ FAULTS: Final[Mapping[str, RuntimeFault]] = {
         contest.MEMORY,
         _YELLOW,
         "the program needs {peak} of the {limit} of memory; store less, or limit it (for Java with -Xmx1g)",
+    ),
+    "too-many-processes": RuntimeFault(
+        contest.PROCESSES,
+        _RED,
+        "the program has more than {limit} processes and threads at once, and is stopped; look for a loop that starts "
+        "them",
+    ),
+    "memory-not-limited": RuntimeFault(
+        contest.MEMORY, _YELLOW, "the memory could not be limited here ({reason}); " + _BETTER_SANDBOX
+    ),
+    "processes-not-limited": RuntimeFault(
+        contest.PROCESSES, _YELLOW, "the number of processes could not be limited here ({reason}); " + _BETTER_SANDBOX
+    ),
+    "disk-not-limited": RuntimeFault(
+        contest.DISK, _YELLOW, "what the program writes could not be limited here ({reason}); " + _BETTER_SANDBOX
+    ),
+    "hides-files": RuntimeFault(
+        contest.DISK,
+        _YELLOW,
+        "the program hides its open files, so its memory and files could not be watched completely; leave that out",
+    ),
+    "too-much-disk": RuntimeFault(
+        contest.DISK,
+        _RED,
+        "the program writes more than {size} or {files} files in one game, or hides them, and is stopped; write less, "
+        "and into ordinary folders",
+    ),
+    "much-disk": RuntimeFault(
+        contest.DISK,
+        _YELLOW,
+        "the program writes {size} in {count} in one game; write less, since that takes time from thinking",
     ),
     "much-output": RuntimeFault(
         contest.OUTPUT,

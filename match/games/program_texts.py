@@ -14,7 +14,7 @@ from spielleiter.match.games.verdict import STOPPED_SUPERVISOR
 from spielleiter.match.programs.processes import ProcessInfo
 from spielleiter.match.programs.program import Program
 from spielleiter.match.programs.starter import MEBIBYTE
-from spielleiter.match.sandbox.conditions import MEMORY_LIMIT
+from spielleiter.match.sandbox.conditions import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
 from spielleiter.match.sandbox.observations import Observations
 from spielleiter.server.errors import os_error_text
 from spielleiter.server.text.counting import count_text
@@ -23,20 +23,28 @@ NOT_ENDED: Final = "could not be ended, not even by SIGKILL"
 """The remark about processes that survive a game."""
 
 
+_EXCEEDED: Final = {
+    Condition.MEMORY.value: f"it used more than the contest's {MEMORY_LIMIT // MEBIBYTE} MiB of memory",
+    Condition.PROCESSES.value: f"it had more than {PROCESS_LIMIT} processes and threads",
+    Condition.DISK.value: f"it wrote more than {DISK_LIMIT // MEBIBYTE} MiB or {FILE_LIMIT:,} files, or hid them",
+}
+"""Why a sandbox killed a program, by the limit that it has exceeded."""
+
+
 def name_of(process: ProcessInfo) -> str:
     """Return the name of a process with its id, which is 0 if the process was in a sandbox."""
     return f"{process.name} ({process.pid})" if process.pid else process.name
 
 
 def memory_text(limit: int | None, program: Program | BuiltinPlayer) -> str:
-    """Return how much memory a program that failed was allowed and has used; empty if it was not limited.
+    """Return which limit a program that failed has exceeded; empty if it was not limited.
 
     `limit` is in mebibytes.
     """
     if isinstance(program, BuiltinPlayer):
         return ""
-    if program.exceeded_memory:
-        return f"it was killed because it used more than the contest's {MEMORY_LIMIT // MEBIBYTE} MiB of memory"
+    if program.exceeded:
+        return f"it was killed because {_EXCEEDED[program.exceeded]}"
     if limit is None or not program.returncode:
         return ""
     return f"it was allowed {limit} MiB of data and had up to {program.peak_memory // MEBIBYTE} MiB in memory"

@@ -174,8 +174,8 @@ class Program:
         self.cpu_seconds = 0.0
         self.peak_memory = 0
         """The most bytes that it had in memory, once it has ended; 0 if that is not known."""
-        self.exceeded_memory = False
-        """Whether its sandbox killed it because it used too much memory."""
+        self.exceeded = ""
+        """The limit for which its sandbox killed it: "memory", "processes" or "disk"; empty for none."""
         self.was_ended = False
         """Whether the match had to end it."""
         self.leftovers: tuple[ProcessInfo, ...] = ()
@@ -281,7 +281,7 @@ class Program:
         report = None if self._confinement is None else self._confinement.report
         if report is not None:
             self.returncode, self.cpu_seconds = report.returncode, max(self.cpu_seconds, report.cpu_seconds)
-            self.peak_memory, self.exceeded_memory = report.peak_memory, report.exceeded_memory
+            self.peak_memory, self.exceeded = report.peak_memory, report.exceeded
         self.exited.set()
 
     def _find_leftovers(self, process: Process) -> tuple[ProcessInfo, ...]:

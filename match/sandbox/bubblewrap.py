@@ -8,6 +8,7 @@ out, so packets take no detour. There are no capabilities.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import platform
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from spielleiter.match.programs.process_spec import ProcessSpec
-from spielleiter.match.sandbox.conditions import MEMORY_LIMIT, Condition
+from spielleiter.match.sandbox.conditions import MEMORY_LIMIT, PROCESS_LIMIT, Condition
 from spielleiter.match.sandbox.network_counters import UNREACHABLE_DNS
 from spielleiter.match.sandbox.python_inside import PythonInside, python_inside
 from spielleiter.match.sandbox.sandbox import (
@@ -39,6 +40,15 @@ _PROGRAM: Final = "bwrap"
 _SYSTEM_FOLDERS: Final = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/nix/store")
 _PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 _CHECK_TIMEOUT: Final = 20.0
+_SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - inside the sandbox it belongs to the run
+_SHARED_MEMORY_SIZE: Final = 64 * 1024 * 1024
+"""Bytes, as in a container of Docker."""
+_SYSTEMD_RUN: Final = "systemd-run"
+_OF_SYSTEMD: Final = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
+_SCOPE_RESERVE: Final = 128 * 1024 * 1024
+"""Bytes for what is in the cgroup besides the program, so that the process inside sees first what exceeds a limit."""
+_SCOPE_TASKS: Final = 64
+_PRINT_LIMITS: Final = 'cd "/sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup)" && cat memory.max pids.max'
 
 HOSTS: Final = (
     f"127.0.0.1 localhost\n::1 localhost\n{PROGRAM_ADDRESS} {PROGRAM_HOST}\n{SERVER_ADDRESS[0]} {GAMESERVER}\n"
@@ -55,10 +65,14 @@ class BubblewrapSandbox(Sandbox):
     """Programs run in name spaces of their own. Raises OSError if this Python cannot be moved there."""
 
     name = BUBBLEWRAP
+    has_own_users = True
 
     def __init__(self, memory: int = MEMORY_LIMIT) -> None:
         super().__init__(memory)
         self._python: PythonInside = python_inside()
+        self._limited = _limited_scope(memory)
+        self._has_size = _has_size_option()
+        self.more_folders = () if self._has_size else (_SHARED_MEMORY,)
         self.gaps = {
             Condition.SPEED: SLOWER,
             Condition.IMAGE: "The program finds what is installed on this machine, not what is in an image.",
@@ -74,16 +88,62 @@ class BubblewrapSandbox(Sandbox):
         files = layout.root / "hosts", layout.root / "resolv.conf"
         for path, content in zip(files, (HOSTS, UNREACHABLE_DNS), strict=True):
             path.write_text(content, encoding="ascii")
-        arguments = [_PROGRAM, *_NAME_SPACES, *_system_mounts(), "--proc", "/proc", "--dev", "/dev"]
+        arguments = [*self._limited, _PROGRAM, *_NAME_SPACES, *_system_mounts(), "--proc", "/proc", "--dev", "/dev"]
+        if self._has_size:
+            arguments += ["--size", str(_SHARED_MEMORY_SIZE), "--tmpfs", _SHARED_MEMORY]
+        else:  # on the disk, where it is watched
+            shared = layout.root / "shm"
+            shared.mkdir()
+            arguments += ["--bind", str(shared), _SHARED_MEMORY]
+        arguments += ["--remount-ro", "/dev"]  # bubblewrap's own is writable and in memory
         for source, target in zip(files, ("/etc/hosts", "/etc/resolv.conf"), strict=True):
             # a symbolic link there may lead to a folder that is not inside
             arguments += ["--ro-bind", str(source), os.path.realpath(target)]
-        for name in ("program", "home", "temporary", "control"):
+        for name in ("program", "home", "temporary"):
             arguments += ["--bind", str(getattr(layout, name)), str(getattr(inside, name))]
+        arguments += ["--ro-bind", str(layout.control), str(inside.control)]
         for path_inside, path_outside in self._python.mounts.items():
             arguments += ["--ro-bind", path_outside, path_inside]
         arguments += ["--remount-ro", "/", "--chdir", "/", "--clearenv", "--setenv", "PATH", _PATH]
-        return dataclasses.replace(spec, arguments=[*arguments, "--", *self._python.command, *inner.words], cwd=None)
+        command = [*arguments, "--", *self._python.command, *inner.words]
+        # systemd-run needs its variables; bwrap clears them
+        environment = {**spec.environment, **{name: os.environ[name] for name in _OF_SYSTEMD if name in os.environ}}
+        return dataclasses.replace(spec, arguments=command, cwd=None, environment=environment)
+
+
+def _limited_scope(memory: int) -> list[str]:
+    """Return the words before a command with which systemd runs it in a cgroup that the kernel limits.
+
+    `memory` is the limit in bytes. Empty if there is no systemd, or if it may not limit memory and processes here; then
+    the process inside watches them, as it does in any case. Blocks for a moment.
+    """
+    if shutil.which(_SYSTEMD_RUN) is None:
+        return []
+    limits = memory + _SCOPE_RESERVE, PROCESS_LIMIT + _SCOPE_TASKS
+    options = [f"--property=MemoryMax={limits[0]}", "--property=MemorySwapMax=0", f"--property=TasksMax={limits[1]}"]
+    mode = [] if os.geteuid() == 0 else ["--user"]
+    words = [_SYSTEMD_RUN, *mode, "--scope", "--quiet", "--collect", *options, "--"]
+    try:
+        done = subprocess.run(  # noqa: S603
+            [*words, "/bin/sh", "-c", _PRINT_LIMITS],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_CHECK_TIMEOUT,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return words if done.stdout.split() == [str(each).encode() for each in limits] else []
+
+
+def _has_size_option() -> bool:
+    """Return whether bubblewrap can limit the size of a tmpfs; versions before 0.7 cannot. Blocks for a moment."""
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        done = subprocess.run(  # noqa: S603
+            [_PROGRAM, "--help"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_CHECK_TIMEOUT, check=False
+        )
+        return b"--size " in done.stdout
+    return False
 
 
 def bubblewrap_problem() -> str:

@@ -15,6 +15,14 @@ MEMORY_LIMIT: Final = 1536 * 1024 * 1024
 """The memory of a program in the contest, in bytes."""
 
 
+PROCESS_LIMIT: Final = 512
+"""The processes and threads of a program at the same time. The contest names no limit."""
+DISK_LIMIT: Final = 1024 * 1024 * 1024
+"""The bytes that a program may have on the disk. The contest names no limit."""
+FILE_LIMIT: Final = 100_000
+"""The files and folders that a program may make. The contest names no limit."""
+
+
 class Condition(enum.Enum):
     """A condition of the contest; the value is its key in reports."""
 
@@ -23,11 +31,17 @@ class Condition(enum.Enum):
     PROCESSOR = "processor"
     SPEED = "speed"
     MEMORY = "memory"
+    PROCESSES = "processes"
+    DISK = "disk"
     READ_ONLY = "read-only"
     SCRATCH = "scratch"
     DISPLAY = "display"
     PLATFORM = "platform"
     IMAGE = "image"
+
+
+LIMITS: Final = (Condition.MEMORY, Condition.PROCESSES, Condition.DISK)
+"""The conditions that limit what a program uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +73,14 @@ CONDITIONS: Final[Mapping[Condition, Sentences]] = MappingProxyType(
         Condition.MEMORY: Sentences(
             "A program has 1.5 GB of memory; if it uses more, it is killed.",
             "Ein Programm hat 1,5 GB Arbeitsspeicher; braucht es mehr, wird es beendet.",
+        ),
+        Condition.PROCESSES: Sentences(
+            "A program has no more than 512 processes and threads; if it has more, it is killed.",
+            "Ein Programm hat höchstens 512 Prozesse und Threads; hat es mehr, wird es beendet.",
+        ),
+        Condition.DISK: Sentences(
+            "A program writes no more than 1 GB; if it writes more, it is killed.",
+            "Ein Programm schreibt höchstens 1 GB; schreibt es mehr, wird es beendet.",
         ),
         Condition.READ_ONLY: Sentences(
             "The files of the system cannot be changed.",

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from spielleiter.match.errors import SetupError
 from spielleiter.match.programs.process_spec import ProcessSpec
-from spielleiter.match.sandbox.conditions import MEMORY_LIMIT, Condition
+from spielleiter.match.sandbox.conditions import MEMORY_LIMIT, PROCESS_LIMIT, Condition
 from spielleiter.match.sandbox.network_counters import UNREACHABLE_DNS
 from spielleiter.match.sandbox.python_inside import PythonInside, python_inside
 from spielleiter.match.sandbox.sandbox import (
@@ -43,7 +43,6 @@ from spielleiter.match.temporary_folders import is_stale
 ENGINES: Final = (DOCKER, PODMAN)
 LABEL: Final = "spielleiter.run"
 """The label of our containers; its value is the run's label."""
-PIDS_LIMIT: Final = 512
 
 _TIMEOUT: Final = 60.0  # seconds for an engine to answer
 _MAX_PROCESSES: Final = 4096
@@ -71,6 +70,7 @@ class ContainerSandbox(Sandbox):
             self.gaps[Condition.NETWORK] = (
                 f"{engine} runs in a virtual machine here; a container that reaches the server reaches the Internet."
             )
+            self.gaps[Condition.DISK] = f"{engine} runs in a virtual machine here; what is written is not watched."
         self.watches_memory = not self._limits_memory
         if architecture not in X86_64:
             self.gaps[Condition.PLATFORM] = f"The image {image} is not for x86-64 but for {architecture}."
@@ -108,12 +108,13 @@ class ContainerSandbox(Sandbox):
             options += ["--cpus", "1"]
         if self._limits_memory:
             options += ["--memory", f"{self.memory}b", "--memory-swap", f"{self.memory}b"]
-        options += ["--read-only", "--pids-limit", str(PIDS_LIMIT), "--cap-drop", "ALL"]
+        options += ["--read-only", "--pids-limit", str(PROCESS_LIMIT), "--cap-drop", "ALL"]
         options += ["--security-opt", "no-new-privileges", "--security-opt", "label=disable"]
         options += _user_options(self._engine) + _limit_options()
-        names = ("program", "home", "temporary") + (("control",) if self._python else ())
-        for name in names:
+        for name in ("program", "home", "temporary"):
             options += _mount(str(getattr(layout, name)), str(getattr(inside, name)))
+        if self._python:
+            options += _mount(str(layout.control), str(inside.control), is_read_only=True)
         for path_inside, path_outside in (self._python.mounts if self._python else {}).items():
             options += _mount(path_outside, path_inside, is_read_only=True)
         return [*options, "--workdir", str(inside.program)]

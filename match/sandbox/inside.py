@@ -6,7 +6,12 @@ socket, and the host and port that the server is to listen on inside the sandbox
 1. this process sends one byte together with descriptors: the listening socket, and the network counters of the kernel;
 2. it receives a JSON object in one line: how to start the program, and its limits;
 3. it sends JSON objects, one a line: ``started`` or ``failed`` and ``errno``; at the end ``exit``, ``cpu`` (seconds),
-   ``peak`` (bytes), ``killed`` (whether the program exceeded its memory) and ``left`` (names of processes).
+   ``peak`` (bytes), ``killed`` (the limit that the program has exceeded: "memory", "processes" or "disk"; or empty),
+   ``hidden`` (whether it has hidden its open files) and ``left`` (names of processes).
+
+The limits are watched: twenty times a second memory and processes, and a little less often the disk. A program is
+killed with everything that it has started as soon as it is seen to exceed one. Between two looks it may use more, so
+the system limits the size of a file and, where it can, the number of processes (rlimits).
 
 Invariants: this file imports the standard library alone, since nothing else is inside a sandbox. If the other end of
 the socket is closed, everything ends. In the mode "first" this process is the first one of a process name space:
@@ -20,15 +25,17 @@ import sys
 assert sys.platform == "linux"  # before the imports, which other platforms lack
 
 import contextlib
+import errno
 import json
 import os
 import resource
 import select
 import signal
 import socket
+import stat
 import subprocess
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 COUNTER_FILES: Final = ("/proc/net/snmp", "/proc/net/snmp6")
@@ -36,13 +43,20 @@ COUNTER_FILES: Final = ("/proc/net/snmp", "/proc/net/snmp6")
 
 _FIRST: Final = "first"
 _BACKLOG: Final = 16
-_SAMPLE_INTERVAL: Final = 0.05  # seconds between two looks at the memory
+_SAMPLE_INTERVAL: Final = 0.05  # seconds between two looks at memory and processes
+_FILES_INTERVAL: Final = 0.25  # seconds between two looks at the files
+_FILES_SHARE: Final = 0.005  # seconds for looking at files, in each interval between two looks at the memory
+_FILES_AT_ONCE: Final = 50  # files that are looked at before the time is
+_FILE_RESERVE: Final = 64 * 1024 * 1024  # bytes by which a file may exceed the limit, so that it is seen to do so
+_BLOCK: Final = 512  # bytes of a block in `st_blocks`
 _CHILD_EXIT_TIMEOUT: Final = 0.5  # seconds that children of the program have to end after it
 _POLL_INTERVAL: Final = 0.01  # seconds
 _MAX_NAMED: Final = 20  # processes that are named when they outlive the program
 _READ_SIZE: Final = 65536
 _KIBIBYTE: Final = 1024
-_SET_CHILD_SUBREAPER: Final = 36  # <linux/prctl.h>
+_SET_DUMPABLE: Final = 4  # <linux/prctl.h>
+_SET_CHILD_SUBREAPER: Final = 36
+_OWN_PROCESS_COUNT: Final = (5, 14)  # the Linux from which on RLIMIT_NPROC counts for each user name space
 _OOM_FILES: Final = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 _PROC: Final = "/proc"
 
@@ -51,8 +65,10 @@ def main() -> None:
     """Serve one program."""
     mode, path, host, port = sys.argv[1:5]
     control = connect(path)
-    if mode != _FIRST:
-        _become_subreaper()
+    if mode == _FIRST:
+        _prctl(_SET_DUMPABLE, 0)  # the program is the same user, and must not change what watches it
+    else:
+        _prctl(_SET_CHILD_SUBREAPER, 1)  # so that orphans among the descendants are found
     hand_out_descriptors(control, host, int(port))
     options = _receive_options(control)
     if options is not None:
@@ -112,7 +128,10 @@ class Program:
         self._pid = 0
         self._code: int | None = None
         self._peak = 0
-        self._was_killed = False
+        self._exceeded = ""
+        self._files = Files(options["folders"], options["disk"], options["files"])
+        self._unlinked = Unlinked()
+        self._is_hidden = False
         self._is_terminated = False
         self._wakeup, writing = socket.socketpair()
         for sock in (self._wakeup, writing):
@@ -140,7 +159,7 @@ class Program:
             with contextlib.suppress(BlockingIOError):
                 self._wakeup.recv(_READ_SIZE)
             self._reap()
-            self._check_memory()
+            self._check_limits()
         self._report()
         return self._code
 
@@ -154,12 +173,24 @@ class Program:
             cwd=self._options["cwd"],
             env=self._environment(),
             start_new_session=True,
+            preexec_fn=self._set_limits,  # noqa: PLW1509 - there is only one thread
         )
         os.sched_setaffinity(0, before)
         popen.returncode = 0  # _reap waits for the process; the Popen object must not
         self._pid = popen.pid
         if self._is_terminated:  # before its id was known
             self._terminate()
+
+    def _set_limits(self) -> None:
+        """Let the system limit what it can; called in the new process."""
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _lower_limit(resource.RLIMIT_FSIZE, self._options["disk"] + _FILE_RESERVE)
+        if self._options["cgroup"]:  # if the memory is full, the kernel kills the program, and not what watches it
+            _prctl(_SET_DUMPABLE, 1)
+            with contextlib.suppress(OSError), open(f"{_PROC}/self/oom_score_adj", "w") as file:  # noqa: PTH123
+                file.write("1000")
+        if self._options["own_users"] and _kernel_version() >= _OWN_PROCESS_COUNT:
+            _lower_limit(resource.RLIMIT_NPROC, self._options["processes"])
 
     def _environment(self) -> dict[str, str]:
         """Return the sandbox's variables without the hidden ones, and those for the program."""
@@ -181,42 +212,69 @@ class Program:
                 os.killpg(self._pid, signal.SIGTERM)
 
     def _kill(self) -> None:
-        for pid in self._pids():
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+        if self._is_first:  # all at once, so that none of them can start another one meanwhile
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(-1, signal.SIGKILL)
+            return
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in self._tasks():
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, number)
 
-    def _pids(self) -> list[int]:
-        """The ids of the program and everything that it has started."""
-        if self._is_first:
-            return [pid for pid, _ in _processes() if pid != os.getpid()]
+    def _tasks(self) -> dict[int, int]:
+        """The number of threads of the program and of everything that it has started, by process id."""
+        threads: dict[int, int] = {}
         children: dict[int, list[int]] = {}
-        for pid, parent in _processes():
+        for pid, parent, count in _processes():
+            threads[pid] = count
             children.setdefault(parent, []).append(pid)
-        found, pending = [], [os.getpid()]
+        if self._is_first:
+            threads.pop(os.getpid(), None)
+            return threads
+        found: dict[int, int] = {}
+        pending = [os.getpid()]
         while pending:
             below = children.get(pending.pop(), [])
-            found += below
+            found |= {pid: threads[pid] for pid in below}
             pending += below
         return found
 
-    # -- memory -----------------------------------------------------------------------------------------------------
+    # -- limits -----------------------------------------------------------------------------------------------------
 
-    def _check_memory(self) -> None:
-        """Note how much memory is in use; kill everything if it is more than the limit."""
-        pids, limit = self._pids(), self._options["memory"]
-        size = sum(map(_resident_size, pids))
+    def _check_limits(self) -> None:
+        """Kill everything if the program uses more than it may."""
+        if not self._exceeded:
+            self._exceeded = self._exceeded_limit(self._tasks())
+        if self._exceeded:  # again, as long as there is something: outside of a name space, one may have been missed
+            self._kill()
+
+    def _exceeded_limit(self, tasks: Mapping[int, int]) -> str:
+        """Return the name of the limit that is exceeded; empty if none is."""
+        if sum(tasks.values()) > self._options["processes"]:
+            return "processes"
+        if self._files.look():
+            self._unlinked = Unlinked()
+            self._unlinked.look(tasks, self._files.devices)
+            self._is_hidden |= self._unlinked.is_hidden
+        if self._files.is_exceeded or self._files.size + self._unlinked.disk_size > self._options["disk"]:
+            return "disk"
+        limit = self._options["memory"]
+        shared = self._unlinked.memory_size + (_segments_size() if self._is_first else 0)
+        size = _memory_size(map(_resident_sizes, tasks), shared)
         if limit is not None and size > limit:  # counts pages twice that several processes share
-            size = sum(map(_proportional_size, pids))
-            if size > limit and not self._was_killed:
-                self._was_killed = True
-                self._kill()
+            size = _memory_size(map(_proportional_sizes, tasks), shared)
         self._peak = max(self._peak, size)
+        return "memory" if limit is not None and size > limit else ""
 
     # -- the end ----------------------------------------------------------------------------------------------------
 
     def _report(self) -> None:
+        if not self._exceeded and self._files.has_exceeded():  # the system may have refused to write more
+            self._exceeded = "disk"
+        if self._exceeded:
+            self._kill()
         deadline = time.monotonic() + _CHILD_EXIT_TIMEOUT
-        while (left := self._pids()) and time.monotonic() < deadline and not self._was_killed:
+        while (left := list(self._tasks())) and time.monotonic() < deadline and not self._exceeded:
             time.sleep(_POLL_INTERVAL)
             self._reap()
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -224,8 +282,9 @@ class Program:
             exit=self._code,
             cpu=usage.ru_utime + usage.ru_stime,
             peak=max(self._peak, usage.ru_maxrss * _KIBIBYTE),
-            killed=self._was_killed or (self._options["cgroup"] and _has_oom_kill()),
-            left=[] if self._was_killed else [_process_name(pid) for pid in left[:_MAX_NAMED]],
+            killed=self._exceeded or ("memory" if self._options["cgroup"] and _has_oom_kill() else ""),
+            hidden=self._is_hidden,
+            left=[] if self._exceeded else [_process_name(pid) for pid in left[:_MAX_NAMED]],
         )
 
     def _send(self, **facts: Any) -> None:
@@ -233,32 +292,178 @@ class Program:
             self._control.sendall(json.dumps(facts).encode() + b"\n")
 
 
-def _processes() -> Iterable[tuple[int, int]]:
-    """Yield the id and the parent's id of each process that has not ended."""
+class Files:
+    """What is in some folders, more than when this object was made, in small steps.
+
+    `size` is that of all files in bytes. `is_exceeded` is set if there are more than `max_size` bytes or `max_count`
+    files and folders, or if the program has made a folder that cannot be looked into. Links are not followed.
+    """
+
+    def __init__(self, folders: Sequence[str], max_size: int, max_count: int) -> None:
+        self._folders = folders
+        self._max_size, self._max_count = max_size, max_count
+        self.devices = {os.stat(each).st_dev for each in folders}  # noqa: PTH116 - pathlib takes time to load
+        self.size = 0
+        self._size = self._count = self._size_before = self._count_before = 0
+        for _ in self._steps():
+            pass
+        self._size_before, self._count_before = self._size, self._count
+        self.size, self.is_exceeded = 0, False
+        self._walk: Iterator[None] | None = None
+        self._next_at = time.monotonic()
+
+    def look(self) -> bool:
+        """Go on looking for a moment; return whether a new look at all files has begun."""
+        now = time.monotonic()
+        is_new = self._walk is None and now >= self._next_at
+        if is_new:
+            self._walk = self._steps()
+        for _ in self._walk or ():
+            if self.is_exceeded or time.monotonic() > now + _FILES_SHARE:
+                return is_new
+        if self._walk is not None:
+            self._walk, self._next_at = None, now + _FILES_INTERVAL
+        return is_new
+
+    def has_exceeded(self) -> bool:
+        """Look at all files, and return whether they exceed a limit."""
+        for _ in self._steps():
+            if self.is_exceeded:
+                break
+        return self.is_exceeded
+
+    def _steps(self) -> Iterator[None]:
+        """Look at all files, and yield after some of them."""
+        self._size = self._count = 0
+        self.is_exceeded = False
+        linked: set[int] = set()
+        pending = list(self._folders)
+        while pending:
+            try:
+                with os.scandir(pending.pop()) as entries:
+                    for entry in entries:
+                        self._count += 1
+                        if self._count % _FILES_AT_ONCE == 0:
+                            self._compare()
+                            yield
+                        with contextlib.suppress(OSError):  # it is gone
+                            self._add(entry, pending, linked)
+            except OSError as error:
+                self.is_exceeded |= error.errno in {errno.EACCES, errno.ENAMETOOLONG}
+        self._compare()
+        self.size = max(0, self._size - self._size_before)
+
+    def _add(self, entry: os.DirEntry[str], pending: list[str], linked: set[int]) -> None:
+        if entry.is_dir(follow_symlinks=False):
+            pending.append(entry.path)
+            return
+        status = entry.stat(follow_symlinks=False)
+        if status.st_nlink > 1:
+            if status.st_ino in linked:
+                return
+            linked.add(status.st_ino)
+        self._size += status.st_blocks * _BLOCK
+
+    def _compare(self) -> None:
+        is_larger = self._size - self._size_before > self._max_size
+        self.is_exceeded |= is_larger or self._count - self._count_before > self._max_count
+
+
+class Unlinked:
+    """The open files of processes that are in no folder, such as memfd: how many bytes of them are on which device."""
+
+    def __init__(self) -> None:
+        self.disk_size = self.memory_size = 0
+        self.is_hidden = False
+        """Whether a process does not show its open files."""
+
+    def look(self, pids: Iterable[int], devices: set[int]) -> None:
+        """Look at the open files of `pids`; `devices` are those of the disk."""
+        seen: set[tuple[int, int]] = set()
+        for pid in pids:
+            folder = f"{_PROC}/{pid}/fd"
+            try:
+                names = os.listdir(folder)  # noqa: PTH208 - as above
+            except OSError as error:
+                self.is_hidden |= error.errno == errno.EACCES
+                continue
+            for name in names:
+                try:
+                    status = os.stat(f"{folder}/{name}")  # noqa: PTH116
+                except OSError as error:  # often because it is closed
+                    self.is_hidden |= error.errno == errno.EACCES
+                    continue
+                key = status.st_dev, status.st_ino
+                if status.st_nlink == 0 and stat.S_ISREG(status.st_mode) and key not in seen:
+                    seen.add(key)
+                    if status.st_dev in devices:
+                        self.disk_size += status.st_blocks * _BLOCK
+                    else:
+                        self.memory_size += status.st_blocks * _BLOCK
+
+
+def _processes() -> Iterable[tuple[int, int, int]]:
+    """Yield the id, the parent's id and the number of threads of each process that has not ended."""
     for name in os.listdir(_PROC):  # noqa: PTH208 - pathlib takes time to load
         if name.isdecimal():
             with contextlib.suppress(OSError, IndexError, ValueError):
                 with open(f"{_PROC}/{name}/stat", "rb") as file:  # noqa: PTH123
                     fields = file.read().rpartition(b")")[2].split()
                 if fields[0] not in {b"Z", b"X"}:
-                    yield int(name), int(fields[1])
+                    yield int(name), int(fields[1]), int(fields[17])
 
 
-def _resident_size(pid: int) -> int:
-    """Return the bytes in memory that are not those of a file; 0 if the process is gone."""
-    return _sum_of(f"{_PROC}/{pid}/status", (b"RssAnon:", b"RssShmem:"))
+def _memory_size(sizes: Iterable[tuple[int, int]], shared: int) -> int:
+    """Return the bytes in memory of processes with these `sizes`.
+
+    `shared` bytes are in files of the memory that may be mapped, and so be in `sizes`, or not.
+    """
+    all_sizes = list(sizes)
+    return sum(own for own, _ in all_sizes) + max(shared, sum(mapped for _, mapped in all_sizes))
 
 
-def _proportional_size(pid: int) -> int:
-    """Return the same size, with pages that several processes share divided among them. This takes longer."""
-    size = _sum_of(f"{_PROC}/{pid}/smaps_rollup", (b"Pss_Anon:", b"Pss_Shmem:"))
-    return size or _resident_size(pid)
+def _resident_sizes(pid: int) -> tuple[int, int]:
+    """Return the bytes in memory that are a process's own, and those that it may share with others.
+
+    Those of files on the disk are left out. Both are 0 if the process is gone.
+    """
+    return _sizes_in(f"{_PROC}/{pid}/status", b"RssAnon", b"RssShmem")
 
 
-def _sum_of(path: str, names: tuple[bytes, ...]) -> int:
+def _proportional_sizes(pid: int) -> tuple[int, int]:
+    """Return the same sizes, with pages that several processes share divided among them. This takes longer."""
+    sizes = _sizes_in(f"{_PROC}/{pid}/smaps_rollup", b"Pss_Anon", b"Pss_Shmem")
+    return sizes if any(sizes) else _resident_sizes(pid)
+
+
+def _sizes_in(path: str, own: bytes, shared: bytes) -> tuple[int, int]:
+    sizes = {own: 0, shared: 0}
     with contextlib.suppress(OSError), open(path, "rb") as file:  # noqa: PTH123
-        return sum(int(line.split()[1]) * _KIBIBYTE for line in file if line.startswith(names))
+        for line in file:
+            name, _, value = line.partition(b":")
+            if name in sizes:
+                sizes[name] = int(value.split()[0]) * _KIBIBYTE
+    return sizes[own], sizes[shared]
+
+
+def _segments_size() -> int:
+    """Return the bytes in memory of the shared memory segments of System V in this name space."""
+    with contextlib.suppress(OSError), open(f"{_PROC}/sysvipc/shm", "rb") as file:  # noqa: PTH123
+        head = file.readline().split()
+        columns = [head.index(name) for name in (b"rss", b"swap")]
+        return sum(int(fields[column]) for fields in map(bytes.split, file) for column in columns)
     return 0
+
+
+def _lower_limit(kind: int, value: int) -> None:
+    """Set a limit of this process for good, unless it is lower already."""
+    _, before = resource.getrlimit(kind)
+    lower = value if before == resource.RLIM_INFINITY else min(value, before)
+    resource.setrlimit(kind, (lower, lower))
+
+
+def _kernel_version() -> tuple[int, ...]:
+    return tuple(int(each) for each in os.uname().release.split("-")[0].split(".")[:2] if each.isdecimal())
 
 
 def _has_oom_kill() -> bool:
@@ -286,12 +491,11 @@ def _initial_environment() -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _become_subreaper() -> None:
-    """Become the parent of every orphan among the descendants, so that their memory is counted."""
+def _prctl(option: int, value: int) -> None:
     with contextlib.suppress(ImportError, OSError):
         import ctypes
 
-        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,14 @@ class Observations:
     """The most memory that the program and its processes had together."""
     exceeded_memory: bool = False
     """Whether it was killed because it used more memory than the limit."""
+    exceeded_processes: bool = False
+    """Whether it was killed because it had too many processes and threads."""
+    exceeded_disk: bool = False
+    """Whether it was killed because it wrote too much, or made folders that cannot be looked into."""
+    hid_files: bool = False
+    """Whether a process of it did not show its open files, so that its memory and files were not seen completely."""
+    not_limited: tuple[str, ...] = ()
+    """What nothing limited here, of the values of `conditions.LIMITS`."""
     network_attempts: int | None = None
     """How many packets and connections to other machines were refused; a look-up of a name counts as well.
 
@@ -35,9 +43,13 @@ class Observations:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What it tried that the contest does not have, in words."""
+        """What it tried that the contest does not have, and what could not be limited, in words."""
+        remarks = [f"its {what} could not be limited here" for what in self.not_limited]
+        if self.hid_files:
+            remarks.append("hid its open files, so that its memory and files could not be watched completely")
         attempts = (("use the network", self.network_attempts), ("open a window", self.window_attempts))
-        return tuple(f"tried to {what}, which the contest does not have" for what, found in attempts if found)
+        remarks += [f"tried to {what}, which the contest does not have" for what, found in attempts if found]
+        return tuple(remarks)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object whose keys are the names of the fields."""

@@ -2,7 +2,8 @@
 
 Invariants: the program runs in a copy of its folder, with a home folder and a folder for temporary files of its own,
 without variables that lead to a screen or a proxy. On Linux it is bound to one core, and it is killed if it uses too
-much memory; on other systems it is not. Everything else that the contest forbids is possible, and `gaps` says so.
+much memory, has too many processes or writes too much into its folders; on other systems it is not. Everything else
+that the contest forbids is possible, and `gaps` says so.
 """
 
 from __future__ import annotations
@@ -39,11 +40,15 @@ class PlainSandbox(Sandbox):
             Condition.SPEED: SLOWER,
             Condition.READ_ONLY: "The program can change every file that you can change, since there is no sandbox.",
             Condition.SCRATCH: "Only its own folder is a copy; what the program writes elsewhere stays there.",
+            Condition.DISK: "Only what the program writes to its own folders is limited, not what it writes elsewhere, "
+            "such as in /dev/shm.",
             Condition.IMAGE: "The program finds what is installed on this machine.",
         }
         if sys.platform != "linux":
             self.gaps |= {
                 Condition.PROCESSOR: "The program can use all processor cores; one can be set on Linux only.",
+                Condition.PROCESSES: "The program can start any number of processes; it can be limited on Linux only.",
+                Condition.DISK: "The program can write any amount of data; it can be limited on Linux only.",
                 Condition.MEMORY: "The program can use all memory; it can be limited on Linux only.",
                 Condition.DISPLAY: "The program can open windows; only Linux runs it without a screen.",
             }

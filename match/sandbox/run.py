@@ -20,6 +20,7 @@ import trio
 from spielleiter.match.programs.confinement import ConfinementError
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.processes import TAG_VARIABLE
+from spielleiter.match.sandbox.conditions import FILE_LIMIT, LIMITS, PROCESS_LIMIT, Condition
 from spielleiter.match.sandbox.control import Control
 from spielleiter.match.sandbox.network_counters import count_attempts
 from spielleiter.match.sandbox.observations import Observations
@@ -34,12 +35,16 @@ _REPORT_TIMEOUT: Final = 2.0  # seconds for the last message to arrive after the
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Report:
-    """What the process inside reported at the end of the program; `returncode` is as in subprocess."""
+    """What the process inside reported at the end of the program; `returncode` is as in subprocess.
+
+    `exceeded` is the value of the condition that the program did not keep and was killed for; empty for none.
+    """
 
     returncode: int
     cpu_seconds: float
     peak_memory: int
-    exceeded_memory: bool
+    exceeded: str
+    is_hidden: bool
     leftovers: tuple[str, ...]
 
 
@@ -100,6 +105,11 @@ class SandboxRun:
             "hidden": sorted(HIDDEN_VARIABLES),
             "core": sandbox.next_core(spec.cores),
             "memory": sandbox.memory if sandbox.watches_memory else None,
+            "processes": PROCESS_LIMIT,
+            "disk": sandbox.disk,
+            "files": FILE_LIMIT,
+            "folders": [*map(str, (inside.program, inside.home, inside.temporary)), *sandbox.more_folders],
+            "own_users": sandbox.has_own_users,
             "cgroup": sandbox.has_cgroup,
         }
         host, port = SERVER_ADDRESS if sandbox.has_own_network else ("", 0)
@@ -138,11 +148,14 @@ class SandboxRun:
         with trio.move_on_after(_REPORT_TIMEOUT):
             try:
                 message = await self._control.receive()
+                if message["killed"] not in {"", *(each.value for each in LIMITS)}:
+                    return
                 self.report = Report(
                     int(message["exit"]),
                     float(message["cpu"]),
                     int(message["peak"]),
-                    bool(message["killed"]),
+                    str(message["killed"]),
+                    bool(message["hidden"]),
                     tuple(map(str, message["left"])),
                 )
             except (ConfinementError, KeyError, TypeError, ValueError):
@@ -162,7 +175,11 @@ class SandboxRun:
         return Observations(
             sandbox=self.sandbox.name,
             peak_memory=None if report is None else report.peak_memory,
-            exceeded_memory=report is not None and report.exceeded_memory,
+            exceeded_memory=report is not None and report.exceeded == Condition.MEMORY.value,
+            exceeded_processes=report is not None and report.exceeded == Condition.PROCESSES.value,
+            exceeded_disk=report is not None and report.exceeded == Condition.DISK.value,
+            hid_files=report is not None and report.is_hidden,
+            not_limited=tuple(each.value for each in LIMITS if each in self.sandbox.gaps),
             network_attempts=self._network_attempts,
             window_attempts=find_window_attempts(*outputs),
             output_size=output_size,

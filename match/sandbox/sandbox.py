@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from spielleiter.match.programs.process_spec import ProcessSpec
-from spielleiter.match.sandbox.conditions import CONDITIONS, MEMORY_LIMIT, Condition
+from spielleiter.match.sandbox.conditions import CONDITIONS, DISK_LIMIT, MEMORY_LIMIT, Condition
 
 GAMESERVER: Final = "gameserver"
 """The server's host name in the contest."""
@@ -112,6 +112,12 @@ class Sandbox(abc.ABC):
     """Whether the kernel limits the memory, so that its counters can be asked."""
     needs_all_variables = False
     """Whether it is started with all variables of this process, which do not reach the program."""
+    has_own_users = False
+    """Whether it has a user name space of its own, in which the system counts processes separately."""
+    more_folders: tuple[str, ...] = ()
+    """The folders inside that a program can write to besides those of `Layout`."""
+    disk = DISK_LIMIT
+    """The limit for what a program writes, in bytes."""
     watches_memory = True
     """Whether the process inside the sandbox enforces the memory limit; False if nothing or the kernel does."""
 

@@ -73,7 +73,7 @@ def test_every_condition_is_a_line_that_begins_with_its_state(checks: Checks) ->
         "1 condition of the contest could not be kept here:",
         "  no network: as expected",
         "logs and replays: out",
-        "not fit: 12 green, 1 yellow, 1 red, 1 not checked; 12 s",
+        "not fit: 13 green, 1 yellow, 1 red, 1 not checked; 12 s",
     ]
     assert done.stderr == ""
 

@@ -17,6 +17,7 @@ from spielleiter.match.checking.contest_conditions import (
     MEMORY,
     NETWORK,
     OUTPUT,
+    PROCESSES,
     THINK_TIME,
     UPLOAD_TEST,
     WINDOW,
@@ -62,6 +63,16 @@ FAULTS: Final[dict[str, Fault]] = {
         "too-much-memory",
         MEMORY,
         Planted(move=_ONCE + "kept = [b'x' * (20 * 2**20 + i) for i in range(20)]; time.sleep(1)"),
+    ),
+    "starts too many processes": Fault(
+        "too-many-processes",
+        PROCESSES,
+        Planted(move=_ONCE + "for _ in range(6000): os.fork() or time.sleep(600)"),
+    ),
+    "hides its files": Fault(
+        "too-much-disk",
+        DISK,
+        Planted(move=_ONCE + "for _ in range(3000): os.mkdir('d') or os.chdir('d')\nif moves == 4: time.sleep(600)"),
     ),
     "runs out of memory": Fault("out-of-memory", MEMORY, Planted(move=_ONCE + "raise MemoryError")),
     "needs the network": Fault(

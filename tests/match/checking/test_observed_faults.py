@@ -148,13 +148,47 @@ def test_input_and_disk_are_those_of_the_games() -> None:
     [
         (contest.NETWORK, Condition.NETWORK, {"network_attempts": None}),
         (contest.WINDOW, Condition.DISPLAY, {}),
-        (contest.MEMORY, Condition.MEMORY, {"peak_memory": None}),
         (contest.DISK, Condition.READ_ONLY, {}),
     ],
 )
 def test_a_gap_of_the_sandbox_is_named(condition: ContestCondition, gap: Condition, observed: dict[str, Any]) -> None:
     found = result(condition, played(**observed), gaps={gap: "There is no sandbox."})
     assert (found.state, found.text) == (State.NOT_CHECKED, "There is no sandbox.")
+
+
+@pytest.mark.parametrize(
+    ("condition", "gap", "observed", "code"),
+    [
+        (contest.MEMORY, Condition.MEMORY, {"peak_memory": None}, "memory-not-limited"),
+        (contest.MEMORY, Condition.MEMORY, {}, "memory-not-limited"),
+        (contest.PROCESSES, Condition.PROCESSES, {}, "processes-not-limited"),
+        (contest.DISK, Condition.DISK, {}, "disk-not-limited"),
+    ],
+)
+def test_what_could_not_be_limited_is_never_green(
+    condition: ContestCondition, gap: Condition, observed: dict[str, Any], code: str
+) -> None:
+    assert outcome(result(condition, played())) == (State.GREEN, [])
+    found = result(condition, played(**observed), gaps={gap: "There is no sandbox."})
+    assert outcome(found) == (State.YELLOW, [code])
+    assert "There is no sandbox" in found.findings[0].text
+
+
+@pytest.mark.parametrize(
+    ("condition", "observed", "expected"),
+    [
+        (contest.PROCESSES, {"exceeded_processes": True}, (State.RED, ["too-many-processes"])),
+        (contest.DISK, {"exceeded_disk": True}, (State.RED, ["too-much-disk"])),
+        (contest.DISK, {"bytes_written": 99_000_000}, (State.GREEN, [])),
+        (contest.DISK, {"bytes_written": 100_000_000}, (State.YELLOW, ["much-disk"])),
+        (contest.DISK, {"files_written": 1000}, (State.YELLOW, ["much-disk"])),
+        (contest.DISK, {"hid_files": True}, (State.YELLOW, ["hides-files"])),
+    ],
+)
+def test_processes_and_files_are_compared_with_the_limits(
+    condition: ContestCondition, observed: dict[str, Any], expected: tuple[State, list[str]]
+) -> None:
+    assert outcome(result(condition, played(), played(**observed))) == expected
 
 
 def test_a_program_that_never_played_has_no_times() -> None:

@@ -16,7 +16,7 @@ MEBIBYTE = 1024 * 1024
 
 def program(**facts: Any) -> Any:
     """Return something with the attributes of a `Program`."""
-    known = {"exceeded_memory": False, "returncode": 0, "peak_memory": 0, "supervisor_stops": 0, "survivors": ()}
+    known = {"exceeded": "", "returncode": 0, "peak_memory": 0, "supervisor_stops": 0, "survivors": ()}
     return SimpleNamespace(**{**known, **facts})
 
 
@@ -36,8 +36,18 @@ def test_a_process_in_a_sandbox_has_no_id() -> None:
         ),
         (
             None,
-            {"returncode": -9, "exceeded_memory": True},
+            {"returncode": -9, "exceeded": "memory"},
             "it was killed because it used more than the contest's 1536 MiB of memory",
+        ),
+        (
+            None,
+            {"returncode": -9, "exceeded": "processes"},
+            "it was killed because it had more than 512 processes and threads",
+        ),
+        (
+            None,
+            {"returncode": -9, "exceeded": "disk"},
+            "it was killed because it wrote more than 1024 MiB or 100,000 files, or hid them",
         ),
     ],
 )

@@ -31,17 +31,17 @@ def test_it_imports_the_standard_library_alone() -> None:
 
 
 def test_processes_are_listed_with_their_parents() -> None:
-    assert (os.getpid(), os.getppid()) in list(inside._processes())
+    assert (os.getpid(), os.getppid()) in [(pid, parent) for pid, parent, _ in inside._processes()]
 
 
 def test_memory_is_read() -> None:
     size = 32 * 1024 * 1024
-    before = inside._resident_size(os.getpid())
+    before = sum(inside._resident_sizes(os.getpid()))
     with mmap.mmap(-1, size) as data:  # pages of its own, which the allocator cannot have kept from something else
         data.write(bytes(size))
-        assert inside._resident_size(os.getpid()) - before > size // 2
-        assert inside._proportional_size(os.getpid()) > size // 2
-    assert inside._resident_size(0) == inside._proportional_size(0) == 0
+        assert sum(inside._resident_sizes(os.getpid())) - before > size // 2
+        assert sum(inside._proportional_sizes(os.getpid())) > size // 2
+    assert inside._resident_sizes(0) == inside._proportional_sizes(0) == (0, 0)
 
 
 INTERRUPTED_START = """
@@ -54,6 +54,7 @@ def start_and_interrupt(*arguments, **settings):
 
 start, subprocess.Popen = subprocess.Popen, start_and_interrupt
 options = {"arguments": ["sleep", "500"], "cwd": "/", "core": None, "memory": None, "cgroup": False}
+options |= {"processes": 500, "disk": 2**30, "files": 1000, "folders": [], "own_users": False}
 ours, theirs = socket.socketpair()
 program = runpy.run_path(sys.argv[1], run_name="inside")["Program"]
 print(program(ours, {**options, "hidden": [], "environment": {}}, is_first=False).run())

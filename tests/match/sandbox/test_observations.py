@@ -6,7 +6,7 @@ import json
 
 from spielleiter.match.sandbox.observations import Observations
 
-OBSERVED = Observations("none", 5, True, 2, ("a", "b"), 7, 1, 9, ("sleep",))
+OBSERVED = Observations("none", 5, True, True, True, True, ("disk",), 2, ("a", "b"), 7, 1, 9, ("sleep",))
 
 
 def test_observations_survive_json() -> None:

@@ -201,7 +201,7 @@ async def test_a_program_that_uses_too_much_memory_is_killed(kind: str, tmp_path
     hog = "data = []\nwhile True: data.append(b'x' * 1_000_000)"
     ran = await run_in(sandbox, tmp_path, python(sandbox, hog))
     assert ran.program.returncode == -signal.SIGKILL
-    assert ran.program.exceeded_memory
+    assert ran.program.exceeded == "memory"
     assert ran.observations.exceeded_memory
     assert ran.observations.peak_memory is not None
     assert ran.observations.peak_memory > SMALL // 2
