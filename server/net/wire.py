@@ -169,7 +169,7 @@ class SocketWire:
         segment, in_flight, unsent, window = (_UNSIGNED.unpack_from(told, offset)[0] for offset in _TCP_INFO_OFFSETS)
         # In a slow network, the peer's window is open and full of bytes on their way. If none are, although some wait,
         # or if the window is small, only the peer is in the way. TCP may wait until a whole segment fits into it.
-        return window < max(CLOSED_WINDOW, segment) or (unsent > 0 and in_flight == 0)
+        return bool(window < max(CLOSED_WINDOW, segment) or (unsent and not in_flight))
 
     def _tcp_info(self) -> bytes:
         """Return what Linux tells about the connection (struct tcp_info), b"" if there is nothing like it."""

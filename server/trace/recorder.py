@@ -2,12 +2,14 @@
 
 Invariants: nobody waits for the disk, or for the making of text: what is to be recorded is put into a queue that is
 bounded in bytes, and what does not fit is counted and reported in the file. All traces together are bounded as well. An
-error of the disk ends one trace and is reported once for it. Files are new: no trace overwrites another one.
+error of the disk ends one trace and is reported once for it. Files are new: no trace overwrites another one. Nobody but
+their owner can read them, since those of administrators have the reservation codes of games that have not begun.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import threading
 import time
@@ -40,6 +42,9 @@ BATCH_BYTES: Final = 32 * 1024  # bytes that become text before it is written; t
 CLOSE_TIMEOUT: Final = 10.0  # seconds that `close` waits for what has not been written
 SWITCH_INTERVAL: Final = 0.0002
 """Seconds after which the thread lets the event loop run. By default it is 5 ms, which would delay each packet."""
+OWNER_ONLY: Final = stat.S_IRUSR | stat.S_IWUSR
+"""The permissions of files; Windows has its own rights, which a file takes from its folder."""
+OWNER_ONLY_FOLDER: Final = stat.S_IRWXU
 _ITEM_BYTES: Final = 100  # the memory of an item beside its bytes, roughly
 
 
@@ -182,7 +187,7 @@ class Recorder:
     def _require_writable(self, option: str) -> None:
         probe = self._folder / f".spielleiter-{os.getpid()}"
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(OWNER_ONLY_FOLDER, parents=True, exist_ok=True)
             probe.write_bytes(b"")
             probe.unlink()
         except OSError as error:
@@ -278,7 +283,7 @@ def _new_file(path: Path) -> Path:
     """Make the file, or one with a number if there is one already, and return its path. Raises OSError."""
     for number in count(2):
         try:
-            path.touch(exist_ok=False)
+            path.touch(OWNER_ONLY, exist_ok=False)
         except FileExistsError:
             path = path.with_stem(f"{path.stem.rpartition('~')[0] or path.stem}~{number}")
         else:

@@ -8,6 +8,7 @@ import os
 import random
 import re
 import socket
+import stat
 import sys
 from functools import partial
 from pathlib import Path
@@ -300,3 +301,32 @@ async def test_a_seed_determines_starts_but_not_ids(autojump_clock: object) -> N
     first, second = await draw(), await draw()
     assert first[0] == second[0]
     assert not {first[1], *first[2]} & {second[1], *second[2]}
+
+
+def modes_of_files_with(secrets: list[bytes], folder: Path) -> dict[str, int]:
+    """Return the permissions of the files in which one of `secrets` is, by the name of their folder."""
+    return {
+        path.parent.name: stat.S_IMODE(path.stat().st_mode)
+        for path in folder.rglob("*")
+        if path.is_file() and any(secret in path.read_bytes() for secret in secrets)
+    }
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other rights")
+async def test_only_the_owner_can_read_the_files_that_have_reservation_codes(tmp_path: Path) -> None:
+    reports: dict[str, GameReport] = {}
+    results = tmp_path / "results.jsonl"
+    async with serving(
+        replay_directory=tmp_path / "replays", results_file=results, trace_directory=tmp_path / "traces"
+    ) as harness:
+        async with harness.admin() as admin:
+            room = await admin.prepare(GAME_TYPE, ["Eins", "Zwei"])
+        async with trio.open_nursery() as players:
+            for code in room.reservations:
+                players.start_soon(harness.play, code, "random", reports)
+        while not harness.logged("replay_saved"):  # noqa: ASYNC110 - the log has no event
+            await trio.sleep(0.01)
+    secrets = [code.encode() for code in room.reservations]
+    assert not any(secret in harness.log.getvalue().encode() for secret in secrets)
+    assert modes_of_files_with(secrets, tmp_path) == {"traces": 0o600}
+    assert results.stat().st_size > 0

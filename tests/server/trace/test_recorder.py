@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import sys
 import threading
 from collections.abc import Iterator
@@ -68,6 +70,19 @@ def test_a_trace_is_on_the_disk_when_the_recorder_is_closed(tmp_path: Path) -> N
         "   2.000000   +1.000  c1     !!  the end",
     ]
     assert failures == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other rights")
+def test_only_the_owner_can_read_traces(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with recording(tmp_path / "traces") as (recorder, _):
+            opened(recorder).event(TO_SERVER, 5.0, "(FIN)")
+            opened(recorder).event(TO_SERVER, 5.0, "(FIN)")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "traces").stat().st_mode) == 0o700
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "traces").iterdir()] == [0o600, 0o600]
 
 
 def test_the_beginnings_of_all_traces_are_on_one_clock(tmp_path: Path) -> None:
