@@ -24,6 +24,7 @@ from spielleiter.server.core.lobby_settings import NO_ADMINS
 from spielleiter.server.errors import Fault
 from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.viewer.web.errors import WebError
+from spielleiter.viewer.web.shares import client_address
 
 MOST_SESSIONS: Final = 64
 """The maximum number of sessions; one more ends the one that was not used for the longest time."""
@@ -79,7 +80,7 @@ class AdminSessions:
 
     async def log_in(self, request: Request, password: str, response_of: Callable[[str], Response]) -> Response:
         """Return the answer that `response_of` makes of a new token, with the cookie. Raises WebError."""
-        address = request.client.host if request.client else ""
+        address = client_address(request)
         label = f"viewer {address}".rstrip()
         if not self.has_admins:
             self._publish(events.RequestRefused(label, Fault.WRONG_PASSWORD, _NO_ADMINS.en))

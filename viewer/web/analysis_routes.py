@@ -7,7 +7,7 @@ outlives the page that has asked for it, nor `TIMEOUT` seconds. What the process
 from __future__ import annotations
 
 import subprocess
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from typing import Annotated, Any, Final
 
@@ -25,6 +25,7 @@ from spielleiter.viewer.web.guard import Receive, Scope, Send
 from spielleiter.viewer.web.hub import Hub
 from spielleiter.viewer.web.replay_shelf import ReplayShelf
 from spielleiter.viewer.web.server_sent_events import HEADERS, cancel_when_left, frame
+from spielleiter.viewer.web.shares import client_address
 
 MOST_WAITING: Final = 4
 """The number of requests that may wait for the analysis of another one."""
@@ -66,8 +67,9 @@ def analysis_routes(shelf: ReplayShelf, hub: Hub, command: tuple[str, ...] = COM
                 "Es warten schon zu viele Analysen; versuche es später noch einmal.",
                 "Too many analyses are waiting; try again later.",
             )
-        hub.open_stream()
-        return _AnalysisResponse(content, command, running, hub)
+        address = client_address(request)
+        hub.open_stream(address)
+        return _AnalysisResponse(content, command, running, lambda: hub.close_stream(address))
 
     async def _content(wish: _Wish) -> bytes:
         if wish.replay is not None:
@@ -81,14 +83,16 @@ def analysis_routes(shelf: ReplayShelf, hub: Hub, command: tuple[str, ...] = COM
 
 
 class _AnalysisResponse(Response):
-    """The events of one analysis; `content` is the replay."""
+    """The events of one analysis; `content` is the replay, and `on_close` is called when the page has left."""
 
-    def __init__(self, content: bytes, command: tuple[str, ...], running: trio.CapacityLimiter, hub: Hub) -> None:
+    def __init__(
+        self, content: bytes, command: tuple[str, ...], running: trio.CapacityLimiter, on_close: Callable[[], None]
+    ) -> None:
         super().__init__(media_type="text/event-stream")
         self._content = content
         self._command = command
         self._running = running
-        self._hub = hub
+        self._on_close = on_close
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         """Run the process and send its events to one page."""
@@ -100,7 +104,7 @@ class _AnalysisResponse(Response):
                     await self._send_events(send)
                 nursery.cancel_scope.cancel()
         finally:
-            self._hub.close_stream()
+            self._on_close()
 
     async def _send_events(self, send: Send) -> None:
         last: bytes | None = None

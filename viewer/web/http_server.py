@@ -3,10 +3,11 @@
 Hypercorn's own worker has neither a limit of connections nor one for clients that do not read, so this module accepts
 the connections and passes each of them to `Http1Connection`.
 
-Invariants: at most `most_connections` connections are open; if there is one more, the oldest is closed, so idle clients
-cannot keep others out. A client that does not read what it is sent is disconnected after `SEND_TIMEOUT` seconds, and
-only its own task waits for it. When `serve` is cancelled, every connection is closed at once. An exception of the
-application or of a connection is reported as a bug, and ends that connection only.
+Invariants: at most `most_connections` connections are open. If there is one more, the oldest of the address that has
+most of them is closed, so neither idle clients nor a client that opens very many can keep others out. A client that
+does not read what it is sent is disconnected after `SEND_TIMEOUT` seconds, and only its own task waits for it. When
+`serve` is cancelled, every connection is closed at once. An exception of the application or of a connection is reported
+as a bug, and ends that connection only.
 """
 
 from __future__ import annotations
@@ -47,12 +48,12 @@ class HttpServer:
         self._report_bug = report_bug
         self._most_connections = most_connections
         self._config = _hypercorn_config(report_bug)
-        self._connections: dict[_BoundedStream, None] = {}
-        """The open connections, the oldest first."""
+        self._connections: dict[str, dict[_BoundedStream, None]] = {}
+        """The open connections by the address of the client, the oldest first."""
 
     @property
     def connection_count(self) -> int:
-        return len(self._connections)
+        return sum(map(len, self._connections.values()))
 
     async def serve(self, sockets: Iterable[socket.socket]) -> None:
         """Serve on the listening `sockets` until cancelled. Raises OSError if a listening socket fails."""
@@ -62,29 +63,41 @@ class HttpServer:
                     for sock in sockets:
                         acceptors.start_soon(self._accept, sock, nursery)
             finally:
-                for stream in list(self._connections):
+                for stream in [stream for streams in self._connections.values() for stream in streams]:
                     stream.close_now()  # also ends what Hypercorn shields from cancellation
                 nursery.cancel_scope.cancel()
 
     async def _accept(self, listening: socket.socket, nursery: trio.Nursery) -> None:
         while True:
             accepted = await accept(listening)
-            while len(self._connections) >= self._most_connections:
-                oldest = next(iter(self._connections))
-                del self._connections[oldest]
-                oldest.close_now()
+            address = accepted.address[0]
+            if self.connection_count >= self._most_connections:
+                self._close_oldest(address)
             try:
                 accepted.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
                 stream = _BoundedStream(trio.SocketStream(trio.socket.from_stdlib_socket(accepted.socket)))
             except OSError:  # the client has left already
                 accepted.socket.close()
             else:
-                self._connections[stream] = None
-                nursery.start_soon(self._serve_connection, stream)
+                self._connections.setdefault(address, {})[stream] = None
+                nursery.start_soon(self._serve_connection, stream, address)
             if not accepted.has_waited:
                 await trio.lowlevel.checkpoint()  # a flood of connections must not keep the others waiting
 
-    async def _serve_connection(self, stream: _BoundedStream) -> None:
+    def _close_oldest(self, newcomer: str) -> None:
+        """Close the oldest connection of the address that has most, with one more that is about to come."""
+        address = max(self._connections, key=lambda each: len(self._connections[each]) + (each == newcomer))
+        oldest = next(iter(self._connections[address]))
+        self._forget(oldest, address)
+        oldest.close_now()
+
+    def _forget(self, stream: _BoundedStream, address: str) -> None:
+        streams = self._connections.get(address, {})
+        streams.pop(stream, None)
+        if not streams:
+            self._connections.pop(address, None)
+
+    async def _serve_connection(self, stream: _BoundedStream, address: str) -> None:
         context = WorkerContext(None)
         try:
             with contextlib.suppress(trio.ClosedResourceError, trio.BrokenResourceError):
@@ -92,7 +105,7 @@ class HttpServer:
         except Exception as error:
             self._report_bug(error)
         finally:
-            self._connections.pop(stream, None)
+            self._forget(stream, address)
             stream.close_now()
 
 

@@ -4,12 +4,13 @@ Invariants: while no page is open, nothing is computed and no event is subscribe
 a second, always the newest data. All pages together get a bounded number of updates a second, and describing positions
 takes a bounded share of one processor; both bounds are lower while many moves are played, so that pages do not slow
 games down. Nothing waits for a page: its task takes the newest data when the page is ready for it. The number of
-streams is bounded.
+streams is bounded, in all and for each address.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,10 +20,11 @@ import trio
 from spielleiter.viewer.web.errors import WebError, unknown_room
 from spielleiter.viewer.web.live_games import LiveGames
 from spielleiter.viewer.web.server_sent_events import frame
+from spielleiter.viewer.web.shares import may_take
 from spielleiter.viewer.web.watched_game import CATCH_UP, Breathe, WatchedGame
 
-MOST_STREAMS: Final = 192
-"""The maximum number of event streams of all pages together."""
+MOST_STREAMS: Final = 384
+"""The maximum number of event streams of all pages together; the pages of one address get half of them."""
 MOST_WAITING: Final = 16
 """The number of requests that may wait until a whole game is described."""
 SHORTEST_INTERVAL: Final = 0.1
@@ -63,7 +65,8 @@ class Hub:
         self.games = games
         self._count_moves = count_moves
         self._processor_time = processor_time
-        self._streams = 0
+        self._streams: Counter[str] = Counter()
+        """The number of open event streams by address."""
         self._list_watchers = 0
         self._watched: dict[str, WatchedGame] = {}
         self._has_streams = trio.Event()
@@ -80,42 +83,44 @@ class Hub:
     @property
     def stream_count(self) -> int:
         """The number of open event streams."""
-        return self._streams
+        return self._streams.total()
 
     # -- streams of pages -------------------------------------------------------------------------------------------
 
-    def open_stream(self) -> None:
-        """Count one more stream; `close_stream` must follow. Raises WebError if there are too many."""
-        if self._streams >= MOST_STREAMS:
+    def open_stream(self, address: str) -> None:
+        """Count one more stream to `address`; `close_stream` must follow. Raises WebError if there are too many."""
+        if not may_take(self._streams, address, MOST_STREAMS):
+            count, own = self.stream_count, self._streams[address]
             raise WebError(
                 429,
-                f"Es sind schon {self._streams} Seiten offen, mehr erlaubt dieser Server nicht.",
-                f"There are {self._streams} pages open already, as many as this server allows.",
+                f"Es sind schon {count} Seiten offen, {own} davon von deiner Adresse, mehr erlaubt der Server nicht.",
+                f"There are {count} pages open already, {own} of them from your address, as many as is allowed.",
             )
-        self._streams += 1
+        self._streams[address] += 1
         self._has_streams.set()
 
-    def close_stream(self) -> None:
-        """Count one stream less."""
-        self._streams -= 1
+    def close_stream(self, address: str) -> None:
+        """Count one stream to `address` less."""
+        self._streams[address] -= 1
+        self._streams += Counter()  # drop addresses whose count is 0
         if not self._streams:
             self._has_streams = trio.Event()
 
-    def watch_list(self) -> ListSource:
+    def watch_list(self, address: str) -> ListSource:
         """Return the frames of the list of rooms for one page. Raises WebError if there are too many pages."""
-        self.open_stream()
+        self.open_stream(address)
         self._list_watchers += 1
         if self._list_watchers == 1:
             self._refresh_list()  # it is as old as the last page
-        return ListSource(self)
+        return ListSource(self, address)
 
-    def watch_game(self, room_id: str) -> GameSource:
+    def watch_game(self, room_id: str, address: str) -> GameSource:
         """Return the frames of one game for one page. Raises WebError if there is no such game, or too many pages."""
         watched = self.game(room_id)
-        self.open_stream()
+        self.open_stream(address)
         watched.watchers += 1
         self._watched[room_id] = watched
-        return GameSource(self, watched)
+        return GameSource(self, watched, address)
 
     def has_game(self, room_id: str) -> bool:
         """Return whether there is a game in the room `room_id`, running, over or not started."""
@@ -145,7 +150,7 @@ class Hub:
             await self._has_streams.wait()
             allowance = self._allowance()
             cost = await self._update()
-            await trio.sleep(max(SHORTEST_INTERVAL, self._streams / allowance.updates, cost / allowance.share))
+            await trio.sleep(max(SHORTEST_INTERVAL, self.stream_count / allowance.updates, cost / allowance.share))
 
     def _allowance(self) -> Allowance:
         """Return what the pages may cost now, from the moves that were played since the last call."""
@@ -188,10 +193,10 @@ class Hub:
             await self._list_changed.wait()
         return self._list_frame, self._list_version
 
-    def leave_list(self) -> None:
+    def leave_list(self, address: str) -> None:
         """Forget a page that has watched the list."""
         self._list_watchers -= 1
-        self.close_stream()
+        self.close_stream(address)
 
     async def describe_first(self, watched: WatchedGame) -> None:
         """Describe a game that a page has just opened: all of it, or only the newest position if the server is busy."""
@@ -236,19 +241,20 @@ class Hub:
         await describe(breathe)
         return cost + self._processor_time() - before
 
-    def leave_game(self, watched: WatchedGame) -> None:
+    def leave_game(self, watched: WatchedGame, address: str) -> None:
         """Forget a page that has watched this game."""
         watched.watchers -= 1
         if not watched.watchers:
             self._watched.pop(watched.game.id, None)
-        self.close_stream()
+        self.close_stream(address)
 
 
 class ListSource:
     """The frames of the list of rooms for one page."""
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, address: str) -> None:
         self._hub = hub
+        self._address = address
         self._version = -1
 
     async def next_frame(self) -> bytes | None:
@@ -256,14 +262,15 @@ class ListSource:
         return data
 
     def close(self) -> None:
-        self._hub.leave_list()
+        self._hub.leave_list(self._address)
 
 
 class GameSource:
     """The frames of one game for one page: everything at first, and then what is new."""
 
-    def __init__(self, hub: Hub, watched: WatchedGame) -> None:
+    def __init__(self, hub: Hub, watched: WatchedGame, address: str) -> None:
         self._hub = hub
+        self._address = address
         self._watched = watched
         self._version: int | None = None
         self._content: object = None
@@ -286,4 +293,4 @@ class GameSource:
         return data
 
     def close(self) -> None:
-        self._hub.leave_game(self._watched)
+        self._hub.leave_game(self._watched, self._address)

@@ -43,6 +43,7 @@ class PersonSeat:
     - `room_id`, `seat`: where it is, as far as that is known before it is taken.
     - `owns_room`: whether the room was opened for this seat.
     - `commands`: command lines for the program that the person waits for.
+    - `address`: the address from which the seat was taken.
     """
 
     def __init__(
@@ -56,7 +57,9 @@ class PersonSeat:
         seat: Seat | None,
         owns_room: bool,
         commands: Sequence[CommandLine],
+        address: str,
     ) -> None:
+        self.address = address
         self.room_id = room_id
         self.player: Seat | None = seat
         self.commands = commands

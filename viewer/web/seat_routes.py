@@ -19,6 +19,7 @@ from spielleiter.viewer.web.hub import Hub
 from spielleiter.viewer.web.seat import SeatSource
 from spielleiter.viewer.web.seats import Seats, SeatWish
 from spielleiter.viewer.web.server_sent_events import EventStreamResponse, OneFrame, frame
+from spielleiter.viewer.web.shares import client_address
 
 FindReplayState = Callable[[str, int], Awaitable[tuple[Edition, State]]]
 """Returns the edition and the position of a replay by its name and the ply. Raises WebError."""
@@ -60,10 +61,12 @@ def seat_routes(seats: Seats, hub: Hub, find_replay_state: FindReplayState) -> l
     async def take(request: Request) -> Response:
         form = await read_json(request, _Seat)
         start = None if form.start is None else await find_start(form.start)
-        wish = SeatWish(form.game_type, printable(form.name), form.player or 0, form.clock, start)
+        wish = SeatWish(
+            form.game_type, printable(form.name), form.player or 0, form.clock, start, client_address(request)
+        )
         match form.opponent:
             case _Opponent(room=str(room), strategy=None, program=False):
-                seat_id = await seats.join_room(room)
+                seat_id = await seats.join_room(room, wish.address)
             case _Opponent(room=None, strategy=str(strategy), program=False):
                 seat_id = await seats.play_builtin(wish, strategy)
             case _Opponent(room=None, strategy=None, program=True):
@@ -90,8 +93,9 @@ def seat_routes(seats: Seats, hub: Hub, find_replay_state: FindReplayState) -> l
             seat = seats.find(request.path_params["seat"])
         except WebError as error:  # a page with an event stream cannot read the body of a refusal
             return EventStreamResponse(OneFrame(frame("gone", error.as_json())))
-        hub.open_stream()
-        return EventStreamResponse(SeatSource(seat, hub.close_stream))
+        address = client_address(request)
+        hub.open_stream(address)
+        return EventStreamResponse(SeatSource(seat, lambda: hub.close_stream(address)))
 
     async def move(request: Request) -> Response:
         seat = seats.find(request.path_params["seat"])

@@ -1,16 +1,16 @@
 """The seats of persons: opening games for them, joining rooms, and finding a seat again.
 
-Invariants: the number of seats is bounded. The id of a seat is a secret, since whoever knows it can play there. A
-request either opens a seat completely or changes nothing. In a room that is opened for a person, the person has no
-clock unless it asks for one. Everybody else has the clock of the server, also a person in somebody else's room: nobody
-else would otherwise ever get out of a game in which that person does not move.
+Invariants: the number of seats is bounded, in all and for each address. The id of a seat is a secret, since whoever
+knows it can play there. A request either opens a seat completely or changes nothing. In a room that is opened for a
+person, the person has no clock unless it asks for one. Everybody else has the clock of the server, also a person in
+somebody else's room, who could otherwise keep the opponent waiting for ever.
 """
 
 from __future__ import annotations
 
 import random
 import secrets
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -31,9 +31,10 @@ from spielleiter.viewer.web.command_lines import CommandLine, joining_commands
 from spielleiter.viewer.web.errors import WebError, unknown_game_type, unknown_room
 from spielleiter.viewer.web.loopback import Loopback
 from spielleiter.viewer.web.seat import PersonSeat
+from spielleiter.viewer.web.shares import may_take
 
-MOST_SEATS: Final = 16
-"""The maximum number of seats of persons in games that are not over."""
+MOST_SEATS: Final = 32
+"""The maximum number of seats of persons in games that are not over; the persons at one address get half of them."""
 MOST_ENDED_SEATS: Final = 32
 """The number of seats in games that are over of which a page still gets the state."""
 
@@ -47,13 +48,15 @@ class SeatWish:
     - `player`: the seat, 0 or 1.
     - `has_clock`: whether the server's time limits apply to the person in a room of its own.
     - `start`: the edition and the position from which the game starts; None: that of a new game.
+    - `address`: the address of the person's browser.
     """
 
     game_type: str | None
     name: str
     player: Seat
     has_clock: bool
-    start: tuple[Edition, State] | None = None
+    start: tuple[Edition, State] | None
+    address: str
 
 
 class Seats:
@@ -98,7 +101,7 @@ class Seats:
                 f"Den eingebauten Spieler {strategy} gibt es für dieses Spiel nicht.",
                 f"There is no built-in player {strategy} for this game.",
             )
-        self._require_room()
+        self._require_place(wish.address)
         room = self._open(edition, wish, Slot(strategy), state)
         codes = [slot.reservation or "" for slot in room.player_slots]
         seat_id = self._add(edition, wish, room, codes[wish.player], [])
@@ -114,17 +117,17 @@ class Seats:
     async def wait_for_program(self, wish: SeatWish) -> str:
         """Open a game whose other seat any program may take; return the id of the seat. Raises WebError."""
         edition, state = self._game(wish)
-        self._require_room()
+        self._require_place(wish.address)
         room = self._open(edition, wish, Slot(None, is_reserved=False), state)
         code = room.player_slots[wish.player].reservation or ""
         return self._add(edition, wish, room, code, joining_commands(*self._address, edition.game_type))
 
-    async def join_room(self, room_id: str) -> str:
+    async def join_room(self, room_id: str, address: str) -> str:
         """Take the free seat of a room, with the clock of the server; return the id of the seat. Raises WebError."""
         room = self._server.lobby.rooms.get(room_id)
         if room is None:
             raise unknown_room(room_id)
-        self._require_room()
+        self._require_place(address)
         slot = room.free_slot()
         if slot is None:
             raise WebError(409, "In diesem Raum ist kein Platz frei.", "There is no free seat in this room.")
@@ -141,6 +144,7 @@ class Seats:
             seat=slot.seat,
             owns_room=False,
             commands=[],
+            address=address,
         )
         seat_id = self._start(seat)
         await seat.is_settled.wait()
@@ -194,6 +198,7 @@ class Seats:
             seat=wish.player,
             owns_room=True,
             commands=commands,
+            address=wish.address,
         )
         return self._start(seat)
 
@@ -220,16 +225,20 @@ class Seats:
             except ClientError:
                 pass  # the person has left before the game began, or the server ends
 
-    def _require_room(self) -> None:
-        """Forget seats of games that are over; raise WebError if there are too many others."""
+    def _require_place(self, address: str) -> None:
+        """Forget seats of games that are over; raise WebError if there are too many others, or many of this address."""
         over = [seat_id for seat_id, seat in self._seats.items() if seat.state == "over"]
         for seat_id in over[: max(0, len(over) - MOST_ENDED_SEATS)]:
             del self._seats[seat_id]
-        if len(self._seats) - len(over) >= MOST_SEATS:
+        taken = Counter(seat.address for seat in self._seats.values() if seat.state != "over")
+        if not may_take(taken, address, MOST_SEATS):
+            count, own = taken.total(), taken[address]
             raise WebError(
                 429,
-                f"Es sind schon {MOST_SEATS} Plätze von Menschen besetzt, mehr erlaubt dieser Server nicht.",
-                f"There are {MOST_SEATS} seats of persons taken already, as many as this server allows.",
+                f"Es sind schon {count} Plätze von Menschen besetzt, {own} davon von deiner Adresse, mehr erlaubt der "
+                "Server nicht.",
+                f"There are {count} seats of persons taken already, {own} of them from your address, as many as is "
+                "allowed.",
             )
 
 

@@ -42,7 +42,7 @@ from spielleiter.viewer.web.seat_routes import seat_routes
 from spielleiter.viewer.web.seats import Seats
 from spielleiter.viewer.web.static_files import page_routes
 
-MOST_CONNECTIONS = 256
+MOST_CONNECTIONS = 512
 """The maximum number of open connections of browsers."""
 MOST_HEALTH_CONNECTIONS = 32
 """The maximum number of open connections at the address of `--metrics`."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import io
+import json
 import math
 import subprocess
 import sys
@@ -18,6 +20,8 @@ from spielleiter.server.config.config import Config
 from spielleiter.server.errors import StartError
 from spielleiter.viewer.web import companion
 from spielleiter.viewer.web.companion import open_pages
+from spielleiter.viewer.web.hub import MOST_STREAMS
+from spielleiter.viewer.web.seats import MOST_SEATS
 from tests.documents import ROOT
 from tests.server.harness import GAME_TYPE, PASSWORD
 from tests.server.serving import Serving, read_all, serving
@@ -125,6 +129,31 @@ async def test_80_guessers_do_not_keep_out_the_right_password(wrong: dict[str, s
                 status, answer = await get(pages, "/api/admin/login", **login(PASSWORD))
             assert (status, "token" in answer) == (200, True)
         nursery.cancel_scope.cancel()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS has only one address of loopback")
+async def test_one_client_cannot_take_all_streams_and_seats() -> None:
+    async with serving(companion=open_pages, viewer=LOOPBACK) as harness, contextlib.AsyncExitStack() as stack:
+        pages = (await logged(harness, "viewer_started"))["url"].removeprefix("http://").rstrip("/")
+        host, _, port = pages.rpartition(":")
+        form = json.dumps({"gameType": "swc_2027_blokus", "opponent": {"program": True}})
+        head = f"Host: {pages}\r\nContent-Type: application/json\r\nContent-Length: {len(form)}\r\n"
+
+        async def status(request: str, local: str) -> int:
+            stream = await trio.open_tcp_stream(host, int(port), local_address=local)
+            await stack.enter_async_context(stream)
+            await stream.send_all(request.encode())
+            return int((await stream.receive_some()).split()[1])
+
+        stream, seat = (
+            f"GET /api/events HTTP/1.1\r\nHost: {pages}\r\n\r\n",
+            f"POST /api/seat HTTP/1.1\r\n{head}\r\n{form}",
+        )
+        for request, own_share in ((stream, MOST_STREAMS // 2), (seat, MOST_SEATS // 2)):
+            answers = [await status(request, "127.0.0.1") for _ in range(own_share + 1)]
+            assert answers == [200] * own_share + [429]
+        assert [await status(request, "127.0.0.2") for request in (stream, seat)] == [200, 200]
 
 
 async def test_nothing_is_served_if_both_are_switched_off() -> None:

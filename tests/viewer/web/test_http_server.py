@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -33,8 +34,10 @@ class Running:
     nursery: trio.Nursery
     bugs: list[BaseException] = field(default_factory=list)
 
-    async def connect(self, *, receives: int | None = None) -> trio.SocketStream:
+    async def connect(self, *, receives: int | None = None, local: str | None = None) -> trio.SocketStream:
         sock = trio.socket.socket()
+        if local is not None:
+            await sock.bind((local, 0))
         if receives is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receives)
         await sock.connect(self.address)
@@ -97,6 +100,21 @@ async def test_the_oldest_connection_is_closed_if_there_are_too_many() -> None:
             assert (await read_all(stream)).endswith(b"hello")
         assert server.http.connection_count <= 2
         for stream in (first, second, third):
+            await stream.aclose()
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS has only one address of loopback")
+async def test_a_client_with_very_many_connections_closes_its_own_ones() -> None:
+    async with running(hello, most_connections=10) as server:
+        honest = [await server.connect() for _ in range(3)]
+        flood = [await server.connect(local="127.0.0.2") for _ in range(40)]
+        honest += [await server.connect() for _ in range(2)]
+        for stream in honest:
+            await stream.send_all(LAST_REQUEST)
+            assert (await read_all(stream)).endswith(b"hello")
+        for stream in flood[:35]:
+            assert await read_all(stream) == b""
+        for stream in (*honest, *flood):
             await stream.aclose()
 
 

@@ -6,6 +6,7 @@ import itertools
 import json
 import random
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,11 +21,12 @@ from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.positions.describe import describe_position
 from spielleiter.viewer.web import watched_game
 from spielleiter.viewer.web.errors import WebError
-from spielleiter.viewer.web.hub import BUSY_MOVES, IDLE, MOST_STREAMS, SHORTEST_INTERVAL, Hub
+from spielleiter.viewer.web.hub import BUSY_MOVES, IDLE, MOST_STREAMS, SHORTEST_INTERVAL, GameSource, Hub, ListSource
 from spielleiter.viewer.web.live_games import LiveGames
 from tests.viewer.web.pages import open_pages
 
 EDITION = EDITIONS["blokus-2027"]
+HERE, ELSEWHERE = "127.0.0.1", "192.0.2.1"
 
 
 class Games(LiveGames):
@@ -124,7 +126,7 @@ async def test_nothing_is_computed_without_a_page(watch: Watch, autojump_clock: 
 async def test_the_list_is_sent_when_it_has_changed_and_at_most_ten_times_a_second(
     watch: Watch, autojump_clock: MockClock
 ) -> None:
-    source = watch.hub.watch_list()
+    source = watch.hub.watch_list(HERE)
     instants = []
     for _ in range(5):
         await source.next_frame()
@@ -146,7 +148,7 @@ async def test_the_list_is_sent_when_it_has_changed_and_at_most_ten_times_a_seco
 
 async def test_a_page_gets_everything_first_and_then_what_is_new(watch: Watch, autojump_clock: MockClock) -> None:
     watch.games.one.play(2)
-    source = watch.hub.watch_game("one")
+    source = watch.hub.watch_game("one", HERE)
     assert numbers(await source.next_frame()) == (0, [0, 1, 2])
     watch.games.one.play(2)
     assert numbers(await source.next_frame()) == (3, [3, 4])
@@ -155,7 +157,7 @@ async def test_a_page_gets_everything_first_and_then_what_is_new(watch: Watch, a
 
 
 async def test_a_position_is_described_once_for_all_pages(watch: Watch, autojump_clock: MockClock) -> None:
-    sources = [watch.hub.watch_game("one") for _ in range(20)]
+    sources = [watch.hub.watch_game("one", HERE) for _ in range(20)]
     for plies in range(1, 4):
         frames = [await source.next_frame() for source in sources]
         assert len(set(frames)) == 1
@@ -166,7 +168,7 @@ async def test_a_position_is_described_once_for_all_pages(watch: Watch, autojump
 async def test_a_page_that_did_not_read_gets_the_newest_data_in_one_piece(
     watch: Watch, autojump_clock: MockClock
 ) -> None:
-    slow, quick = watch.hub.watch_game("one"), watch.hub.watch_game("one")
+    slow, quick = watch.hub.watch_game("one", HERE), watch.hub.watch_game("one", HERE)
     await slow.next_frame()
     await quick.next_frame()
     for ply in range(1, 6):
@@ -176,7 +178,7 @@ async def test_a_page_that_did_not_read_gets_the_newest_data_in_one_piece(
 
 
 async def test_after_many_plies_at_once_only_the_newest_is_described(watch: Watch, autojump_clock: MockClock) -> None:
-    source = watch.hub.watch_game("one")
+    source = watch.hub.watch_game("one", HERE)
     await source.next_frame()
     watch.games.one.play(20)
     assert numbers(await source.next_frame()) == (20, [20])
@@ -188,7 +190,7 @@ async def test_after_many_plies_at_once_only_the_newest_is_described(watch: Watc
 
 async def test_describing_takes_a_bounded_share_of_the_processor(watch: Watch, autojump_clock: MockClock) -> None:
     watch.cost = 0.05
-    source = watch.hub.watch_game("one")
+    source = watch.hub.watch_game("one", HERE)
     await source.next_frame()
     before, start = watch.processor, trio.current_time()
     for _ in range(10):
@@ -210,7 +212,7 @@ async def test_pages_get_fewer_updates_while_many_moves_are_played(watch: Watch,
             count += 1
         return count
 
-    sources = [watch.hub.watch_list() for _ in range(40)]
+    sources = [watch.hub.watch_list(HERE) for _ in range(40)]
     await sources[0].next_frame()
     idle = await updates(2, 1.0)
     busy = await updates(20, BUSY_MOVES * 10)
@@ -218,21 +220,32 @@ async def test_pages_get_fewer_updates_while_many_moves_are_played(watch: Watch,
     assert busy / 20 < idle / 2 / 4  # a quarter of the updates per second, although the load is noticed late
 
 
-async def test_the_number_of_streams_is_bounded(watch: Watch, autojump_clock: MockClock) -> None:
-    sources = [watch.hub.watch_list() for _ in range(MOST_STREAMS - 1)] + [watch.hub.watch_game("one")]
-    for watch_one in (watch.hub.watch_list, lambda: watch.hub.watch_game("one")):
+async def test_no_address_can_take_all_streams(watch: Watch, autojump_clock: MockClock) -> None:
+    share = MOST_STREAMS // 2
+    sources: list[ListSource | GameSource] = [watch.hub.watch_list(HERE) for _ in range(share - 1)]
+    sources.append(watch.hub.watch_game("one", HERE))
+    for watch_one in (watch.hub.watch_list, partial(watch.hub.watch_game, "one")):
         with pytest.raises(WebError) as raised:
-            watch_one()
+            watch_one(HERE)
         assert raised.value.status == 429
-    sources[-1].close()
-    watch.hub.watch_game("one").close()
+    others = [watch.hub.watch_list(ELSEWHERE) for _ in range(share // 2)]
+    for source in [*others, sources[-1]]:
+        source.close()
+    watch.hub.watch_game("one", HERE).close()
     for source in sources[:-1]:
         source.close()
     assert watch.hub.stream_count == 0
 
 
+async def test_the_number_of_streams_is_bounded(watch: Watch, autojump_clock: MockClock) -> None:
+    for number in range(MOST_STREAMS):
+        watch.hub.watch_list(f"192.0.2.{number}")
+    with pytest.raises(WebError):
+        watch.hub.watch_list(HERE)
+
+
 async def test_a_game_that_nobody_watches_is_forgotten(watch: Watch, autojump_clock: MockClock) -> None:
-    first, second = watch.hub.watch_game("one"), watch.hub.watch_game("one")
+    first, second = watch.hub.watch_game("one", HERE), watch.hub.watch_game("one", HERE)
     await first.next_frame()
     first.close()
     assert watch.hub.game("one") is watch.hub.game("one")
@@ -266,9 +279,9 @@ async def test_a_page_that_leaves_is_forgotten(autojump_clock: MockClock) -> Non
 
 
 async def test_too_many_pages_are_told_so(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spielleiter.viewer.web.hub.MOST_STREAMS", 1)
+    monkeypatch.setattr("spielleiter.viewer.web.hub.MOST_STREAMS", 2)
     async with open_pages() as pages:
         await pages.open("/api/events")
         refused = await pages.get("/api/events")
         assert refused.status == 429
-        assert "1 pages" in refused.json["error"]["en"]
+        assert "There are 1 pages open already, 1 of them from your address" in refused.json["error"]["en"]

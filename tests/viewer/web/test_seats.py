@@ -159,13 +159,15 @@ async def test_a_game_starts_from_a_position_of_another_one() -> None:
         assert (await pages.post("/api/seat", missing)).status == 404
 
 
-async def test_the_number_of_seats_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seats_module, "MOST_SEATS", 2)
+async def test_no_address_can_take_all_seats(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seats_module, "MOST_SEATS", 4)
     monkeypatch.setattr(seats_module, "MOST_ENDED_SEATS", 1)
     async with open_pages() as pages:
         taken = [await take_seat(pages, {"program": True}) for _ in range(2)]
         refused = await pages.post("/api/seat", {"gameType": GAME_TYPE, "opponent": {"program": True}})
         assert refused.status == 429
+        form = {"gameType": GAME_TYPE, "opponent": {"program": True}}
+        assert (await pages.post("/api/seat", form, client="192.0.2.1")).status == 200
         for seat in taken:
             await pages.post(f"/api/seat/{seat['seat']}/leave")
             found = pages.site.seats.find(seat["seat"])
