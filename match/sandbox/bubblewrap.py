@@ -117,7 +117,7 @@ def _limited_scope(memory: int) -> list[str]:
     `memory` is the limit in bytes. Empty if there is no systemd, or if it may not limit memory and processes here; then
     the process inside watches them, as it does in any case. Blocks for a moment.
     """
-    if shutil.which(_SYSTEMD_RUN) is None:
+    if sys.platform != "linux" or shutil.which(_SYSTEMD_RUN) is None:
         return []
     limits = memory + _SCOPE_RESERVE, PROCESS_LIMIT + _SCOPE_TASKS
     options = [f"--property=MemoryMax={limits[0]}", "--property=MemorySwapMax=0", f"--property=TasksMax={limits[1]}"]

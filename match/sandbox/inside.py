@@ -48,6 +48,7 @@ _FILES_INTERVAL: Final = 0.25  # seconds between two looks at the files
 _FILES_SHARE: Final = 0.005  # seconds for looking at files, in each interval between two looks at the memory
 _FILES_AT_ONCE: Final = 50  # files that are looked at before the time is
 _FILE_RESERVE: Final = 64 * 1024 * 1024  # bytes by which a file may exceed the limit, so that it is seen to do so
+_PROCESS_RESERVE: Final = 32  # processes by which a program may exceed the limit, for the same reason
 _BLOCK: Final = 512  # bytes of a block in `st_blocks`
 _CHILD_EXIT_TIMEOUT: Final = 0.5  # seconds that children of the program have to end after it
 _POLL_INTERVAL: Final = 0.01  # seconds
@@ -190,7 +191,7 @@ class Program:
             with contextlib.suppress(OSError), open(f"{_PROC}/self/oom_score_adj", "w") as file:  # noqa: PTH123
                 file.write("1000")
         if self._options["own_users"] and _kernel_version() >= _OWN_PROCESS_COUNT:
-            _lower_limit(resource.RLIMIT_NPROC, self._options["processes"])
+            _lower_limit(resource.RLIMIT_NPROC, self._options["processes"] + _PROCESS_RESERVE)
 
     def _environment(self) -> dict[str, str]:
         """Return the sandbox's variables without the hidden ones, and those for the program."""

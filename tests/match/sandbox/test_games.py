@@ -102,7 +102,7 @@ async def test_a_game_is_played_to_its_end(sandbox: Sandbox, tmp_path: Path, pac
     assert (observed.sandbox, observed.network_attempts) == (sandbox.name, 0 if sandbox.has_own_network else None)
     assert observed.peak_memory
     assert record.cpu_seconds[0] > 0
-    assert record.remarks[0] == ()
+    assert record.remarks[0] == (("its disk could not be limited here",) if sandbox.name == NONE else ())
 
 
 async def test_a_program_that_does_not_exist_is_a_verdict(sandbox: Sandbox, tmp_path: Path, package: Path) -> None:
