@@ -25,7 +25,7 @@ FOLDERS = {path.parent.name for path in ROOT.glob("*/__init__.py")} | {
 OF_THE_READER = {
     *(".py", "bot.py", "tool.py", "tiny.py"),
     *("my_player.py", "mein_spieler.py", "spieler.py", "neu.py", "Zug.py", "zug.py"),
-    *("client.py", "game.py", "server.py", "match.py", "random.py", "__init__.py"),
+    *("client.py", "game.py", "logic.py", "server.py", "match.py", "random.py", "__init__.py"),
 }
 """Files that a reader writes, or that only serve as examples."""
 ADDED_BY_THE_PAGE = "tic_tac_toe"

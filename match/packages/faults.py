@@ -103,8 +103,11 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "main-is-folder": Fault(_RED, "{file} is a folder; name a file in it as the main file"),
     "folder-inside": Fault(
         _RED,
-        "the program is in the folder {file}, so there is nothing to start at the top of the ZIP file; zip the "
-        "contents of that folder instead of the folder",
+        "everything is in the folder {file}, but the program is started in the folder above, where it does not find "
+        "what it needs; zip the contents of that folder instead of the folder",
+    ),
+    "main-in-folder": Fault(
+        _GREEN, "the main file is {file}; choose it from the list of the files after the upload to the contest"
     ),
     "zip-inside": Fault(_RED, "the ZIP file contains nothing but the ZIP file {file}; hand in that one"),
     "source-only": Fault(
@@ -114,6 +117,11 @@ FAULTS: Final[Mapping[str, Fault]] = {
     ),
     "empty-main": Fault(_RED, "{file} is empty; pack it again"),
     "not-a-program": Fault(_RED, "{file} cannot be started as a program; name a script or a program as the main file"),
+    "jar-main-file": Fault(
+        _YELLOW,
+        "{file} is a JAR file, which is started with java -jar; choose an image with Java for the contest, or better "
+        'start it in a script with java -jar {file} "$@"',
+    ),
     "class-file": Fault(
         _RED, "{file} is a class of Java and cannot be started directly; start it in a script with java"
     ),

@@ -24,6 +24,8 @@ from spielleiter.match.packages.main_file import choose_main
 from spielleiter.match.packages.started_programs import main_findings
 
 _ORDER: Final = (Level.RED, Level.YELLOW, Level.GREEN)
+_MISSING: Final = frozenset({"missing-file", "missing-folder", "missing-class", "missing-module"})
+"""Faults of a program that is started in another folder than its author has assumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +71,26 @@ def inspect_archive(archive: Archive, main: str | None = None) -> Inspection:
     if isinstance(chosen, Finding):
         return Inspection(_sorted([*findings, chosen]), None, archive.entries)
     required = missing_requirements(archive)
-    findings += main_findings(archive, chosen, modules_of(required))
+    found = list(main_findings(archive, chosen, modules_of(required)))
+    if main is None and len(chosen.path.parts) > 1:
+        inside = main_findings(archive, chosen, modules_of(required), chosen.path.parent)
+        found = _with_place(chosen, found, list(inside))
+    findings += found
     if all(each.code != "pip-install" for each in findings):  # which is the same fault
         findings += requirement_findings(required)
     findings += leftover_findings(archive)
     return Inspection(_sorted(findings), chosen.path, archive.entries)
+
+
+def _with_place(main: Entry, findings: list[Finding], inside: list[Finding]) -> list[Finding]:
+    """Return the findings about a main file in a folder, which the contest starts in the folder above.
+
+    `inside` are those that it would have if it were started in its own folder.
+    """
+    missing = [each for each in findings if each.code in _MISSING and each not in inside]
+    if not missing:
+        return [finding_of("main-in-folder", [str(main.path)]), *findings]
+    return [finding_of("folder-inside", [main.path.parts[0]]), *(each for each in findings if each not in missing)]
 
 
 def _sorted(findings: list[Finding]) -> tuple[Finding, ...]:

@@ -1,7 +1,8 @@
 """Chooses the main file of a package: the one that is started.
 
-Invariants: a file that the user names is taken if it is there, whatever it contains. Otherwise only files at the top of
-the package are candidates, the kinds of files are tried in a fixed order, and there is no guess between equals.
+Invariants: a file that the user names is taken if it is there, whatever it contains. Otherwise the files at the top of
+the package are candidates, and if there is nothing to start, those in its folders: packages of the official builder for
+Python consist of one folder. The kinds of files are tried in a fixed order, and there is no guess between equals.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ _PROGRAMS: Final = frozenset(
 )
 _BINARIES: Final = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xca\xfe\xba\xbe")
 _LIBRARIES: Final = frozenset({".so", ".dll", ".dylib", ".o", ".a", ".class", ".pyd"})
+_BUILD_TOOLS: Final = frozenset({"gradlew", "gradlew.bat", "mvnw", "mvnw.cmd"})
+"""Programs that come with sources, and never start a player."""
 _BUILD_FILES: Final = frozenset(
     {
         "Cargo.toml",
@@ -36,6 +39,7 @@ _BUILD_FILES: Final = frozenset(
     }
 )
 _SOURCES: Final = frozenset({".java", ".kt", ".c", ".cpp", ".cc", ".rs", ".go", ".cs", ".hs", ".scala", ".swift"})
+_IGNORED: Final = frozenset({"__MACOSX"})
 _MAX_SHOWN: Final = 5
 """Candidates beyond this number are not named."""
 
@@ -57,7 +61,7 @@ def _by_name(archive: Archive, wanted: str) -> Entry | Finding:
 
 
 def _by_content(archive: Archive) -> Entry | Finding:
-    candidates = _candidates(archive, PurePosixPath())
+    candidates = _candidates(archive, PurePosixPath()) or _candidates_in_folders(archive)
     if len(candidates) == 1:
         return candidates[0]
     if candidates:
@@ -66,12 +70,29 @@ def _by_content(archive: Archive) -> Entry | Finding:
     return _none_found(archive)
 
 
+def _candidates_in_folders(archive: Archive) -> list[Entry]:
+    """The files one level down that may be the main file: those named start.sh, if there are any.
+
+    A file that is a program only by its suffix counts if its folder is all there is in the package, since a folder of
+    libraries is full of such files.
+    """
+    folders = [PurePosixPath(name) for name in sorted(archive.names_in(PurePosixPath())) if name not in _IGNORED]
+    is_only_folder = len(folders) == 1
+    found = [
+        each
+        for folder in folders
+        for each in _candidates(archive, folder)
+        if is_only_folder or each.path.suffix.lower() not in _PROGRAMS or _begins_like_script(archive.read(each, 64))
+    ]
+    return [each for each in found if each.path.name == "start.sh"] or found
+
+
 def _candidates(archive: Archive, folder: PurePosixPath) -> list[Entry]:
     """The files in a folder that may be the main file: those of the first kind of which there are any."""
     files = [
         archive.files[folder / name]
         for name in sorted(archive.names_in(folder))
-        if folder / name in archive.files and not name.startswith(".")
+        if folder / name in archive.files and not name.startswith(".") and name not in _BUILD_TOOLS
     ]
     heads = {each.path: archive.read(each, 64) for each in files}
     kinds: Sequence[Callable[[Entry], bool]] = (
@@ -100,16 +121,15 @@ def _is_library(path: PurePosixPath) -> bool:
 
 
 def _none_found(archive: Archive) -> Finding:
-    """Say why there is no candidate at the top."""
-    files = [each for each in archive.files if each.parts[0] != "__MACOSX"]
+    """Say why there is no candidate."""
+    files = [each for each in archive.files if each.parts[0] not in _IGNORED]
     if len(files) == 1 and files[0].suffix.lower() == ".zip":
         return finding_of("zip-inside", [str(files[0])])
     folders = sorted({each.parts[0] for each in files if len(each.parts) > 1})
-    inside = [each for each in folders if _candidates(archive, PurePosixPath(each))]
-    if len(inside) == 1:
-        return finding_of("folder-inside", inside)
     top = [each for each in files if len(each.parts) == 1]
-    if not top and len(folders) == 1:
-        return finding_of("folder-inside", folders)
-    sources = [str(each) for each in top if each.name in _BUILD_FILES or each.suffix in _SOURCES]
-    return finding_of("source-only", sources[:1]) if sources else finding_of("no-main-file")
+    is_folder = not top and len(folders) == 1
+    shown = [each for each in files if len(each.parts) == 2] if is_folder else top
+    sources = [str(each) for each in shown if each.name in _BUILD_FILES or each.suffix in _SOURCES]
+    if sources:
+        return finding_of("source-only", sources[:1])
+    return finding_of("folder-inside", folders) if is_folder else finding_of("no-main-file")

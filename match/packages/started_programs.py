@@ -24,6 +24,7 @@ from spielleiter.match.packages.shell_words import parse_script
 MAX_STARTS: Final = 100
 """Programs beyond this number are not examined."""
 
+_TOP: Final = PurePosixPath()
 _HEAD: Final = 64
 _MAX_PROGRAM: Final = 128 * 1024 * 1024
 _ZIP: Final = b"PK\x03\x04"
@@ -32,13 +33,15 @@ _END_OF_PYC_MAGIC: Final = b"\r\n"
 _INTERPRETERS: Final = {StartedBy.SHELL: "sh", StartedBy.PYTHON: "python3"}
 
 
-def main_findings(archive: Archive, main: Entry, known_missing: Collection[str] = ()) -> Iterator[Finding]:
+def main_findings(
+    archive: Archive, main: Entry, known_missing: Collection[str] = (), folder: PurePosixPath = _TOP
+) -> Iterator[Finding]:
     """Find what is wrong with the main file, and with everything that it starts.
 
-    Python modules that are in `known_missing` are not reported.
+    It is started in `folder`. Python modules that are in `known_missing` are not reported.
     """
     follower = _Follower(archive, main, known_missing)
-    waiting = [Start(main.path, StartedBy.SYSTEM, PurePosixPath())]
+    waiting = [Start(main.path, StartedBy.SYSTEM, folder)]
     seen: set[tuple[PurePosixPath, StartedBy]] = set()
     while waiting and len(seen) < MAX_STARTS:
         start = waiting.pop(0)
@@ -95,8 +98,7 @@ class _Follower:
             names = {each.name for each in self._archive.files}
             yield from program_findings(name, self._archive.read(entry, _MAX_PROGRAM), names)
         elif head.startswith(_ZIP):
-            is_jar = entry.path.suffix.lower() == ".jar"
-            yield finding_of("jar-without-java" if is_jar else "not-a-program", [name])
+            yield from self._examine_zip(entry)
         else:
             content = self._archive.read(entry, MAX_SCRIPT)
             if _is_binary(content) and not _has_text_line(content):
@@ -108,6 +110,17 @@ class _Follower:
             yield from self._examine_script(script, start)
             if script.is_python and not _is_binary(content):
                 yield from self._examine_python(entry, "")
+
+    def _examine_zip(self, entry: Entry) -> Iterator[Finding]:
+        """Find what is wrong with a JAR or ZIP file that is started; the contest starts a main file with Java."""
+        name = str(entry.path)
+        if entry.path.suffix.lower() != ".jar":
+            yield finding_of("not-a-program", [name])
+        elif entry == self._main:
+            yield finding_of("jar-main-file", [name])
+            yield from jar_findings(self._archive, entry)
+        else:
+            yield finding_of("jar-without-java", [name])
 
     def _examine_script(self, script: ScriptText, start: Start) -> Iterator[Finding]:
         yield from script.findings

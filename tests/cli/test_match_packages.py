@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.cli.background import run
 from tests.cli.matches import ENDLESS
 from tests.match.packages.broken_packages import BROKEN
 from tests.match.packages.making import zipped
+from tests.match.packages.official_packages import python_package
 
 PLAYER = f"""#!/bin/sh
 ls > files.txt
@@ -45,6 +47,36 @@ def test_a_package_plays_a_match_and_resumes_it(folder: Path) -> None:
     journal = folder / "out" / "games.jsonl"
     journal.write_text(journal.read_text().splitlines(keepends=True)[0])
     assert run("match", "--resume", "out").exit_code == 0
+    assert [record.verdict for record in read_journal(folder / "out")] == ["regular", "regular"]
+
+
+_LIBRARY = """\
+import os, sys
+
+def play():
+    words = [sys.executable, "-P", "-m", "spielleiter", "play", "-s", "first", *sys.argv[1:]]
+    os.environ.pop("PYTHONPATH")  # where this module is
+    os.execv(sys.executable, words)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot start a shell script by itself")
+def test_a_package_of_the_official_builder_for_python_plays_as_it_comes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its script is in a folder, is started above it, and installs the wheels that are beside it."""
+    tools = folder / "tools"
+    tools.mkdir()
+    for name, module in {"pip": "-m pip", "python3": ""}.items():
+        (tools / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {module} "$@"\n')
+        (tools / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    source = "from socha.starter import play\n\nplay()\n"
+    (folder / "built.zip").write_bytes(python_package(source, {"socha/starter.py": _LIBRARY}))
+    programs = ("--player1", "built.zip", "--player2", "builtin:random", "-n", "2", "--out", "out")
+    done = run("match", *programs, *ENDLESS)
+    assert done.exit_code == 0, done.stderr
     assert [record.verdict for record in read_journal(folder / "out")] == ["regular", "regular"]
 
 

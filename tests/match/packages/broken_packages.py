@@ -141,13 +141,22 @@ BROKEN: dict[str, Sample] = {
     "--main that is not there": Sample("main-missing", zipped(BOT), "run.sh"),
     "--main that is a folder": Sample("main-is-folder", zipped({**BOT, "lib/a.py": ""}), "lib"),
     "everything in a folder": Sample("folder-inside", zipped({f"mybot/{name}": text for name, text in BOT.items()})),
-    "program in a folder, and a text": Sample("folder-inside", zipped({"README.md": "x", "bot/start.sh": SHELL_BOT})),
+    "program in a folder, and a text": Sample(
+        "folder-inside", zipped({"README.md": "x", **{f"bot/{name}": text for name, text in BOT.items()}})
+    ),
+    "program in a folder that is started in the folder above": Sample("main-in-folder", zipped({"bot/main": elf()})),
+    "a start.sh in each of two folders": Sample(
+        "several-main-files", zipped({"a/start.sh": "#!/bin/sh\n", "b/start.sh": "#!/bin/sh\n"})
+    ),
+    "sources of Rust in a folder": Sample(
+        "source-only", zipped({"bot/Cargo.toml": "[package]", "bot/src/main.rs": "fn main() {}"})
+    ),
     "only texts in a folder": Sample("folder-inside", zipped({"bot/README.md": "x"})),
     "ZIP in a ZIP": Sample("zip-inside", zipped({"player.zip": zipped(BOT)})),
     "only sources of Rust": Sample("source-only", zipped({"Cargo.toml": "[package]", "src/main.rs": "fn main() {}"})),
     "only sources of Java": Sample("source-only", zipped({"pom.xml": "<project/>", "src/Main.java": "class Main {}"})),
     "empty main file": Sample("empty-main", script("")),
-    "JAR file as the main file": Sample("jar-without-java", zipped({"bot.jar": jar()})),
+    "JAR file as the main file": Sample("jar-main-file", zipped({"bot.jar": jar()})),
     "class as the main file": Sample("class-file", zipped({"Main.class": java_class()})),
     "shared library as the main file": Sample("not-a-program", program(elf(kind=3, entry=0))),
     "object file as the main file": Sample("not-a-program", program(elf(kind=1))),
