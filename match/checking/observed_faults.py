@@ -12,11 +12,11 @@ from typing import Final
 from spielleiter.match.checking import contest_conditions as contest
 from spielleiter.match.checking.calibration import Speed
 from spielleiter.match.checking.contest_conditions import ContestCondition
-from spielleiter.match.checking.game_faults import PROGRAM, affects_game, merged, size_text
+from spielleiter.match.checking.game_faults import affects_game, merged, size_text
 from spielleiter.match.checking.package_faults import FAULTS, fault
 from spielleiter.match.checking.package_games import GameResult
 from spielleiter.match.checking.package_report import ConditionResult, State, state_of
-from spielleiter.match.checking.think_times import GameTimes, judge_think_times
+from spielleiter.match.checking.think_times import judge_think_times
 from spielleiter.match.packages.finding import Finding
 from spielleiter.match.sandbox.conditions import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
 from spielleiter.server.text.counting import count_text
@@ -87,20 +87,24 @@ class ObservedConditions:
         return self._result(contest.END, text)
 
     def _think_time(self) -> ConditionResult:
-        games = [GameTimes(each.record.think_times[PROGRAM], each.record.cpu_seconds[PROGRAM]) for each in self._games]
-        judged = judge_think_times(games, self._speed.factor)
-        values = {"slowest": f"{judged.slowest:.3f} s", "expected": f"{judged.expected:.2f} s"}
-        codes = ["too-slow"] if judged.is_too_slow else ["nearly-too-slow"] if judged.is_close else []
-        late = [each for each in self._own_findings() if each.code in {"timeout", "hangs"}]
-        findings = [*late, *([] if late else [fault(code, **values) for code in codes])]
-        if not judged.count and not findings:
-            return ConditionResult(contest.THINK_TIME, State.NOT_CHECKED, "the program has made no move")
+        judged = judge_think_times([each.answers for each in self._games], self._speed.factor)
+        expected = judged.expected if judged.is_too_slow else judged.worst
+        values = {"slowest": f"{judged.slowest:.3f} s", "expected": f"{expected:.2f} s"}
         if judged.watches_clock:
             scaled = "not scaled, since the program seems to watch the clock itself"
         else:
             scaled = f"about {values['expected']} in the contest, an estimate"
         text = f"the slowest of {count_text(judged.count, 'move')} takes {values['slowest']} here ({scaled})"
-        return self._result(contest.THINK_TIME, text, findings)
+        late = [each for each in self._own_findings() if each.code in {"timeout", "hangs"}]
+        if late:
+            return self._result(contest.THINK_TIME, text, late)
+        if not judged.count:
+            return ConditionResult(contest.THINK_TIME, State.NOT_CHECKED, "the program has made no move")
+        if judged.is_too_slow and judged.is_disturbed:
+            busy = "other programs of this machine delayed the slow moves, so this says nothing"
+            return ConditionResult(contest.THINK_TIME, State.UNDECIDED, f"{text}; {busy}")
+        codes = ["too-slow"] if judged.is_too_slow else ["nearly-too-slow"] if judged.is_close else []
+        return self._result(contest.THINK_TIME, text, [fault(code, **values) for code in codes])
 
     def _memory(self) -> ConditionResult:
         observed = [each.observations for each in self._games if each.observations is not None]

@@ -139,8 +139,8 @@ FAULTS: Final[Mapping[str, RuntimeFault]] = {
     "too-slow": RuntimeFault(
         contest.THINK_TIME,
         _RED,
-        "the slowest move takes {slowest} here, which is about {expected} in the contest, where 2 s are allowed "
-        "(an estimate); think for a shorter time",
+        "moves take up to {slowest} here, and several of them about {expected} or more in the contest, where 2 s are "
+        "allowed (an estimate); think for a shorter time",
     ),
     "nearly-too-slow": RuntimeFault(
         contest.THINK_TIME,

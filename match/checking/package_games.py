@@ -22,6 +22,7 @@ from spielleiter.match.games.match_server import MatchServer, open_match_server
 from spielleiter.match.games.referee import play_game
 from spielleiter.match.packages.finding import Finding
 from spielleiter.match.plan import PlannedGame, plan_games
+from spielleiter.match.programs.answer_meter import AnswerMeter, AnswerTimes
 from spielleiter.match.programs.program_names import distinct_names
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.sandbox.observations import Observations
@@ -41,6 +42,8 @@ class GameResult:
     observations: Observations | None
     is_undecided: bool
     """Whether only this machine or the opponent failed, in every attempt."""
+    answers: tuple[AnswerTimes, ...] = ()
+    """The program's answers, in order."""
 
 
 class PackageGames:
@@ -99,7 +102,10 @@ class PackageGames:
         self, condition: str, setup: MatchSetup, planned: PlannedGame, match_server: MatchServer, attempt: int = 1
     ) -> GameResult:
         relative = condition if attempt == 1 else f"{condition}-attempt{attempt}"
-        record = await play_game(setup, planned, self._folder / relative, match_server=match_server)
+        meter = AnswerMeter()
+        record = await play_game(
+            setup, planned, self._folder / relative, match_server=match_server, answer_meter=meter
+        )
         game_folder = f"{relative}/{record.folder}"
         title = _title(planned)
         own = record.think_times[PROGRAM]
@@ -116,7 +122,7 @@ class PackageGames:
         )
         observed = record.observations[PROGRAM]
         findings = game_findings(record, observed, title, self._folder / relative)
-        return GameResult(record, game, findings, observed, is_machines_fault(record))
+        return GameResult(record, game, findings, observed, is_machines_fault(record), tuple(meter.answers))
 
     def _match_setup(self, opponent: str) -> MatchSetup:
         setup = self._setup

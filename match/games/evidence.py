@@ -56,6 +56,8 @@ class Evidence:
         self.changed = trio.Event()
         self.on_request: Callable[[], None] = lambda: None
         """Called whenever a program is asked for a move."""
+        self.on_answer: Callable[[int, float], None] = lambda _program, _think_time: None
+        """Called with a program and its think time in seconds whenever it has moved, before the next request."""
         self.seconds_waiting: Callable[[int, float], float] = lambda _program, _think_time: 0.0
         """Returns for how many seconds of a think time this machine delayed a program."""
         self.received: Callable[[int], bytes] = lambda _program: b""
@@ -113,9 +115,10 @@ class Evidence:
         """Handle an event of this game; `program` is the one on whose connection it happened, if any."""
         facts, seats = self.facts, self.facts.seats
         match event:
-            case events.MovePlayed(seat=seat):
+            case events.MovePlayed(seat=seat, think_time=think_time):
                 known = facts.programs[seats[seat]]
                 known.refusal = known.refused_answer = None  # the refusal had no consequence
+                self.on_answer(seats[seat], think_time)
                 self.on_request()
                 return  # no task waits for a move
             case events.GameStarted():

@@ -33,6 +33,7 @@ from spielleiter.match.games.program_texts import first_text, memory_text, name_
 from spielleiter.match.games.replay_recorder import ReplayRecorder, encode_with_checkpoints
 from spielleiter.match.games.verdict import Judgement, ProgramFacts, has_failed_to_start, judge
 from spielleiter.match.plan import PlannedGame
+from spielleiter.match.programs.answer_meter import AnswerMeter
 from spielleiter.match.programs.last_words import last_words
 from spielleiter.match.programs.machine_delay import SchedulingDelayMeter
 from spielleiter.match.programs.persistent_programs import PersistentPrograms
@@ -62,13 +63,15 @@ async def play_game(
     match_server: MatchServer | None = None,
     keep: KeepPolicy = KeepPolicy.ALL,
     persistent_programs: PersistentPrograms | None = None,
+    answer_meter: AnswerMeter | None = None,
 ) -> GameRecord:
     """Play `planned` and return its record.
 
     The game's files are in a folder of its own below `folder`. `keep` says whether that folder is kept; if not, the
     record does not name it. `cores` are the processor cores of each program; None for any. `match_server` is the server
     for all games of the match; None for one that serves only this game. `persistent_programs` are the programs that
-    play several games in one process; None if each program is started for this game only. Raises MachineError.
+    play several games in one process; None if each program is started for this game only. `answer_meter` measures the
+    answers of the first program, if the game is not played at another server. Raises MachineError.
     """
     relative = f"{GAMES}/{planned.game:04d}"
     game_folder = folder / relative
@@ -77,6 +80,8 @@ async def play_game(
             shutil.rmtree(game_folder)
         game_folder.mkdir(parents=True)
         referee = _Referee(setup, planned, game_folder, cores, persistent_programs)
+        if answer_meter is not None:
+            referee.measure_answers(answer_meter)
         record = await referee.run(relative, match_server)
         if keep.keeps(record):
             return await referee.save(record)
@@ -122,6 +127,19 @@ class _Referee:
         self._meter = SchedulingDelayMeter(len(cores[0]) if cores[0] is not None else os.cpu_count() or 1)
         self._evidence.on_request = self._meter.start_request
         self._evidence.seconds_waiting = self._seconds_waiting
+
+    def measure_answers(self, meter: AnswerMeter) -> None:
+        """Measure the answers of the first program. To be called before `run`."""
+
+        def on_request() -> None:
+            meter.start_request(self._programs[0])
+            self._meter.start_request()
+
+        def on_answer(program: int, think_time: float) -> None:
+            if program == 0:
+                meter.end_request(self._programs[0], think_time)
+
+        self._evidence.on_request, self._evidence.on_answer = on_request, on_answer
 
     async def run(self, relative: str, match_server: MatchServer | None) -> GameRecord:
         started_at = datetime.now().astimezone().isoformat(timespec="milliseconds")

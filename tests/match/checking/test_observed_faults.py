@@ -14,6 +14,7 @@ from spielleiter.match.checking.package_faults import fault
 from spielleiter.match.checking.package_games import GameResult
 from spielleiter.match.checking.package_report import ConditionResult, PlayedGame, State
 from spielleiter.match.packages.finding import Finding
+from spielleiter.match.programs.answer_meter import AnswerTimes
 from spielleiter.match.sandbox.conditions import Condition
 from spielleiter.match.sandbox.observations import Observations
 from tests.match.sample_records import game
@@ -22,10 +23,14 @@ MEBIBYTE = 2**20
 SEEN: dict[str, Any] = {"sandbox": "bubblewrap", "peak_memory": 20 * MEBIBYTE, "network_attempts": 0}
 
 
-def played(*findings: Finding, times: tuple[float, ...] = (0.1, 0.2), **observed: Any) -> GameResult:
+def played(
+    *findings: Finding, times: tuple[float, ...] = (0.1, 0.2), load: float = 0.0, **observed: Any
+) -> GameResult:
+    """A game; other programs keep `load` processors busy while the program thinks for `times`."""
     record = game(1, think_times=(times, ()), cpu_seconds=(60.0, 0.0))
     shown = PlayedGame("upload-test", "game 1", "regular", "", (1, 2), len(times), 0.2, "games/0001", "")
-    return GameResult(record, shown, findings, Observations(**{**SEEN, **observed}), is_undecided=False)
+    answers = tuple(AnswerTimes(each, each, others=load * each) for each in times)
+    return GameResult(record, shown, findings, Observations(**{**SEEN, **observed}), False, answers)
 
 
 def result(
@@ -65,9 +70,16 @@ def test_a_slow_start_is_a_warning(seconds: float, expected: tuple[State, list[s
     ],
 )
 def test_think_times_are_scaled(speed: float, expected: tuple[State, list[str]]) -> None:
-    found = result(contest.THINK_TIME, played(times=(0.1, 1.0)), speed=speed)
+    found = result(contest.THINK_TIME, played(times=(0.1, 1.0, 1.0)), speed=speed)
     assert outcome(found) == expected
     assert "an estimate" in found.text
+
+
+def test_a_busy_machine_never_makes_a_program_unfit() -> None:
+    found = result(contest.THINK_TIME, played(times=(0.1, 1.0, 1.0), load=1.0), speed=2.0)
+    assert outcome(found) == (State.UNDECIDED, [])
+    assert "other programs of this machine" in found.text
+    assert outcome(result(contest.THINK_TIME, played(times=(0.1, 1.0, 1.0), load=1.0))) == (State.GREEN, [])
 
 
 def test_a_program_that_watches_the_clock_is_not_scaled() -> None:

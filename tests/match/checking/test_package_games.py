@@ -222,3 +222,38 @@ def test_every_code_of_a_game_has_a_planted_fault() -> None:
     }  # fmt: skip
     assert {fault.code for fault in FAULTS.values()} == set(KNOWN) - elsewhere
     assert all(KNOWN[fault.code].level is not Level.GREEN for fault in FAULTS.values())
+
+
+_BURN = """
+def burn(seconds, clock=time.process_time):
+    end = clock() + seconds
+    while clock() < end:
+        pass
+"""
+
+
+async def test_each_answer_has_its_own_processor_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not that of the start, nor that of other answers; sleeping takes none, and children count."""
+    planted = Planted(
+        start=f"{_BURN}burn(0.6)",
+        move="""
+            if moves == 1:
+                time.sleep(0.5)
+            elif moves == 2:
+                burn(0.5)
+            elif moves == 3:
+                if not (child := os.fork()):
+                    burn(0.5)
+                    os._exit(0)
+                os.waitpid(child, 0)
+        """,
+    )
+    [result] = (await play(tmp_path, planted, NONE, monkeypatch)).results
+    assert len(result.answers) == len(result.record.think_times[0])
+    asleep, computing, waiting_for_a_child, *others = result.answers
+    assert asleep.seconds >= 0.5
+    assert asleep.processor < 0.25
+    assert computing.processor >= 0.45
+    assert waiting_for_a_child.processor >= 0.45
+    assert sum(each.processor for each in others) < 0.45
+    assert all(each.waited <= each.seconds for each in result.answers)

@@ -1,0 +1,64 @@
+"""Measuring the answers of a program: how much processor time each one took, and how long it waited for a processor.
+
+Invariants: the program is looked at immediately before each request and immediately after each answer, so what it does
+at its start and while its opponent thinks is not counted. This takes some milliseconds for each move, so it is for
+checks, not for matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from spielleiter.match.programs.processes import Usage
+
+_CORES = 1  # that a program has in a check, as in the contest
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTimes:
+    """What happened during one answer, in seconds."""
+
+    seconds: float
+    """The time from the request to the answer."""
+    processor: float
+    """The processor time of the program and of everything that it has started."""
+    waited: float = 0.0
+    """How long it waited for a processor because of other programs."""
+    others: float = 0.0
+    """The processor time of all other programs of this machine; 0 if that is not known."""
+
+
+class MeasuredProgram(Protocol):
+    """A program whose answers can be measured."""
+
+    @property
+    def pids(self) -> Iterable[int]: ...
+
+    @property
+    def cpu_seconds_so_far(self) -> float: ...
+
+
+class AnswerMeter:
+    """Measures one program of a game; `answers` are those so far."""
+
+    def __init__(self) -> None:
+        self.answers: list[AnswerTimes] = []
+        self._before: tuple[float, Usage] | None = None
+
+    def start_request(self, program: MeasuredProgram | None) -> None:
+        """Note that one of the programs is asked for a move next."""
+        self._before = None if program is None else (program.cpu_seconds_so_far, Usage.of(program.pids))
+
+    def end_request(self, program: MeasuredProgram | None, seconds: float) -> None:
+        """Note that `program` has answered the last request after `seconds`."""
+        if program is None or self._before is None:
+            return
+        processor_before, before = self._before
+        processor, now = program.cpu_seconds_so_far - processor_before, Usage.of(program.pids)
+        others = 0.0
+        if now.machine_busy is not None and before.machine_busy is not None:
+            others = now.machine_busy - before.machine_busy - processor
+        waited = now.seconds_lost(before, seconds, _CORES)
+        self.answers.append(AnswerTimes(seconds, max(0.0, processor), waited, max(0.0, others)))
