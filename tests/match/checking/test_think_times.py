@@ -66,7 +66,7 @@ def test_several_processes_have_one_core_in_the_contest() -> None:
 
 def test_a_few_outliers_are_a_warning() -> None:
     judged = judge(computing(*QUICK, 1.0, 1.1), 3.0)
-    assert (judged.expected, judged.worst) == (pytest.approx(0.06), pytest.approx(3.3))
+    assert (judged.expected, judged.worst) == (pytest.approx(0.06), pytest.approx(3.3))  # type: ignore[comparison-overlap]
     assert (judged.is_close, judged.is_too_slow) == (True, False)
 
 
