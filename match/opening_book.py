@@ -18,6 +18,7 @@ from typing import Final
 from spielleiter.match.errors import SetupError
 from spielleiter.match.plan import RANDOM, Opening
 from spielleiter.match.records.game_files import GAMES, REPLAY
+from spielleiter.match.records.journal import SETUP
 from spielleiter.server.config.setting import MAX_WHOLE_NUMBER
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.errors import StartError
@@ -71,9 +72,10 @@ def read_book(book: Path, turn: int) -> tuple[Opening, ...]:
 
 
 def _replays_in(folder: Path) -> list[Path]:
-    """The replays in a folder, sorted; if it has none, those in the folders of the games of a match. Raises OSError."""
-    files = sorted(each for each in folder.iterdir() if each.is_file() and _is_replay(each))
-    return files or sorted(each for each in (folder / GAMES).glob(f"*/{REPLAY}") if each.is_file())
+    """The replays in a folder, sorted; in that of a match, those of its games. Raises OSError."""
+    if (folder / SETUP).is_file():  # its junit.xml is no replay
+        return sorted(each for each in (folder / GAMES).glob(f"*/{REPLAY}") if each.is_file())
+    return sorted(each for each in folder.iterdir() if each.is_file() and _is_replay(each))
 
 
 def _is_replay(file: Path) -> bool:

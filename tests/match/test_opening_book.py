@@ -113,6 +113,8 @@ def test_the_replays_of_a_match_are_a_book(replay: bytes, tmp_path: Path) -> Non
         (folder / "replay.xml.gz").write_bytes(gzip.compress(replay))
         (folder / "replay.html").write_text("not meant")
     (tmp_path / "games" / "0003").mkdir()  # its replay was not kept
+    (tmp_path / "match.json").write_text("{}")
+    (tmp_path / "junit.xml").write_text("<testsuites/>")
     found = load_openings(tmp_path, 1, DEFAULT_GAME_TYPE, {})
     assert [each.name for each in found] == ["game 0001", "game 0002", "game 0010"]
     assert [each.path for each in found] == [
