@@ -1,7 +1,9 @@
 """A shell that runs the commands of the documents as they are shown.
 
-In it, `spielleiter` is the real command, with the port of a server that runs in this process, and `java`, `jq` and
-`python3` exist on every machine: `java` plays as a built-in player, `jq` knows the filters that the documents use.
+In it, `spielleiter` is the real command, with the port of a server that runs in this process, and `java`, `jq`, `python`
+and `python3` exist on every machine: `java` plays as a built-in player, `jq` knows the filters that the documents use.
+`logic.py` stands for a player with the official Python package, whose builder needs the package index: it takes the
+builder's options and writes a ZIP with the entries and the start script that the builder writes.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from pathlib import Path
 from tests.cli.background import BackgroundServer, background_server
 from tests.documents import Block, blocks
 from tests.interpreter import PACKAGES
+from tests.match.packages.official_packages import python_package
 from tests.match.players import LIGHT, listening_players
 from tests.timeouts import HANG_TIMEOUT
 
@@ -66,6 +69,17 @@ case " $* " in
 esac
 """
 
+BUILDER = """\
+import argparse, pathlib, shutil
+parser = argparse.ArgumentParser()
+parser.add_argument("--build", action="store_true", required=True)
+for name in ("--directory", "--architecture", "--python-version"):
+    parser.add_argument(name, required=True)
+folder = pathlib.Path("socha_builds", "2026-11-24_11-12-16")
+folder.mkdir(parents=True)
+shutil.copy({built!r}, folder / (parser.parse_args().directory + ".zip"))
+"""
+
 
 class Shell:
     """Runs commands of the documents in `folder`, which contains the files that the documents mention."""
@@ -86,7 +100,13 @@ class Shell:
         (programs / "jq.py").write_text(JQ)
         run_jq = 'exec {python} {folder}/jq.py "$@"\n'
         run_python = 'exec {python} "$@"\n'
-        for name, text in {"spielleiter": SPIELLEITER, "jq": run_jq, "python3": run_python, "java": JAVA}.items():
+        for name, text in {
+            "spielleiter": SPIELLEITER,
+            "jq": run_jq,
+            "python3": run_python,
+            "python": run_python,
+            "java": JAVA,
+        }.items():
             lead = "" if text.startswith("#!") else "#!/bin/sh\n"
             (programs / name).write_text(lead + text.format(**values))
             (programs / name).chmod(0o755)
@@ -104,6 +124,8 @@ class Shell:
         (folder / "mein_spieler.py").write_text(german_player.text.replace("13050", str(server.port)), encoding="utf-8")
         (options,) = blocks("docs/de/abgabe.md", "python")
         (folder / "spieler.py").write_text(with_options(tiny.text, options.text), encoding="utf-8")
+        (programs / "built.zip").write_bytes(python_package("", {}))
+        (folder / "logic.py").write_text(BUILDER.format(built=str(programs / "built.zip")), encoding="utf-8")
         (folder / "start.sh").write_text('#!/bin/sh\nexec python3 spieler.py "$@"\n', encoding="utf-8")
         for name in ("neu.jar", "alt.jar", "mein-spieler.jar"):
             (folder / name).touch()

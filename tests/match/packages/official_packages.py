@@ -17,15 +17,21 @@ _WHEEL: Final = f"{FOLDER}/dependencies/socha-5.1.0-py3-none-any.whl"
 _PYTHON_MAIN: Final = f"""\
 #!/bin/sh
 
+# Exit immediately if any command fails
 set -e
 
+# Sets the environment variable, which specifies the location for pip to store its cache files
 export XDG_CACHE_HOME=./{FOLDER}/.pip_cache
 
+# Sets the environment variable, which adds the directory to the list of paths that Python searches for modules and \
+packages when they are imported.
 export PYTHONPATH=./{FOLDER}/packages:$PYTHONPATH
 
+# Install the package socha and dependencies
 pip install --no-index --find-links=./{FOLDER}/dependencies/ --target=./{FOLDER}/packages/ \
 --cache-dir=./{FOLDER}/.pip_cache ./{_WHEEL}\x20
 
+# Run the logic.py script with start arguments
 python3 ./{FOLDER}/logic.py "$@"
 """
 _GRADLE: Final = {
@@ -44,8 +50,10 @@ _LIBRARIES: Final = {"lib/sdk.jar": jar(), "lib/plugin2027.jar": jar()}
 
 
 def python_package(source: str, modules: Mapping[str, str]) -> bytes:
-    """What `python logic.py --build --directory my_player` makes: one folder with everything in it.
+    """What `python logic.py --build --directory my_player` of socha 5.1.0 makes: one folder with everything in it.
 
+    The entries, their order and the script are as the builder writes them; only the wheels that come from the package
+    index are replaced by one that tests can make.
     `source` is logic.py; `modules` are the contents of the wheel socha, by path.
     """
     return zipped(
