@@ -258,9 +258,14 @@ class _Check:
                     if done.is_final:
                         self._is_abandoned = True
                         break
-        except UnexpectedBehaviourError as error:  # the process could not even be started
-            self._is_abandoned = True
-            self._add(parts[len(self.results)][0], _Attempt(Status.FAILED, str(error)))
+        except UnexpectedBehaviourError as error:  # the process could not even be started, or this machine failed
+            is_undecided = isinstance(error, InconclusiveError)
+            if is_undecided and not is_last:
+                return False
+            if len(self.results) < len(parts):
+                self._is_abandoned = True
+                status = Status.UNDECIDED if is_undecided else Status.FAILED
+                self._add(parts[len(self.results)][0], _Attempt(status, str(error)))
         for step, _ in parts[len(self.results) :]:
             self._add(step, _Attempt(Status.NOT_TRIED))
         return True

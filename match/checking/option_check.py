@@ -101,7 +101,6 @@ class _Starts:
         main, *parameters = self._package.words
         command = Command.parse(join_command([main, *form.arguments(_PLACEHOLDERS, parameters)]))
         folder = self._folder / relative
-        folder.mkdir(parents=True, exist_ok=True)
         tag = f"{self._run_id}/{relative}"
         timeout = self._setup.patience.start
         async with open_scripted_server(self._edition, command, 0, folder, tag, timeout, self._confined) as server:

@@ -4,6 +4,9 @@ Invariants: the connection is as strict as an official server: content at which 
 refused. It is left open after a game, and ended when the program has said goodbye. All bytes are logged. Unexpected
 behaviour of the program is raised as UnexpectedBehaviourError; as InconclusiveError if something took too long only
 because this machine was busy.
+
+The stream is closed as soon as the program is found to have left; whatever is read or written after that has the same
+outcome as the first attempt.
 """
 
 from __future__ import annotations
@@ -87,7 +90,7 @@ class ProgramConnection:
                 pass
         except RemoteProtocolError:
             pass
-        except (UnexpectedBehaviourError, trio.ClosedResourceError):
+        except UnexpectedBehaviourError:
             self._connection.close()  # the program has reset the connection, so there is no stream to end
             return
         await self._end_stream()
@@ -113,7 +116,7 @@ class ProgramConnection:
                 return event
             try:
                 data = bytes(await self._stream.receive_some(_READ_SIZE))
-            except trio.BrokenResourceError:
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
                 raise UnexpectedBehaviourError(await self._reason_for_leaving()) from None
             self._log.write("program >", data)
             self._connection.receive_data(data)
@@ -129,14 +132,14 @@ class ProgramConnection:
         self._log.write("program <", data)
         try:
             await self._stream.send_all(data)
-        except trio.BrokenResourceError:
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
             raise UnexpectedBehaviourError(await self._reason_for_leaving()) from None
 
     async def _end_stream(self) -> None:
         """End the stream, unless it has ended already; a program that has left by now is judged by its exit code."""
         if self._connection.output_phase is OutputPhase.CLOSED:
             return
-        with suppress(UnexpectedBehaviourError, trio.BrokenResourceError):
+        with suppress(UnexpectedBehaviourError, trio.BrokenResourceError, trio.ClosedResourceError):
             await self._write(self._connection.close())
             assert self._stream is not None
             await self._stream.send_eof()

@@ -1,7 +1,8 @@
 """Starting a program together with a scripted server that it connects to, in a sandbox or without one.
 
 Invariants: leaving the context ends the program and closes its port, whatever has happened. An error of the program is
-raised as it is, without the exception groups of nurseries.
+raised as it is, without the exception groups of nurseries. A failure of this machine is an InconclusiveError, so that
+a check goes on.
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ from typing import Final
 
 import trio
 
+from spielleiter.client.exception_groups import first_error
 from spielleiter.game.api import Seat
-from spielleiter.match.checking.errors import UnexpectedBehaviourError
+from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehaviourError
 from spielleiter.match.checking.scripted_server import RESERVATION, ScriptedServer
-from spielleiter.match.errors import MatchError, NotStartedError
+from spielleiter.match.errors import MatchError, NotStartedError, SandboxError, SupervisorError
 from spielleiter.match.games.match_server import ProgramPort
 from spielleiter.match.programs.program import Command, Program
 from spielleiter.match.records.wire_log import WIRE_LOG, WireLog
 from spielleiter.match.sandbox.run import open_run
 from spielleiter.match.sandbox.sandbox import Sandbox
 from spielleiter.server.core.policy import Edition
+from spielleiter.server.errors import os_error_text
 
 _HOST: Final = "127.0.0.1"
 
@@ -53,8 +56,33 @@ async def open_scripted_server(
 
     The program's outputs and the bytes on the wire are kept in `folder`. `confined` is the sandbox that it runs in;
     None for none. `environment` are its variables beside those that every program gets. Raises
-    UnexpectedBehaviourError.
+    UnexpectedBehaviourError, and InconclusiveError if this machine or the sandbox failed.
     """
+    problem: BaseException | None = None
+    try:
+        await trio.Path(folder).mkdir(parents=True, exist_ok=True)
+        async with _open(
+            edition, command, seat, folder, tag, connect_timeout, confined, environment
+        ) as scripted_server:
+            yield scripted_server
+    except* (SandboxError, SupervisorError, OSError) as group:
+        problem = first_error(group)
+    if problem is not None:
+        text = os_error_text(problem) if isinstance(problem, OSError) else str(problem)
+        raise InconclusiveError(f"this machine failed: {text}")
+
+
+@asynccontextmanager
+async def _open(
+    edition: Edition,
+    command: Command,
+    seat: Seat,
+    folder: Path,
+    tag: str,
+    connect_timeout: float,
+    confined: Confined | None,
+    environment: Mapping[str, str],
+) -> AsyncIterator[ScriptedServer]:
     with WireLog(folder / WIRE_LOG) as log:
         async with _open_port(confined) as port:
             host, number = port.address

@@ -25,6 +25,7 @@ from spielleiter.match.checking.errors import (
 from spielleiter.match.checking.packet_variants import split_into_fragments, with_unknown_elements
 from spielleiter.match.checking.scripted_server import GameOver, ScriptedServer
 from spielleiter.match.checking.scripted_start import Confined, open_scripted_server
+from spielleiter.match.errors import MachineError
 from spielleiter.match.games.referee import play_game
 from spielleiter.match.plan import plan_games
 from spielleiter.match.programs.program import Command
@@ -83,7 +84,6 @@ class CheckSteps:
 
     def scripted_server(self, seat: Seat = 0) -> AbstractAsyncContextManager[ScriptedServer]:
         """Start the program with a scripted server to connect to."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         tag = f"{self._run_id}/{self._label}"
         return open_scripted_server(
             self._edition,
@@ -198,7 +198,10 @@ class CheckSteps:
             edition=self._edition.name,
         )
         planned = plan_games(setup.games, setup.seed)[game - 1]
-        record = await play_game(setup, planned, self.folder)
+        try:
+            record = await play_game(setup, planned, self.folder)
+        except MachineError as error:
+            raise InconclusiveError(str(error)) from None
         self.folder = self.folder / record.folder
         points = ":".join(str(point) for point in record.points)
         if record.verdict in UNCOUNTED_VERDICTS:

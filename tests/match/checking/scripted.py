@@ -13,6 +13,7 @@ from spielleiter.match.checking.scripted_start import open_scripted_server
 from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.programs.program import Command
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
+from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import choose_editions
 from tests.interpreter import PYTHON
 from tests.timeouts import HANG_TIMEOUT
@@ -28,12 +29,13 @@ async def run_scripted(
     folder: Path,
     seat: int = 0,
     connect_timeout: float = HANG_TIMEOUT,
+    edition: Edition = EDITION,
 ) -> object:
     """Start the program against a scripted server and return what `act` returns; afterwards no process is left."""
     try:
         with trio.fail_after(HANG_TIMEOUT):
             async with open_scripted_server(
-                EDITION, Command.parse(command), seat, folder, str(folder), connect_timeout
+                edition, Command.parse(command), seat, folder, str(folder), connect_timeout
             ) as scripted_server:
                 return await act(scripted_server)
     finally:

@@ -8,9 +8,13 @@ import pytest
 
 from spielleiter.game.blokus.rulesets import BlokusGame
 from spielleiter.match.checking.check import ATTEMPTS, Status, StepResult, is_fit, is_undecided
-from spielleiter.match.checking.errors import UnexpectedBehaviourError
+from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehaviourError
 from spielleiter.match.checking.scripted_server import ScriptedServer
 from spielleiter.match.checking.steps import CheckSteps, FirstGameSteps
+from spielleiter.match.programs.program import Command
+from spielleiter.match.setup import ProgramTimeouts
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
+from spielleiter.server.editions import choose_editions
 from tests.match.checking.checked import BASIC_STEPS, FakeStep, check
 
 
@@ -71,6 +75,43 @@ async def test_a_step_that_the_machine_disturbs_is_repeated(
     assert {result.status for result in results[number:]} == {others}
     assert not is_fit(results)
     assert is_undecided(results)
+
+
+@pytest.mark.usefixtures("fake_steps")
+async def test_a_machine_that_cannot_start_the_first_game_leaves_it_undecided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing:
+        attempts = 0
+
+        async def __aenter__(self) -> None:
+            Failing.attempts += 1
+            raise InconclusiveError("this machine failed: no space")
+
+        async def __aexit__(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setattr(CheckSteps, "scripted_server", lambda _steps: Failing())
+    first, *others = await check(tmp_path, "bot")
+    assert Failing.attempts == ATTEMPTS
+    assert (first.status, first.came) == (Status.UNDECIDED, "this machine failed: no space")
+    assert {result.status for result in others} == {Status.NOT_TRIED}
+
+
+async def test_a_whole_game_for_which_there_is_no_folder_is_undecided(tmp_path: Path) -> None:
+    (tmp_path / "games").touch()
+    edition = choose_editions({}, {})[DEFAULT_GAME_TYPE]
+    steps = CheckSteps(
+        edition,
+        Command.parse("builtin:first"),
+        tmp_path,
+        soft_timeout=1,
+        hard_timeout=1,
+        patience=ProgramTimeouts(),
+        environment={},
+    )
+    with pytest.raises(InconclusiveError, match="games"):
+        await steps.real_game(1)
 
 
 @pytest.mark.usefixtures("fake_steps")

@@ -164,6 +164,33 @@ async def test_after_an_illegal_move_a_program_receives_what_the_edition_sends(e
     assert received.endswith("</protocol>")
 
 
+@pytest.mark.parametrize("edition", EDITIONS)
+async def test_a_program_that_leaves_while_it_is_told_the_end_is_judged_by_its_exit_code(
+    edition: str, tmp_path: Path
+) -> None:
+    """The first packet is still sent, those after it find the connection closed."""
+    chosen = EDITIONS[edition]
+
+    async def act(scripted_server: ScriptedServer) -> str:
+        await scripted_server.wait_for_connection()
+        await scripted_server.program.exited.wait()
+        scripted_server._last_move = next(iter(scripted_server.state.generate_legal_moves()))
+        ending = next(each for each in EARLY_ENDINGS if each.own is Cause.RULE_VIOLATION)
+        result = result_of(chosen, scripted_server, ending)
+        await scripted_server.finish_violation(result)
+        await scripted_server.finish(result)
+        return await scripted_server.expect_exit(HANG_TIMEOUT)
+
+    assert await run_scripted(sender("b''"), act, tmp_path, edition=chosen) == "the process ended with exit code 0"
+
+
+async def test_a_failure_of_this_machine_is_inconclusive(tmp_path: Path) -> None:
+    folder = tmp_path / "step01"
+    folder.touch()
+    with pytest.raises(InconclusiveError, match=r"^this machine failed: .*step01"):
+        await run_scripted(sender("b''"), connect, folder)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "packet",
