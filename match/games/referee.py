@@ -124,8 +124,10 @@ class _Referee:
         self._programs: list[Program | BuiltinPlayer | None] = [None, None]
         self._observations: list[Observations | None] = [None, None]
         self._match_server: MatchServer | None = None
-        self._meter = SchedulingDelayMeter(len(cores[0]) if cores[0] is not None else os.cpu_count() or 1)
-        self._evidence.on_request = self._meter.start_request
+        core_count = len(cores[0]) if cores[0] is not None else os.cpu_count() or 1
+        self._meter = SchedulingDelayMeter(self._programs, (first, second), core_count)
+        self._room: InternalRoom | None = None
+        self._evidence.on_request = self._start_request
         self._evidence.seconds_waiting = self._seconds_waiting
 
     def measure_answers(self, meter: AnswerMeter) -> None:
@@ -133,7 +135,7 @@ class _Referee:
 
         def on_request() -> None:
             meter.start_request(self._programs[0])
-            self._meter.start_request()
+            self._start_request()
 
         def on_answer(program: int, think_time: float) -> None:
             if program == 0:
@@ -178,7 +180,8 @@ class _Referee:
 
     async def _play_at_match_server(self, match_server: MatchServer) -> None:
         async with match_server.open_room(self._planned, self.logs, self._evidence.handle_event) as room:
-            self._match_server, self._dialect, self._recorder = match_server, room.dialect, room.recorder
+            self._room, self._match_server = room, match_server
+            self._dialect, self._recorder = room.dialect, room.recorder
             self._evidence.received = room.received
             self._evidence.start = self._evidence.start or start_name(room.state)
             await self._play(room)
@@ -192,7 +195,7 @@ class _Referee:
         async with trio.open_nursery() as nursery:
             for program in (0, 1):
                 await self._start_program(program, room, nursery)
-            nursery.start_soon(self._meter.run, self._programs)
+            nursery.start_soon(self._meter.run)
             with trio.move_on_after(self._setup.timeouts.start) as start_time:
                 await evidence.wait_until(self._is_start_decided)
             if start_time.cancelled_caught:  # a program may have waited for a processor instead of starting
@@ -297,6 +300,11 @@ class _Referee:
         if program.was_ended:
             known.last_words = self._last_words(index)
             known.missed_exit_timeout = grace_period or None
+
+    def _start_request(self) -> None:
+        """Note that the program on turn is asked for a move next."""
+        assert self._room is not None
+        self._meter.start_request(self._planned.seats[self._room.state.seat_on_turn])
 
     def _seconds_waiting(self, index: int, think_time: float) -> float:
         """Return for how many of the last `think_time` seconds this machine delayed a program."""

@@ -19,8 +19,9 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -36,7 +37,8 @@ _NICE: Final = 16
 _START_TIME: Final = 19
 _POLICY: Final = 38
 _LOW_POLICIES: Final = frozenset({3, 5})  # SCHED_BATCH and SCHED_IDLE
-_BUSY_RESOLUTION: Final = 0.02  # seconds; the system counts the time of its processors in ticks
+_TICKS: Final = 0.02  # seconds; the system counts the time of processors and processes in ticks
+_SLEEP: Final = b"hrtimer_nanosleep"  # where the kernel keeps a thread that sleeps
 _READ_SIZE: Final = 4096
 
 
@@ -180,34 +182,97 @@ class Usage:
     """Seconds for which the processors of this machine have been busy, all together; None: not known."""
     yielding: frozenset[int] = frozenset()
     """The threads that have made way for others themselves, by a lower priority than that of this process."""
+    processor: float | None = None
+    """Processor time in seconds, with that of ended threads and of children that were waited for; None: not known."""
+    started: Mapping[int, int] = field(default_factory=dict)
+    """When each thread was started, in the system's clock ticks."""
+    taken_at: int | None = None
+    """When this was measured, in the same ticks; None: at a time when none of the threads was there."""
+    cores: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    """The processor cores that each thread may use."""
+    asleep: frozenset[int] = frozenset()
+    """The threads that sleep until a time that they have chosen (`sleep`, `nanosleep`)."""
 
     @classmethod
-    def of(cls, pids: Iterable[int]) -> Usage:
-        """Return the usage of these processes so far; empty if the system does not report it."""
-        threads, yielding = {}, set[int]()
-        for pid in pids:
-            found = dict(_threads(pid))
-            threads.update(found)
-            yielding.update(thread for thread in found if _is_yielding(pid, thread))
-        return cls(threads, _machine_busy(), frozenset(yielding)) if threads else cls({})
+    def of(cls, pids: Iterable[int], processor: float | None = None) -> Usage:
+        """Return the usage of these processes so far; empty if the system does not report it.
+
+        `processor` is their processor time in seconds, if it is known with more ended processes than they waited for.
+        """
+        if sys.platform != "linux":
+            return cls({})
+        threads, started, cores, yielding, asleep = {}, {}, {}, set[int](), set[int]()
+        nice, policy, group = os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0), _group_nice(os.getpid())
+        found = tuple(pids)
+        for pid in found:
+            is_lower = _group_nice(pid) > group
+            for thread, times in _threads(pid):
+                threads[thread] = times
+                with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended in the meantime
+                    fields = _read(f"{_PROC}/{pid}/task/{thread}/stat").rpartition(b")")[2].split()
+                    started[thread] = int(fields[_START_TIME])
+                    cores[thread] = frozenset(os.sched_getaffinity(thread))
+                    if is_lower or int(fields[_NICE]) > nice or int(fields[_POLICY]) in _LOW_POLICIES - {policy}:
+                        yielding.add(thread)
+                    if _read(f"{_PROC}/{pid}/task/{thread}/wchan") == _SLEEP:
+                        asleep.add(thread)
+        if not threads:
+            return cls({})
+        used = cpu_seconds_of(found) if processor is None else processor
+        now = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
+        return cls(threads, _machine_busy(), frozenset(yielding), used, started, now, cores, frozenset(asleep))
 
     def seconds_lost(self, since: Usage, elapsed: float, cores: int) -> float:
         """Return an upper bound for how much longer the last `elapsed` seconds took than on an idle machine.
 
         The bound is the waiting time of the thread that waited most since the usage `since`. It does not include time
-        for which the program's own threads competed for its `cores`, more time than other programs have used on this
-        machine, or the waiting of a thread that has lowered its own priority: none of these is caused by others.
+        for which the program's own threads competed for its `cores`, or for those to which they have restricted
+        themselves, more time than other programs have used on this machine, or the waiting of a thread that has lowered
+        its own priority: none of these is caused by others. Threads that have ended since are not seen.
         """
-        running, waited = 0, [0]
-        for thread, (run_time, wait_time) in self.threads.items():
-            before = since.threads.get(thread, (0, 0))
-            running += run_time - before[0]
-            if thread not in self.yielding:
-                waited.append(wait_time - before[1])
-        bounds = [max(waited) * 1e-9, elapsed - running * 1e-9 / cores]
+        most = self.most_caused_by_others(since, elapsed, cores)
+        return max(0.0, min(self.longest_wait(since, elapsed, cores), most))
+
+    def longest_wait(self, since: Usage, elapsed: float, cores: int) -> float:
+        """Return the seconds that the thread waited that waited most, of those that have kept their priority."""
+        ran, waited = self._of_threads(since)
+        allowed = {thread: self._cores_of(thread, since) for thread in ran}
+        longest = 0.0
+        for own_cores in set(allowed.values()):
+            lost = max((waited[thread] for thread in waited if allowed[thread] == own_cores), default=0.0)
+            if own_cores is not None and len(own_cores) < cores:
+                competing = sum(ran[thread] for thread, theirs in allowed.items() if theirs and theirs <= own_cores)
+                lost = min(lost, elapsed - competing / len(own_cores))
+            longest = max(longest, lost)
+        return longest
+
+    def most_caused_by_others(self, since: Usage, elapsed: float, cores: int) -> float:
+        """Return for how many seconds others can have delayed these processes, however long they waited."""
+        running = sum(self._of_threads(since)[0].values())
+        if self.processor is not None and since.processor is not None:
+            running = max(running, self.processor - since.processor - _TICKS)
+        most = elapsed - running / cores
         if self.machine_busy is not None and since.machine_busy is not None:
-            bounds.append(self.machine_busy - since.machine_busy - running * 1e-9 + _BUSY_RESOLUTION)
-        return max(0.0, min(bounds))
+            most = min(most, self.machine_busy - since.machine_busy - running + _TICKS)
+        return most
+
+    def _of_threads(self, since: Usage) -> tuple[dict[int, float], dict[int, float]]:
+        """Return for how many seconds each thread has run since, and waited, if it has kept its priority."""
+        ran, waited = dict[int, float](), dict[int, float]()
+        for thread, (run_time, wait_time) in self.threads.items():
+            before = since.threads.get(thread)
+            if before is None and since.taken_at is not None and self.started.get(thread, -1) < since.taken_at:
+                continue  # it was there, but not found: how long it has waited since is not known
+            run_before, wait_before = before or (0, 0)
+            ran[thread] = (run_time - run_before) * 1e-9
+            if thread not in self.yielding and thread not in since.yielding:
+                waited[thread] = (wait_time - wait_before) * 1e-9
+        return ran, waited
+
+    def _cores_of(self, thread: int, since: Usage) -> frozenset[int] | None:
+        """Return the cores that a thread was restricted to, now or at the usage `since`; None: not known."""
+        now, before = self.cores.get(thread), since.cores.get(thread)
+        return before if now is None or (before is not None and len(before) < len(now)) else now
 
 
 def _machine_busy() -> float | None:
@@ -220,20 +285,6 @@ def _machine_busy() -> float | None:
     except (OSError, ValueError):
         return None
     return (sum(ticks) - sum(ticks[3:5])) / os.sysconf("SC_CLK_TCK")
-
-
-def _is_yielding(pid: int, thread: int) -> bool:
-    """Whether a thread runs with a lower priority than this process, or in a group of processes that does."""
-    if sys.platform != "linux":
-        return False
-    try:
-        fields = _read(f"{_PROC}/{pid}/task/{thread}/stat").rpartition(b")")[2].split()
-        nice, policy = int(fields[_NICE]), int(fields[_POLICY])
-        own = os.sched_getscheduler(0)
-    except (OSError, IndexError, ValueError):
-        return False
-    is_lower = policy in _LOW_POLICIES and policy != own
-    return is_lower or nice > os.getpriority(os.PRIO_PROCESS, 0) or _group_nice(pid) > _group_nice(os.getpid())
 
 
 def _group_nice(pid: int) -> int:

@@ -16,7 +16,7 @@ import spielleiter.match.games.referee
 from spielleiter.client.admin import AdminClient
 from spielleiter.match.errors import MachineError
 from spielleiter.match.games.referee import VERDICT, play_game
-from spielleiter.match.programs.processes import Usage
+from spielleiter.match.programs.machine_delay import SchedulingDelayMeter
 from spielleiter.match.records.game_files import REPLAY
 from spielleiter.match.records.game_log import SERVER_LOG
 from spielleiter.match.records.game_record import GameRecord, Verdict
@@ -94,7 +94,7 @@ async def test_each_kind_of_misbehaviour_has_its_verdict(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Usage, "seconds_lost", lambda *_: 0.0)  # however busy this machine is
+    monkeypatch.setattr(SchedulingDelayMeter, "seconds_waiting", lambda *_: 0.0)  # however busy this machine is
     # only the program that misbehaves has time limits
     good = Entrant("new", f"{LIGHT} first", can_timeout=False)
     bad = Entrant("old", f"{LIGHT} {strategy} --delay 0.5")
@@ -171,7 +171,7 @@ async def test_a_program_has_its_own_directory_environment_and_memory(tmp_path: 
 async def test_a_timeout_caused_by_waiting_for_a_processor_is_blamed_on_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Usage, "seconds_lost", lambda _after, _before, seconds, _cores: seconds - 0.1)
+    monkeypatch.setattr(SchedulingDelayMeter, "seconds_waiting", lambda _meter, _program, seconds: seconds - 0.1)
     record = await play(
         tmp_path,
         IDLE,

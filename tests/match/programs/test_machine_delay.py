@@ -2,61 +2,174 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 
 import pytest
 import trio
 
-from spielleiter.match.programs.machine_delay import GRACE, SchedulingDelayMeter
+if sys.platform != "linux":
+    pytest.skip("only Linux reports waiting times", allow_module_level=True)
+
+from spielleiter.match.programs.machine_delay import FIRST_LOOK, SchedulingDelayMeter
 from spielleiter.match.programs.processes import Usage
 
+LIMIT = 1.0
+MAIN, WORKER, OTHER = 70, 71, 80
 
-class WaitingProgram:
-    """A program whose only thread waits for a processor for `share` of the time."""
 
-    def __init__(self, pid: int, share: float) -> None:
-        self.pids = (pid,)
-        self.share = share
+class Program:
+    """A program whose threads are set by the test; times are seconds since the beginning of the test."""
+
+    cpu_seconds_so_far = 0.0
+
+    def __init__(self, *pids: int) -> None:
+        self.pids = pids
+        self.looks = 0
+        self._threads: dict[int, tuple[float, float, float]] = dict.fromkeys(pids, (0.0, 0.0, 0.0))
+        self._asleep: dict[int, Callable[[float], bool]] = {}
+
+    def wait(self, thread: int, begin: float, end: float, share: float = 0.5) -> None:
+        """`thread` waits for a processor from `begin` to `end` for `share` of the time, and runs otherwise."""
+        self._threads[thread] = begin, end, share
+
+    def sleep(self, thread: int, is_asleep: Callable[[float], bool]) -> None:
+        self._asleep[thread] = is_asleep
+
+    def usage(self) -> Usage:
+        """The usage now. A thread without processor time after its waiting has ended, unless it is a main thread."""
+        self.looks += 1
+        now, threads = trio.current_time(), {}
+        for thread, (begin, end, share) in self._threads.items():
+            if thread in self.pids or begin < now <= end:
+                waited = max(0.0, min(now, end) - begin)
+                threads[thread] = int(waited * (1 - share) * 1e9), int(waited * share * 1e9)
+        asleep = frozenset(thread for thread, is_asleep in self._asleep.items() if is_asleep(now))
+        return Usage(threads, asleep=asleep)
 
 
 @pytest.fixture
-def usages(monkeypatch: pytest.MonkeyPatch) -> dict[int, float]:
-    """The share of the time that each process waits for a processor, by process id."""
-    shares: dict[int, float] = {}
+def programs(monkeypatch: pytest.MonkeyPatch) -> list[Program | None]:
+    both = Program(MAIN), Program(OTHER)
+    of_pids = {each.pids: each for each in both}
 
-    def sample(pids: Iterable[int]) -> Usage:
-        return Usage({pid: (0, int(shares[pid] * trio.current_time() * 1e9)) for pid in pids})
+    def look(pids: Iterable[int], _processor: float) -> Usage:
+        return of_pids[tuple(pids)].usage()
 
-    monkeypatch.setattr(Usage, "of", sample)
-    return shares
+    monkeypatch.setattr(Usage, "of", look)
+    return list(both)
 
 
-async def test_only_waiting_since_the_request_counts(usages: dict[int, float], autojump_clock: object) -> None:
-    usages.update({7: 0.5, 8: 0.0})
-    meter = SchedulingDelayMeter(cores=1)
-    assert meter.seconds_waiting(0, 1.0) == 0.0
+@asynccontextmanager
+async def running(programs: list[Program | None]) -> AsyncIterator[SchedulingDelayMeter]:
+    meter = SchedulingDelayMeter(programs, (LIMIT, LIMIT), cores=8)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(meter.run, [WaitingProgram(7, 0.5), WaitingProgram(8, 0.0)])
+        nursery.start_soon(meter.run)
+        yield meter
+        nursery.cancel_scope.cancel()
+
+
+def of(programs: list[Program | None], index: int = 0) -> Program:
+    program = programs[index]
+    assert program is not None
+    return program
+
+
+async def test_only_waiting_since_the_request_counts(programs: list[Program | None], autojump_clock: object) -> None:
+    of(programs).wait(MAIN, 0.0, 9.0)
+    of(programs, 1).wait(OTHER, 0.0, 9.0)
+    async with running(programs) as meter:
+        assert meter.seconds_waiting(0, 1.0) == 0.0
         await trio.sleep(5)
-        meter.start_request()
-        await trio.sleep(2)
-        assert meter.seconds_waiting(0, 2.0) == pytest.approx((2.0 - GRACE) / 2)
-        assert meter.seconds_waiting(1, 2.0) == 0.0
-        meter.start_request()
-        assert meter.seconds_waiting(0, 2.0) == 0.0  # nothing is known of the new request yet
-        await trio.sleep(1)
-        assert meter.seconds_waiting(0, 1.0) == pytest.approx((1.0 - GRACE) / 2)
-        nursery.cancel_scope.cancel()
+        meter.start_request(0)
+        assert meter.seconds_waiting(0, 1.0) == 0.0
+        await trio.sleep(1.5)
+        assert meter.seconds_waiting(0, 1.5) == pytest.approx(0.75)
+        assert meter.seconds_waiting(1, 1.5) == 0.0  # it was not asked
+        meter.start_request(1)
+        assert meter.seconds_waiting(1, 1.0) == 0.0
 
 
-async def test_a_request_before_the_measuring_begins_is_measured(
-    usages: dict[int, float], autojump_clock: object
+async def test_a_program_that_was_started_after_the_meter_was_made_is_measured(
+    programs: list[Program | None], autojump_clock: object
 ) -> None:
-    usages.update({7: 0.5})
-    meter = SchedulingDelayMeter(cores=1)
-    meter.start_request()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(meter.run, [WaitingProgram(7, 0.5), None])
+    of(programs).wait(MAIN, 0.0, 9.0)
+    later: list[Program | None] = [None, None]
+    async with running(later) as meter:
+        meter.start_request(0)
         await trio.sleep(1)
-        assert meter.seconds_waiting(0, 1.0) == pytest.approx((1.0 - GRACE) / 2)
-        nursery.cancel_scope.cancel()
+        assert meter.seconds_waiting(0, 1.0) == 0.0
+        later[0] = programs[0]
+        meter.start_request(0)
+        await trio.sleep(1)
+        assert meter.seconds_waiting(0, 1.0) == pytest.approx(0.5)
+
+
+async def test_threads_that_have_ended_before_the_answer_count(
+    programs: list[Program | None], autojump_clock: object
+) -> None:
+    """Two threads one after the other, which are waited for: together they delayed the answer."""
+    program = of(programs)
+    program.wait(WORKER, 0.0, 0.6)
+    program.wait(WORKER + 1, 0.6, 1.2)
+    async with running(programs) as meter:
+        meter.start_request(0)
+        await trio.sleep(1.25)
+        assert meter.seconds_waiting(0, 1.25) == pytest.approx(0.6, abs=0.06)
+
+
+async def test_threads_beside_each_other_count_once(programs: list[Program | None], autojump_clock: object) -> None:
+    program = of(programs)
+    for thread in range(WORKER, WORKER + 4):
+        program.wait(thread, 0.0, 1.2)
+    async with running(programs) as meter:
+        meter.start_request(0)
+        await trio.sleep(1.1)
+        assert meter.seconds_waiting(0, 1.1) == pytest.approx(0.55, abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("is_asleep", "waited"),
+    [
+        (lambda now: 0.01 < now < LIMIT + 0.05, 0.01),
+        (lambda now: 0.01 < now < LIMIT - 0.05, 0.525),  # it may have waited for the worker after that
+        (lambda now: now < LIMIT + 0.05, 0.525),  # it slept when the request came, so it is not the one that answers
+    ],
+)
+async def test_nobody_waits_for_the_workers_of_a_thread_that_sleeps_beyond_its_limit(
+    programs: list[Program | None], autojump_clock: object, is_asleep: Callable[[float], bool], waited: float
+) -> None:
+    program = of(programs)
+    program.wait(WORKER, 0.0, 9.0)
+    program.sleep(MAIN, is_asleep)
+    async with running(programs) as meter:
+        meter.start_request(0)
+        await trio.sleep(LIMIT + 0.05)
+        assert meter.seconds_waiting(0, LIMIT + 0.05) == pytest.approx(waited, abs=0.01)
+
+
+async def test_a_thread_that_looks_for_its_worker_now_and_then_waits_for_it(
+    programs: list[Program | None], autojump_clock: object
+) -> None:
+    program = of(programs)
+    program.wait(WORKER, 0.0, 9.0)
+    program.wait(MAIN, 0.0, 9.0, 0.0)  # runs a little between its naps
+    program.sleep(MAIN, lambda now: now > 0)
+    async with running(programs) as meter:
+        meter.start_request(0)
+        await trio.sleep(LIMIT + 0.05)
+        assert meter.seconds_waiting(0, LIMIT + 0.05) == pytest.approx(0.5, abs=0.03)
+
+
+async def test_a_quick_answer_costs_one_look(programs: list[Program | None], autojump_clock: object) -> None:
+    async with running(programs) as meter:
+        for _ in range(50):
+            meter.start_request(0)
+            await trio.sleep(FIRST_LOOK / 2)
+            meter.start_request(1)
+            await trio.sleep(FIRST_LOOK / 4)
+        assert of(programs).looks == 50
+        meter.start_request(0)
+        await trio.sleep(100)
+        assert of(programs).looks < 300

@@ -103,10 +103,60 @@ def test_a_program_lost_no_more_time_than_others_have_used(busy: float, lost: fl
     assert after.seconds_lost(before, 3.0, 2) == pytest.approx(lost)
 
 
+def test_ended_children_compete_like_running_ones() -> None:
+    """Also those that were started and have ended since; they are no longer among the threads."""
+    before = Usage({1: (0, 0)}, machine_busy=100.0, processor=50.0)
+    after = Usage({1: (500_000_000, 1_500_000_000)}, machine_busy=104.0, processor=54.0)
+    assert after.seconds_lost(before, 2.0, 2) == pytest.approx(0.01)  # nobody else has used a processor
+
+
+def test_threads_that_have_ended_are_subtracted_from_what_others_have_used() -> None:
+    before = Usage({1: (0, 0), 2: (3_000_000_000, 0)}, machine_busy=100.0, processor=3.0)
+    after = Usage({1: (500_000_000, 1_500_000_000)}, machine_busy=103.0, processor=5.0)
+    assert after.seconds_lost(before, 2.0, 1) == pytest.approx(0.02)
+    assert after.seconds_lost(before, 2.0, 2) == pytest.approx(1.01)
+    assert after.seconds_lost(before, 2.0, 4) == pytest.approx(1.04)
+
+
+@pytest.mark.parametrize(
+    ("started", "lost"),
+    [
+        (999, 0.0),  # it was hidden from the match at the request: its waiting is that of its whole life
+        (1000, 0.5),
+        (None, 0.0),
+    ],
+)
+def test_an_unknown_thread_counts_only_if_it_was_started_since_the_request(started: int | None, lost: float) -> None:
+    before = Usage({1: (0, 0)}, taken_at=1000)
+    times = {} if started is None else {2: started}
+    after = Usage({1: (0, 0), 2: (0, 500_000_000)}, started=times, taken_at=1100)
+    assert after.seconds_lost(before, 1.0, 2) == pytest.approx(lost)
+
+
+@pytest.mark.parametrize("is_restricted_before", [False, True])
+def test_a_program_that_restricts_itself_to_a_core_competes_for_that_core(is_restricted_before: bool) -> None:
+    """Four threads on the first of two cores wait for each other, while others use the second core."""
+    times = dict.fromkeys(range(4), (500_000_000, 1_500_000_000))
+    one, both = (dict.fromkeys(times, frozenset(range(count))) for count in (1, 2))
+    before = Usage(dict.fromkeys(times, (0, 0)), 100.0, cores=one if is_restricted_before else both)
+    after = Usage(times, 104.0, cores=both if is_restricted_before else one)
+    assert after.seconds_lost(before, 2.0, 2) == pytest.approx(0.0)
+    assert Usage(times, 104.0, cores=both).seconds_lost(Usage({}, 100.0), 2.0, 2) == pytest.approx(1.0)
+
+
+def test_the_threads_of_another_core_do_not_compete() -> None:
+    """A thread on the first core waits for others half of the time, its sibling has the second core for itself."""
+    times = {1: (1_000_000_000, 1_000_000_000), 2: (2_000_000_000, 0)}
+    cores = {1: frozenset({0}), 2: frozenset({1})}
+    after = Usage(times, 104.0, cores=cores)
+    assert after.seconds_lost(Usage({}, 100.0), 2.0, 4) == pytest.approx(1.0)
+
+
 def test_a_thread_that_yields_to_others_has_lost_nothing() -> None:
     threads = {1: (0, 0), 2: (0, 2_000_000_000)}
     assert Usage(threads, 9.0, frozenset({2})).seconds_lost(Usage({}, 0.0), 2.0, 2) == 0.0
     assert Usage(threads, 9.0).seconds_lost(Usage({}, 0.0), 2.0, 2) == 2.0
+    assert Usage(threads, 9.0).seconds_lost(Usage({}, 0.0, frozenset({2})), 2.0, 2) == 0.0  # at the request
 
 
 @pytest.mark.parametrize("how", ["os.nice(1)", "os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))"])
@@ -119,6 +169,32 @@ def test_a_program_that_lowers_its_own_priority_yields(how: str) -> None:
         usage = Usage.of([process.pid, os.getpid()])
         assert usage.yielding == {process.pid}
         assert usage.machine_busy is not None
+
+
+def test_usage_tells_what_a_program_has_chosen_and_when_it_began() -> None:
+    core = min(os.sched_getaffinity(0))
+    script = f"import os, sys; os.sched_setaffinity(0, {{{core}}}); print('ready', flush=True); sys.stdin.read()"
+    before = Usage.of([os.getpid()])
+    command = [sys.executable, "-I", "-S", "-c", script]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as bot:
+        assert bot.stdout is not None
+        assert bot.stdout.readline() == b"ready\n"
+        usage = Usage.of([bot.pid])
+        assert usage.cores == {bot.pid: frozenset({core})}
+        assert before.taken_at is not None
+        assert usage.taken_at is not None
+        assert before.started[os.getpid()] < before.taken_at <= usage.started[bot.pid] <= usage.taken_at
+
+
+def test_the_processor_time_covers_children_that_have_ended() -> None:
+    before = Usage.of([os.getpid()])
+    spin = "import time\nwhile time.process_time() < 0.1: pass"
+    subprocess.run([sys.executable, "-I", "-S", "-c", spin], check=True)
+    after = Usage.of([os.getpid()])
+    assert before.processor is not None
+    assert after.processor is not None
+    assert after.processor - before.processor >= 0.08
+    assert Usage.of([os.getpid()], 7.0).processor == 7.0
 
 
 def test_nothing_is_found_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
