@@ -224,8 +224,12 @@ def _open_files(pid: int) -> Collection[str]:
     found = []
     try:
         for name in os.listdir(folder):  # noqa: PTH208 - only names are needed, often
-            with contextlib.suppress(FileNotFoundError):  # closed in the meantime
+            try:
                 found.append(os.readlink(f"{folder}/{name}"))  # noqa: PTH115 - hundreds of them for each connection
+            except PermissionError:
+                raise
+            except OSError:  # closed in the meantime, or the path of a file is too long for the system
+                continue
     except (FileNotFoundError, ProcessLookupError):  # the process has ended
         return ()
     return found

@@ -13,6 +13,7 @@ assert sys.platform == "linux"  # for mypy
 import os
 import socket
 import subprocess
+from pathlib import Path
 
 from spielleiter.match.programs.socket_owners import (
     Attribution,
@@ -96,6 +97,26 @@ def test_a_connection_of_another_process_is_attributed_to_that_process() -> None
                 assert far is not None
                 assert has_socket([process.pid], far)
                 assert not has_socket([os.getpid()], far)
+
+
+def test_an_open_file_whose_path_is_too_long_for_the_system_hides_nothing(tmp_path: Path) -> None:
+    """Anybody on this machine may have one open; the system cannot tell its path."""
+    script = (
+        "import os, socket, sys\n"
+        "for _ in range(20): os.mkdir(250 * 'x'); os.chdir(250 * 'x')\n"
+        "here = os.open('.', os.O_RDONLY)\n"
+        "s = socket.create_connection(('127.0.0.1', int(sys.argv[1])))\n"
+        "sys.stdin.read()"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        command = [sys.executable, "-I", "-S", "-c", script, str(listener.getsockname()[1])]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, cwd=tmp_path) as process:
+            accepted, _ = listener.accept()
+            with accepted:
+                far = far_socket(accepted)
+                assert far is not None
+                assert look([process.pid], far) == Look(has_socket=True, users=frozenset({os.getuid()}))
+                assert f"({process.pid})" in find_holder(far)
 
 
 @pytest.mark.parametrize("is_in_flight", [False, True])
