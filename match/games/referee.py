@@ -214,6 +214,8 @@ class _Referee:
                 evidence.mark_cancelled()
             if not evidence.is_over:
                 await self._cancel(room)
+            if isinstance(room, ExternalRoom) and self._facts.is_start_over:
+                await self._note_who_follows()
             async with trio.open_nursery() as ending:
                 for index in (0, 1):
                     ending.start_soon(self._end_program, index)
@@ -257,6 +259,14 @@ class _Referee:
         with trio.move_on_after(_RESULT_TIMEOUT):
             await room.cancel()
             await self._evidence.wait_until(lambda: self._evidence.is_over or self._facts.result is not None)
+
+    async def _note_who_follows(self) -> None:
+        """Note which program ends now that another server has closed the room: it had taken its seat."""
+        before = set(self._exits)
+        with trio.move_on_after(self._setup.timeouts.exit):
+            await self._evidence.wait_until(lambda: bool(self._exits - before))
+        for program in self._exits - before:
+            self._facts.programs[program].has_followed_the_end = True
 
     def _is_start_decided(self) -> bool:
         """Return whether the game has begun, or it is known for both programs whether they could have played it."""

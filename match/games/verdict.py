@@ -57,6 +57,8 @@ class ProgramFacts:
     """The beginning of what it sent although the server still waits for a packet."""
     is_unread_text: bool = False
     """Whether that can never become a packet."""
+    has_followed_the_end: bool = False
+    """Whether it ended when the match closed a room in which the game had not begun; noted at another server."""
     doubtful_connections: int = 0
     """How many connections were served as its own that may be its opponent's, since neither shows its open files."""
 
@@ -231,10 +233,12 @@ def _judge_without_result(facts: GameFacts) -> Judgement:
             return _judge_cancelled(facts)
         return Judgement(Verdict.SERVER_FAILED, reason="the server gave no result", is_counted=False)
     judged = [_judge_start(facts, known) for known in facts.programs]
-    if not facts.sees_connections and sum(known.returncode is not None for known in facts.programs) == 1:
-        # at another server, a program that waits for its opponent looks like one that never joins
-        ended = [known.returncode is not None for known in facts.programs]
-        judged = [each if has_ended else None for each, has_ended in zip(judged, ended, strict=True)]
+    if not facts.sees_connections and facts.is_start_over:
+        suspects = _suspects(facts)
+        judged = [each if program in suspects else None for program, each in enumerate(judged)]
+        if not suspects:
+            reason = "one of the programs has not taken its seat; another server does not tell which"
+            return Judgement(Verdict.CANCELLED, reason=reason, is_counted=False)
     guilty = [program for program, each in enumerate(judged) if each is not None]
     if not guilty:
         return Judgement(Verdict.CANCELLED, reason="the game was called off before it began", is_counted=False)
@@ -251,6 +255,20 @@ def _judge_without_result(facts: GameFacts) -> Judgement:
     how = f"{other[0]}, {other[1]}"
     text = f"{reason}; {facts.names[1]} fails, too: {how}"
     return Judgement(verdict, offender, text, is_counted=False, also=(1, how))
+
+
+def _suspects(facts: GameFacts) -> set[int]:
+    """Return the programs that have prevented a game at another server, where a program in its seat is not seen.
+
+    A program that waits for its opponent looks like one that never joins, but it ends when its room is closed.
+    """
+    failed = {program for program, known in enumerate(facts.programs) if _has_visibly_failed(known)}
+    waiting = {program for program, known in enumerate(facts.programs) if known.has_followed_the_end}
+    return failed or (({0, 1} - waiting) if waiting else set())
+
+
+def _has_visibly_failed(known: ProgramFacts) -> bool:
+    return known.not_started is not None or known.has_stopped_supervisor or known.returncode is not None
 
 
 def has_failed_to_start(facts: GameFacts, program: int) -> bool:
@@ -272,6 +290,8 @@ def _judge_start(facts: GameFacts, known: ProgramFacts) -> tuple[str, str] | Non
         ended = exit_text(known.returncode)
         if known.refusal is not None:
             return Verdict.NEVER_JOINS, f"{ended}; the server had refused: {known.refusal}"
+        if not facts.sees_connections:
+            return Verdict.NO_START, _with_last_words(f"{ended} before the game began", known)
         done = "connected, but had not taken its seat" if known.has_connected else "had not connected"
         return Verdict.NO_START, _with_last_words(f"{ended} and {done}", known)
     if not facts.is_start_over and not known.plays_another_game:
@@ -281,6 +301,8 @@ def _judge_start(facts: GameFacts, known: ProgramFacts) -> tuple[str, str] | Non
     if known.is_unread_text:
         return Verdict.NONSENSE, f"it sent something that is not a message: {known.unread}"
     done = "it connected and then did not take its seat" if known.has_connected else "it did not connect"
+    if not facts.sees_connections:
+        done = "it did not take its seat"
     return Verdict.NEVER_JOINS, _with_last_words(done, known)
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import gzip
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,8 @@ from tests.cli.background import background_server
 from tests.interpreter import PYTHON
 from tests.match.answering import answering_program
 from tests.match.players import LIGHT
-from tests.match.refereed import IDLE, NO_LIMITS, play, setup_of, shell
-from tests.timeouts import HANG_TIMEOUT
+from tests.match.refereed import IDLE, NO_LIMITS, NO_TIMEOUTS, play, setup_of, shell
+from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 
 pytestmark = pytest.mark.usefixtures("players")
 
@@ -143,6 +144,23 @@ async def test_a_game_that_somebody_else_cancels_does_not_count(tmp_path: Path) 
                 record = await play(tmp_path, *programs, server=address, password="examplepassword")
     assert (record.verdict, record.winner, record.is_counted) == (Verdict.CANCELLED, None, False)
     assert record.reason.startswith("the game was called off")
+
+
+@pytest.mark.slow
+async def test_at_another_server_a_program_that_never_joins_has_lost_and_not_the_one_that_waits(tmp_path: Path) -> None:
+    script = "import socket, sys, time; s = socket.create_connection((sys.argv[2], int(sys.argv[4]))); time.sleep(999)"
+    hangs = f"{PYTHON} -c {shlex.quote(script)}"
+    with background_server(**NO_LIMITS) as server:
+        address = ("127.0.0.1", server.port)
+
+        async def attempt(limit: float) -> None:
+            timeouts = dataclasses.replace(NO_TIMEOUTS, start=limit)
+            more: dict[str, Any] = {"server": address, "password": "examplepassword", "timeouts": timeouts}
+            record = await play(tmp_path, f"{LIGHT} first", hangs, **more)
+            assert (record.verdict, record.offender, record.winner) == (Verdict.NEVER_JOINS, 1, 0)
+            assert (record.is_counted, record.reason) == (True, "it did not take its seat")
+
+        await retry_with_longer_limits(attempt, 2)
 
 
 @pytest.mark.slow

@@ -173,9 +173,24 @@ def test_at_another_server_a_program_that_waits_is_not_blamed_for_one_that_died(
     assert judged.is_counted
 
 
-def test_at_another_server_two_programs_that_wait_are_both_blamed_and_nobody_wins() -> None:
-    judged = judge(facts({}, {}, is_start_over=True, sees_connections=False))
-    assert (judged.verdict, judged.winner, judged.is_counted) == (Verdict.NEVER_JOINS, None, False)
+@pytest.mark.parametrize("offender", [0, 1])
+def test_at_another_server_the_program_that_the_end_of_the_room_does_not_reach_has_lost(offender: int) -> None:
+    in_seat = {"has_followed_the_end": True}
+    programs = [{}, in_seat] if offender == 0 else [in_seat, {}]
+    judged = judge(facts(*programs, is_start_over=True, sees_connections=False))
+    assert judged == Judgement(Verdict.NEVER_JOINS, offender, "it did not take its seat", 1 - offender)
+
+
+@pytest.mark.parametrize("known", [{}, {"has_followed_the_end": True}])
+def test_at_another_server_nobody_is_blamed_if_both_behave_alike(known: dict[str, Any]) -> None:
+    judged = judge(facts(known, known, is_start_over=True, sees_connections=False))
+    assert (judged.verdict, judged.offender, judged.winner, judged.is_counted) == (Verdict.CANCELLED, None, None, False)
+
+
+def test_at_another_server_two_programs_that_died_have_both_failed() -> None:
+    judged = judge(facts({"returncode": 1}, {"returncode": 2}, is_start_over=True, sees_connections=False))
+    assert (judged.verdict, judged.offender, judged.is_counted) == (Verdict.NO_START, 0, False)
+    assert judged.also == (1, "does not start, ended with exit code 2 before the game began")
 
 
 @pytest.mark.parametrize(
