@@ -16,14 +16,16 @@ from types import MappingProxyType
 from typing import Final
 
 from spielleiter.match.errors import SetupError
+from spielleiter.match.programs.program import BUILTIN
 from spielleiter.match.records.game_record import GameRecord, mirrored
 from spielleiter.match.records.journal import load_setup, read_journal
 from spielleiter.match.setup import Entrant, MatchSetup
+from spielleiter.server.editions import choose_editions
 
 _CONDITIONS: Final[Mapping[str, Callable[[MatchSetup], object]]] = MappingProxyType(
     {
         "game": lambda setup: setup.game_type,
-        "edition": lambda setup: setup.edition,
+        "edition": lambda setup: choose_editions(setup.editions, {})[setup.game_type].name,
         "server": lambda setup: setup.server,
         "time limits or rules": lambda setup: (dict(setup.server_options), setup.timeouts),
         "book": lambda setup: bool(setup.openings),
@@ -82,6 +84,11 @@ def combine_matches(folders: Sequence[str | os.PathLike[str]], target: str | os.
         min(len(setup.openings), (setup.games + 1) // 2) for setup in setups
     ):
         doubts.append("openings occur in several matches; programs that play them alike make the interval too narrow")
+    doubts += [
+        f"whether {entrant.name} was the same program in all matches is not known: its command line names no file"
+        for entrant in first.entrants
+        if not entrant.content and not entrant.command.startswith(BUILTIN)
+    ]
     setup = dataclasses.replace(first, games=games, sprt=None, significance=None, min_games=0)
     return CombinedMatch(setup, tuple(records), tuple(doubts))
 
@@ -90,7 +97,7 @@ def _require_comparable(place: Path, first: MatchSetup, other_place: Path, other
     """Return whether the second match has the two programs in the other order. Raises SetupError."""
     for name, of in _CONDITIONS.items():
         if of(first) != of(other):
-            raise SetupError(f"{place} and {other_place} cannot be combined: {name} differs")
+            raise SetupError(f"{place} and {other_place} cannot be combined: they differ in {name}")
     if all(map(Entrant.is_same, first.entrants, other.entrants)):
         return False
     if all(map(Entrant.is_same, first.entrants, other.entrants[::-1])):

@@ -67,8 +67,8 @@ def test_the_exit_code_is_that_of_a_match(games: dict[int, GameRecord], tmp_path
 @pytest.mark.parametrize(
     ("command", "options", "problem"),
     [
-        (MATCH, ("--soft-timeout", "900"), "time limits or rules differs"),
-        (MATCH, ("--edition", "blokus-2021-r1"), "game differs"),
+        (MATCH, ("--soft-timeout", "900"), "they differ in time limits or rules"),
+        (MATCH, ("--edition", "blokus-2021-r1"), "they differ in game"),
         (("match", "--player1", "builtin:greedy", "--player2", "builtin:first"), (), "is a match of greedy and first"),
         (MATCH, ("--no-timeout1",), "greedy is another program there, or has other settings"),
     ],
@@ -87,6 +87,50 @@ def test_matches_that_cannot_be_compared_are_refused(
     assert (done.exit_code, done.stdout) == (2, "")
     assert problem in done.stderr
     assert not (tmp_path / "all").exists()
+
+
+def test_the_default_edition_is_the_same_with_and_without_its_name(
+    games: dict[int, GameRecord], tmp_path: Path
+) -> None:
+    one = play(tmp_path / "one", 1)
+    games |= {number: game(number, 0, seed=10 + number) for number in range(1, 5)}
+    other = play(tmp_path / "other", 2, "--edition", "blokus-2027")
+    assert run("match", "--combine", one, other, "--out", str(tmp_path / "all")).exit_code == 0
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_the_contents_of_programs_are_compared(
+    is_changed: bool, games: dict[int, GameRecord], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are those at the beginning of each match, wherever the files are now."""
+    monkeypatch.chdir(tmp_path)
+    bot = tmp_path / "bot"
+    command = ("match", "--player1", "./bot", "--player2", "builtin:first")
+    bot.write_text("#!/bin/sh\n")
+    bot.chmod(0o755)
+    one = play(tmp_path / "one", 1, command=command)
+    games |= {number: game(number, 0, seed=10 + number) for number in range(1, 5)}
+    if is_changed:
+        bot.write_text("#!/bin/sh\n# better\n")
+    other = play(tmp_path / "other", 2, command=command)
+    bot.unlink()
+    done = run("match", "--combine", one, other, "--out", str(tmp_path / "all"))
+    if is_changed:
+        assert done.exit_code == 2
+        assert "bot is another program there" in done.stderr
+    else:
+        assert done.exit_code == 0, done.stderr
+        assert "is not known" not in done.stderr
+
+
+def test_a_program_whose_contents_are_not_known_is_named(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    command = ("match", "--player1", "sh -c true", "--name1", "sh", "--player2", "builtin:first")
+    one = play(tmp_path / "one", 1, command=command)
+    games |= {number: game(number, 0, seed=10 + number) for number in range(1, 5)}
+    other = play(tmp_path / "other", 2, command=command)
+    done = run("match", "--combine", one, other, "--out", str(tmp_path / "all"))
+    assert done.exit_code == 0
+    assert "whether sh was the same program in all matches is not known" in done.stderr
 
 
 @pytest.mark.usefixtures("games")
