@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import click
 
 from spielleiter.cli.commands import Failure
+from spielleiter.cli.ctrl_c import raise_on_ctrl_c
 from spielleiter.cli.numbers import Number, WholeNumber
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ def bench(json_file: str | None, *, quick: bool, **chosen: Any) -> None:
     from spielleiter.server.errors import os_error_text
 
     given = {key: value for key, value in chosen.items() if value is not None}
+    raise_on_ctrl_c()
     before = signal.signal(signal.SIGTERM, _stop)
     try:
         _measure(Options.quick(**given) if quick else Options(**given), json_file)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from spielleiter.cli.commands import Misuse, print_line, run_until_stopped
+from spielleiter.cli.ctrl_c import raise_on_ctrl_c
 from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE
 from spielleiter.cli.numbers import Number
 from spielleiter.cli.options import (
@@ -212,6 +213,7 @@ def check(
         require_startable(parsed)
         print_platform_gaps()
         print_line(f"{season}: checking {command}")
+        raise_on_ctrl_c()
         with temporary_folder() as temporary:
             folder = out or temporary
             results = run_until_stopped(lambda: check_program(setup, folder, partial(_tell, out)))

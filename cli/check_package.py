@@ -17,6 +17,7 @@ from typing import Final
 import click
 
 from spielleiter.cli.commands import Misuse, fitted, print_line, run_until_stopped
+from spielleiter.cli.ctrl_c import raise_on_ctrl_c
 from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE
 from spielleiter.match.checking.calibration import Speed
 from spielleiter.match.checking.package_check import check_package
@@ -79,6 +80,7 @@ def check_package_in_terminal(setup: PackageCheckSetup, files: ReportFiles, out:
     if not setup.path.is_file():
         raise Misuse(f"there is no file {setup.path}")
     print_line(f"{season_text(setup.game_type, setup.edition)}: checking {setup.path}")
+    raise_on_ctrl_c()
     folder = out or Path(tempfile.mkdtemp(prefix="spielleiter-check-"))
     is_kept = out is not None
     screen = PackageScreen(folder)

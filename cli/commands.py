@@ -19,6 +19,8 @@ from typing import Any, Final, TextIO, TypeVar
 
 import click
 
+from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED, raise_on_ctrl_c
+
 T = TypeVar("T")
 
 SUBCOMMANDS = "[COMMAND] [ARGS]..."
@@ -30,7 +32,6 @@ EXIT_FAILURE = 1
 EXIT_MISUSE = 2
 EXIT_BUG = 70
 """An exception that nobody expected. It is no answer of a command, as 1 is one of `match`."""
-EXIT_INTERRUPTED = 130
 
 
 class Failure(click.ClickException):
@@ -49,6 +50,7 @@ def run_async(main: Callable[[], Awaitable[T]]) -> T:
     """Run `main` with trio. A single exception is raised as it is, without the exception groups of nurseries."""
     import trio
 
+    raise_on_ctrl_c()
     try:
         return trio.run(main)
     except BaseExceptionGroup as group:

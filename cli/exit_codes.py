@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spielleiter.cli.commands import EXIT_FAILURE, EXIT_INTERRUPTED
+from spielleiter.cli.commands import EXIT_FAILURE
+from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from spielleiter.match.records.game_record import GameRecord

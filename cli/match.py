@@ -20,6 +20,7 @@ import click
 from spielleiter.cli.cluster import cluster_of, on_cluster
 from spielleiter.cli.commands import Misuse, print_line, run_async
 from spielleiter.cli.conditions import conditions_of
+from spielleiter.cli.ctrl_c import raise_on_ctrl_c
 from spielleiter.cli.exit_codes import EXIT_MACHINE, exit_code, fault_kinds
 from spielleiter.cli.match_file import FOLDERS
 from spielleiter.cli.match_options import match_options
@@ -124,6 +125,7 @@ def match_command(context: click.Context, /, resume: Path | None, combine: bool,
     except (SetupError, JournalError) as error:
         raise Misuse(str(error)) from None
     has_concurrency = is_given(context, "concurrency")
+    raise_on_ctrl_c()
     try:
         with on_cluster(cluster, Path(setup.cwd), conditions, has_concurrency=has_concurrency) as conditions:
             result = _play(setup, folder, conditions, options["report_every"], options["pages"])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spielleiter.cli.commands import Failure, Misuse, print_line, run_async
+from spielleiter.cli.ctrl_c import raise_on_ctrl_c
 from spielleiter.cli.encoding import json_text
 from spielleiter.cli.numbers import WholeNumber
 from spielleiter.cli.options import json_option
@@ -81,6 +82,7 @@ def replay(
     game = _Game(file)
     if ply is not None and not 0 <= ply <= game.plies:
         raise Misuse(f"--ply {ply}: {file.name} has {game.plies} plies, expected a number from 0 to {game.plies}")
+    raise_on_ctrl_c()
     if analysis:
         game.analyse()
     outputs = [(html, game.html), (png, lambda: game.png(ply)), (gif, game.gif)]

@@ -15,8 +15,9 @@ from typing import Any, Final
 
 import click
 
-from spielleiter.cli.commands import EXIT_INTERRUPTED, Misuse, run_async
+from spielleiter.cli.commands import Misuse, run_async
 from spielleiter.cli.completion import completing, editions_of_games, game_option_values, game_types
+from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED
 from spielleiter.server.config.config import PROPERTIES_FILE, SETTINGS, Config, load_config
 from spielleiter.server.config.setting import Setting
 from spielleiter.server.config.sources import IGNORED

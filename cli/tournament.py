@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from spielleiter.cli.cluster import cluster_of, cluster_options, on_cluster
-from spielleiter.cli.commands import EXIT_INTERRUPTED, Misuse, print_line, run_async
+from spielleiter.cli.commands import Misuse, print_line, run_async
 from spielleiter.cli.conditions import condition_options, conditions_of
+from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED, raise_on_ctrl_c
 from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE, EXIT_UNFIT, fault_kinds
 from spielleiter.cli.match import usable_journal
 from spielleiter.cli.match_pages import pages_option, write_pages
@@ -200,6 +201,7 @@ def tournament(
     except SetupError as error:
         raise Misuse(str(error)) from None
     has_concurrency = concurrency is not None or described.concurrency > 1
+    raise_on_ctrl_c()
     try:
         chosen_pages = pages if is_given(context, "pages") else described.pages
         with on_cluster(cluster, Path(described.cwd), conditions, has_concurrency=has_concurrency) as conditions:

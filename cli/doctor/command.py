@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from spielleiter.cli.commands import EXIT_FAILURE
+from spielleiter.cli.ctrl_c import raise_on_ctrl_c
 from spielleiter.cli.encoding import json_text
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ def doctor(context: click.Context, as_json: bool) -> None:
 
     from spielleiter.cli.doctor.finding import Level
 
+    raise_on_ctrl_c()
     findings: list[Finding] = []
     has_colors = False if os.environ.get("NO_COLOR") else None  # None: on a terminal only
     columns = min(shutil.get_terminal_size().columns, _MOST_COLUMNS)
