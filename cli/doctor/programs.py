@@ -13,8 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Final
 
-import trio
-
+from spielleiter.cli.commands import run_async
 from spielleiter.cli.doctor.finding import Finding, Level
 from spielleiter.match.errors import SupervisorError
 from spielleiter.match.programs.platforms.job_object import JobObject, open_job
@@ -63,7 +62,7 @@ def supervision_problem() -> str:
             return str(error)
         if process is not None:
             with process.stdout, process.stderr:
-                trio.run(process.end)
+                run_async(process.end)
             return ""
     return "there are no supervisors on this system"
 

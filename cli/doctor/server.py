@@ -18,6 +18,7 @@ from typing import Final
 import trio
 import trio.lowlevel
 
+from spielleiter.cli.commands import run_async
 from spielleiter.cli.doctor.finding import Finding, Level
 from spielleiter.server.config.config import PROPERTIES_FILE, Config, load_config
 from spielleiter.server.config.properties import ConfigError
@@ -151,7 +152,7 @@ def find_time_stamps(attempts: int = _ATTEMPTS) -> Finding:
     """Return whether the kernel tells when an answer has arrived."""
     name = ("time_stamps", "time stamps")
     try:
-        arrival = trio.run(measured_arrival, attempts)
+        arrival = run_async(lambda: measured_arrival(attempts))
     except (OSError, trio.BrokenResourceError) as error:
         meaning = "First let programs connect on this machine; see the line `connections`."
         return Finding(*name, Level.LIMITED, f"cannot be tried ({error})", meaning)

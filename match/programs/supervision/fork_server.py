@@ -49,7 +49,10 @@ class _ForkServer:
 
     def run(self) -> None:
         wakeup = open_child_wakeup()
-        self._requests.sendall(READY)
+        try:
+            self._requests.sendall(READY)
+        except BrokenPipeError:  # the match has ended already
+            return
         while True:
             poll = select.poll()
             for sock in (self._requests, wakeup, *self._supervisors.values()):

@@ -109,6 +109,16 @@ def wait_until_reused(fork_server: ForkServer, supervisors: Collection[int]) -> 
         assert time.monotonic() < deadline
 
 
+def test_it_ends_quietly_if_the_match_has_ended_before_it_was_ready() -> None:
+    ours, theirs = socket.socketpair()
+    ours.close()
+    with theirs:
+        done = subprocess.run(
+            FORK_SERVER_COMMAND, stdin=theirs.fileno(), capture_output=True, timeout=HANG_TIMEOUT, check=False
+        )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_supervisor_is_reused_once_its_program_is_gone_and_its_socket_is_closed(fork_server: ForkServer) -> None:
     first, second = fork_server.start("true"), fork_server.start("true")
     first.wait_for_report("gone")
