@@ -103,9 +103,7 @@ class PackageGames:
     ) -> GameResult:
         relative = condition if attempt == 1 else f"{condition}-attempt{attempt}"
         meter = AnswerMeter()
-        record = await play_game(
-            setup, planned, self._folder / relative, match_server=match_server, answer_meter=meter
-        )
+        record = await play_game(setup, planned, self._folder / relative, match_server=match_server, answer_meter=meter)
         game_folder = f"{relative}/{record.folder}"
         title = _title(planned)
         own = record.think_times[PROGRAM]

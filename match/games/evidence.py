@@ -16,6 +16,7 @@ import trio
 
 from spielleiter.client.errors import ClientError
 from spielleiter.client.observation import Observation
+from spielleiter.client.refusals import plain_text
 from spielleiter.game.api import State
 from spielleiter.match.games.verdict import GameFacts, ProgramFacts
 from spielleiter.match.records.game_record import Attempt
@@ -146,9 +147,9 @@ class Evidence:
                 self._seat_connections[seats[seat]] = connection
             case events.SeatTakenPlainly() if program is not None:
                 self.add_remark(program, "took its seat by a plain join; the contest wants joinPrepared")
-            case events.RequestRefused(fault=fault, text=text) if program is not None and fault in _ATTEMPTS:
+            case events.RequestRefused(fault=fault) if program is not None and fault in _ATTEMPTS:
                 self.attempts[program][_ATTEMPTS[fault]] += 1
-                self.add_remark(program, f"tried what is not allowed: {text}")
+                self.add_remark(program, f"tried what is not allowed: it {_ATTEMPTS[fault]}")
                 self._record_fault(event, program)
             case events.ConnectionRefused(refusal=refusal, reason=reason) if program is not None:
                 if refusal == events.FOREIGN_PORT:
@@ -183,6 +184,7 @@ class Evidence:
         is_elsewhere = seat_connection not in {None, getattr(event, "connection", None)}
         match event:
             case events.RequestRefused(fault=fault, text=text) if fault not in _MOVE_FAULTS:
+                text = f"it {_ATTEMPTS[fault]}" if fault in _ATTEMPTS else plain_text(text)
                 if is_elsewhere:
                     self.add_remark(program, f"was refused on another connection: {text}")
                 elif not self._is_cancelled:

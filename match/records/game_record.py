@@ -64,7 +64,7 @@ class Attempt:
     ADMINISTRATE: Final = "asked for the rights of an administrator"
     """It sent a password, or a request that only administrators may send."""
     SEAT: Final = "asked for another seat than its own"
-    """It named the reservation or the room of another seat."""
+    """It named a reservation code that is not its own, or a room."""
     PORT: Final = "connected to the port of another program"
     """On that port is only the other program's seat."""
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.records.game_files import REPLAY_PAGE
-from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.records.game_record import Attempt, GameRecord, Verdict
 from spielleiter.match.reports import games_with_page
 from spielleiter.match.reports.bracket import bracket_plot, ratings_plot
 from spielleiter.match.reports.escaping import escape_html, escape_markdown
@@ -297,14 +297,29 @@ def _why_fewer(progress: TournamentProgress, match: PlayedEncounter) -> str:
 
 def _attempts(progress: TournamentProgress) -> Section:
     """What programs tried although it is not allowed; it was refused."""
-    names, total = _names(progress), Counter[tuple[str, str]]()
+    rows: list[tuple[str, str, int]] = [
+        (name, attempt, count) for name, tried in _tried(progress).items() for attempt, count in sorted(tried.items())
+    ]
+    if foreign := _foreign_connections(progress):
+        rows.append(("(not known which)", Attempt.PORT, foreign))
+    return Section("What was tried and refused", ("program", "it", "times"), tuple(rows))
+
+
+def _tried(progress: TournamentProgress) -> dict[str, Counter[str]]:
+    """What each program tried although it is not allowed, and how often; programs that tried nothing are left out."""
+    names, total = _names(progress), dict[str, Counter[str]]()
     for played in progress.played:
         for _, records in played.matches:
             for program, index in enumerate(played.encounter.pairing):
-                for attempt, count in count_attempts(records, program).items():
-                    total[names[index], attempt] += count
-    rows = [(name, attempt, count) for (name, attempt), count in sorted(total.items())]
-    return Section("What was tried and refused", ("program", "it", "times"), tuple(rows))
+                if tried := count_attempts(records, program):
+                    total.setdefault(names[index], Counter()).update(tried)
+    return dict(sorted(total.items()))
+
+
+def _foreign_connections(progress: TournamentProgress) -> int:
+    """The refused connections to the ports of programs that no program was seen to have made."""
+    matches = [records for played in progress.played for _, records in played.matches]
+    return sum(record.foreign_connections for records in matches for record in records)
 
 
 def _left_out(progress: TournamentProgress) -> Section:
@@ -421,7 +436,8 @@ def _figure(caption: str, plot: str) -> str:
 
 def render_ratings(progress: TournamentProgress) -> str:
     """The text of table.json."""
-    return _json([line.to_json() for line in ratings_of(progress)])
+    tried = _tried(progress)
+    return _json([{**line.to_json(), "attempts": tried.get(line.name, {})} for line in ratings_of(progress)])
 
 
 def render_tournament(progress: TournamentProgress) -> str:
@@ -451,6 +467,8 @@ def render_tournament(progress: TournamentProgress) -> str:
             }
             for points, _, line in _lines_by_points(progress, ratings_of(progress))
         ],
+        "attempts": _tried(progress),
+        "foreign_connections": _foreign_connections(progress),
         "rounds": [
             {
                 "number": each.number,

@@ -24,3 +24,9 @@ class DedicatedPort:
     """The packet rate limit, in packets."""
     received: TokenBucket = field(default_factory=lambda: TokenBucket(256 * 1024, 512 * 1024))
     """The data rate limit, in bytes."""
+    code: str | None = field(init=False)
+    """The reservation code of the seat. The seat itself forgets its code when it is taken."""
+
+    def __post_init__(self) -> None:
+        """Remember the code."""
+        object.__setattr__(self, "code", self.room.player_slots[self.seat].reservation)

@@ -1,7 +1,8 @@
 """Handlers for the requests of peers that connected to a dedicated port, which serves a single seat.
 
 Invariants: such a peer can take that seat and do nothing else. Other requests are refused with the texts that a
-stranger would get, and are counted as `Fault.FORBIDDEN_HERE`.
+stranger would get, and are counted as `Fault.FORBIDDEN_HERE`; those for any other seat, or with any other reservation
+code, whether it exists or not, as `Fault.FOREIGN_SEAT`.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ def take_dedicated_seat(
         case JoinRequest(game_type=str(requested)) if requested != room.edition.game_type:
             raise RequestError(Fault.OTHER_GAME, f"{room.edition.game_type} is played here, not {requested}")
         case JoinRoomRequest(room_id=requested):
-            fault = Fault.FOREIGN_SEAT if requested in lobby.rooms else Fault.UNKNOWN_ROOM
+            fault = Fault.FOREIGN_SEAT if requested else Fault.UNKNOWN_ROOM
             raise RequestError(fault, texts.unknown_room(requested))
-        case JoinPreparedRequest(reservation_code=code) if code is None or code != player_slot.reservation:
-            fault = Fault.FOREIGN_SEAT if code in lobby.reservations else Fault.UNKNOWN_RESERVATION
+        case JoinPreparedRequest(reservation_code=code) if not code or code != player_slot.reservation:
+            is_foreign = code and code != port.code
+            fault = Fault.FOREIGN_SEAT if is_foreign else Fault.UNKNOWN_RESERVATION
             raise RequestError(fault, texts.unknown_reservation)
         case _:
             pass

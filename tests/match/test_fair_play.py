@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -29,12 +31,16 @@ PROJECT = Path(__file__).parents[2]
 EARLIER_GAME = "swc_2021_blokus"
 
 
+def attacker(attack: str) -> str:
+    """Return the command line of a program that tries `attack`."""
+    return f"env PYTHONPATH={shlex.quote(str(PROJECT))} {PYTHON} -P -m tests.match.bots.attacker {attack} {OPTIONS}"
+
+
 async def play_against_attack(
     folder: Path, attack: str, game_type: str = DEFAULT_GAME_TYPE, honest: str = HONEST
 ) -> GameRecord:
     """Play a game in which program 0 tries `attack`; assert that program 1 is not blamed for anything."""
-    bot = f"env PYTHONPATH={shlex.quote(str(PROJECT))} {PYTHON} -P -m tests.match.bots.attacker {attack} {OPTIONS}"
-    setup = lenient_setup(folder, Entrant("attacker", bot), Entrant("honest", honest), game_type)
+    setup = lenient_setup(folder, Entrant("attacker", attacker(attack)), Entrant("honest", honest), game_type)
     with trio.fail_after(HANG_TIMEOUT):
         record = await play_game(setup, setup.plan()[0], folder)
     assert find_processes(str(folder)) == ()
@@ -61,6 +67,24 @@ async def test_a_forbidden_request_loses_the_game_in_editions_that_end_the_conne
     record = await play_against_attack(tmp_path, attack, EARLIER_GAME, honest="builtin:greedy")
     assert (record.verdict, record.offender, record.winner) == (Verdict.BAD_MESSAGE, 0, 1)
     assert record.is_counted
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells apart the processes of one user")
+@pytest.mark.parametrize("game_type", [DEFAULT_GAME_TYPE, EARLIER_GAME])
+def test_what_a_program_tries_is_told_everywhere_in_plain_words(game_type: str, tmp_path: Path) -> None:
+    """In the earlier season it even loses the game, and the reason is told in plain words as well."""
+    words = [sys.executable, "-m", "spielleiter", "match", "-n", "1", "--game", game_type, "--out", str(tmp_path)]
+    words += ["--player1", attacker("everything"), "--name1", "attacker", "--player2", HONEST, "--name2", "honest"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=HANG_TIMEOUT)
+    told = {name: (tmp_path / name).read_text() for name in ("report.html", "summary.md", "summary.json", "junit.xml")}
+    for name, text in {**told, "terminal": done.stdout}.items():
+        for attempt in (Attempt.ADMINISTRATE, Attempt.SEAT, Attempt.PORT):
+            assert attempt in text, (name, text)
+    everything = "".join((*told.values(), done.stdout, (tmp_path / "games.jsonl").read_text()))
+    assert re.search(r"\bsc\.|Exception|Request\(", everything) is None
+    game = json.loads((tmp_path / "games.jsonl").read_text())
+    assert (game["offender"], game["is_counted"]) == (0 if game_type == EARLIER_GAME else None, True)
+    assert game["attempts"][1] == {}
 
 
 async def test_no_bytes_can_void_a_game(tmp_path: Path) -> None:
@@ -95,8 +119,7 @@ async def test_an_honest_program_may_hide_its_open_files(tmp_path: Path) -> None
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux hides the open files of a process")
 async def test_two_honest_programs_may_hide_their_open_files(tmp_path: Path) -> None:
-    bot = f"env PYTHONPATH={shlex.quote(str(PROJECT))} {PYTHON} -P -m tests.match.bots.attacker honest-hidden {OPTIONS}"
-    record = await play_against_attack(tmp_path, "honest-hidden", honest=bot)
+    record = await play_against_attack(tmp_path, "honest-hidden", honest=attacker("honest-hidden"))
     assert (record.verdict, record.is_counted) == (Verdict.REGULAR, True)
 
 
@@ -152,6 +175,7 @@ async def test_a_supervisor_that_was_stopped_once_is_resumed(tmp_path: Path) -> 
 
 async def test_no_program_can_guess_a_code(tmp_path: Path) -> None:
     record = await play_against_attack(tmp_path, "guess", honest="builtin:greedy")
+    assert record.attempts == ({Attempt.SEAT: 3}, {})
     assert record.is_counted
     assert record.winner == 1
     assert record.think_times[1]

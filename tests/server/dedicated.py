@@ -19,6 +19,7 @@ from tests.server.wires import StreamWire
 class DedicatedRoom:
     harness: ServerHarness
     room: Room
+    ports: tuple[DedicatedPort, DedicatedPort]
     calls: int = 0
 
     async def call(self, seat: int) -> Caller:
@@ -26,9 +27,8 @@ class DedicatedRoom:
         near, far = memory_stream_pair()
         self.calls += 1
         caller = Caller(f"call {self.calls}", near)
-        port = DedicatedPort(self.room, seat)
         self.harness.nursery.start_soon(caller.listen)
-        self.harness.nursery.start_soon(self._serve, StreamWire(far), caller.label, port)
+        self.harness.nursery.start_soon(self._serve, StreamWire(far), caller.label, self.ports[seat])
         await wait_all_tasks_blocked()
         return caller
 
@@ -49,4 +49,5 @@ class DedicatedRoom:
 def open_room(harness: ServerHarness) -> DedicatedRoom:
     edition = harness.server.editions[harness.server.lobby.default_edition.game_type]
     slots = (Slot("Eins"), Slot("Zwei"))
-    return DedicatedRoom(harness, harness.server.lobby.open_prepared(edition, slots))
+    room = harness.server.lobby.open_prepared(edition, slots)
+    return DedicatedRoom(harness, room, (DedicatedPort(room, 0), DedicatedPort(room, 1)))

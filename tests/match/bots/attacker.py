@@ -37,6 +37,7 @@ PAYLOADS = {
     "cancel": b'<authenticate password="examplepassword"/><cancel roomId="ROOM"/>',
     "pause": b'<authenticate password="examplepassword"/><pause roomId="ROOM" pause="true"/>',
     "observe": b'<authenticate password="examplepassword"/><observe roomId="ROOM"/>',
+    "everything": b'<authenticate password="examplepassword"/><cancel roomId="ROOM"/>',
     "undeclared-prefix": b'<joinRoom xmlns="u"><p:b/></joinRoom>',
     "flood": b" " * 700_000,
     "nothing": b"",
@@ -208,6 +209,12 @@ def guess_codes(host: str, port: int, own_code: str) -> None:
             sock.recv(4096)
 
 
+def try_everything(host: str, port: int, own_code: str) -> None:
+    """Ask for other seats, and connect to the opponent's port."""
+    guess_codes(host, port, own_code)
+    steal_seat(host, port, own_code)
+
+
 def write_endlessly() -> None:
     """Write more than the output limit, with escape sequences for terminals."""
     for _ in range(12):
@@ -239,6 +246,7 @@ ACTIONS: dict[str, Callable[[str, int, str], None]] = {
     "frame": lambda _host, _port, _code: leave_process_of_opponent(),
     "kill-parent": lambda _host, _port, _code: kill_parent(),
     "guess": guess_codes,
+    "everything": try_everything,
     "read-secrets": lambda host, port, _code: read_secrets(host, port),
     "noise": lambda _host, _port, _code: write_endlessly(),
     "absent": lambda _host, _port, _code: sys.exit(0),

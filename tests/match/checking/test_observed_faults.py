@@ -23,9 +23,7 @@ MEBIBYTE = 2**20
 SEEN: dict[str, Any] = {"sandbox": "bubblewrap", "peak_memory": 20 * MEBIBYTE, "network_attempts": 0}
 
 
-def played(
-    *findings: Finding, times: tuple[float, ...] = (0.1, 0.2), load: float = 0.0, **observed: Any
-) -> GameResult:
+def played(*findings: Finding, times: tuple[float, ...] = (0.1, 0.2), load: float = 0.0, **observed: Any) -> GameResult:
     """A game; other programs keep `load` processors busy while the program thinks for `times`."""
     record = game(1, think_times=(times, ()), cpu_seconds=(60.0, 0.0))
     shown = PlayedGame("upload-test", "game 1", "regular", "", (1, 2), len(times), 0.2, "games/0001", "")

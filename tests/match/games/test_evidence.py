@@ -6,11 +6,12 @@ import pytest
 
 from spielleiter.match.games.evidence import MAX_REMARKS, Evidence
 from spielleiter.match.games.verdict import ProgramFacts
+from spielleiter.match.records.game_record import Attempt
 from spielleiter.server import events
 from spielleiter.server.errors import Fault
 
-REFUSED = events.RequestRefused("seat", Fault.UNKNOWN_ROOM, "no such room")
-FORBIDDEN = events.RequestRefused("seat", Fault.FORBIDDEN_HERE, "who are you")
+REFUSED = events.RequestRefused("seat", Fault.UNKNOWN_ROOM, "sc.server.GameRoomException: no such room")
+FORBIDDEN = events.RequestRefused("seat", Fault.FORBIDDEN_HERE, "sc.server.AuthenticationFailedException: who are you")
 NONSENSE = events.ProtocolBroken("seat", "malformed", "not XML")
 BUG = events.InternalError("seat", "Traceback\nValueError: oh\n")
 
@@ -31,7 +32,7 @@ def facts_of_program_1(evidence: Evidence) -> ProgramFacts:
     ("event", "refusal", "protocol_error"),
     [
         (REFUSED, "no such room", None),
-        (FORBIDDEN, "who are you", None),
+        (FORBIDDEN, f"it {Attempt.ADMINISTRATE}", None),
         (NONSENSE, None, "not XML"),
         (BUG, None, "the server could not deal with what it sent: ValueError: oh"),
     ],

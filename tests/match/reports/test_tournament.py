@@ -14,6 +14,7 @@ from spielleiter.match.records.game_record import Attempt, GameRecord, Verdict
 from spielleiter.match.reports.tournament import (
     TOURNAMENT_REPORTS,
     ratings_of,
+    render_ratings,
     render_report,
     render_table,
     render_tournament,
@@ -210,10 +211,18 @@ def test_points_are_counted_as_the_contest_counts_them() -> None:
 def test_what_was_tried_is_in_every_report_of_the_tournament() -> None:
     entrants = Entrant("new", "./bot"), Entrant("old", "./bot")
     tournament = Tournament(entrants, games=2, game_type="swc_2027_blokus")
-    tried = [game(1, 0, attempts=({}, {Attempt.SEAT: 2})), game(2, 0, attempts=({}, {Attempt.SEAT: 1}))]
+    tried = [
+        game(1, 0, attempts=({}, {Attempt.SEAT: 2})),
+        game(2, 0, attempts=({}, {Attempt.SEAT: 1}), foreign_connections=4),
+    ]
     progress = play_tournament(tournament, lambda _: tried)
-    assert f"| old | {Attempt.SEAT} | 3 |" in render_table(progress)
+    for line in (f"| old | {Attempt.SEAT} | 3 |", f"| (not known which) | {Attempt.PORT} | 4 |"):
+        assert line in render_table(progress)
     assert Attempt.SEAT in render_report(progress)
+    programs = json.loads(render_ratings(progress))
+    assert {each["name"]: each["attempts"] for each in programs} == {"new": {}, "old": {Attempt.SEAT: 3}}
+    whole = json.loads(render_tournament(progress))
+    assert (whole["attempts"], whole["foreign_connections"]) == ({"old": {Attempt.SEAT: 3}}, 4)
     assert "tried" not in render_table(play_tournament(tournament))
 
 

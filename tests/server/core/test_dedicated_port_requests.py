@@ -51,7 +51,9 @@ async def test_its_player_takes_the_seat_with_or_without_the_code(request_of: ob
         '<timeout roomId="{room}" slot="0" activate="false"/>',
         "<status/>",
         '<joinRoom roomId="{room}"/>',
+        f'<joinRoom roomId="{NOWHERE}"/>',
         '<joinPrepared reservationCode="{other}"/>',
+        f'<joinPrepared reservationCode="{NOWHERE}"/>',
     ],
 )
 async def test_a_dedicated_port_offers_neither_administration_nor_the_other_seat(
@@ -94,9 +96,9 @@ async def test_a_player_of_another_game_is_told_which_game_is_played(autojump_cl
 @pytest.mark.parametrize(
     ("attempt", "fault"),
     [
-        (f'<joinPrepared reservationCode="{NOWHERE}"/>', Fault.UNKNOWN_RESERVATION),
         ("<joinPrepared/>", Fault.UNKNOWN_RESERVATION),
-        (f'<joinRoom roomId="{NOWHERE}"/>', Fault.UNKNOWN_ROOM),
+        ('<joinPrepared reservationCode=""/>', Fault.UNKNOWN_RESERVATION),
+        ("<joinRoom/>", Fault.UNKNOWN_ROOM),
     ],
 )
 async def test_mistakes_are_refused_as_on_the_main_port(attempt: str, fault: Fault, autojump_clock: object) -> None:
@@ -105,6 +107,21 @@ async def test_mistakes_are_refused_as_on_the_main_port(attempt: str, fault: Fau
         caller = await dedicated.call(0)
         await caller.send(f"<protocol>{attempt}")
         assert dedicated.faults(caller.label) == [fault]
+
+
+async def test_only_the_own_code_is_no_attempt_to_take_another_seat(autojump_clock: object) -> None:
+    """Also when both seats are taken, and the server has forgotten their codes."""
+    async with open_harness() as harness:
+        dedicated = open_room(harness)
+        codes = [str(player_slot.reservation) for player_slot in dedicated.room.player_slots]
+        callers = [await dedicated.call(seat) for seat in (0, 1)]
+        for caller, code in zip(callers, codes, strict=True):
+            await caller.send(f'<protocol><joinPrepared reservationCode="{code}"/>')
+        assert dedicated.room.phase is Phase.RUNNING
+        for code, fault in zip(codes, (Fault.UNKNOWN_RESERVATION, Fault.FOREIGN_SEAT), strict=True):
+            caller = await dedicated.call(0)
+            await caller.send(f'<protocol><joinPrepared reservationCode="{code}"/>')
+            assert dedicated.faults(caller.label) == [fault]
 
 
 async def test_a_seat_can_be_taken_once(autojump_clock: object) -> None:
