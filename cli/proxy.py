@@ -45,6 +45,7 @@ def proxy(listen: tuple[str, int], to: tuple[str, int], trace: Path | None) -> N
     """
     import trio
 
+    from spielleiter.server.config.config import is_loopback
     from spielleiter.server.errors import StartError
     from spielleiter.server.net.sockets import listen as open_sockets
     from spielleiter.server.runtime.descriptors import connections_possible
@@ -71,6 +72,12 @@ def proxy(listen: tuple[str, int], to: tuple[str, int], trace: Path | None) -> N
                 with trio.open_signal_receiver(*stop_signals()) as signals:
                     nursery.start_soon(relay.run, sockets)
                     where = ", ".join(dict.fromkeys(shown_address(sock.getsockname()[:2]) for sock in sockets))
+                    if is_loopback(to[0]) and not is_loopback(listen[0]):
+                        say(
+                            "for that server, clients on other machines are on this one: everybody who reaches this "
+                            "proxy becomes an administrator there if the server has the well-known password; choose "
+                            "another one (serve --password)"
+                        )
                     print_line(f"listens on {where}, passes on to {shown_address(to)}; Ctrl-C ends it")
                     async for _ in signals:
                         break

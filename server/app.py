@@ -22,7 +22,6 @@ from typing import Any, TextIO, TypeAlias
 import trio
 
 from spielleiter.protocol.connection import Connection, Role
-from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.protocol.messages import CloseConnection, ErrorPacket
 from spielleiter.server import events
 from spielleiter.server.config.config import Config, is_loopback
@@ -370,8 +369,8 @@ def _results_file(config: Config) -> Path | None:
 
 
 def _lobby_settings(config: Config) -> LobbySettings:
-    """Return the lobby's settings; a server that others can reach has no administrators with the default password."""
-    has_public_password = config.password == DEFAULT_PASSWORD and config.is_reachable_from_elsewhere
+    """Return the lobby's settings; a server that others can reach has no administrators with a well-known password."""
+    has_public_password = config.has_well_known_password and config.is_reachable_from_elsewhere
     limits = TimeLimits(config.soft_timeout, config.hard_timeout) if config.has_timeouts else TimeLimits(None, None)
     return LobbySettings(
         password=None if has_public_password else config.password,

@@ -334,6 +334,14 @@ class Config:
         hosts = [self.host, *(each[0] for each in (self.viewer, self.metrics) if each is not None)]
         return not all(is_loopback(host) for host in hosts)
 
+    @property
+    def has_well_known_password(self) -> bool:
+        """Whether the administrators' password is the default one, or one that a guesser tries as early as that.
+
+        These are the default one with other white space or capital letters, and white space alone.
+        """
+        return self.password.strip().lower() in {DEFAULT_PASSWORD, ""}
+
 
 SETTINGS: tuple[Setting, ...] = settings_of(Config)
 EDITION_SETTING = next(each for each in SETTINGS if each.kind is _EDITIONS)

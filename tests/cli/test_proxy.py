@@ -14,14 +14,12 @@ from tests.cli.background import background_server, run
 from tests.timeouts import HANG_TIMEOUT
 
 
-def start(*options: str) -> tuple[subprocess.Popen[str], int]:
+def start(*options: str, listen: str = "0") -> tuple[subprocess.Popen[str], int]:
     """Start a proxy at any free port; return it and the port."""
-    command = [sys.executable, "-m", "spielleiter", "proxy", "--listen", "0", *options]
+    command = [sys.executable, "-m", "spielleiter", "proxy", "--listen", listen, *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    found = re.fullmatch(
-        r"listens on 127\.0\.0\.1:(\d+), passes on to \S+; Ctrl-C ends it\n", process.stdout.readline()
-    )
+    found = re.fullmatch(r"listens on [\d.]+:(\d+), passes on to \S+; Ctrl-C ends it\n", process.stdout.readline())
     assert found
     return process, int(found[1])
 
@@ -55,6 +53,15 @@ def test_a_server_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     (line,) = errors.splitlines()
     assert line.startswith("spielleiter proxy: c1 from 127.0.0.1:")
     assert line.endswith("cannot be reached (nobody listens there); start it, or choose another with --to")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("to", "is_warned"), [("127.0.0.1:1", True), ("192.0.2.1:1", False)])
+def test_the_operator_is_warned_of_a_proxy_that_makes_everybody_local(to: str, *, is_warned: bool) -> None:
+    process, _ = start("--to", to, listen="0.0.0.0:0")
+    process.terminate()
+    _, errors = process.communicate(timeout=HANG_TIMEOUT)
+    assert ("well-known password" in errors) is is_warned
 
 
 def test_misuse(tmp_path: Path) -> None:

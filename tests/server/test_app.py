@@ -276,6 +276,12 @@ def test_ipv6_addresses_are_shown_in_brackets() -> None:
         ({"host": "::"}, DEFAULT_PASSWORD, False),
         ({"viewer": ("0.0.0.0", 1)}, DEFAULT_PASSWORD, False),
         ({"metrics": ("::", 1)}, DEFAULT_PASSWORD, False),
+        ({"host": "0.0.0.0"}, f"{DEFAULT_PASSWORD} ", False),
+        ({"host": "0.0.0.0"}, DEFAULT_PASSWORD.capitalize(), False),
+        ({"host": "0.0.0.0"}, " ", False),
+        ({"host": "example.org"}, DEFAULT_PASSWORD, False),
+        ({"viewer": ("example.org", 1)}, DEFAULT_PASSWORD, False),
+        ({}, " ", True),
         ({"host": "0.0.0.0", "viewer": ("0.0.0.0", 1)}, "another", True),
     ],
 )
