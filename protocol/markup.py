@@ -1,5 +1,8 @@
 """Finds the ends of tags, comments, processing instructions and CDATA sections in a stream of bytes.
 
+The other functions make up for two differences between our parser and that of the official server, which accepts
+control characters everywhere, and refuses `]]>` in attributes.
+
 Invariants: the result does not depend on how the bytes were divided into pieces, and every byte is examined a bounded
 number of times, for any input. Something that cannot be markup ends at the first `>` after the byte that shows it; the
 parser then reports the fault.
@@ -27,6 +30,27 @@ _LONGEST_OPENING: Final = max(map(len, _SECTIONS))
 _LESS: Final = ord("<")
 _GREATER: Final = ord(">")
 
+_LONGEST_REFERENCE: Final = 64
+_NAME_BYTES: Final = rb"#0-9A-Za-z_\x80-\xff-"
+_TEXT_FAULT: Final = re.compile(
+    rb"\]\]>|&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);)[%b]{0,%d}[^%b]"
+    % (_NAME_BYTES, _LONGEST_REFERENCE - 2, _NAME_BYTES)
+)
+"""What is an error in text: the end of a section, or an unknown reference with the byte after its name."""
+
+CONTROLS: Final = bytes({*range(0x20)} - {*b"\t\n\r"})
+"""The control characters that XML does not allow."""
+BLANKS: Final = b" \t\r\n" + CONTROLS
+"""What may surround packets and stand between the parts of a tag: white space and, for the official server, these."""
+REPLACED: Final = "\N{REPLACEMENT CHARACTER}".encode()
+_CONTROL: Final = re.compile(b"[" + re.escape(CONTROLS) + b"]")
+_TO_BLANKS: Final = bytes.maketrans(CONTROLS, b" " * len(CONTROLS))
+_PART: Final = re.compile(rb"([^<]+|<!--.*?-->|<!\[CDATA\[.*?\]\]>)|(<\?.*?\?>)|<(?![!?])" + _QUOTED + rb">", re.DOTALL)
+"""A part of complete markup. The first group is where control characters are content, the second an instruction."""
+_PART_OF_TAG: Final = re.compile(rb"""("[^"<]*"|'[^'<]*')|[^"']+""")
+"""The group is a value."""
+SECTION_END: Final = b"]]>"
+
 
 class MarkupScanner:
     """Finds the end of the first markup in a buffer that grows at its end.
@@ -34,7 +58,7 @@ class MarkupScanner:
     Call `restart` when bytes have been removed from the buffer.
     """
 
-    __slots__ = ("_closing", "_is_tag", "_position", "_quote")
+    __slots__ = ("_closing", "_is_tag", "_position", "_quote", "_text_position")
 
     def __init__(self) -> None:
         self.restart()
@@ -49,6 +73,8 @@ class MarkupScanner:
         """Whether a tag is open."""
         self._quote = 0
         """The quote that ends the open value of the open tag; 0 if none is open."""
+        self._text_position = 0
+        """The text before this index has been searched for faults."""
 
     def find_end(self, buffer: bytearray) -> int:
         """Return the length in bytes of the first markup in `buffer` and the text before it; 0 if it is incomplete."""
@@ -63,6 +89,16 @@ class MarkupScanner:
             if end or self._is_tag:
                 return end
         return self._find_closing(buffer)
+
+    def find_text_fault(self, buffer: bytearray) -> int:
+        """Return the end of the first error in the text before the first markup; 0 if there is none."""
+        start = buffer.find(b"<", self._text_position)
+        end = len(buffer) if start < 0 else start
+        found = _TEXT_FAULT.search(buffer, self._text_position, end)
+        if found is not None:
+            return found.end()
+        self._text_position = max(self._text_position, end - _LONGEST_REFERENCE)
+        return 0
 
     def _find_opening(self, buffer: bytearray) -> bool:
         """Find the first `<`, and determine what begins there. Return False while that is unknown."""
@@ -128,3 +164,38 @@ def end_of_markups(buffer: bytearray, end: int) -> int:
         if found is None or found.end() == position:
             return position
         position = found.end()
+
+
+def has_controls(data: bytes) -> bool:
+    """Return whether `data` contains a control character that XML does not allow."""
+    return len(data.translate(None, CONTROLS)) < len(data)
+
+
+def replace_controls(markup: bytes, *, is_inside: bool) -> bytes:
+    """Return complete markup, with the text before it, without control characters that XML does not allow.
+
+    In a tag, in an instruction, and before the root unless `is_inside` it, they become blanks, as for the official
+    server. In text and in values they become U+FFFD:
+    nothing with such a character in it has a meaning in this protocol, so it does not matter which one it was.
+    """
+
+    def replace(part: re.Match[bytes]) -> bytes:
+        if part[1] is not None:
+            return _CONTROL.sub(REPLACED, part[1])
+        if part[2] is not None:
+            return part[2].translate(_TO_BLANKS)
+        return _PART_OF_TAG.sub(replace_in_tag, part[0])
+
+    def replace_in_tag(part: re.Match[bytes]) -> bytes:
+        return part[0].translate(_TO_BLANKS) if part[1] is None else _CONTROL.sub(REPLACED, part[1])
+
+    outside = 0 if is_inside else len(markup) - len(markup.lstrip(BLANKS))
+    return markup[:outside].translate(_TO_BLANKS) + _PART.sub(replace, markup[outside:])
+
+
+def find_section_end_in_value(markup: bytes) -> int:
+    """Return the index of the first `]]>` in the value of an attribute in complete markup; -1 if there is none."""
+    for part in _PART.finditer(markup):
+        if part[1] is None and part[2] is None and (found := part[0].find(SECTION_END)) >= 0:
+            return part.start() + found
+    return -1

@@ -14,11 +14,14 @@ Invariants:
 - A child element may have a `class` (or `resolves-to`, which has precedence); it must name the class of the field, or
   `null`, which stands for a missing value. `defined-in` must name the class to which the field belongs.
 - A field that is missing is not in the result. The official server has null, 0 or false there.
+- Names may be escaped (`decode_name`). An escaped attribute still has no value, since the official server looks for the
+  value under the plain name. An escaped `class`, `resolves-to` or `defined-in` is not found at all.
 """
 
 from __future__ import annotations
 
 import enum
+import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -32,8 +35,19 @@ NULL: Final = "null"
 """The class that stands for no value."""
 _LONG_MIN, _INT_MIN, _UNSIGNED_MAX = -(2**63), -(2**31), 2**32 - 1
 _LAST_OF_BMP: Final = "\uffff"
+_ESCAPE: Final = re.compile(r"__|_-|_\.(?s:(.{0,4}))")
+_ESCAPE_DIGITS: Final = 4
+_HEX: Final = 16
+_CHARACTERS: Final = 2**16
 _FULL_WIDTH: Final = 0xFEE0
 """The distance of a full-width letter (`Ａ`) from its ASCII letter."""
+
+
+class _Unreadable(enum.Enum):
+    UNREADABLE = "unreadable"
+
+
+UNREADABLE: Final = _Unreadable.UNREADABLE
 
 
 class Skipping(Protocol):
@@ -61,6 +75,7 @@ class ValueForm:
     parse_attribute: Parser | None
     class_names: frozenset[str] = frozenset()
     is_primitive: bool = False
+    if_escaped: object = UNREADABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +101,21 @@ def read_fields(element: Element, form: ObjectForm, reading: Skipping) -> dict[s
     Raises UnreadableError.
     """
     values: dict[str, Any] = {}
-    for name, text in element.items():
+    for written, text in element.items():
+        name = decode_name(written)
         known = form.fields.get(name)
-        if isinstance(known, ValueForm) and known.parse_attribute is not None:
+        if not isinstance(known, ValueForm) or known.parse_attribute is None:
+            continue
+        if name in values:
+            raise UnreadableError(f"{name} steht im Element {element.tag} mehr als einmal")
+        if name == written:
             values[name] = known.parse_attribute(text, f'{element.tag} {name}="{quote(text)}"')
+        elif known.if_escaped is UNREADABLE:
+            raise UnreadableError(f"{element.tag} {quote(written)}: so wird {name} nicht gefunden")
+        else:
+            values[name] = known.if_escaped
     for child in element:
-        tag = child.tag
+        tag = decode_name(child.tag)
         if tag in form.ignored:
             continue
         if tag in form.items:
@@ -120,7 +144,27 @@ def class_attribute(element: Element) -> str | None:
 def packet_class(packet: Element) -> str:
     """Return the class of a packet, which its tag is short for unless the packet says otherwise."""
     class_name = class_attribute(packet)
-    return packet.tag if class_name is None else class_name
+    return decode_name(packet.tag) if class_name is None else class_name
+
+
+def decode_name(name: str) -> str:
+    """Return the name that a tag or an attribute stands for. Raises UnreadableError for an escape without a character.
+
+    >>> [decode_name(name) for name in ("room_.0049d", "a_-b", "a__b", "_shape")]
+    ['roomId', 'a$b', 'a_b', '_shape']
+    """
+    return _ESCAPE.sub(_escaped, name) if "_" in name else name
+
+
+def _escaped(match: re.Match[str]) -> str:
+    digits = match[1]
+    if digits is None:
+        return "$" if match[0] == "_-" else "_"
+    values = [_digit(digit) for digit in digits.removeprefix("-")]  # Java reads a sign as well
+    if len(digits) < _ESCAPE_DIGITS or any(value >= _HEX for value in values):
+        raise UnreadableError(f"{quote(match.string)}: nach _. müssen vier Hexadezimalziffern stehen")
+    number = sum(value * _HEX**power for power, value in enumerate(reversed(values)))
+    return chr((-number if digits.startswith("-") else number) % _CHARACTERS)
 
 
 def _check_owner(child: Element, owner: ObjectForm) -> None:
@@ -223,9 +267,13 @@ INTEGER: Final = ValueForm(
     parse_java_integer, parse_java_integer, frozenset({"int", "java.lang.Integer"}), is_primitive=True
 )
 BOOLEAN: Final = ValueForm(
-    parse_java_boolean, parse_java_boolean, frozenset({"boolean", "java.lang.Boolean"}), is_primitive=True
+    parse_java_boolean,
+    parse_java_boolean,
+    frozenset({"boolean", "java.lang.Boolean"}),
+    is_primitive=True,
+    if_escaped=False,
 )
-TEXT: Final = ValueForm(parse_any_text, parse_any_text, frozenset({"string", "java.lang.String"}))
+TEXT: Final = ValueForm(parse_any_text, parse_any_text, frozenset({"string", "java.lang.String"}), if_escaped=None)
 
 
 def enumeration(values: Mapping[str, _E], *class_names: str, is_attribute: bool = True) -> ValueForm:

@@ -18,15 +18,27 @@ from xml.parsers import expat
 
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import Limits
-from spielleiter.protocol.markup import MarkupScanner, end_of_markups
+from spielleiter.protocol.markup import (
+    BLANKS,
+    REPLACED,
+    SECTION_END,
+    MarkupScanner,
+    end_of_markups,
+    find_section_end_in_value,
+    has_controls,
+    replace_controls,
+)
 from spielleiter.protocol.reading import Element, quote
 from spielleiter.protocol.tree import TreeBuilder, new_parser
 
 _BOM: Final = codecs.BOM_UTF8
-_BLANKS: Final = b" \t\r\n"
+_BEFORE_ROOT: Final = b" \t\r\n\0"
+"""What may come before the root element: more control characters are not XML, but perhaps the start of TLS."""
 _HEAD_BYTES: Final = 64
 _LEAST_BYTES: Final = 2
 """The second byte distinguishes UTF-16 from UTF-8 if the first one does not."""
+_NOT_UTF8: Final = (b"\xfe", b"\xff", b"<\0", b"\0<\0", b"\0\0\0<")
+"""How streams in UTF-16 and UTF-32 begin. Any other NUL is a control character."""
 _MARK_BYTES: Final = 64
 """The length of the part of an end tag that is searched for. A longer part would only be slower to compare."""
 _PLAIN_START: Final = re.compile(
@@ -44,9 +56,10 @@ _LONGEST_REMEMBERED: Final = 4096
 _EXCERPT_BYTES: Final = 20
 _MARKUP_START: Final = re.compile(rb"<(?:!--.*?-->|\?.*?\?>|!\[CDATA\[.*?\]\]>|[!?/]|([^!?/]))", re.DOTALL)
 """The beginning of markup; only a start tag has a group."""
-_REPLACED: Final = "\N{REPLACEMENT CHARACTER}".encode()
-_REPLACED_GROWTH: Final = len(_REPLACED) - 1
+_REPLACED_GROWTH: Final = len(REPLACED) - 1
 """The additional bytes of an invalid byte after it has been replaced."""
+_NONCHARACTER: Final = re.compile(rb"\xef\xbf[\xbe\xbf]")
+"""U+FFFE or U+FFFF, which XML does not allow and the official server accepts."""
 _DOCTYPE: Final = b"<!DOCTYPE"
 _OPENING: Final = len(b"<!")
 _MISMATCH: Final = expat.errors.codes[expat.errors.XML_ERROR_TAG_MISMATCH]
@@ -90,7 +103,10 @@ class PacketReader:
         self._builder.limits = limits
 
     def expect(self, known_packets: Container[str] | None) -> None:
-        """Refuse a packet whose class is not one of these as soon as its start tag is complete; None: refuse none."""
+        """Read as the official server does: refuse a packet whose class is not one of these at its start tag.
+
+        None: refuse no packet for its class, and accept `]]>` in attributes, as XML does.
+        """
         self._builder.known_packets = known_packets
 
     @property
@@ -115,8 +131,8 @@ class PacketReader:
 
     @property
     def has_partial_packet(self) -> bool:
-        """Whether a packet has begun and not ended yet."""
-        return self._end_mark is not None or bool(self._buffer.strip(_BLANKS))
+        """Whether a packet, or markup before it, has begun and not ended yet; text between packets has no meaning."""
+        return self._end_mark is not None or b"<" in self._buffer
 
     def receive(self, data: bytes) -> None:
         """Append bytes that have arrived to the buffer."""
@@ -207,18 +223,21 @@ class PacketReader:
         return size if size <= self.limits.packet_bytes - self._spent else 0
 
     def _measure_markup(self) -> int:
-        """Return the length of the next markup, or of white space that is certainly between packets.
+        """Return the length of the next markup, or of text that is certainly between packets.
 
-        Returns 0 if the markup is incomplete. Inside a packet, the markup after the first one is included, up to the
+        Returns 0 if the markup is incomplete. Text between packets is measured up to the first error in it, which so
+        shows at once. Inside a packet, the markup after the first one is included, up to the
         point where the packet may end.
         """
         buffer, mark = self._buffer, self._end_mark
         end = self._scanner.find_end(buffer)
-        if not end:
-            is_blank = mark is None and self._builder.depth and buffer[:1] in _BLANKS
-            return len(buffer) - len(buffer.lstrip(_BLANKS)) if is_blank else 0
         if mark is None:
-            return end
+            if not self._builder.depth:
+                return end
+            blanks = 0 if end else len(buffer) - len(buffer.lstrip(BLANKS))
+            return blanks or self._scanner.find_text_fault(buffer) or end
+        if not end:
+            return 0
         found = buffer.find(mark)
         limit = buffer.find(b">", found) + 1 if found >= 0 else 0
         room = self.limits.packet_bytes - self._spent
@@ -227,10 +246,11 @@ class PacketReader:
     def _is_begun(self) -> bool:
         """Examine the first bytes of the stream. Return True once they are known to be the start of XML in UTF-8."""
         head = bytes(self._buffer[:_HEAD_BYTES])
-        if head[:1] in {b"\xfe", b"\xff"} or b"\0" in head[:_LEAST_BYTES]:
+        if head.startswith(_NOT_UTF8):
             explanation = "The stream is not UTF-8; it looks like UTF-16 or UTF-32"
             raise RemoteProtocolError(Refusal.ENCODING, explanation).at(0)
-        if len(head) < _LEAST_BYTES or (head != _BOM and _BOM.startswith(head)):
+        is_open = any(other.startswith(head) for other in (_BOM, *_NOT_UTF8))
+        if len(head) < _LEAST_BYTES or (is_open and head != _BOM):
             return False
         self._drop_blanks()
         text = self._buffer[:_HEAD_BYTES]
@@ -248,9 +268,9 @@ class PacketReader:
         """
         buffer = self._buffer
         content = buffer.removeprefix(_BOM)
-        if self._must_begin_at_once and content[:1] in _BLANKS and content:
+        if self._must_begin_at_once and content[:1] in _BEFORE_ROOT and content:
             self._skipped_columns = 1
-        size = len(buffer) - len(content.lstrip(_BLANKS))
+        size = len(buffer) - len(content.lstrip(_BEFORE_ROOT))
         del buffer[:size]
         self._spent += size
 
@@ -263,6 +283,8 @@ class PacketReader:
             data = b"\n" * self._skipped_lines + b" " * self._skipped_columns + text
             self._skipped_lines = self._skipped_columns = 0
         self._fed += len(data)
+        if SECTION_END in text and builder.known_packets is not None:
+            self._refuse_section_end(piece, text)
         tag_count = builder.tag_count
         try:
             self._parser.Parse(data)
@@ -278,7 +300,7 @@ class PacketReader:
             self._end_mark = None
             self._spent = 0
             return packet
-        self._is_between &= piece.isspace()
+        self._is_between &= not piece.strip(BLANKS)
         if self._end_mark is None:
             self._set_end_mark()
         return None
@@ -286,12 +308,19 @@ class PacketReader:
     def _position(self, piece: bytearray, text: bytes, index: int) -> int:
         """Return the number of bytes from the end of the last packet to `index` in `text`, which is `piece` decoded."""
         before = text[: max(0, index)]
-        return self._spent - len(piece) + len(before) - _REPLACED_GROWTH * before.count(_REPLACED)
+        return self._spent - len(piece) + len(before) - _REPLACED_GROWTH * before.count(REPLACED)
 
     def _decode(self, piece: bytearray) -> bytes:
-        """Return `piece` as valid UTF-8. ASCII needs no decoder, unless the decoder has an incomplete character."""
+        """Return `piece` as valid UTF-8, without characters that XML does not allow.
+
+        ASCII needs no decoder, unless the decoder has an incomplete character.
+        """
         was_ascii, self._is_ascii = self._is_ascii, piece.isascii()
-        return bytes(piece) if was_ascii and self._is_ascii else self._decoder.decode(piece).encode()
+        if was_ascii and self._is_ascii:
+            data = bytes(piece)
+        else:
+            data = _NONCHARACTER.sub(REPLACED, self._decoder.decode(piece).encode())
+        return replace_controls(data, is_inside=self._builder.depth > 0) if has_controls(data) else data
 
     def _set_end_mark(self) -> None:
         tag = self._builder.packet_tag
@@ -299,6 +328,13 @@ class PacketReader:
             self._end_mark = b"</" + tag.encode()[:_MARK_BYTES] if tag.isascii() else b"</"
 
     # -- refusing ---------------------------------------------------------------------------------------------------
+
+    def _refuse_section_end(self, piece: bytearray, text: bytes) -> None:
+        """Refuse `]]>` in an attribute, which only the official server's parser does not accept."""
+        index = find_section_end_in_value(text)
+        if index >= 0:
+            refusal = self._builder.refusal(Refusal.MALFORMED, "has ]]> in an attribute, where it must be ]]&gt;")
+            raise refusal.at(self._position(piece, text, index))
 
     def _malformed(self, error: expat.ExpatError, data: bytes) -> RemoteProtocolError:
         """Return the error for the piece `data` that the parser could not read."""

@@ -19,7 +19,7 @@ from xml.parsers import expat
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import FROM_SERVER, Limits
 from spielleiter.protocol.object_form import packet_class
-from spielleiter.protocol.reading import Element, quote, unknown_packet
+from spielleiter.protocol.reading import Element, UnreadableError, quote, unknown_packet
 
 _PACKET_DEPTH: Final = 2
 _TEXT_BYTES: Final = 1024
@@ -143,7 +143,10 @@ class TreeBuilder:
 
     @staticmethod
     def _check_packet(packet: Element, known: Container[str]) -> None:
-        name = packet_class(packet)
+        try:
+            name = packet_class(packet)
+        except UnreadableError as error:
+            raise RemoteProtocolError(Refusal.INCOMPLETE_PACKET, error.problem) from None
         if name not in known:
             raise unknown_packet(name)
 

@@ -131,6 +131,16 @@ def test_a_packet_is_complete_with_its_last_bracket() -> None:
         (b"<protocol><x:join></x:join><a:b:c/>", [("x:join", "", ()), ("a:b:c", "", ())]),
         (b"<protocol><a xml:space='odd'/><join/>", [("a", "", ()), JOIN]),
         (b'<?xml version="1.1"?><protocol><join/>', [JOIN]),
+        # control characters, as the official server's parser takes them
+        (b"\0<protocol>\0<join/>\0\0<join/>\0", [JOIN, JOIN]),
+        (b"<?xml version='1.0'\0?>\1<protocol\2\3><join\x1f\x0e/></protocol\x0b>", [JOIN]),
+        (b"<protocol>\x0c<!-- \1 --><?pi \2?><![CDATA[\3]]>\4<join/>", [JOIN]),
+        (b"<protocol><a>b\0<![CDATA[c\1]]></a\2>", [("a", "b\ufffdc\ufffd", ())]),
+        (b"<protocol>\xef\xbf\xbe<a>\xef\xbf\xbf</a>", [("a", "\ufffd", ())]),
+        # text that is nearly an error
+        (b"<protocol>]] >]&gt;]]&gt;]]&amp;>]<!-- ]]> -->]><![CDATA[]]]>><?pi ]]>?>&#65; <join/>", [JOIN]),
+        (b"<protocol>&" + b"a" * 100, []),
+        (b"<protocol>&#6", []),
     ],
 )
 def test_accepted_streams(stream: bytes, packets: list[object] | None, cut: Cut) -> None:
@@ -159,11 +169,62 @@ def test_an_empty_stream_has_no_packet() -> None:
         (b"<protocol><join></join", True),
         (b"<protocol><join></join>", False),
         (b"<protocol><join/></protocol>", False),
+        (b"<protocol><join/>\0", False),
+        (b"<protocol><join/>ping &am", False),
+        (b"<protocol><join/>ping <", True),
+        (b"<protocol><join/>ping <!-- ", True),
     ],
 )
 @pytest.mark.parametrize("cut", CUTS)
 def test_has_partial_packet(stream: bytes, is_partial: bool, cut: Cut) -> None:
     assert all_packets(cut(stream))[1].has_partial_packet is is_partial
+
+
+@pytest.mark.parametrize("control", [*range(9), 0x0B, 0x0C, *range(0x0E, 0x20)])
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_control_character_anywhere_in_a_packet(control: int, cut: Cut) -> None:
+    character = bytes([control])
+    stream = b"<protocol><a%b%=%'c%>'%><d>%</d%></a%><e/>".replace(b"%", character)
+    reader = PacketReader(BEFORE_JOIN)
+    for piece in cut(stream):
+        reader.receive(piece)
+    packet = reader.next_packet()
+    assert packet is not None
+    assert packet.get("b") == "c\ufffd>"
+    assert [(child.tag, child.text) for child in packet] == [("d", "\ufffd")]
+    assert next_packet(reader) == ("e", "", ())
+
+
+@pytest.mark.parametrize(
+    ("value", "is_refused"),
+    [
+        ("'a]]>b'", True),
+        ('"]]]>"', True),
+        ("']]&gt;'", False),
+        ("']] >'", False),
+        ("'x'><!-- ]]> --><?pi ]]>?><![CDATA[]]></a><a b=''", False),
+        ("''><!-- '']]> --></a><a b=']]>'", True),
+    ],
+)
+@pytest.mark.parametrize("cut", CUTS)
+def test_the_end_of_a_section_in_an_attribute_is_refused_as_by_the_official_server(
+    value: str, is_refused: bool, cut: Cut
+) -> None:
+    def read(known_packets: set[str] | None) -> None:
+        reader = PacketReader(BEFORE_JOIN)
+        reader.expect(known_packets)
+        for piece in cut(f"<protocol>\0<a b={value}/>".encode()):
+            reader.receive(piece)
+            while reader.next_packet() is not None:
+                pass
+
+    read(None)
+    if not is_refused:
+        read({"a"})
+        return
+    with pytest.raises(RemoteProtocolError, match=r"\]\]> in an attribute") as raised:
+        read({"a"})
+    assert raised.value.refusal is Refusal.MALFORMED
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------
@@ -182,9 +243,14 @@ def test_has_partial_packet(stream: bytes, is_partial: bool, cut: Cut) -> None:
         ),
         (b"<protocol><a b='1' b='2'/>", Refusal.MALFORMED, "duplicate attribute at \"b='2'/>\""),
         (b"<protocol><a b='<'/>", Refusal.MALFORMED, '(invalid token) at "<\'/>"'),
-        (b"<protocol><a>\x01</a>", Refusal.MALFORMED, "line 1, column 14): not well-formed (invalid token) at '\\x01"),
-        (b"<protocol><a>\0</a>", Refusal.MALFORMED, "(invalid token) at '\\x00</a"),
-        (b"<protocol>\xef\xbf\xbe<join/>", Refusal.MALFORMED, "(invalid token) at '\\ufffe<join/>'"),
+        (b"<protocol><\x01a/>", Refusal.MALFORMED, "line 1, column 12): not well-formed (invalid token) at ' a/>'"),
+        (b"<protocol><a></\0a>", Refusal.MALFORMED, "(invalid token)"),
+        (b"<protocol><a\1b/>", Refusal.MALFORMED, "(invalid token)"),
+        (b"<protocol>\x01<a b='\x02<\x03'/>", Refusal.MALFORMED, "line 1, column 19): not well-formed (invalid token)"),
+        (b"<protocol>\0\1\xc3\xa4]]>", Refusal.MALFORMED, "line 1, column 16): not well-formed (invalid token) at '>'"),
+        (b"<protocol><join/>ping]]>", Refusal.MALFORMED, "packet 2, line 1, column 24): not well-formed"),
+        (b"<protocol>this & that", Refusal.MALFORMED, "line 1, column 17): not well-formed (invalid token) at ' '"),
+        (b"<protocol>&nbsp;", Refusal.ENTITY, "undefined entity at '&nbsp;'"),
         (b"<protocol><a>&#0;</a>", Refusal.MALFORMED, "reference to invalid character number at '&#0;</a>'"),
         (b"<protocol><?xml version='1.0'?>", Refusal.MALFORMED, "XML or text declaration not at start of entity at "),
         (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", Refusal.MALFORMED, "it begins with 'GET / HTTP/1.1'"),
@@ -203,7 +269,7 @@ def test_has_partial_packet(stream: bytes, is_partial: bool, cut: Cut) -> None:
             "undefined entity at \"<a b='&foo;'/>\" (packet 1, line 1, column 11); only &amp;",
         ),
         (b"<protocol><a>&auml;</a>", Refusal.ENTITY, "undefined entity at '&auml;</a>' (packet 1, line 1, column 14)"),
-        (b"<protocol>&nbsp;<a/>", Refusal.ENTITY, "undefined entity at '&nbsp;<a/>'"),
+        (b"<protocol>&nbsp;<a/>", Refusal.ENTITY, "undefined entity at '&nbsp;'"),
         (codecs.BOM_UTF16_LE + "<protocol>".encode("utf-16-le"), Refusal.ENCODING, "looks like UTF-16 or UTF-32"),
         (codecs.BOM_UTF16_BE + "<protocol>".encode("utf-16-be"), Refusal.ENCODING, "looks like UTF-16 or UTF-32"),
         ("<protocol>".encode("utf-16-le"), Refusal.ENCODING, "looks like UTF-16 or UTF-32"),

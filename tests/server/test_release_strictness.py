@@ -120,6 +120,31 @@ MOVES: Final[list[tuple[str, Outcome]]] = [
     (placed(' kind="PENTO_U"', "").replace(POSITION, f"<kind><![CDATA[PENTO_U]]></kind>{POSITION}"), PLAYED),
     (placed(' kind="PENTO_U"', "").replace(POSITION, f"<kind>PENTO<!-- c -->_U<x/></kind>{POSITION}"), PLAYED),
     (placed("PENTO_U", "&foo;"), UNREADABLE),
+    # control characters and the ends of sections
+    (placed('kind="PENTO_U"', '\x01kind\0=\x1f"PENTO_U"\x0c'), PLAYED),
+    (placed("<piece ", "\0<!-- \1 --><?pi \2?><piece "), PLAYED),
+    (placed("PENTO_U", "PENTO_U\0"), UNREADABLE),
+    (placed("piece", "pi\0ece"), UNREADABLE),
+    (placed("<piece ", "<\1piece "), UNREADABLE),
+    (placed("<piece ", "]]&gt;]] ><piece "), PLAYED),
+    (placed("<piece ", "]]><piece "), UNREADABLE),
+    (placed("<piece ", '<piece foo="]]>" '), UNREADABLE),
+    (placed("<piece ", '<piece foo="]]&gt;" '), PLAYED),
+    # escaped names
+    (placed("piece", "p_.0069ece"), PLAYED),
+    (placed("<position", "<pos_.0069tion"), PLAYED),
+    (placed("isFlipped=", "isFl_.0069pped="), PLAYED),
+    (placed('isFlipped="false"', 'isFlipped="false" isFl_.0069pped="false"'), UNREADABLE),
+    (placed(' x="0"', ' _.0078="0"'), UNREADABLE),
+    (placed("kind=", "k_.0069nd="), UNREADABLE),
+    (placed("rotation=", "rot_.0061tion="), UNREADABLE),
+    (placed("color=", "col_.006Fr="), UNREADABLE),
+    (placed("<piece ", '<piece a_-b="" a__b="" _.0061="" '), PLAYED),
+    (placed("<piece ", '<piece a_.00="" '), UNREADABLE),
+    (placed("<piece ", '<piece a_.zzzz="" '), UNREADABLE),
+    (placed("<piece ", '<piece cl_.0061ss="foo" '), PLAYED),
+    (placed().replace("class=", "cl_.0061ss="), UNREADABLE),
+    (placed().replace("data", "d_.0061ta"), PLAYED),
     # classes
     (placed("<piece ", '<piece class="piece" '), PLAYED),
     (placed("<piece ", '<piece class="PACKAGE.Piece" '), PLAYED),
@@ -168,6 +193,30 @@ async def test_a_packet_of_the_player_on_turn(
         game = await harness.game()
         data = data.replace("PACKAGE", EDITIONS[edition])
         await game.one.send(f'<room roomId="{game.id}">{data}</room>')
+        assert await outcome_of(harness, game, edition) is outcome
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    ("packet", "outcome"),
+    [
+        ('\0<room roomId="ID">DATA</room>\0', PLAYED),
+        ('ping \x01&amp;&#33; <room roomId="ID">DATA</room>', PLAYED),
+        ('<roo_.006D roomId="ID">DATA</roo_.006D>', PLAYED),
+        ('<room roomId="ID" room_.0049d="ID">DATA</room>', UNREADABLE),
+        ('<room room_.0049d="ID">DATA</room>', REFUSED),
+        ('<roo_.00 roomId="ID"/>', INCOMPLETE),
+        ('<roo_.zzzz roomId="ID"/>', INCOMPLETE),
+        ("ping]]>", UNREADABLE),
+        ("this & that", UNREADABLE),
+        ("&unknown;", UNREADABLE),
+    ],
+)
+async def test_what_comes_around_a_move(edition: str, packet: str, outcome: Outcome, autojump_clock: object) -> None:
+    async with open_harness(edition) as harness:
+        game = await harness.game()
+        data = placed().replace("PACKAGE", EDITIONS[edition])
+        await game.one.send(packet.replace("ID", game.id).replace("DATA", data))
         assert await outcome_of(harness, game, edition) is outcome
 
 
