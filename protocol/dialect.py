@@ -125,6 +125,8 @@ class Dialect:
     For a client that is asked for a move in a position in which the game is over by the rules of the dialect: the
     options of the server's rules are not on the wire.
     """
+    own_requests: tuple[str, ...] = ()
+    """The tags of requests that the official release does not know, for which it disconnects their sender."""
     is_strict: bool = False
     """Whether packets of clients are read exactly as the official release reads them.
 
@@ -170,6 +172,10 @@ class Dialect:
                 if kind in other.writers:
                     writers.setdefault(kind, other.writers[kind])
         return self.evolve(readers=readers, writers=writers)
+
+    def without_own_requests(self) -> Dialect:
+        """Return a copy of this dialect that does not read requests that the official release does not know."""
+        return self.evolve(readers=dict.fromkeys(self.own_requests)) if self.own_requests else self
 
     def has_packet(self, kind: type) -> bool:
         """Return whether messages of the type `kind` can be written; not every edition has a packet for each type."""

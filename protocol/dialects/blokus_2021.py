@@ -79,5 +79,6 @@ BLOKUS_2021_RELEASE: Final = BLOKUS_2021_R3.evolve(
     data_writers={MoveData: blokus.move_writer(PACKAGE, has_hints=False)},
     slot_defaults=Slot(None, can_timeout=False, is_reserved=False),
     slot_attributes=("displayName", "canTimeout", "reserved"),
+    own_requests=lobby.OWN_REQUESTS,
     is_strict=True,
 )

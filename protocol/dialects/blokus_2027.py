@@ -158,5 +158,6 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
     plain_forms=(plain_set_move(PACKAGE),),
     slot_defaults=Slot(None, can_timeout=False, is_reserved=False),
     slot_attributes=("displayName", "canTimeout", "reserved"),
+    own_requests=lobby.OWN_REQUESTS,
     is_strict=True,
 )

@@ -234,6 +234,9 @@ def write_room(message: RoomMessage, dialect: Dialect, indent: str) -> Body:
 
 # -- the tables -------------------------------------------------------------------------------------------------------
 
+OWN_REQUESTS: Final = ("status",)
+"""The tags of requests that no official server knows."""
+
 _READERS: Final[dict[str, Reader]] = {
     "authenticate": read_authenticate,
     "cancel": attribute_reader(CancelRequest, "roomId"),

@@ -82,10 +82,16 @@ class Lobby:
         self._new_rng = new_rng
         self._starting_states = starting_states or {}
         all_dialects = [edition.dialect for edition in editions.values()]
-        self._shared_dialects = {
-            edition.name: edition.dialect.also_reading(*all_dialects)
+        self._admin_dialects = {
+            edition.name: (edition.dialect, edition.dialect.also_reading(*all_dialects))
             for edition in {id(each): each for each in (default_edition, *editions.values())}.values()
         }
+        """By the name of an edition, the dialects for a peer that plays and for one that does not."""
+        self._dialects = {
+            name: (playing.without_own_requests(), waiting.without_own_requests())
+            for name, (playing, waiting) in self._admin_dialects.items()
+        }
+        """The same for peers that are no administrators."""
 
     # -- connecting and leaving -------------------------------------------------------------------------------------
 
@@ -107,15 +113,16 @@ class Lobby:
     @property
     def initial_dialect(self) -> Dialect:
         """The dialect in which packets of a new connection are read."""
-        return self._shared_dialects[self.default_edition.name]
+        return self._dialects[self.default_edition.name][1]
 
     def dialect_of(self, member: Member) -> Dialect:
         """The dialect in which the next packet is read.
 
         A player's packets are read in the dialect of its season, all others in the dialects of all seasons together.
+        Only administrators have the requests that no official server knows, where an edition follows a release.
         """
-        edition = member.peer.edition
-        return edition.dialect if member.rooms else self._shared_dialects[edition.name]
+        playing, waiting = (self._admin_dialects if member.is_admin else self._dialects)[member.peer.edition.name]
+        return playing if member.rooms else waiting
 
     # -- requests of any peer ---------------------------------------------------------------------------------------
 

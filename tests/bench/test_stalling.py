@@ -27,7 +27,7 @@ def test_a_stalling_server_serves_reports_and_stops(stall: float) -> None:
             start = json.loads(process.stdout.readline())
             assert start["bytes"] > 1 << 20
             with socket.create_connection(("127.0.0.1", start["port"]), HANG_TIMEOUT) as client:
-                client.sendall(b"<protocol><status/>")
+                client.sendall(b"<protocol><step/>")
                 assert client.recv(1)
                 process.send_signal(signal.SIGUSR1)
                 connected = json.loads(process.stdout.readline())

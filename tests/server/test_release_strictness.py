@@ -208,6 +208,8 @@ async def test_a_packet_of_the_player_on_turn(
         ('<roo_.00 roomId="ID"/>', INCOMPLETE),
         ('<roo_.zzzz roomId="ID"/>', INCOMPLETE),
         ("ping]]>", UNREADABLE),
+        ("<status/>", UNREADABLE),
+        ('<foo class="status"/>', UNREADABLE),
         ("this & that", UNREADABLE),
         ("&unknown;", UNREADABLE),
     ],
@@ -236,6 +238,27 @@ async def test_every_text_is_a_boolean(edition: str, text: str, is_flipped: bool
         (played,) = harness.happened(events.MovePlayed)
         assert isinstance(played.move, SetMove)
         assert played.move.is_flipped is is_flipped
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+async def test_a_request_of_our_own_is_unknown_unless_an_administrator_sends_it(
+    edition: str, autojump_clock: object
+) -> None:
+    async with open_harness(edition) as harness:
+        game = await harness.game()
+        await game.admin.send("<status/>")
+        assert b"<status>" in await game.admin.receive()
+        stranger = await harness.call()
+        await stranger.send("<protocol><status>")
+        assert stranger.is_ended
+        told = html.unescape((await stranger.receive()).decode())
+        assert ("<status> is not a packet of this protocol" in told) is (edition == "blokus-2027")
+        await game.two.send("<status/>")
+        assert game.two.is_ended
+        (ended,) = harness.happened(events.GameEnded)
+        assert ended.result.winners == (0,)
+        assert ended.result.scores[1].cause is Cause.LEFT
+        assert game.admin.is_ended is False
 
 
 async def outcome_of(harness: ServerHarness, game: Game, edition: str) -> Outcome:

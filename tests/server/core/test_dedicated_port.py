@@ -29,13 +29,13 @@ async def test_a_sender_that_exceeds_the_rate_is_delayed(autojump_clock: object)
                     await harness.server.serve_wire(StreamWire(far), "host:1", label="x", dedicated_port=port)
 
             nursery.start_soon(serve)
-            await near.send_all(b"<protocol>" + b"<status/>" * 25)
+            await near.send_all(b"<protocol>" + b"<step />" * 25)
             await trio.sleep(1)
             assert 14 <= len(harness.happened(events.RequestRefused, "x")) <= 16
             await trio.sleep(1.5)
             assert len(harness.happened(events.RequestRefused, "x")) == 25
             await near.send_all(b" " * 2500)
-            await near.send_all(b"<status/>")
+            await near.send_all(b"<step />")
             await trio.sleep(0.9)
             assert len(harness.happened(events.RequestRefused, "x")) == 25
             await trio.sleep(2)
