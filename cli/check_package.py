@@ -31,6 +31,7 @@ from spielleiter.match.packages.finding import Level
 from spielleiter.match.season import season_text
 from spielleiter.match.temporary_folders import remove_folder
 from spielleiter.server.errors import os_error_text
+from spielleiter.server.runtime.terminal import shows_colours, understands_escapes
 from spielleiter.server.text.counting import count_text
 from spielleiter.server.text.escaping import escaped
 
@@ -129,9 +130,8 @@ class PackageScreen:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        is_terminal = os.environ.get("TERM") != "dumb"
-        self._is_coloured = is_terminal and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        self._shows_progress = is_terminal and sys.stderr.isatty()
+        self._is_coloured = shows_colours(sys.stdout)
+        self._shows_progress = understands_escapes(sys.stderr)
 
     def started(self, main: str, sandbox: SandboxReport, speed: Speed) -> None:
         self.clear()

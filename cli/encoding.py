@@ -13,6 +13,7 @@ import io
 import os
 import re
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
@@ -54,11 +55,21 @@ _SPELLINGS: Final = {
 
 
 def prepare_streams() -> None:
-    """Make standard output and standard error replace characters that their encoding lacks by similar ones."""
+    """Make standard output and standard error replace characters that their encoding lacks by similar ones.
+
+    A stream that is missing becomes one that discards what is written.
+    """
     codecs.register_error(_HANDLER, _write_nearest)
+    sys.stdout, sys.stderr = sys.stdout or _null_device(), sys.stderr or _null_device()
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # it may be None, or a replacement
+        if isinstance(stream, io.TextIOWrapper):  # it may be a replacement
             stream.reconfigure(errors=_HANDLER)
+
+
+@cache
+def _null_device() -> TextIO:
+    # pathlib would take more time than everything else that this file imports
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123
 
 
 def _write_nearest(error: UnicodeError) -> tuple[str, int]:

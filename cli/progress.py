@@ -6,7 +6,6 @@ answer. If writing the display fails, the match continues.
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import time
@@ -25,6 +24,7 @@ from spielleiter.match.runner import ProgressListener
 from spielleiter.match.stats.counts import count_pairs, count_results
 from spielleiter.match.stats.intervals import running_elo
 from spielleiter.match.stats.sprt import Sprt
+from spielleiter.server.runtime.terminal import understands_escapes
 from spielleiter.server.text.escaping import escaped
 
 _STOPPING: Final = "finishing the running games; press Ctrl-C again to end them at once"
@@ -184,7 +184,7 @@ def showing_progress(
 ) -> Iterator[ProgressListener]:
     """Show the progress of `planned` games on `screen` (default: stderr); `records` are the games finished so far."""
     screen = sys.stderr if screen is None else screen
-    if not screen.isatty() or os.environ.get("TERM") == "dumb":  # it cannot return to the start of a line
+    if not understands_escapes(screen):  # it cannot erase a line
         yield PlainProgress(screen, records, interim)
         return
     live = LiveProgress(screen, planned, records, interim=interim)

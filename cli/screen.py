@@ -1,9 +1,9 @@
 """Display of a running game: lines for people, and below them the board.
 
 On a terminal the board is drawn in place: lines are written above it, and the last position stays. If the output is not
-a terminal, boards follow each other like lines. `Screen` only stores what is to be shown; a task writes it in a thread,
-at most every `WRITE_INTERVAL` seconds, and takes the newest position. Therefore no player waits for a terminal, however
-slow it is.
+a terminal, or one without escape sequences, boards follow each other like lines. `Screen` only stores what is to be
+shown; a task writes it in a thread, at most every `WRITE_INTERVAL` seconds, and takes the newest position. Therefore no
+player waits for a terminal, however slow it is.
 
 Invariants: every line is written, in order; a position is drawn once; no line is wider than the terminal, unless it is
 a single word. A process in the background of its terminal draws nothing. NO_COLOR turns colours off, and characters
@@ -25,6 +25,7 @@ import trio
 from spielleiter.cli.board import Canvas, draw
 from spielleiter.cli.columns import printable, wrapped
 from spielleiter.game.api import State
+from spielleiter.server.runtime.terminal import shows_colours, understands_escapes
 
 WRITE_INTERVAL: Final = 0.05
 """The shortest time between two writes, in seconds."""
@@ -44,7 +45,7 @@ class Screen:
         self._err = err
         self._out: Final = sys.stderr if err else sys.stdout
         self._is_terminal = self._out.isatty()
-        self._is_live = self._is_terminal and os.environ.get("TERM") != "dumb"
+        self._is_live = understands_escapes(self._out)
         self.draws: Final = self._is_terminal if board is None else board
         """Whether positions are drawn."""
         self._lines: list[str] = []
@@ -176,8 +177,8 @@ def canvas_of(out: TextIO, rows: int | None = None) -> Canvas:
     if not out.isatty():
         return Canvas(rows=_UNLIMITED if rows is None else rows, empty=empty)
     size = terminal_size(out)
-    has_colours = not os.environ.get("NO_COLOR")
-    return Canvas(size.columns - 1, size.lines - 1 if rows is None else rows, is_coloured=has_colours, empty=empty)
+    is_coloured = shows_colours(out)
+    return Canvas(size.columns - 1, size.lines - 1 if rows is None else rows, is_coloured=is_coloured, empty=empty)
 
 
 def terminal_size(out: TextIO) -> os.terminal_size:

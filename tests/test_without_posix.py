@@ -11,12 +11,14 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import spielleiter
+from tests.cli.terminal import pty
 from tests.test_imports import module_name, python_files
 from tests.timeouts import HANG_TIMEOUT
 
@@ -97,3 +99,69 @@ def test_a_command_that_needs_linux_says_so_in_one_line(found: dict[str, Any]) -
     assert "the bench needs Linux, and this is" in found["output"]
     assert "Traceback" not in found["output"]
     assert "\033[" not in found["output"]
+
+
+# -- a console -------------------------------------------------------------------------------------------------------
+
+
+def shown_on_a_console(*words: str, folder: Path, console: str = "old") -> list[str]:
+    """Run a command where Windows and its console are simulated, and return the lines that it shows.
+
+    `serve` is ended as soon as it listens.
+    """
+    if sys.platform == "win32":
+        pytest.skip("this simulates Windows on other systems")
+    left_out = ("COV_", "PYTEST", "NO_COLOR", "TERM", "COLORTERM")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+    environment |= {"PYTHONPATH": str(FOLDER), "SIMULATED_CONSOLE": console, "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-P", "-m", "spielleiter", *words]
+    port = folder / "port"
+    if words[0] == "serve":
+        command += ["--port", "0", "--viewer", "off", "--port-file", str(port)]
+    with pty(rows=50) as terminal:
+        process = subprocess.Popen(
+            command, env=environment, cwd=folder, stdin=terminal.file, stdout=terminal.file, stderr=terminal.file
+        )
+        while words[0] == "serve" and not port.exists() and process.poll() is None:
+            time.sleep(0.01)
+        if words[0] == "serve":
+            process.terminate()
+        process.wait(HANG_TIMEOUT)
+        return terminal.end().splitlines()
+
+
+@pytest.mark.slow
+def test_a_console_of_windows_shows_the_log(tmp_path: Path) -> None:
+    lines = shown_on_a_console("serve", folder=tmp_path)
+    (started,) = (line for line in lines if "server_started" in line)
+    assert re.fullmatch(r"\d\d:\d\d:\d\d\.\d+ \[info +\] server_started +addresses=\['127\.0\.0\.1:\d+'\]", started)
+
+
+@pytest.mark.slow
+def test_a_console_shows_the_log_even_if_the_library_for_its_colours_is_missing(tmp_path: Path) -> None:
+    """This Python has no colorama, which structlog needs on Windows."""
+    lines = shown_on_a_console("serve", folder=tmp_path, console="new")
+    assert "server_started" in [json.loads(line)["event"] for line in lines if line.startswith("{")]
+    assert len([line for line in lines if "colorama" in line]) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("demo", "--seed", "1"), "greedy wins"),
+        (("doctor",), "cores"),
+        (("match", "--player1=builtin:first", "--player2=builtin:illegal", "-n", "2"), "game 2: "),
+    ],
+    ids=["demo", "doctor", "match"],
+)
+def test_a_console_that_knows_no_escapes_gets_none(words: tuple[str, ...], expected: str, tmp_path: Path) -> None:
+    lines = shown_on_a_console(*words, folder=tmp_path)
+    assert any(expected in line for line in lines)
+    assert [line for line in lines if "\x1b" in line] == []
+
+
+@pytest.mark.slow
+def test_a_console_that_knows_escapes_gets_a_board_in_its_place(tmp_path: Path) -> None:
+    lines = shown_on_a_console("demo", "--seed", "1", folder=tmp_path, console="new")
+    assert any("\x1b[21A\x1b[J" in line for line in lines)

@@ -85,13 +85,16 @@ def doctor(context: click.Context, as_json: bool) -> None:
     """
     import os
     import shutil
+    import sys
     from importlib.metadata import version
 
     from spielleiter.cli.doctor.finding import Level
+    from spielleiter.server.runtime.terminal import understands_escapes
 
     raise_on_ctrl_c()
     findings: list[Finding] = []
-    has_colors = False if os.environ.get("NO_COLOR") else None  # None: on a terminal only
+    has_no_colors = sys.stdout.isatty() and not understands_escapes(sys.stdout)
+    has_colors = False if has_no_colors or os.environ.get("NO_COLOR") else None  # None: on a terminal only
     columns = min(shutil.get_terminal_size().columns, _MOST_COLUMNS)
     if not as_json:
         click.echo(f"spielleiter {version('spielleiter')}\n")

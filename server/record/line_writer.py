@@ -46,6 +46,10 @@ class LineWriter:
     def isatty(self) -> bool:
         return self._file.isatty()
 
+    def fileno(self) -> int:
+        """Return the descriptor of the file; it tells a console of Windows from others."""
+        return self._file.fileno()
+
     def write(self, line: str) -> int:
         """Queue one line, which includes its line end; return its length in characters."""
         size = _size(line)
@@ -141,7 +145,10 @@ class _Target:
         else:
             text = text if os.linesep == "\n" else text.replace("\n", os.linesep)
             encoding, errors = self._file.encoding or "utf-8", self._file.errors or "backslashreplace"
-            self._rest = memoryview(text.encode(encoding, errors))
+            try:
+                self._rest = memoryview(text.encode(encoding, errors))
+            except UnicodeEncodeError:  # the file is strict, and its encoding lacks a character
+                self._rest = memoryview(text.encode(encoding, "backslashreplace"))
 
     def write(self) -> bool:
         """Write what the file accepts; return whether this was the whole text. Raises OSError and ValueError."""

@@ -3,7 +3,8 @@
 Invariants: each event is one line with its name and its fields, and nothing else is logged. Levels: moves are `debug`,
 normal operation is `info`, mistakes of peers are `warning`, failures of the server are `error`. No event holds a
 password. Neither console lines nor JSON contain control characters that a terminal would act on, and the length of a
-line is bounded, whatever a peer has sent.
+line is bounded, whatever a peer has sent. No event is lost without a word: the first that cannot be written is reported
+on standard error.
 """
 
 from __future__ import annotations
@@ -12,7 +13,11 @@ import enum
 import json
 import logging
 import re
+import sys
+import threading
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -20,6 +25,7 @@ from typing import Any, Final, Protocol, TextIO, cast
 
 from spielleiter.protocol.messages import Cause
 from spielleiter.server import events
+from spielleiter.server.runtime.terminal import shows_colours
 from spielleiter.server.think_stats import ThinkStats
 
 LEVELS: Final[dict[type[events.ServerEvent], int]] = {
@@ -101,16 +107,15 @@ def log_events(file: LogFile, log_format: str, log_level: str) -> Callable[[even
     """Return a subscriber that writes events to `file`.
 
     `log_format` is ``console``, ``json``, or ``auto`` (json unless `file` is a terminal). `log_level` is the name of
-    the lowest level that is written.
+    the lowest level that is written. An event that cannot be written in this format is written as JSON if possible; the
+    subscriber raises the reason, and the first one is also a line on standard error.
     """
     threshold = getattr(logging, log_level.upper())
     is_console = log_format == "console" or (log_format == "auto" and file.isatty())
     loggers: list[Any] = []
+    has_failed = False
 
-    def log(event: events.ServerEvent) -> None:
-        level = level_of(event)
-        if level < threshold:
-            return
+    def write(event: events.ServerEvent, level: int) -> None:
         if not loggers:
             loggers.append(_logger(file, threshold, is_console=is_console))
         kind = type(event)
@@ -119,7 +124,37 @@ def log_events(file: LogFile, log_format: str, log_level: str) -> Callable[[even
         shown = _fields_of(event, fields) if summarize is None else summarize(event)
         loggers[0].log(level, name, **_for_terminals(shown) if is_console else shown)
 
+    def log(event: events.ServerEvent) -> None:
+        nonlocal has_failed
+        level = level_of(event)
+        if level < threshold:
+            return
+        try:
+            write(event, level)
+        except Exception as error:
+            if not has_failed:
+                has_failed = True
+                _report_failure(event, error)
+            with suppress(Exception):  # for example because the file is closed
+                file.write(json_line(event, time.time()) + "\n")
+                file.flush()
+            raise
+
     return log
+
+
+def _report_failure(event: events.ServerEvent, error: Exception) -> None:
+    """Say on standard error that the log is not complete, without waiting for a slow terminal."""
+    why = " ".join(str(error).split()) or type(error).__name__
+    what = f"the event {event_name(type(event))} cannot be written to the log as intended"
+    text = f"spielleiter: {what}: {why}; further ones are not reported\n"
+
+    def write() -> None:
+        with suppress(OSError, ValueError, AttributeError):  # nobody reads it; there is none
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+    threading.Thread(target=write, name="log failure", daemon=True).start()
 
 
 def _fields_of(event: events.ServerEvent, fields: tuple[str, ...]) -> dict[str, object]:
@@ -150,7 +185,7 @@ def _logger(file: LogFile, threshold: int, *, is_console: bool) -> Any:
     import structlog
 
     renderer: Any = (
-        structlog.dev.ConsoleRenderer(_LONGEST_NAME, colors=file.isatty(), sort_keys=False)
+        structlog.dev.ConsoleRenderer(_LONGEST_NAME, colors=shows_colours(file), sort_keys=False)
         if is_console
         else structlog.processors.JSONRenderer(serializer=_json)
     )

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from spielleiter.cli.encoding import PASSWORD, TEXT, is_clean, json_text, prepare_streams, recovered
 from tests.cli.background import BackgroundServer, background_server
 from tests.interpreter import PYTHON
+from tests.shell import saved_game
 
 NARROW = ("cp1252", "cp850", "latin-1", "ascii")
 PYTHON_ALONE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # arguments are ASCII then
@@ -223,3 +224,19 @@ def test_json_loses_nothing(narrow_output: io.TextIOWrapper) -> None:
     assert json_text({"name": "Jörg"}, narrow_output) == '{"name": "Jörg"}'
     assert json_text({"name": "∞"}, narrow_output) == '{"name": "\\u221e"}'
     assert json_text("∞", io.TextIOWrapper(io.BytesIO(), encoding="utf-8")) == '"∞"'
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", [1, 2])
+def test_a_command_without_one_of_its_streams_does_its_work(closed: int, tmp_path: Path) -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has no such redirections")
+    saved = tmp_path / "replay.xml"
+    saved.write_bytes(saved_game(tmp_path))
+    command = f'exec "$1" -P -m spielleiter replay "$2" --text {closed}>&-'
+    done = subprocess.run(
+        ["sh", "-c", command, "sh", sys.executable, str(saved)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert bool(done.stdout) is (closed == 2)

@@ -2,7 +2,11 @@
 
 Python imports this file at its start if its folder is on PYTHONPATH, and so do the processes that it starts. The
 standard library and the dependencies are loaded first and keep what they need of this system. The project is loaded
-afterwards: it finds `sys.platform` to be "win32", and no module, function, signal or constant that is listed here.
+afterwards: it finds `sys.platform` to be "win32", and no module, function, signal or constant that is listed here. So
+does structlog, which behaves differently on Windows.
+
+A terminal is a console that cannot act on escape sequences, as before Windows 10; with the environment variable
+SIMULATED_CONSOLE=new, it is one that can.
 
 What stays as it is: paths have slashes, `os.name` is "posix", and a process that is killed ends by a signal. Names that
 the standard library itself uses whenever it runs on this system stay, too (`os.posix_spawn`, `os.O_NONBLOCK`).
@@ -28,9 +32,8 @@ LOADED_BEFORE = (
     "asyncio", "click", "click._compat", "concurrent.futures.thread", "ctypes.util", "email.message", "h11", "h2",
     "http.client", "hypercorn", "hypercorn.trio", "javaproperties", "logging.handlers", "lxml.etree", "msgspec",
     "multiprocessing", "multiprocessing.connection", "PIL.Image", "PIL.ImageDraw", "PIL.ImageFont", "prometheus_client",
-    "psutil", "socketserver", "starlette.applications", "starlette.responses", "starlette.routing", "structlog",
-    "structlog.dev", "tarfile", "tempfile", "trio", "trio.testing", "urllib.request", "uuid", "webbrowser",
-    "xml.parsers.expat", "zipfile",
+    "psutil", "socketserver", "starlette.applications", "starlette.responses", "starlette.routing", "tarfile",
+    "tempfile", "trio", "trio.testing", "urllib.request", "uuid", "webbrowser", "xml.parsers.expat", "zipfile",
 )  # fmt: skip
 
 MODULES = ("crypt", "fcntl", "grp", "pty", "pwd", "readline", "resource", "spwd", "syslog", "termios", "tty")
@@ -81,7 +84,19 @@ def _find(name: str, *arguments: Any, **options: Any) -> str | None:
         sys.platform = "win32"
 
 
-def _refuse(*_arguments: Any, **_options: Any) -> None:
+class _Console:
+    """The functions of kernel32 for the mode of a console, which is one of Windows 10 or newer."""
+
+    def GetConsoleMode(self, _handle: Any, _mode: Any) -> int:  # noqa: N802
+        return 1
+
+    def SetConsoleMode(self, _handle: Any, _mode: Any) -> int:  # noqa: N802
+        return 1
+
+
+def _load_library(name: str, *_arguments: Any, **_options: Any) -> _Console:
+    if name == "kernel32" and os.environ.get("SIMULATED_CONSOLE") == "new":
+        return _Console()
     raise OSError("there is no such library here")
 
 
@@ -102,11 +117,13 @@ def become_windows() -> None:
         (socket, "SO_EXCLUSIVEADDRUSE", socket.SO_KEEPALIVE),
         (socket, "socketpair", lambda: _pair(_unix)),
         (shutil, "which", _find),
-        (ctypes, "WinDLL", _refuse),
+        (ctypes, "WinDLL", _load_library),
     ):
         setattr(owner, name, value)
     msvcrt = types.ModuleType("msvcrt")
-    msvcrt.__dict__.update(LK_NBLCK=2, locking=lambda _descriptor, _mode, _size: None)
+    msvcrt.__dict__.update(
+        LK_NBLCK=2, get_osfhandle=lambda descriptor: descriptor, locking=lambda _descriptor, _mode, _size: None
+    )
     sys.modules["msvcrt"] = msvcrt
     modules: dict[str, Any] = sys.modules
     for module in MODULES:

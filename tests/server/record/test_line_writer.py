@@ -177,3 +177,11 @@ def test_the_thread_stops_when_the_file_was_closed() -> None:
     writer.write("a\n")
     writer._thread.join()
     writer.close()
+
+
+def test_a_character_that_the_encoding_lacks_is_escaped() -> None:
+    pipe = Pipe()
+    with line_writer(io.TextIOWrapper(io.BufferedWriter(pipe), encoding="ascii", errors="strict")) as writer:
+        writer.write("Jörg\n")
+        writer.write("next\n")
+    assert pipe.written == b"J\\xf6rg\nnext\n".replace(b"\n", os.linesep.encode())

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import logging
+import os
 import re
+import sys
+import threading
 from typing import Any
 
 import msgspec
@@ -19,6 +23,7 @@ from spielleiter.server import events
 from spielleiter.server.errors import Fault
 from spielleiter.server.record.log import LEVELS, event_name, log_events, logged_kinds
 from spielleiter.server.think_stats import ThinkStats
+from tests.timeouts import HANG_TIMEOUT
 
 PLACED = SetMove(Color.BLUE, Shape.MONO, Rotation.NONE, is_flipped=False, x=1, y=2)
 MOVE = events.MovePlayed("room", 0, "Eins", 4, 5, PLACED, 0.123456789, ("a hint",))
@@ -160,11 +165,13 @@ def test_events_below_the_level_are_not_logged(level: str, names: list[str]) -> 
     assert [line["event"] for line in as_json(MOVE, opened, REFUSED, bug, level=level)] == names
 
 
-def test_auto_means_console_on_a_terminal_and_json_elsewhere() -> None:
+def test_auto_means_console_on_a_terminal_and_json_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
     (line,) = logged(io.StringIO(), "auto", REFUSED)
     assert json.loads(line)["event"] == "request_refused"
     (line,) = logged(Terminal(), "auto", REFUSED)
-    assert "\x1b[" in line
+    assert ("\x1b[" in line) is (sys.platform != "win32")  # this stand-in is no console of Windows
     (line,) = logged(io.StringIO(), "console", REFUSED)
     assert "\x1b[" not in line
     assert "request_refused" in line
@@ -224,3 +231,82 @@ def test_the_fields_of_all_events_are_aligned() -> None:
 def test_long_lines_are_not_wrapped(file: io.StringIO) -> None:
     (line,) = logged(file, "console", events.ServerStarted(tuple(f"127.0.0.1:{port}" for port in range(10000, 10040))))
     assert "127.0.0.1:10039" in line
+
+
+class StandardError(io.StringIO):
+    """A stand-in that tells when something has been written to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_text = threading.Event()
+
+    def flush(self) -> None:
+        self.has_text.set()
+
+
+class Full(io.StringIO):
+    """A file on a disk that is full; with an `encoding`, one whose encoding lacks a character."""
+
+    def __init__(self, encoding: str | None = None) -> None:
+        super().__init__()
+        self._encoding = encoding
+
+    def write(self, text: str) -> int:
+        if self._encoding is None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        text.encode(self._encoding)
+        return super().write(text)
+
+
+def closed() -> io.StringIO:
+    file = io.StringIO()
+    file.close()
+    return file
+
+
+@pytest.mark.parametrize(
+    ("file", "why"),
+    [
+        (Full(), os.strerror(errno.ENOSPC)),
+        (Full("ascii"), "can't encode character"),
+        (closed(), "I/O operation on closed file"),
+    ],
+)
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_an_event_that_cannot_be_written_is_reported_once_on_standard_error(
+    file: io.StringIO, why: str, log_format: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors = StandardError()
+    monkeypatch.setattr(sys, "stderr", errors)
+    log = log_events(file, log_format, "debug")
+    for _ in range(3):
+        with pytest.raises((OSError, ValueError)):
+            log(REFUSED)
+    assert errors.has_text.wait(HANG_TIMEOUT)
+    (line,) = errors.getvalue().splitlines()
+    assert line.startswith("spielleiter: ")
+    assert "request_refused" in line
+    assert why in line
+
+
+def test_what_the_console_cannot_show_is_written_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise SystemError("no colours")
+
+    errors = StandardError()
+    monkeypatch.setattr(sys, "stderr", errors)
+    monkeypatch.setattr("structlog.dev.ConsoleRenderer.__call__", fail)
+    file = io.StringIO()
+    log = log_events(file, "console", "debug")
+    for event in (REFUSED, MOVE):
+        with pytest.raises(SystemError):  # so that it is counted, and the others learn of it
+            log(event)
+    assert [json.loads(line)["event"] for line in file.getvalue().splitlines()] == ["request_refused", "move_played"]
+    assert errors.has_text.wait(HANG_TIMEOUT)
+    assert errors.getvalue().count("no colours") == 1
+
+
+def test_without_standard_error_nothing_else_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    with pytest.raises(OSError, match=re.escape(os.strerror(errno.ENOSPC))):
+        log_events(Full(), "json", "debug")(REFUSED)
