@@ -53,7 +53,7 @@ $(VENV)/.development: $(VENV)/.runtime requirements/development.lock
 # -- running ----------------------------------------------------------------------------------------------------------
 
 serve: setup ## start the server (make serve ARGS="--no-timeout" passes options)
-	@"$(VENV)/bin/spielleiter" serve $(ARGS)
+	@exec "$(VENV)/bin/spielleiter" serve $(ARGS)
 
 demo: setup ## play one game between two built-in players and print the result
 	@"$(VENV)/bin/spielleiter" demo $(ARGS)

@@ -1,9 +1,9 @@
 """The parts that all commands share: groups, output, failures and exit codes.
 
 Invariants: a failure is one line on standard error and an exit code: 2 for misuse (an unknown option, a value that
-cannot be used, a server that cannot start with these settings), 1 for any other failure, 130 after Ctrl-C. A bug of
-ours is a traceback and 70. The module of a command is imported when the command is used, so that help and completion
-are fast.
+cannot be used, a server that cannot start with these settings), 1 for any other failure, 130 after Ctrl-C, 141 (and no
+line) if nobody reads the output any more. A bug of ours is a traceback and 70. The module of a command is imported when
+the command is used, so that help and completion are fast.
 """
 
 from __future__ import annotations

@@ -47,13 +47,16 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
     from spielleiter.protocol.messages import Memento, RoomData
     from spielleiter.server.app import serve
     from spielleiter.server.config.config import Config
+    from spielleiter.server.config.setting import suggestion
     from spielleiter.server.errors import StartError
 
     chosen = chosen_edition(game, edition)
     names = (first, second)
     for name in names:
         if name not in STRATEGIES:
-            raise click.UsageError(f"the strategy {name!r} is not known, expected {', '.join(STRATEGIES)}")
+            raise click.UsageError(
+                f"the strategy {name!r} is not known, expected {', '.join(STRATEGIES)}{suggestion(name, STRATEGIES)}"
+            )
         if not STRATEGIES[name].plays(chosen.game):
             raise click.UsageError(STRATEGIES[name].refusal(chosen.game, chosen.game_type))
     editions = {chosen.game_type: chosen.name}

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
+from spielleiter.server.runtime.standard_streams import end_quietly_without_readers
+
 if TYPE_CHECKING:
     _ParamType = click.ParamType[str]
 else:  # not generic in every supported version of click
@@ -57,8 +59,10 @@ _SPELLINGS: Final = {
 def prepare_streams() -> None:
     """Make standard output and standard error replace characters that their encoding lacks by similar ones.
 
-    A stream that is missing becomes one that discards what is written.
+    A stream that is missing becomes one that discards what is written. A command whose standard output nobody reads any
+    more ends without a message.
     """
+    end_quietly_without_readers()
     codecs.register_error(_HANDLER, _write_nearest)
     sys.stdout, sys.stderr = sys.stdout or _null_device(), sys.stderr or _null_device()
     for stream in (sys.stdout, sys.stderr):

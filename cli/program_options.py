@@ -64,7 +64,7 @@ _KINDS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = MappingProxyType(
             {"metavar": "X", "type": Number(0, MAX_WHOLE_NUMBER, min_open=True)},
         ),
         "memory": (
-            "Memory limit in MiB for each process of the {} program; Linux only.",
+            "Memory limit in MiB for each process of the {} program; not on macOS.",
             {"metavar": "MIB", "type": WholeNumber(1, _MOST_MEMORY)},
         ),
         "main": ("Main file of the {} program, if it is a ZIP file with several candidates.", {"metavar": "PATH"}),

@@ -188,7 +188,7 @@ def _print_ply(ply: dict[str, Any], position: dict[str, Any], *, is_detailed: bo
     move = position["lastMove"]
     time = "" if ply["thinkSeconds"] is None else f"  {ply['thinkSeconds']:.3f} s"
     points = ":".join(str(player["points"]) for player in position["players"])
-    print_line(f"{ply['ply']:3}  {points:>7}  {'' if move is None else move['text']}{time}")
+    print_line(f"{ply['ply']:3}  turn {position['turn']:3}  {points:>7}  {'' if move is None else move['text']}{time}")
     if is_detailed:
         for hint in ply["hints"]:
             print_line(f"     hint: {hint['content']}")
@@ -202,7 +202,7 @@ def _print_end(end: dict[str, Any] | None) -> None:
         return
     print_line(end["words"]["en"])
     if end["reason"]:
-        print_line(f"the server's reason: {end['reason']}")
+        print_line(f"the server says: “{end['reason']}”")
     if end["illegal"] is not None:
         cells = ", ".join(f"({x}, {y})" for x, y in end["illegal"]["offendingCells"])
         print_line(f"the move broke a rule: {end['illegal']['rule']}" + (f" Cells: {cells}" if cells else ""))

@@ -1,7 +1,8 @@
 """Positions and results as text, for people and for scripts.
 
 Invariants: games are known only through `spielleiter.game.api`. Control characters in names and reasons are escaped. A
-player is called by its display name or, without one, `player 1` or `player 2`. `spielleiter.cli.board` draws positions.
+player is called by its display name or, without one, `player 1` or `player 2`. The server's own words, which are
+German, are quoted. `spielleiter.cli.board` draws positions.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def _name(names: tuple[str, str], seat: Seat) -> str:
 def _faults(result: Result, names: tuple[str, str]) -> list[str]:
     """The faults of the players, if there are any."""
     return [
-        f"{_name(names, seat)}: {score.cause.value} {score.reason}".rstrip()
+        f"{_name(names, seat)}: {score.cause.value}" + (f" (the server says: “{score.reason}”)" if score.reason else "")
         for seat, score in enumerate(result.scores)
         if score.cause is not Cause.REGULAR
     ]

@@ -10,10 +10,11 @@ from __future__ import annotations
 def unwrapped(error: BaseException) -> BaseException:
     """Return the single error in nested groups; a group of several errors is returned as a group.
 
-    If a KeyboardInterrupt is among several errors, it is returned alone, since Ctrl-C ends the program regardless.
+    If a KeyboardInterrupt or a SystemExit is among several errors, it is returned alone, since it ends the program
+    regardless.
     """
-    if isinstance(error, BaseExceptionGroup) and error.subgroup(KeyboardInterrupt):
-        return KeyboardInterrupt()
+    if isinstance(error, BaseExceptionGroup) and (ending := error.subgroup((KeyboardInterrupt, SystemExit))):
+        return first_error(ending)
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error

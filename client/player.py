@@ -82,7 +82,7 @@ class GameReport:
     For example:
 
         report = play_game(strategy)
-        print(report.has_won, report.reason)
+        print(report.has_won, report.points, report.reason)
     """
 
     end: GameEnd
@@ -100,15 +100,27 @@ class GameReport:
 
     @property
     def reason(self) -> str:
-        """What went wrong for which player, in the server's words; empty if nothing went wrong.
+        """What went wrong for which player, in the server's words, which are German; empty if nothing went wrong.
 
         Without a result, it is the server's last refusal.
         """
         if self.result is None:
             return self.errors[-1] if self.errors else ""
         return "; ".join(
-            f"player {seat + 1}: {score.reason}" for seat, score in enumerate(self.result.scores) if score.reason
+            f"Spieler {seat + 1}: {score.reason}" for seat, score in enumerate(self.result.scores) if score.reason
         )
+
+    @property
+    def points(self) -> tuple[int, int] | None:
+        """The points of player 1 and of player 2 in the result; None without one.
+
+        A game whose score has several parts has more in `result.scores`. In some seasons a player that lost by a fault
+        gets no points; `state.points(seat)` has those on the board.
+        """
+        if self.result is None or not all(len(score.parts) > 1 for score in self.result.scores):
+            return None
+        first, second = self.result.scores
+        return first.parts[1], second.parts[1]
 
     @property
     def has_won(self) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from spielleiter.match.errors import SetupError
 from spielleiter.match.setup import Entrant
-from spielleiter.server.config.setting import MAX_SECONDS, MAX_WHOLE_NUMBER
+from spielleiter.server.config.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, suggestion
 
 MILLISECONDS: Final = ("soft_timeout", "hard_timeout")
 PROGRAM_KEYS: Final = (
@@ -54,7 +54,8 @@ def require_known(value: Mapping[str, Any], known: Collection[str], prefix: str 
     """Raise SetupError for a key that is not among `known`; `prefix` begins the error message."""
     for key in value:
         if key not in known:
-            raise SetupError(f"{prefix}{key}: there is no such key, expected {', '.join(known)}")
+            hint = suggestion(key, known)
+            raise SetupError(f"{prefix}{key}: there is no such key, expected {', '.join(known)}{hint}")
 
 
 def read_entrant(value: Any, *, has_name: bool = True) -> Entrant:
@@ -127,7 +128,7 @@ def take_choice(value: Mapping[str, Any], key: str, choices: Sequence[str], defa
     """The value of a key, which must be one of `choices`; `default` if the key is missing. Raises SetupError."""
     taken = value.get(key, default)
     if taken not in choices:
-        raise SetupError(f"{key} {taken!r}: expected {' or '.join(choices)}")
+        raise SetupError(f"{key} {taken!r}: expected {' or '.join(choices)}{suggestion(str(taken), choices)}")
     return str(taken)
 
 

@@ -88,7 +88,9 @@ class Server:
         self.editions = editions or choose_editions(config.editions, config.game_options)
         default_edition = choose_default(config.default_game, self.editions)
         starting_states = (
-            load_starting_states(config.load_game_file, config.turn, self.editions) if config.load_game_file else {}
+            load_starting_states(config.load_game_file, config.turn, self.editions, config.ply)
+            if config.load_game_file
+            else {}
         )
         self.scores = ScoreSheet(is_enabled=config.is_test_mode)
         self.timers = Timers(lambda error: self.stream.publish(events.InternalError.of(error)))

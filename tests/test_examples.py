@@ -98,7 +98,7 @@ def test_observe_game_prints_a_prepared_game(server: BackgroundServer, tmp_path:
     first, second = (command[3] for command in commands if command)
     player = start(tmp_path, "my_player.py", "--port", str(server.port), "--reservation", first)
     server.add_player("illegal", reservation=second)
-    assert end_of(player).startswith("won after 1 moves\nplayer 2: ")
+    assert end_of(player).startswith("won after 1 moves\nSpieler 2: ")
     lines = end_of(observing).splitlines()
     assert observing.returncode == 0, lines
     assert lines[0] == "turn  0:   0 :   0"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -20,12 +21,16 @@ exec "{python}" "$@"
 """
 
 
+def _without_make() -> dict[str, str]:
+    """The environment without what the `make` that runs these tests has added."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+
+
 def make(folder: Path, python: str) -> subprocess.CompletedProcess[str]:
     """Let `make` prepare an environment in `folder`, with `python` as its only candidates."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     return subprocess.run(
         ["make", "-C", str(ROOT), f"{folder}/venv/.python", f"VENV={folder}/venv", f"PYTHON={python}"],
-        env=inherited,
+        env=_without_make(),
         capture_output=True,
         text=True,
         check=False,
@@ -68,3 +73,29 @@ def test_a_complete_python_is_preferred_to_an_incomplete_one(incomplete: str, tm
     done = make(tmp_path, f"{incomplete} {complete}")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "venv" / "pyvenv.cfg").exists()
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_the_server_without_an_error_of_make(tmp_path: Path) -> None:
+    venv = tmp_path / "venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "bin" / "spielleiter").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m spielleiter "$@"\n')
+    (venv / "bin" / "spielleiter").chmod(0o755)
+    for name in (".python", ".runtime"):  # the environment is ready
+        (venv / name).touch()
+    options = "--port 0 --viewer off --log-format json"
+    with subprocess.Popen(
+        ["make", "-C", str(ROOT), "--no-print-directory", "serve", f"VENV={venv}", f"ARGS={options}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=_without_make(),
+        start_new_session=True,
+    ) as serving:
+        assert serving.stdout
+        started = serving.stdout.readline()
+        os.killpg(serving.pid, signal.SIGINT)  # as a terminal does, to make and to the server
+        rest = serving.stdout.read()
+    assert "server_started" in started
+    assert "server_stopped" in rest
+    assert "make" not in rest

@@ -120,7 +120,7 @@ def test_the_function_plays_a_whole_game(tmp_path: Path) -> None:
         server.add_player("random", seed=1)
         server.wait_for("player_joined")  # so that the game is the same in every run
         output = here.run("python3 my_player.py")
-    assert re.fullmatch(r"(?:not )?won result \n", output)
+    assert re.fullmatch(r"(?:not )?won \(\d+, \d+\) \n", output)
 
 
 @pytest.mark.parametrize("shape", BLOKUS_2027.rules.start_shapes)

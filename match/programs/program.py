@@ -37,6 +37,7 @@ from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.programs.processes import TAG_VARIABLE, ProcessInfo, Usage
 from spielleiter.match.programs.start_problem import start_problem
 from spielleiter.match.programs.windows_command import windows_words
+from spielleiter.server.config.setting import suggestion
 from spielleiter.server.runtime.own_python import own_python
 
 BUILTIN: Final = "builtin:"
@@ -132,7 +133,10 @@ def _is_file(cwd: str, path: str) -> bool:
 def _builtin_words(text: str) -> tuple[str, ...]:
     name = text.removeprefix(BUILTIN)
     if name not in STRATEGIES:
-        raise SetupError(f"program {text!r}: there is no such strategy, expected {', '.join(STRATEGIES)}")
+        raise SetupError(
+            f"program {text!r}: there is no such strategy, expected {', '.join(STRATEGIES)}"
+            f"{suggestion(name, STRATEGIES)}"
+        )
     # -P: the working directory may contain a module with the name of one that we import
     play = (*own_python(), "-P", "-m", "spielleiter", "play", "--strategy", name)
     return (*play, "--game", "{game}", "--seed", "{seed}", "-h", "{host}", "-p", "{port}", "-r", "{reservation}")

@@ -5,7 +5,7 @@ once because the file that it names for its interpreter does not exist. In case 
 """
 
 # The methods of Path raise an exception for a folder that may not be searched, or for a null byte.
-# ruff: noqa: PTH110, PTH112, PTH118, PTH119, PTH120, PTH123, PTH208
+# ruff: noqa: PTH110, PTH112, PTH113, PTH118, PTH119, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from spielleiter.match.programs.windows_command import windows_problem
 from spielleiter.server.config.setting import suggestion
 
 _HEAD_SIZE: Final = 256  # bytes that contain the first line of a file; kernels do not read more of it either
+_SURE: Final = 0.8
+"""How similar a command on the PATH must be to be suggested: there are thousands of them."""
 _INTERPRETER: Final = re.compile(r"(python|pypy|py|ruby|perl|php|lua|bash|dash|sh|zsh)[0-9.]*(\.exe)?", re.IGNORECASE)
 _RUNNERS: Final = {".py": "python3", ".rb": "ruby", ".pl": "perl", ".php": "php", ".lua": "lua", ".js": "node"}
 
@@ -55,7 +57,7 @@ def _program_problem(word: str, cwd: str, platform: str) -> str:
     if not os.path.exists(path):
         return f"there is no file {word}{_file_hint(word, cwd)}"
     if os.path.isdir(path):
-        return f"{word} is a folder, expected a program"
+        return _folder_problem(word, path)
     if platform == "win32":
         return windows_problem(path)
     if not os.access(path, os.X_OK):
@@ -65,14 +67,33 @@ def _program_problem(word: str, cwd: str, platform: str) -> str:
     return _first_line_problem(word, cwd)
 
 
+def _folder_problem(word: str, folder: str) -> str:
+    """Return what to do with a folder; its likely main file, if it has one, is suggested."""
+    files = [name for name in sorted(_names_in(folder)) if os.path.isfile(os.path.join(folder, name))]
+    likely = [name for name in files if name == "start.sh"] + [
+        name for name in files if Path(name).suffix.lower() in {*_RUNNERS, ".jar", ".sh", ".exe", ".bat"}
+    ]
+    hint = ""
+    if likely:
+        runner = _RUNNERS.get(Path(likely[0]).suffix.lower(), "")
+        command = f"{runner} {word.rstrip('/')}/{likely[0]}".lstrip()
+        hint = f" (did you mean {command!r}?)"
+    return f"{word} is a folder, expected the command that starts a program{hint}"
+
+
 def _unknown_command(word: str, cwd: str) -> str:
+    if os.path.isdir(os.path.join(cwd, word)):
+        return _folder_problem(word, os.path.join(cwd, word))
     if word in STRATEGIES:
         return f"there is no command {word} (did you mean '{BUILTIN}{word}'?)"
     if word in {"py", "python"}:
         return f"there is no command {word}; install Python, or give the path of its program"
     if word == "java":
         return "there is no command java; install Java, or give the path of its program"
-    hint = suggestion(word, _names_in(cwd)) or suggestion(word, _commands())
+    hint = suggestion(word, _names_in(cwd))
+    if not hint and (builtin := suggestion(word, STRATEGIES, _SURE)):
+        hint = builtin.replace("'", f"'{BUILTIN}", 1)
+    hint = hint or suggestion(word, _commands(), _SURE)
     return f"there is no command {word} on the PATH and no such file here{hint}"
 
 

@@ -37,6 +37,7 @@ from spielleiter.match.toml_files import (
     take_time,
 )
 from spielleiter.match.tournaments.kind_options import KEYS, KindOptions, read_kind_options
+from spielleiter.server.config.setting import suggestion
 from spielleiter.server.text.file_names import portable_name
 
 MATCHES: Final = "matches"
@@ -236,7 +237,8 @@ def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
     require_known(value, (*plain, *flags, *_MACHINE, *KEYS, "openings", "program", *_SECONDS, *MILLISECONDS, *_RULES))
     kinds = [kind.value for kind in Kind]
     if take(value, "kind", str, "round-robin") not in kinds:
-        raise SetupError(f"kind {value['kind']!r}: expected {', '.join(kinds[:-1])} or {kinds[-1]}")
+        hint = suggestion(value["kind"], kinds)
+        raise SetupError(f"kind {value['kind']!r}: expected {', '.join(kinds[:-1])} or {kinds[-1]}{hint}")
     programs = take(value, "program", list, [])
     limits: dict[str, Any] = {key: take_time(value, key, int) / 1000 for key in MILLISECONDS if key in value}
     rules: dict[str, Any] = {key: take(value, key, str, "") for key in _RULES if key in value}

@@ -180,7 +180,18 @@ class Config:
         other_options=("--loadGameFile",),
     )
     turn: int = setting(
-        0, whole_number(0), REPLAYS, "The turn of the replay from which games start.", other_names=("turnToLoad",)
+        0,
+        whole_number(0),
+        REPLAYS,
+        "The turn of the replay from which games start, as the log names it.",
+        other_names=("turnToLoad",),
+    )
+    ply: int | None = setting(
+        None,
+        optional(whole_number(0)),
+        REPLAYS,
+        "The number of moves in the replay before the position from which games start, as the pages count them; "
+        "instead of turn.",
     )
 
     viewer: tuple[str, int] | None = setting(
@@ -400,8 +411,11 @@ def _checked(read: SettingReader, properties_file: Path | None) -> Config:
         raise ConfigError(
             f"host {values['host']} and local {str(is_local).lower()} contradict each other, expected one of them"
         )
-    if values.get("turn") and values.get("load_game_file") is None:
-        raise ConfigError(f"turn {values['turn']} needs a replay to start from, expected loadGameFile with it")
+    for name in ("turn", "ply"):
+        if values.get(name) and values.get("load_game_file") is None:
+            raise ConfigError(f"{name} {values[name]} needs a replay to start from, expected loadGameFile with it")
+    if values.get("turn") and values.get("ply") is not None:
+        raise ConfigError(f"turn {values['turn']} and ply {values['ply']} both name a position, expected one of them")
     viewer = values.get("viewer")
     if viewer and not is_loopback(viewer[0]) and not (values.get("viewer_password") or values.get("is_viewer_open")):
         raise ConfigError(

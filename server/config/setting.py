@@ -319,10 +319,14 @@ class Setting:
             raise ValueError(f"{spelling}:{shown} cannot be used, expected {self.kind.allowed}{hint}") from None
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return `` (did you mean 'x'?)`` for the known word most similar to `word`; an empty text if none is similar."""
+def suggestion(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
+    """Return `` (did you mean 'x'?)`` for the known word most similar to `word`; an empty text if none is similar.
+
+    `likeness`, from 0 to 1, is how similar it must be. Among thousands of words there is one that resembles any word,
+    so there it should be higher.
+    """
     by_lower_case = {name.lower(): name for name in known}
-    similar = difflib.get_close_matches(word.lower(), by_lower_case, n=1, cutoff=0.6)
+    similar = difflib.get_close_matches(word.lower(), by_lower_case, n=1, cutoff=likeness)
     return f" (did you mean {by_lower_case[similar[0]]!r}?)" if similar else ""
 
 

@@ -154,11 +154,15 @@ def _alternatives(path: Path) -> Iterator[Path]:
         number += 1
 
 
-def load_starting_states(path: Path, turn: int, editions: Mapping[str, Edition]) -> dict[str, State]:
+def load_starting_states(
+    path: Path, turn: int, editions: Mapping[str, Edition], ply: int | None = None
+) -> dict[str, State]:
     """Return the first position of a replay whose turn is at least `turn`, by the name of its edition.
 
     - `path`: the file, which may be compressed with gzip.
     - `editions`: the editions that are offered, by gameType; the replay's season must be among them.
+    - `ply`: the number of moves before the position, instead of `turn`; None for none. Where colours that are out are
+      passed over, the two differ.
 
     Raises ReplayError if the file is not a replay, or has no such position from which a game can continue.
     """
@@ -184,9 +188,15 @@ def load_starting_states(path: Path, turn: int, editions: Mapping[str, Edition])
         raise ReplayError(f"{path}: {problem}")
     # seasons resemble each other, so a replay may be partly readable in another season's dialect
     _, edition, states = min(readings, key=lambda reading: reading[0])
-    state = next((state for state in states if state.turn >= turn), None)
-    if state is None:
-        raise ReplayError(f"{path}: ends at turn {states[-1].turn}, before turn {turn}")
+    if ply is None:
+        state = next((state for state in states if state.turn >= turn), None)
+        if state is None:
+            raise ReplayError(f"{path}: ends at turn {states[-1].turn}, before turn {turn}")
+    else:
+        plies = [state for state, _ in itertools.groupby(states)]  # a replay may hold a position twice
+        if ply >= len(plies):
+            raise ReplayError(f"{path}: ends at ply {len(plies) - 1}, before ply {ply}")
+        state = plies[ply]
     state = edition.game.resume(state)
     if state.outcome() is not None:
         raise ReplayError(f"{path}: the game is over at turn {state.turn}, no game can start from there")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
+import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -23,6 +26,7 @@ from spielleiter.cli.commands import (
     show_help_alone,
 )
 from tests.cli.terminal import pty, seen
+from tests.timeouts import HANG_TIMEOUT
 
 _CALLS: list[str] = []
 
@@ -203,3 +207,35 @@ def test_a_word_that_is_wider_than_the_terminal_is_not_split() -> None:
 def test_without_a_terminal_nothing_is_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
     print_line(LONG * 5)
     assert capsys.readouterr().out == LONG * 5 + "\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--help",),
+        ("match", "--help"),
+        ("doctor",),
+        ("demo", "--first", "first", "--second", "first"),
+        ("match", "--player1", "builtin:first", "--player2", "builtin:first", "-n", "2", "--no-timeout", "--out", "m"),
+        ("check", "builtin:first", "--pause", "0.1"),
+    ],
+    ids=" ".join,
+)
+def test_a_command_whose_output_nobody_reads_ends_without_a_message(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "spielleiter", *arguments],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            timeout=HANG_TIMEOUT,
+            cwd=tmp_path,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+    assert done.returncode == 141
+    assert b"pipe" not in done.stderr
+    assert b"Traceback" not in done.stderr

@@ -36,7 +36,7 @@ def _report(result: Result | None, *, end: GameEnd = GameEnd.RESULT, seat: int |
 def test_control_characters_are_escaped() -> None:
     scores = (Score(Cause.REGULAR, "", (2, 10)), Score(Cause.LEFT, "\x9b2J\u202e", (0, 7)))
     result = Result((), scores, (0,))
-    assert result_line(result, ("a\x9b", "b\n")) == r"a\x9b wins 10:7; b\n: LEFT \x9b2J\u202e"
+    assert result_line(result, ("a\x9b", "b\n")) == r"a\x9b wins 10:7; b\n: LEFT (the server says: “\x9b2J\u202e”)"
     assert report_line(_report(result)).isprintable()
     lost = GameReport(GameEnd.REFUSED, "r", None, None, None, 0, ("no \x9b2J",))
     assert report_line(lost) == r"the server refused - no \x9b2J"
@@ -72,7 +72,8 @@ def test_a_result_is_a_line(winners: tuple[int, ...], names: tuple[str, str], li
 
 def test_faults_are_part_of_the_line() -> None:
     result = _result((0,), Cause.LEFT, Cause.SOFT_TIMEOUT)
-    assert result_line(result, ("Alice", "")) == "Alice wins 10:7; Alice: LEFT; player 2: SOFT_TIMEOUT too late"
+    line = "Alice wins 10:7; Alice: LEFT; player 2: SOFT_TIMEOUT (the server says: “too late”)"
+    assert result_line(result, ("Alice", "")) == line
 
 
 @pytest.mark.parametrize(
@@ -107,4 +108,4 @@ def test_a_player_whose_game_never_began_has_not_lost_it() -> None:
     """A server that stops sends every player a result, even one that is still waiting for an opponent."""
     waiting = _report(_result((0,), Cause.REGULAR, Cause.LEFT), seat=None)
     assert outcome_word(waiting) == "none"
-    assert report_line(waiting) == "the game never began, 10:7; player 2: LEFT too late"
+    assert report_line(waiting) == "the game never began, 10:7; player 2: LEFT (the server says: “too late”)"

@@ -24,6 +24,7 @@ from spielleiter.protocol.messages import (
     Result,
     RoomData,
     RoomMessage,
+    Score,
     WelcomeMessage,
 )
 from tests.client.fake import DIALECT, ROOM, START, FakeServer, connected, result, together
@@ -81,6 +82,7 @@ async def test_a_whole_game_is_reported() -> None:
     report = await play_against(serve)
     assert report == GameReport(GameEnd.RESULT, ROOM, 0, result((0,)), after, 1)
     assert (report.has_won, report.is_draw, report.cause) == (True, False, Cause.REGULAR)
+    assert report.points == tuple(score.parts[1] for score in result((0,)).scores)
 
 
 async def test_the_watch_callback_receives_everything_that_the_room_sends() -> None:
@@ -112,7 +114,7 @@ async def test_a_game_can_be_lost_or_drawn() -> None:
 
     lost = report(result((0,), causes=(Cause.REGULAR, Cause.SOFT_TIMEOUT)))
     assert (lost.has_won, lost.is_draw, lost.cause) == (False, False, Cause.SOFT_TIMEOUT)
-    assert lost.reason == "player 2: because SOFT_TIMEOUT"
+    assert lost.reason == "Spieler 2: because SOFT_TIMEOUT"
     drawn = report(result((0, 1)))
     assert (drawn.has_won, drawn.is_draw) == (False, True)
     assert drawn.reason == ""
@@ -120,6 +122,9 @@ async def test_a_game_can_be_lost_or_drawn() -> None:
     unfinished = GameReport(GameEnd.LOST, ROOM, None, None, None, 0)
     assert (refused.reason, unfinished.reason) == ("last", "")
     assert (unfinished.has_won, unfinished.is_draw, unfinished.cause) == (False, False, None)
+    assert unfinished.points is None
+    strange = Score(Cause.REGULAR, "", (2,))  # another server may send any score
+    assert report(Result((), (strange, strange), (0,))).points is None
 
 
 async def test_the_end_of_another_room_is_ignored() -> None:

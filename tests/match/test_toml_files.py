@@ -52,6 +52,7 @@ def test_a_command_is_enough_if_no_name_is_needed() -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
+        ({"comand": "./new"}, "hard_timeout (did you mean 'command'?)"),
         ({"speed": 1}, "program: speed: there is no such key, expected name, command, timeout, cwd"),
         ({"env": "A=b"}, "env 'A=b': expected a table such as"),
         ({"env": {"A": 1}}, "A 1: expected a text"),

@@ -27,7 +27,7 @@ def played(edition: Edition, seed: int = 1, plies: int = 1000) -> list[State]:
 
 
 def ended(edition: Edition, ending: Ending, state: State, names: tuple[str, str] = NAMES) -> Result:
-    points = ending.points(state, zeroes_offenders=False)
+    points = ending.points(state, zeroes_offenders=edition.policy.zeroes_offenders)
     dialect = edition.dialect
     return ending.result(dialect.score_definition, points, names, dialect.player_details(state))
 
@@ -125,5 +125,5 @@ def cut_at_every(content: bytes, step: int) -> Iterator[bytes]:
         yield content[:size]
 
 
-def score_of(cause: Cause, reason: str = "") -> Score:
-    return Score(cause, reason, (0, 0))
+def score_of(cause: Cause, reason: str = "", parts: tuple[int, ...] = (0, 0)) -> Score:
+    return Score(cause, reason, parts)

@@ -57,14 +57,15 @@ def analyse_replay(
 
 def describe_moments(moments: Sequence[Moment], states: Sequence[State]) -> list[Json]:
     """Return the moves of an analysis as JSON objects; `states` are the positions of the game."""
-    return [_describe(moment, states[moment.ply - 1]) for moment in moments]
+    return [_describe(moment, states[moment.ply - 1], states[moment.ply]) for moment in moments]
 
 
-def _describe(moment: Moment, before: State) -> Json:
+def _describe(moment: Moment, before: State, after: State) -> Json:
     better = {"text": shortened_text(moment.better), "cells": None, **view_of(before).move(before, moment.better)}
     loss = f"{moment.loss:.1f}"
     return {
         "ply": moment.ply,
+        "turn": after.turn,
         "player": moment.player,
         "loss": moment.loss,
         "played": shortened_text(moment.played),

@@ -38,12 +38,15 @@ class Drawing:
 
 def draw_heading(canvas: Canvas, game: Json, position: Json, left: int, top: int, width: int) -> int:
     """Write the names, the points and the state of the game; return the height at which the next line goes."""
-    for number, (player, points) in enumerate(zip(game["players"], position["players"], strict=True), 1):
+    end = end_of(game, position)
+    final = [player["points"] for player in position["players"]] if end is None else end["points"]
+    for number, (player, points) in enumerate(zip(game["players"], final, strict=True), 1):
         canvas.text(left, top, player["name"] or f"Player {number}", TITLE, width=width - 70)
-        canvas.right_aligned(left + width, top, str(points["points"]), TITLE)
+        canvas.right_aligned(left + width, top, str(points), TITLE)
         top += 28
     last = len(game["positions"]) - 1
-    canvas.text(left, top, f"Ply {position['ply']} of {last}, round {position['round']}", TEXT, color="muted")
+    place = f"Ply {position['ply']} of {last}, turn {position['turn']}, round {position['round']}"
+    canvas.text(left, top, place, TEXT, color="muted")
     top += LINE
     move = position["lastMove"]
     canvas.text(left, top, "" if move is None else move["text"], TEXT, width=width)

@@ -88,7 +88,7 @@ class View:
             "piece": None,
             "cells": [],
             "offendingCells": [],
-            "words": {"de": f"Der Zug ist regelwidrig: {rule}.", "en": f"The move breaks a rule: {rule}."},
+            "words": {"de": "Der Zug verstößt gegen eine Regel.", "en": f"The move breaks a rule: {rule}."},
         }
 
 

@@ -33,7 +33,7 @@ def read_bytes(path: Path) -> bytes:
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         why = getattr(error, "strerror", None) or str(error)
         raise ReplayFileError(
-            f"Die Datei kann nicht gelesen werden ({why}).", f"The file cannot be read ({why})."
+            f"Die Datei kann nicht gelesen werden (das System meldet „{why}“).", f"The file cannot be read ({why})."
         ) from None
     _require_size(content)
     return content

@@ -36,6 +36,8 @@ _DRAW: Final[Words] = {"de": "Unentschieden", "en": "A draw"}
 _NOBODY: Final[Words] = {"de": "Niemand gewinnt", "en": "Nobody wins"}
 _PLAYER: Final[Words] = {"de": "Spieler {number}", "en": "Player {number}"}
 _POINTS: Final[Words] = {"de": "{first} : {second} Punkte", "en": "{first} : {second} points"}
+_ON_BOARD: Final[Words] = {"de": "; auf dem Brett {first} : {second}", "en": "; {first} : {second} on the board"}
+"""Added where the result has other points than the last position: in some seasons a player at fault gets none."""
 
 
 def shown_name(name: str) -> str:
@@ -67,11 +69,19 @@ def _end(result: Result, state: State, names: Sequence[str], record: Sequence[Ro
         "cause": cause.value,
         "winner": result.winners[0] if len(result.winners) == 1 else None,
         "isDraw": len(result.winners) > 1,
+        "points": result_points(result, state),
         "offender": faults[0] if len(faults) == 1 else None,
         "reason": reason[:_LONGEST_REASON],
         "words": {language: _sentence(language, result, faults, state, names) for language in ("de", "en")},
         "illegal": _illegal_move(state, record) if cause is Cause.RULE_VIOLATION else None,
     }
+
+
+def result_points(result: Result, state: State) -> list[int]:
+    """Return the points by seat as the result has them; those of the last position `state` if it has none."""
+    return [
+        score.parts[1] if len(score.parts) > 1 else state.points(seat)[0] for seat, score in enumerate(result.scores)
+    ]
 
 
 def _sentence(language: str, result: Result, faults: Sequence[Seat], state: State, names: Sequence[str]) -> str:
@@ -86,7 +96,10 @@ def _sentence(language: str, result: Result, faults: Sequence[Seat], state: Stat
             parts.append(_WINS[language].replace("{name}", name(winner)))
         case _:
             parts.append(_DRAW[language])
-    points = _POINTS[language].format(first=state.points(0)[0], second=state.points(1)[0])
+    final, on_board = result_points(result, state), [state.points(seat)[0] for seat in (0, 1)]
+    points = _POINTS[language].format(first=final[0], second=final[1])
+    if final != on_board:
+        points += _ON_BOARD[language].format(first=on_board[0], second=on_board[1])
     return f"{'; '.join(parts)} ({points})."
 
 

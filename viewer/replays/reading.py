@@ -109,7 +109,7 @@ def _next_event(connection: Connection, number: int) -> Event | None:
     except RemoteProtocolError as error:
         if error.refusal is Refusal.UNKNOWN_PACKET:
             raise ReplayFileError(
-                f"Die Datei ist kein Replay ({error}).", f"The file is not a replay ({error})."
+                "Die Datei ist kein Replay.", f"The file is not a replay ({error})."
             ) from None
         if number == 0 and error.refusal in {Refusal.MALFORMED, Refusal.ENCODING}:
             raise ReplayFileError(

@@ -29,7 +29,11 @@ export class PlayersPanel {
       setText(card.mark, isToMove ? t("game.toMove") : "");
       const hasWon = isLast && this.record.end && this.record.end.winner === player;
       setText(card.winner, hasWon ? t("game.winner") : "");
-      setText(card.points, this.drawing.pointsText?.(position, player) ?? t("game.points", { points: number(position.players?.[player]?.points ?? 0) }));
+      const onBoard = position.players?.[player]?.points ?? 0;
+      const shown = this.drawing.pointsText?.(position, player) ?? t("game.points", { points: number(onBoard) });
+      // in some seasons a player at fault gets no points
+      const final = isLast ? this.record.end?.points?.[player] ?? onBoard : onBoard;
+      setText(card.points, final === onBoard ? shown : t("game.pointsInResult", { points: number(final), board: number(onBoard) }));
       card.details.show(position, player, isEnded);
     });
   }
@@ -52,7 +56,7 @@ export class StatusPanel {
   show(position, isLast) {
     const { record, drawing } = this;
     const isEnded = isLast && record.end;
-    const parts = [t("game.plyAndRound", { ply: position.ply, round: position.round })];
+    const parts = [t("game.plyAndRound", { ply: position.ply, turn: position.turn, round: position.round })];
     if (!position.isOver && position.sideToMove && !isEnded) {
       const side = drawing.describeSide(position.sideToMove);
       const name = record.playerName(position.sideToMove.player);

@@ -32,7 +32,7 @@ MOST_WAITING: Final = 4
 TIMEOUT: Final = 180.0
 """Seconds after which an analysis is given up."""
 LONGEST_LINE: Final = 256 * 1024
-COMMAND: Final = (*own_python(), "-P", "-m", "spielleiter.viewer.analysis", "-")
+COMMAND: Final = (*own_python(), "-P", "-m", "spielleiter.viewer.analysis", "--events", "-")
 
 _PROGRESS: Final = "progress"
 _EVENTS: Final = frozenset({_PROGRESS, "result", "failed"})

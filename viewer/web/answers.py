@@ -76,5 +76,5 @@ async def read_json(request: Request, form: type[_Form]) -> _Form:
         return msgspec.json.decode(body, type=form)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise WebError(
-            400, f"Diese Anfrage ist nicht lesbar ({error}).", f"This request cannot be read ({error})."
+            400, "Diese Anfrage hat nicht die Form, die hier erwartet wird.", f"This request cannot be read ({error})."
         ) from None

@@ -62,6 +62,10 @@ async def _run(
     stream = server.stream
     if pages is not None and not pages.sockets:
         stream.publish(events.SettingIgnored(f"viewer ({pages.note})"))
+    matches = server.config.viewer_matches
+    if pages is not None and pages.sockets and matches is not None and not matches.is_dir():
+        why = "is a file, expected a folder" if matches.is_file() else "there is no such folder so far"
+        stream.publish(events.SettingIgnored(f"viewerMatches {matches} ({why})"))
     if not monitor and (pages is None or not pages.sockets):
         return
     try:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from spielleiter.game.api import Seat, State
-from spielleiter.protocol.messages import RoomData
+from spielleiter.protocol.messages import Result, RoomData
 from spielleiter.server import events
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Phase, Room
 from spielleiter.viewer.positions.describe import view_of
-from spielleiter.viewer.replays.ending import shown_name
+from spielleiter.viewer.replays.ending import result_points, shown_name
 
 ENDED_GAMES: Final = 32
 """The number of ended games that the pages can still show."""
@@ -224,15 +224,17 @@ class LiveGames:
 
 
 def summary(game: LiveGame) -> dict[str, Any]:
-    """Return one line of the list of rooms."""
+    """Return one line of the list of rooms; the points are those of the result, as soon as there is one."""
     state = game.state
+    is_over = game.phase_name == "over"
+    result = next((data for data in reversed(game.record) if isinstance(data, Result)), None) if is_over else None
     return {
         "id": game.id,
         "gameType": game.edition.game_type,
         "game": view_of(state).name,
         "players": [shown_name(name) for name in game.names],
         "ply": game.ply,
-        "points": [state.points(seat)[0] for seat in (0, 1)],
+        "points": [state.points(seat)[0] for seat in (0, 1)] if result is None else result_points(result, state),
         "state": game.phase_name,
         "isPaused": game.is_paused,
         "freeSeats": game.free_seats,

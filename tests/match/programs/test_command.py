@@ -63,6 +63,7 @@ def test_a_path_with_blanks_is_one_word(tmp_path: Path, monkeypatch: pytest.Monk
         ("bot 'oh", "no closing quotation"),
         ("bot {code}", "there is no placeholder {code}, expected {host}"),
         ("builtin:clever", "there is no such strategy, expected first, random"),
+        ("builtin:gredy", r"silent \(did you mean 'greedy'\?\)"),
     ],
 )
 def test_an_invalid_command_line_is_refused(text: str, problem: str) -> None:

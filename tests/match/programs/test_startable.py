@@ -40,6 +40,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     make(tmp_path / "windows", "#!/bin/sh\r\necho\r\n")
     make(tmp_path / "blank", "#!\n")
     (tmp_path / "sub").mkdir()
+    (tmp_path / "player").mkdir()
+    make(tmp_path / "player" / "main.py")
+    (tmp_path / "started").mkdir()
+    make(tmp_path / "started" / "a.py")
+    make(tmp_path / "started" / "start.sh")
     return tmp_path
 
 
@@ -84,7 +89,17 @@ def test_a_command_that_the_system_would_start_is_accepted(text: str) -> None:
         ("~/nothing-like-it", "there is no file {home}/nothing-like-it"),
         ("enve", "there is no command enve on the PATH and no such file here (did you mean 'enved'?)"),
         ("greedy", "there is no command greedy (did you mean 'builtin:greedy'?)"),
-        ("./sub", "./sub is a folder, expected a program"),
+        ("./sub", "./sub is a folder, expected the command that starts a program"),
+        ("sub", "sub is a folder, expected the command that starts a program"),
+        (
+            "player/",
+            "player/ is a folder, expected the command that starts a program (did you mean 'python3 player/main.py'?)",
+        ),
+        (
+            "started",
+            "started is a folder, expected the command that starts a program (did you mean 'started/start.sh'?)",
+        ),
+        ("gredy", "there is no command gredy on the PATH and no such file here (did you mean 'builtin:greedy'?)"),
         ("./locked", "./locked may not be executed; allow it with `chmod +x ./locked`"),
         ("locked", "./locked may not be executed; allow it with `chmod +x ./locked`"),
         (
@@ -146,6 +161,16 @@ def test_a_jar_needs_java_and_the_file(folder: Path, monkeypatch: pytest.MonkeyP
     make(folder / "java")
     assert problem_of("bot.jar") == ""
     assert problem_of("java -Xmx1g -jar bot2.jar") == "there is no file bot2.jar (did you mean 'bot.jar'?)"
+
+
+@pytest.mark.parametrize(("word", "hint"), [("nix", ""), ("pngfx", " (did you mean 'pngfix'?)")])
+def test_a_command_is_suggested_only_if_it_is_very_similar(
+    word: str, hint: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(folder / "commands"))
+    (folder / "commands").mkdir()
+    make(folder / "commands" / "pngfix")
+    assert problem_of(word) == f"there is no command {word} on the PATH and no such file here{hint}"
 
 
 def test_a_program_that_may_not_be_read_is_accepted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,6 +105,8 @@ def test_programs_are_started_where_the_file_says(tmp_path: Path) -> None:
         (("seed = 7", 'base = "books"'), "base 'books': expected an absolute path"),
         (("seed = 7", "cwd = 7"), "cwd 7: expected a text"),
         (('"gauntlet"', '"cup"'), "kind 'cup': expected round-robin, gauntlet, knock-out or swiss"),
+        (("seed = 7", "sede = 7"), r"\(did you mean 'seed'\?\)"),
+        (('"gauntlet"', '"gantlet"'), r"round-robin, gauntlet, knock-out or swiss \(did you mean 'gauntlet'\?\)"),
         (("games = 20", "rounds = 3"), 'rounds: has no effect with kind = "gauntlet"'),
         (("games = 20", "tested = 2"), "tested = 2: expected at least 1, and fewer than the 2 programs"),
         (("timeout = false", "timeout = 0"), "timeout 0"),

@@ -234,6 +234,12 @@ def test_a_mistake_in_the_file_is_reported_with_its_line(tmp_path: Path, propert
             ),
         ),
         ({}, {"turn": "3"}, "turn 3 needs a replay to start from, expected loadGameFile with it"),
+        ({}, {"ply": "3"}, "ply 3 needs a replay to start from, expected loadGameFile with it"),
+        (
+            {},
+            {"ply": "0", "turn": "3", "load_game_file": "a.xml"},
+            "turn 3 and ply 0 both name a position, expected one of them",
+        ),
         (
             {},
             {"host": "0.0.0.0", "is_local": "true"},

@@ -186,6 +186,19 @@ def test_a_game_starts_from_the_first_position_with_at_least_this_turn(tmp_path:
     assert [load(path, turn).turn for turn in range(7)] == [0, 3, 3, 3, 4, 5, 6]
 
 
+def test_a_game_starts_after_a_number_of_moves(tmp_path: Path) -> None:
+    """Where colours that are out are passed over, the turn runs ahead of the moves."""
+    record = played(6)
+    path = written(tmp_path, encode_replay(R3.dialect, "room", [record[0], *record[3:5], *record[4:]]))
+
+    def load_ply(ply: int) -> State:
+        return load_starting_states(path, 0, {R3.game_type: R3}, ply)[R3.name]
+
+    assert [load_ply(ply).turn for ply in range(5)] == [0, 3, 4, 5, 6]
+    with pytest.raises(ReplayError, match="ends at ply 4, before ply 5"):
+        load_ply(5)
+
+
 @pytest.mark.parametrize("game_types", [list, lambda types: [*types][::-1]])
 def test_the_season_of_a_replay_is_recognized(tmp_path: Path, game_types: Callable[[Iterable[str]], list[str]]) -> None:
     """The first position of one season can also be read in another season's dialect."""

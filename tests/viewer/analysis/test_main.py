@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -37,9 +38,25 @@ def lines_of(text: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
+def test_it_ends_without_a_message_if_nobody_reads_it() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "spielleiter.viewer.analysis", "--events", "-"],
+        input=replay(),
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        timeout=HANG_TIMEOUT,
+        check=False,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.slow
 def test_a_process_of_its_own_reads_standard_input() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "spielleiter.viewer.analysis", "-"],
+        [sys.executable, "-m", "spielleiter.viewer.analysis", "--events", "-"],
         input=replay(),
         capture_output=True,
         timeout=HANG_TIMEOUT,
@@ -59,12 +76,19 @@ def test_a_file_and_one_player(tmp_path: Path, capsys: pytest.CaptureFixture[str
     path.write_bytes(replay())
     for number in (1, 2):
         assert main([str(path), "--player", str(number), "--seed", "3"]) == 0
-        result = lines_of(capsys.readouterr().out)[-1]
-        assert all(moment["player"] == number - 1 for moment in result["moments"])
+        moments = lines_of(capsys.readouterr().out)
+        assert moments
+        assert all(moment["player"] == number - 1 for moment in moments)
+        assert all({"ply", "turn", "loss", "better", "words"} <= moment.keys() for moment in moments)
 
 
-def test_a_bad_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(tmp_path / "missing.xml")]) == 2
+def test_a_bad_file_is_one_line_of_text_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["missing.xml"]) == 2
+    assert capsys.readouterr() == ("", "missing.xml: There is no such file.\n")
+
+
+def test_a_bad_file_is_one_event(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(tmp_path / "missing.xml"), "--events"]) == 2
     (line,) = lines_of(capsys.readouterr().out)
     assert line == {
         "event": "failed",
@@ -77,6 +101,6 @@ def test_impossible_positions_are_one_line(tmp_path: Path, capsys: pytest.Captur
     object.__setattr__(state, "board", Board.from_letters("SC" + 100 * "H"))
     path = tmp_path / "a.xml"
     path.write_bytes(encode_replay(EDITION.dialect, "", [Memento(state)]))
-    assert main([str(path)]) == 2
+    assert main([str(path), "--events"]) == 2
     (line,) = lines_of(capsys.readouterr().out)
     assert "cannot occur in a game" in line["error"]["en"]

@@ -21,7 +21,7 @@ from tests.viewer.browser.browsers import Visit, cells_on, expect_ply, ply_on
 from tests.viewer.browser.replay_pages import OFFICIAL, drop, export, game_in
 from tests.viewer.browser.served import Served
 from tests.viewer.positions.test_describe import Nim, Take
-from tests.viewer.replay_files import played, record_of, replay_of
+from tests.viewer.replay_files import played, record_of, refused_record, replay_of
 
 pytestmark = pytest.mark.slow
 
@@ -202,6 +202,33 @@ def test_characters_that_turn_the_direction_of_a_text_are_shown_as_escapes(
     everything = page.content() + page.title()
     data = page.locator("#game").text_content() or ""
     assert {char for char in everything.replace(data, "") if char in "\u202d\u202e\u2066\u2069"} == set()
+
+
+def test_a_lost_game_has_the_points_of_its_result_and_says_what_was_on_the_board(
+    visit: Callable[..., Visit], tmp_path: Path
+) -> None:
+    edition = EDITIONS["blokus-2027"]
+    states = played(edition, plies=16)
+    loser = states[-1].seat_on_turn
+    record = refused_record(edition, states, next(iter(states[0].generate_legal_moves())))
+    page = visit(base=export(tmp_path, game_in(encode_replay(edition.dialect, "room", record))).as_uri()).open("")
+    points = [f"{states[-1].points(seat)[0]}" for seat in (0, 1)]
+    shown = [f"{number} points" for number in points]
+    shown[loser] = f"0 points ({points[loser]} on the board)"
+    page.keyboard.press("End")
+    expect(page.locator(".points")).to_have_text(shown)
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".points").nth(loser)).not_to_contain_text("(")
+
+
+def test_the_page_shows_the_turn_that_the_log_and_the_replay_name(visit: Callable[..., Visit], tmp_path: Path) -> None:
+    """Where colours that are out are passed over, it runs ahead of the number of the move."""
+    game = game_in(replay_of("blokus-2027"))
+    last = game["positions"][-1]
+    assert last["turn"] > last["ply"]
+    page = visit(base=export(tmp_path, game).as_uri(), locale="de-DE").open("")
+    page.keyboard.press("End")
+    expect(page.locator(".state")).to_contain_text(f"Zug {last['ply']} (turn {last['turn']})")
 
 
 @pytest.mark.parametrize("width", [360, 1280])

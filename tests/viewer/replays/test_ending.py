@@ -6,13 +6,13 @@ import pytest
 
 from spielleiter.game.blokus import SetMove
 from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
-from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, UnreadableData
+from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, Result, UnreadableData
 from spielleiter.server.core.ending import Ending
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.record.replay import encode_replay
 from spielleiter.viewer.replays.ending import LONGEST_NAME, describe_end, names_in
 from spielleiter.viewer.replays.reading import read_replay
-from tests.viewer.replay_files import NAMES, ended, played, record_of, refused_record
+from tests.viewer.replay_files import NAMES, ended, played, record_of, refused_record, score_of
 
 EDITION = EDITIONS["blokus-2027"]
 STATES = played(EDITION, plies=4)
@@ -27,11 +27,29 @@ def test_a_fault_is_told_with_the_name_of_the_player(cause: Cause) -> None:
     assert (end["cause"], end["offender"], end["winner"], end["isDraw"]) == (cause.value, 0, 1, False)
     assert end["reason"] == "Grund der Ausgabe"
     assert end["illegal"] is None
-    points = f"{STATES[-1].points(0)[0]} : {STATES[-1].points(1)[0]}"
+    first, second = STATES[-1].points(0)[0], STATES[-1].points(1)[0]
+    assert first > 0
+    assert end["points"] == [0, second]  # in this season a player at fault gets no points
     assert end["words"]["de"].startswith("Anton hat ")
-    assert end["words"]["de"].endswith(f"; Berta gewinnt ({points} Punkte).")
+    assert end["words"]["de"].endswith(f"; Berta gewinnt (0 : {second} Punkte; auf dem Brett {first} : {second}).")
     assert end["words"]["en"].startswith("Anton ")
-    assert end["words"]["en"].endswith(f"; Berta wins ({points} points).")
+    assert end["words"]["en"].endswith(f"; Berta wins (0 : {second} points; {first} : {second} on the board).")
+
+
+def test_a_season_in_which_a_player_at_fault_keeps_its_points_needs_no_more_words() -> None:
+    edition = EDITIONS["blokus-2021-r3"]
+    states = played(edition, plies=4)
+    end = describe_end([Memento(states[-1]), ended(edition, Ending.against(0, Cause.LEFT, "", (1,)), states[-1])])
+    assert end is not None
+    assert end["points"] == [states[-1].points(seat)[0] for seat in (0, 1)]
+    assert end["words"]["en"].endswith(f"({end['points'][0]} : {end['points'][1]} points).")
+
+
+def test_a_file_whose_result_has_no_points_shows_those_of_its_last_position() -> None:
+    result = Result((), (score_of(Cause.REGULAR, parts=()), score_of(Cause.REGULAR, parts=(2,))), (1,))
+    end = describe_end([Memento(STATES[-1], NAMES), result])
+    assert end is not None
+    assert end["points"] == [STATES[-1].points(seat)[0] for seat in (0, 1)]
 
 
 def test_each_cause_has_words_of_its_own() -> None:

@@ -9,6 +9,7 @@ import json
 import math
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -70,6 +71,20 @@ async def test_pages_metrics_and_health_are_served_beside_the_games() -> None:
                 assert "spielleiter_connections 1.0\n" in figures
             assert '"state":"waiting"' in (await get(pages, "/api/rooms"))[1]
             assert (await get(monitor, "/api/rooms"))[0] == 404
+
+
+@pytest.mark.slow
+async def test_a_missing_folder_of_matches_is_told(tmp_path: Path) -> None:
+    """It may be made later, so this is no reason not to start."""
+    (tmp_path / "file").touch()
+    for name, why in (("missing", "there is no such folder so far"), ("file", "is a file, expected a folder")):
+        async with serving(companion=open_pages, viewer=LOOPBACK, viewer_matches=tmp_path / name) as harness:
+            await logged(harness, "viewer_started")
+        (ignored,) = harness.logged("setting_ignored")
+        assert ignored["setting"] == f"viewerMatches {tmp_path / name} ({why})"
+    async with serving(companion=open_pages, viewer=LOOPBACK, viewer_matches=tmp_path) as harness:
+        await logged(harness, "viewer_started")
+    assert harness.logged("setting_ignored") == []
 
 
 @pytest.mark.slow

@@ -10,14 +10,17 @@ from spielleiter.server.editions import EDITIONS
 from spielleiter.server.think_stats import ThinkStats
 from spielleiter.viewer.web import live_games as module
 from spielleiter.viewer.web.live_games import LiveGames
-from tests.viewer.replay_files import played, record_of
+from tests.viewer.replay_files import played, record_of, refused_record
 from tests.viewer.web.pages import Pages, open_pages
 
 
-def ended(room: str) -> events.GameEnded:
-    """The end of a game of five plies, by the rules."""
+def ended(room: str, *, has_fault: bool = False) -> events.GameEnded:
+    """The end of a game of five plies, by the rules or by an illegal move of the second player."""
     edition = EDITIONS["blokus-2027"]
-    record = record_of(edition, played(edition, plies=5), ("A", "B"))
+    states = played(edition, plies=5)
+    record = record_of(edition, states, ("A", "B"))
+    if has_fault:
+        record = refused_record(edition, states, next(iter(states[0].generate_legal_moves())))
     result = record[-1]
     assert isinstance(result, Result)
     none = ThinkStats(0, 0.0, 0.0, 0.0)
@@ -72,6 +75,18 @@ async def test_games_that_have_ended_are_kept_up_to_a_number(monkeypatch: pytest
         assert (kept.phase_name, kept.ply, kept.free_seats, kept.to_move(1.0)) == ("over", 5, 0, None)
         assert kept.think_times(1) == (0.25,)
         assert games.room(rooms[2].id) is None
+
+
+async def test_an_ended_game_is_listed_with_the_points_of_its_result() -> None:
+    async with open_pages() as pages:
+        games = live_games(pages)
+        for has_fault in (False, True):
+            room = pages.open_room("A", "B")
+            game = ended(room.id, has_fault=has_fault)
+            pages.server.stream.publish(game)
+            del pages.server.lobby.rooms[room.id]
+            assert games.listed()[0]["points"] == [score.parts[1] for score in game.result.scores]
+        assert 0 in games.listed()[0]["points"]
 
 
 async def test_the_list_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
