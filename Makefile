@@ -10,7 +10,7 @@ PY := "$(VENV)/bin/python"
 PIP := $(PY) -m pip --disable-pip-version-check --no-input --quiet --quiet
 LOCK_TOOL := uv==0.13.8
 
-.PHONY: help setup setup-dev serve demo test lint types imports bench fuzz soak lock man clean
+.PHONY: help setup setup-dev serve demo test lint types imports bench fuzz fuzz-guided soak lock man clean
 .DELETE_ON_ERROR:
 
 help: ## list the commands, as make without a target does
@@ -50,6 +50,11 @@ $(VENV)/.development: $(VENV)/.runtime requirements/development.lock
 	@$(PIP) install --require-hashes -r requirements/development.lock
 	@touch "$@"
 
+$(VENV)/.fuzz: $(VENV)/.development requirements/fuzz.lock
+	@echo "Installing what fuzzing needs"
+	@$(PIP) install --require-hashes --only-binary=:all: -r requirements/fuzz.lock
+	@touch "$@"
+
 # -- running ----------------------------------------------------------------------------------------------------------
 
 serve: setup ## start the server (make serve ARGS="--no-timeout" passes options)
@@ -82,11 +87,21 @@ imports: setup-dev ## check the import contracts (import-linter)
 bench: setup ## measure server, rules and protocol (make bench ARGS=--quick passes options)
 	@"$(VENV)/bin/spielleiter" bench $(ARGS)
 
-fuzz: setup-dev ## run the random tests with new examples (make fuzz FACTOR=100 runs ten times as many)
+# seconds for each of the two targets of the guided search
+FUZZ_SECONDS ?= $(shell echo $$((6 * $(or $(FACTOR),10))))
+
+fuzz: setup-dev ## run the random tests with new examples, then fuzz-guided (make fuzz FACTOR=100 does ten times as much)
 	@FUZZ_FACTOR=$(or $(FACTOR),10) $(PY) -m pytest --quiet --numprocesses auto -o faulthandler_timeout=0 \
 	    tests/protocol/test_mutations.py tests/server/core/test_lobby_machine.py tests/server/net/test_session_fuzz.py
-	@$(PY) -m tests.fuzz stream $$((6 * $(or $(FACTOR),10)))
-	@$(PY) -m tests.fuzz replay $$((6 * $(or $(FACTOR),10)))
+	@$(MAKE) --no-print-directory fuzz-guided FUZZ_SECONDS=$(FUZZ_SECONDS)
+
+# The lock is empty where atheris has no wheels.
+fuzz-guided: $(VENV)/.fuzz ## search for inputs that trigger a bug, guided by coverage (make fuzz-guided FUZZ_SECONDS=10 for each target)
+	@if $(PIP) show atheris >/dev/null; then \
+	    for target in stream replay; do $(PY) -m tests.fuzz $$target $(FUZZ_SECONDS) || exit 1; done; \
+	else \
+	    echo "Left out: atheris has wheels for CPython 3.11 to 3.14 on Linux (x86-64) only"; \
+	fi
 
 soak: setup-dev ## play 20,000 games, 64 at once, beside hostile clients (make soak ARGS=1000 plays fewer)
 	@$(PY) -m spielleiter.bench.soak $(ARGS)
@@ -108,6 +123,7 @@ lock: $(VENV)/.python ## update the locks to the newest versions that pyproject.
 	    --output-file requirements/cluster.lock
 	$(SOLVE) pyproject.toml --group dev --constraints requirements/build.lock --constraints requirements/cluster.lock \
 	    --output-file requirements/development.lock
+	$(SOLVE) --group fuzz --only-binary :all: --constraints requirements/development.lock --output-file requirements/fuzz.lock
 
 man: setup ## update docs/spielleiter.1 from the help of the commands
 	@$(PY) -m spielleiter.cli.manual > docs/spielleiter.1.new && mv docs/spielleiter.1.new docs/spielleiter.1

@@ -1,6 +1,6 @@
 """Coverage-guided fuzzing: `python -m tests.fuzz stream|replay SECONDS` searches for inputs that trigger a bug.
 
-It needs atheris, which runs on Linux only and is not in the development lock. The search starts from the inputs in
+It needs atheris, which `make fuzz-guided` installs from a lock of its own where there are wheels. The search starts from the inputs in
 `tests/corpus`, and inputs that reach new code are saved in `.hypothesis/fuzz`. An input that triggers a bug is saved
 there as `crash-...`. Copy it to `tests/corpus`: `tests/test_fuzz.py` tries everything there in every run, with or
 without atheris.
@@ -87,7 +87,7 @@ def main() -> None:
     try:
         import atheris
     except ImportError:
-        sys.exit("Coverage-guided fuzzing needs atheris (Linux): .venv/bin/python -m pip install 'atheris>=3.0'")
+        sys.exit("Coverage-guided fuzzing needs atheris: `make fuzz-guided` installs it where it can")
     with atheris.instrument_imports(include=INSTRUMENTED):
         TARGETS[name](b"\0\0<protocol/>")  # imports the modules that it uses
     found = _FOUND / name

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import shutil
 import stat
 import subprocess
+import tempfile
+from functools import cache
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -26,17 +31,49 @@ FAKE_MAKE = """\
 #!/bin/sh
 case "$*" in
 *setup-dev) cd "$2"; mkdir -p .venv/bin; cp "$PROGRAMS/python3.12" .venv/bin/python; touch .venv/.development ;;
+*fuzz-guided) echo "fuzzed: $*"; exit ${FUZZ_STATUS:-0} ;;
 *test) echo "make $*: $PYTEST in $PWD"; exit $MAKE_STATUS ;;
 esac
 """
 
 
-def run_ci(
-    folder: Path, prints: str, make_status: int = 0, pytest_status: int = 0, npm: str = "#!/bin/sh\n"
-) -> subprocess.CompletedProcess[str]:
-    """Run .ci/run for a project in `folder`, as a user other than root, with three fake Pythons and a fake `make`.
+FAKES: Final[dict[str, str | None]] = {
+    "id": "",
+    "make": FAKE_MAKE,
+    # whether or not this machine has them; those of the sandboxes fail, as where nothing may be isolated
+    **dict.fromkeys(("bwrap", "podman", "runc", "busybox", "objdump", "apt-get"), "#!/bin/sh\nexit 1\n"),
+    **dict.fromkeys(("groff", "systemd-analyze", "chromium", "npm", "chown"), "#!/bin/sh\n"),
+    "runuser": '#!/bin/sh\nshift 3\nexec "$@"\n',
+    **{f"python{version}": FAKE_PYTHON.replace("$VERSION", version) for version in ("3.11", "3.12", "3.13")},
+}
+"""The programs that .ci/run finds, by name."""
 
-    pytest prints `prints`; `make` and pytest exit with the given statuses; `npm` is the script of that name.
+
+@cache
+def _others() -> Path:
+    """Return a folder with the commands of this machine, without those that are faked."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    for place in reversed(os.get_exec_path()):
+        for command in Path(place).iterdir() if Path(place).is_dir() else ():
+            if command.name not in FAKES:
+                (folder / command.name).unlink(missing_ok=True)
+                (folder / command.name).symlink_to(command)
+    return folder
+
+
+def run_ci(
+    folder: Path,
+    prints: str,
+    make_status: int = 0,
+    pytest_status: int = 0,
+    user: int = 1000,
+    **given: str | None,
+) -> subprocess.CompletedProcess[str]:
+    """Run .ci/run for a project in `folder`, with three fake Pythons and a fake `make`.
+
+    pytest prints `prints`; `make` and pytest exit with the given statuses. `user` is the number of the user. Other
+    arguments in small letters are programs: the script of that name, None for none; those in capitals are variables.
     """
     project = folder / "project"
     (project / ".ci").mkdir(parents=True)
@@ -44,21 +81,24 @@ def run_ci(
         (project / name).write_bytes((ROOT / name).read_bytes())
     programs = folder / "programs"
     programs.mkdir(parents=True, exist_ok=True)
-    fakes = {"id": "#!/bin/sh\necho 1000\n", "make": FAKE_MAKE, "chromium": "#!/bin/sh\n", "npm": npm}
-    fakes |= {f"python{version}": FAKE_PYTHON.replace("$VERSION", version) for version in ("3.11", "3.12", "3.13")}
+    fakes = FAKES | {"id": f'#!/bin/sh\n[ "$1" = -un ] && echo somebody || echo {user}\n'}
+    fakes |= {name.replace("_", "-"): text for name, text in given.items() if name.islower()}
     for name, text in fakes.items():
-        (programs / name).write_text(text)
-        (programs / name).chmod(0o755)
+        if text is not None:
+            (programs / name).write_text(text)
+            (programs / name).chmod(0o755)
+    variables = {name: text for name, text in given.items() if name.isupper() and text is not None}
     return run(
         "bash",
         str(project / ".ci" / "run"),
-        PATH=f"{programs}:{os.environ['PATH']}",
+        PATH=f"{programs}:{_others()}",
         PROGRAMS=str(programs),
         CI_PYTHONS="python3.12 python3.13 python3.11",
         PYTEST=prints,
         MAKE_STATUS=str(make_status),
         PYTEST_STATUS=str(pytest_status),
         SPIELLEITER_SHARED="",
+        **variables,
     )
 
 
@@ -96,7 +136,7 @@ def test_ci_fails_and_says_why_if_an_environment_cannot_be_prepared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = FAKE_MAKE.replace("*setup-dev)", "*setup-dev) echo no network; exit 2 ;;\n*never)")
-    monkeypatch.setattr("tests.test_ci.FAKE_MAKE", broken)
+    monkeypatch.setitem(FAKES, "make", broken)
     done = run_ci(tmp_path, "3 passed in 1s")
     assert done.returncode == 1
     assert "no network" in done.stdout
@@ -105,6 +145,72 @@ def test_ci_fails_and_says_why_if_an_environment_cannot_be_prepared(
         False,
         True,
     ]
+
+
+@pytest.mark.parametrize("status", [0, 2])
+def test_ci_fuzzes_and_fails_if_that_finds_a_bug(status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FUZZ_STATUS", str(status))
+    done = run_ci(tmp_path, "3 passed in 1s")
+    assert done.returncode == (1 if status else 0)
+    assert "fuzzed: --no-print-directory PYTHON=python3.13 FUZZ_SECONDS=10 fuzz-guided" in done.stdout
+    (row,) = (line for line in done.stdout.splitlines() if "make fuzz-guided" in line)
+    assert row.endswith("FAILED" if status else "passed")
+
+
+def test_ci_says_without_root_what_it_did_not_test(tmp_path: Path) -> None:
+    skipped = (
+        "SKIPPED [2] tests/x.py:3: no bubblewrap: it is not installed",
+        "SKIPPED [1] tests/x.py:9: only Windows has Job Objects",
+    )
+    done = run_ci(tmp_path, "\n".join(("", *skipped, "3 passed, 3 skipped in 1s")), bwrap=None)
+    told = done.stdout[done.stdout.index("ci: not tested:") :]
+    assert "tests/x.py: no bubblewrap: it is not installed" in told
+    assert "what needs bwrap, which is not installed (package bubblewrap)" in told
+    assert "this is not root" in told
+    assert "Job Objects" not in told
+    assert done.returncode == 0  # nobody could install it
+
+
+APT = """\
+#!/bin/sh
+echo "apt-get $*" >>"$PROGRAMS/apt.log"
+case "$*" in *update*) exit 0 ;; *busybox-static*) exit $BUSYBOX_STATUS ;; esac
+case "$*" in *--simulate*) exit 0 ;; esac
+for package in "$@"; do
+    case "$package" in
+    bubblewrap) name=bwrap ;;
+    groff-base) name=groff ;;
+    *) continue ;;
+    esac
+    printf '#!/bin/sh\\n' >"$PROGRAMS/$name"
+    chmod +x "$PROGRAMS/$name"
+done
+"""
+
+
+def test_ci_installs_the_other_packages_if_apt_refuses_one(tmp_path: Path) -> None:
+    """A list that names one package which conflicts with what is installed is refused as a whole."""
+    done = run_ci(
+        tmp_path, "3 passed in 1s", user=0, bwrap=None, groff=None, busybox=None, apt_get=APT, BUSYBOX_STATUS="1"
+    )
+    calls = [
+        line.split()[5:]
+        for line in (tmp_path / "programs" / "apt.log").read_text().splitlines()
+        if "install -y" in line
+    ]
+    assert [call for call in calls if len(call) == 1][:3] == [["bubblewrap"], ["busybox-static"], ["groff-base"]]
+    assert "ci: cannot install busybox-static" in done.stdout
+    told = done.stdout[done.stdout.index("ci: not tested:") :]
+    assert "busybox" in told
+    assert "bwrap" not in told
+    assert "groff" not in told
+    assert done.returncode == 0, done.stdout  # apt does not have it
+
+
+def test_ci_fails_if_root_lacks_a_program_that_could_be_installed(tmp_path: Path) -> None:
+    done = run_ci(tmp_path, "3 passed in 1s", user=0, busybox=None, apt_get=APT, BUSYBOX_STATUS="0")
+    assert "ci:   what needs busybox" in done.stdout
+    assert done.returncode == 1
 
 
 def test_ci_fails_if_no_tests_ran(tmp_path: Path) -> None:
@@ -125,11 +231,8 @@ def test_ci_fails_if_tests_are_skipped_although_the_recordings_exist(
 def test_ci_fails_if_the_tests_of_bubblewrap_are_skipped_although_it_works(
     works: bool, status: int, tmp_path: Path
 ) -> None:
-    (tmp_path / "programs").mkdir()
-    (tmp_path / "programs" / "bwrap").write_text(f"#!/bin/sh\nexit {int(not works)}\n")
-    (tmp_path / "programs" / "bwrap").chmod(0o755)
     skipped = "\nSKIPPED [1] tests/x.py: no bubblewrap: it is not installed\n3 passed, 1 skipped in 1s"
-    assert run_ci(tmp_path, skipped).returncode == status
+    assert run_ci(tmp_path, skipped, bwrap=f"#!/bin/sh\nexit {int(not works)}\n").returncode == status
 
 
 @pytest.mark.parametrize("missing", ["Chromium is missing (install it, or ...)", "axe-core is missing (npm ci ...)"])

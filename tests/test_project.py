@@ -34,6 +34,7 @@ RUNTIME: list[str] = PYPROJECT["project"]["dependencies"]
 CLUSTER: list[str] = PYPROJECT["project"]["optional-dependencies"]["cluster"]
 BUILD: list[str] = PYPROJECT["dependency-groups"]["build"]
 DEVELOPMENT: list[str] = [each for each in PYPROJECT["dependency-groups"]["dev"] if isinstance(each, str)]
+FUZZ: list[str] = PYPROJECT["dependency-groups"]["fuzz"]
 
 TARGETS = dict(
     re.findall(r"^([a-z-]+):.*?## (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -73,7 +74,7 @@ class Lock:
             self.hash_counts[words[0]] = sum(bool(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", w)) for w in words[1:])
 
 
-LOCKS = {name: Lock(name) for name in ("build", "runtime", "cluster", "development")}
+LOCKS = {name: Lock(name) for name in ("build", "runtime", "cluster", "development", "fuzz")}
 
 
 # -- locks --------------------------------------------------------------------------------------------------------
@@ -107,8 +108,30 @@ def test_every_locked_version_has_its_hashes(name: str) -> None:
 
 def test_all_locks_can_be_installed_into_one_environment() -> None:
     development = LOCKS["development"].pins
-    for lock in LOCKS.values():
-        assert {name: development.get(name) for name in lock.pins} == lock.pins
+    for name, lock in LOCKS.items():
+        if name != "fuzz":
+            assert {name: development.get(name) for name in lock.pins} == lock.pins
+    assert not development.keys() & LOCKS["fuzz"].pins.keys()
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("system", ["linux", "darwin", "win32"])
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13", "3.14", "3.15"])
+def test_the_lock_for_fuzzing_has_one_version_wherever_there_is_a_wheel(
+    python: str, system: str, machine: str
+) -> None:
+    environment = {
+        "python_version": python,
+        "python_full_version": f"{python}.0",
+        "sys_platform": system,
+        "platform_machine": machine,
+        "implementation_name": "cpython",
+    }
+    locked = [Requirement(line) for line in LOCKS["fuzz"].hash_counts]
+    chosen = [each for each in locked if each.marker is not None and each.marker.evaluate(environment)]
+    assert len(chosen) == (system == "linux" and machine == "x86_64" and python != "3.15")
+    wanted = [each for each in map(Requirement, FUZZ) if each.marker is None or each.marker.evaluate(environment)]
+    assert [each.specifier.contains(next(iter(chosen[0].specifier)).version) for each in wanted] == [True] * len(chosen)
 
 
 def test_the_build_group_is_that_of_the_build_system() -> None:
