@@ -158,6 +158,7 @@ def check(
     from spielleiter.match.temporary_folders import temporary_folder
     from spielleiter.server.errors import os_error_text
     from spielleiter.server.game_options import game_option_problem
+    from spielleiter.server.record.whole_file import write_whole
 
     require_sensible_limits(soft_timeout, hard_timeout)
     chosen = chosen_edition(game, edition)
@@ -218,7 +219,7 @@ def check(
             folder = out or temporary
             results = run_until_stopped(lambda: check_program(setup, folder, partial(_tell, out)))
         if junit is not None:
-            junit.write_bytes(render_junit(command, results, season))
+            write_whole(junit, render_junit(command, results, season))
     except SetupError as error:
         raise Misuse(str(error)) from None
     except (MatchError, OSError) as error:
@@ -259,6 +260,7 @@ def _refuse_options_of_packages(context: click.Context, parameters: tuple[str, .
 def _require_writable(out: Path | None, *files: Path | None) -> None:
     """Raise Misuse if the results cannot be written, before anything is tested."""
     from spielleiter.server.errors import os_error_text
+    from spielleiter.server.record.whole_file import require_writable
 
     try:
         if out is not None:
@@ -267,8 +269,7 @@ def _require_writable(out: Path | None, *files: Path | None) -> None:
                 pass
         for file in files:
             if file is not None:
-                with file.open("ab"):
-                    pass
+                require_writable(file)
     except OSError as error:
         raise Misuse(os_error_text(error)) from None
 

@@ -31,6 +31,7 @@ from spielleiter.match.packages.finding import Level
 from spielleiter.match.season import season_text
 from spielleiter.match.temporary_folders import remove_folder
 from spielleiter.server.errors import os_error_text
+from spielleiter.server.record.whole_file import write_whole
 from spielleiter.server.runtime.terminal import shows_colours, understands_escapes
 from spielleiter.server.text.counting import count_text
 from spielleiter.server.text.escaping import escaped
@@ -57,11 +58,11 @@ class ReportFiles:
         """Write them; `folder` is where logs and replays are kept, None if they are not. Raises OSError."""
         if self.html is not None:
             place = "" if folder is None else _relative(folder, self.html.parent)
-            self.html.write_text(render_page(report, place), encoding="utf-8", errors="backslashreplace")
+            write_whole(self.html, render_page(report, place))
         if self.json is not None:
-            self.json.write_text(report.to_json_text(), encoding="utf-8", errors="backslashreplace")
+            write_whole(self.json, report.to_json_text())
         if self.junit is not None:
-            self.junit.write_bytes(render_junit(report))
+            write_whole(self.junit, render_junit(report))
 
 
 def _relative(folder: Path, start: Path) -> str:

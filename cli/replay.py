@@ -18,6 +18,7 @@ from spielleiter.cli.ctrl_c import raise_on_ctrl_c
 from spielleiter.cli.encoding import json_text
 from spielleiter.cli.numbers import WholeNumber
 from spielleiter.cli.options import json_option
+from spielleiter.server.record.whole_file import write_whole
 
 if TYPE_CHECKING:
     from spielleiter.viewer.replays.game import Details
@@ -108,7 +109,7 @@ def _is_same_file(path: Path, other: Path) -> bool:
 
 def _write(path: Path, content: bytes) -> None:
     try:
-        path.write_bytes(content)
+        write_whole(path, content)
     except OSError as error:
         raise Failure(f"{path}: {error.strerror or error}") from None
 

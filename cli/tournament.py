@@ -39,6 +39,7 @@ from spielleiter.cli.options import (
 )
 from spielleiter.cli.package_warnings import print_package_warnings
 from spielleiter.cli.platform_gaps import print_platform_gaps
+from spielleiter.server.record.whole_file import write_whole
 from spielleiter.server.runtime.hiding import hide_this_process
 
 if TYPE_CHECKING:
@@ -314,9 +315,7 @@ def _keep(file: Path, folder: Path, described: Tournament, *, is_begun: bool) ->
                 # TOML has no surrogate pairs, and requires DEL to be escaped
                 text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
                 content = f"{key} = {text}\n".encode() + content
-        new = folder / f"{_COPY}.tmp"
-        new.write_bytes(content)
-        new.replace(folder / _COPY)
+        write_whole(folder / _COPY, content)
     except UnicodeEncodeError:
         raise SetupError(
             f"{str(file)!r}: the path of its folder is not valid text; move the file to another folder"

@@ -47,6 +47,7 @@ from spielleiter.server.record.archive import Archive
 from spielleiter.server.record.line_writer import line_writer
 from spielleiter.server.record.log import LogFile, log_events, logged_kinds
 from spielleiter.server.record.replay import load_starting_states
+from spielleiter.server.record.whole_file import write_whole
 from spielleiter.server.runtime.descriptors import connections_possible
 from spielleiter.server.runtime.garbage import PauseMeter, collect_in_quiet, deferred_gc
 from spielleiter.server.runtime.timers import Timers
@@ -354,11 +355,9 @@ def _standard_error() -> TextIO:
 
 
 def _write_port(path: Path, port: int) -> None:
-    """Write the port file under another name and rename it, so that no reader sees an incomplete file."""
-    temporary = path.with_name(path.name + ".tmp")
+    """Write the port file, of which no reader sees a part."""
     try:
-        temporary.write_text(f"{port}\n", encoding="ascii")
-        temporary.replace(path)
+        write_whole(path, f"{port}\n")
     except OSError as error:
         raise StartError(f"portFile {path}: cannot be written ({error.strerror or error})") from None
 

@@ -1,9 +1,9 @@
 """A shell that runs the commands of the documents as they are shown.
 
-In it, `spielleiter` is the real command, with the port of a server that runs in this process, and `java`, `jq`, `python`
-and `python3` exist on every machine: `java` plays as a built-in player, `jq` knows the filters that the documents use.
-`logic.py` stands for a player with the official Python package, whose builder needs the package index: it takes the
-builder's options and writes a ZIP with the entries and the start script that the builder writes.
+In it, `spielleiter` is the real command, with the port of a server that runs in this process, and `java`, `jq`,
+`python` and `python3` exist on every machine: `java` plays as a built-in player, `jq` knows the filters that the
+documents use. `logic.py` stands for a player with the official Python package, whose builder needs the package index:
+it takes the builder's options and writes a ZIP with the entries and the start script that the builder writes.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from spielleiter.match.errors import ClusterError, MachineError
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.server.errors import os_error_text
+from spielleiter.server.record.whole_file import write_whole
 
 MAX_FILES: Final = 64
 """The most files of one game that are sent, the first ones by name."""
@@ -68,7 +69,7 @@ def write_files(folder: Path, records: Sequence[GameRecord], files: Sequence[Fil
             shutil.rmtree(each)
         each.mkdir(parents=True)
     for file in files:
-        (folders[file.game] / file.name).write_bytes(file.content)
+        write_whole(folders[file.game] / file.name, file.content)
 
 
 def read_opening(game: PlannedGame) -> tuple[str, int, str, bytes] | None:

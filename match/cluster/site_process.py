@@ -59,6 +59,7 @@ from spielleiter.match.runner import Conditions, Cores, allocate_cores, usable_c
 from spielleiter.match.setup import MatchSetup
 from spielleiter.match.temporary_folders import remove_folder
 from spielleiter.server.errors import os_error_text
+from spielleiter.server.record.whole_file import write_whole
 from spielleiter.server.runtime.hiding import hide_this_process
 
 SPEED_VARIABLE: Final = "SPIELLEITER_SPEED"
@@ -190,9 +191,7 @@ class Site:
         name, turn, suffix, content = job.opening
         path = self._scratch / f"opening-{hashlib.sha256(content).hexdigest()}{suffix}"
         if not path.exists():
-            incomplete = self._scratch / f"opening-{job.key}"  # another pair may read the file at the same time
-            incomplete.write_bytes(content)
-            incomplete.replace(path)
+            write_whole(path, content)  # another pair may read the file at the same time
         return Opening(name, str(path), turn)
 
 

@@ -16,6 +16,7 @@ from spielleiter.match.records.buffered_file import FAST_LEVEL
 from spielleiter.match.records.game_log import SERVER_LOG, GameLog
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.wire_log import WIRE_LOG, WireLog
+from spielleiter.server.record.whole_file import write_whole
 
 GAMES: Final = "games"
 """The folder of the games' folders, in the folder of a match."""
@@ -60,7 +61,7 @@ class GameLogs:
 
 def write_replay(folder: Path, content: bytes) -> str:
     """Write a compressed replay and return its file name. Equal replays give equal files. Raises OSError."""
-    (folder / REPLAY).write_bytes(gzip_ng.compress(content, FAST_LEVEL, mtime=0))
+    write_whole(folder / REPLAY, gzip_ng.compress(content, FAST_LEVEL, mtime=0))
     return REPLAY
 
 
@@ -69,6 +70,4 @@ def write_verdict(path: Path, record: GameRecord) -> None:
     fields = (
         f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in record.to_json().items()
     )
-    text = "{\n" + ",\n".join(fields) + "\n}\n"
-    # a lone surrogate becomes a JSON escape as well
-    path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    write_whole(path, "{\n" + ",\n".join(fields) + "\n}\n")

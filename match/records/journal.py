@@ -19,6 +19,7 @@ from typing import Any, Final
 from spielleiter.match.errors import JournalError
 from spielleiter.match.records.game_record import GameRecord, RecordError
 from spielleiter.server.record.file_lock import FolderLock, LockedError
+from spielleiter.server.record.whole_file import write_whole
 from spielleiter.server.record.write_all import write_all
 
 JOURNAL: Final = "games.jsonl"
@@ -77,9 +78,7 @@ class Journal:
             is_own = hashlib.sha256(content[: self._length]).digest() == self._digest.digest()
             if is_own and b"\n" not in content[self._length :]:
                 return  # what may follow is the incomplete line of a full disk
-            temporary = path.with_name(JOURNAL + ".tmp")
-            temporary.write_bytes(_encode(self.records.values()))
-            temporary.replace(path)
+            write_whole(path, _encode(self.records.values()))
         except OSError as error:
             raise JournalError(f"{path}: cannot be written ({error.strerror or error})") from None
         self.was_restored = True
@@ -155,11 +154,8 @@ def save_setup(folder: Path, setup: dict[str, Any]) -> None:
 
 
 def _write_setup(path: Path, setup: dict[str, Any]) -> None:
-    temporary = path.with_name(SETUP + ".tmp")
-    text = json.dumps(setup, indent=2, ensure_ascii=False) + "\n"
     try:
-        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")  # lone surrogates become JSON escapes
-        temporary.replace(path)
+        write_whole(path, json.dumps(setup, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
         raise JournalError(f"{path}: cannot be written ({error.strerror or error})") from None
 

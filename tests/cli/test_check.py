@@ -191,6 +191,22 @@ def test_unwritable_files_are_refused_before_the_first_step(
     assert done.stderr.endswith(f": {reason}\n")
 
 
+@pytest.mark.usefixtures("steps")
+@pytest.mark.parametrize("old", [None, "of the last check"])
+def test_a_check_that_is_stopped_leaves_the_old_report(
+    old: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(spielleiter.match.checking.check, "check_program", stop)
+    report = tmp_path / "check.xml"
+    if old is not None:
+        report.write_text(old)
+    assert run("check", "bot", "--junit", str(report)).exit_code == 130
+    assert (report.read_text() if report.exists() else None) == old
+
+
 @pytest.mark.slow
 def test_outputs_are_kept_in_the_requested_folder(tmp_path: Path) -> None:
     command = f"{shlex.quote(sys.executable)} -c 'print(3)'"

@@ -30,7 +30,7 @@ class Checks:
         self.setups: list[PackageCheckSetup] = []
         self.folders: list[Path] = []
         self.report = report()
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
 
     async def check(self, setup: PackageCheckSetup, folder: Path, listener: CheckListener) -> PackageReport:
         self.setups.append(setup)
@@ -54,6 +54,13 @@ def checks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Checks:
     monkeypatch.setattr(spielleiter.cli.check_package, "check_package", made_up.check)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return made_up
+
+
+def test_a_check_that_is_stopped_leaves_no_empty_reports(checks: Checks, tmp_path: Path) -> None:
+    checks.error = KeyboardInterrupt()
+    options = ("--html", "report.html", "--json", "report.json", "--junit", "report.xml")
+    assert run("check", "player.zip", *options).exit_code == 130
+    assert [each.name for each in tmp_path.glob("report*")] == []
 
 
 def test_every_condition_is_a_line_that_begins_with_its_state(checks: Checks) -> None:

@@ -6,11 +6,11 @@ the match. Pages that exist already are kept, so that a resumed match makes only
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from spielleiter.server.record.whole_file import write_whole
 from spielleiter.viewer.exports.html import SCRIPT, render_shared_script, render_small_page
 from spielleiter.viewer.replays.details import details_beside
 from spielleiter.viewer.replays.errors import ReplayFileError
@@ -38,18 +38,7 @@ def write_match_pages(folder: Path, replays: Iterable[str]) -> Iterator[str]:
             except ReplayFileError:
                 continue
             if not has_script:
-                _write(folder / SCRIPT, render_shared_script())
+                write_whole(folder / SCRIPT, render_shared_script())
                 has_script = True
-            _write(page, render_small_page(game, "../" * name.count("/")))
+            write_whole(page, render_small_page(game, "../" * name.count("/")))
         yield name
-
-
-def _write(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
