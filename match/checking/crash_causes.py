@@ -1,8 +1,8 @@
 """Recognising in the last lines of a program's output why it cannot run in the contest.
 
 The verdict on a game says that a program crashed; these patterns say that it crashed because it wanted a terminal,
-the network, another server than the one that it was given, or a file that is not there. Windows are noticed in
-`spielleiter.match.sandbox.windows`.
+the network, another server than the one that it was given, another Python, or a file that is not there. Windows are
+noticed in `spielleiter.match.sandbox.windows`.
 
 Invariants: only the last lines of a program that failed are searched, so that a message which harmed nothing is not
 taken for a cause. A result quotes the line that was recognised.
@@ -13,12 +13,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from spielleiter.match.programs.last_words import MAX_LENGTH, read_tail
 
 _SEARCHED_LINES: Final = 60
+_OF_MODULES: Final = frozenset({"", ".py", ".class", ".js"})  # suffixes that messages about modules leave out
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ _MESSAGES: Final[Mapping[str, Sequence[str]]] = {
         r"FileNotFoundException: /.* \(Permission denied\)",
         r"cannot create /.*: Permission denied",
     ),
+    "wheel-for-other-python": (r"-cp3\d+-\S*\.whl is not a supported wheel on this platform",),
+    "other-python": (r"^SyntaxError: ", r"^ImportError: cannot import name .* \(\S*/python3\.\d+/[^/]+\.py\)"),
     "missing-when-run": (
         r"\bModuleNotFoundError\b",
         r"^ImportError\b",
@@ -84,6 +87,14 @@ _MESSAGES: Final[Mapping[str, Sequence[str]]] = {
     ),
     "not-executable-when-run": (r"^[^ ]*: .*(?:\d: |/).*: Permission denied$",),
 }
+_NAMES: Final = re.compile(
+    r"No module named '?(?P<module>[\w.]+)|"
+    r"(?i:(?:no such file or directory:?|can't open file|cannot find module|jarfile|main class|NoSuchFileException:|"
+    r", open)) ['\"]?(?P<after>[^\s'\"]+)|"
+    r"(?P<before>[^\s'\":]+):? \(?(?=(?i:no such file or directory|not found$))"
+)
+"""What a message says is missing."""
+_WHEEL: Final = re.compile(r"-cp3(\d+)-")
 _PATTERNS: Final = {code: re.compile("|".join(messages)) for code, messages in _MESSAGES.items()}
 
 
@@ -101,4 +112,35 @@ def find_cause(lines: Sequence[str]) -> CrashCause | None:
         for code, pattern in _PATTERNS.items():
             if pattern.search(line):
                 return CrashCause(code, " ".join(line.split())[:MAX_LENGTH])
+    return None
+
+
+def wheel_version(line: str) -> str:
+    """Return the version of Python that the wheel in a message of pip is for, such as ``3.12``."""
+    found = _WHEEL.search(line)
+    assert found is not None  # or the line would not have been recognised
+    return f"3.{found[1]}"
+
+
+def other_spelling(line: str, folder: Path) -> tuple[str, str] | None:
+    """Return what a message says is missing, and the file or folder below `folder` that differs in case alone.
+
+    None if there is no such file. Blocks for a moment.
+    """
+    wanted = [
+        name
+        for found in _NAMES.finditer(line)
+        for name in (
+            found["module"].split(".") if found["module"] else [PurePosixPath(found["after"] or found["before"]).name]
+        )
+    ]
+    names = {path.name: path for path in sorted(folder.rglob("*"))} if wanted else {}
+    by_stem = {path.stem: path for path in names.values() if path.suffix in _OF_MODULES}
+    for name in wanted:
+        for known in (names, by_stem):
+            if name in known:
+                break
+            for other, path in known.items():
+                if other.casefold() == name.casefold():
+                    return name, path.relative_to(folder).as_posix()
     return None

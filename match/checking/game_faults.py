@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from spielleiter.match.checking import contest_conditions as contest
-from spielleiter.match.checking.crash_causes import crash_cause
+from spielleiter.match.checking.crash_causes import crash_cause, other_spelling, wheel_version
 from spielleiter.match.checking.package_faults import CODE_OF_VERDICT, FAULTS, fault
 from spielleiter.match.packages.finding import Finding
 from spielleiter.match.programs.starter import output_files
@@ -32,21 +32,32 @@ def is_machines_fault(record: GameRecord) -> bool:
     return record.verdict in UNCOUNTED_VERDICTS or record.offender not in {None, PROGRAM}
 
 
-def game_findings(record: GameRecord, observed: Observations | None, title: str, folder: Path) -> tuple[Finding, ...]:
+def game_findings(
+    record: GameRecord,
+    observed: Observations | None,
+    title: str,
+    folder: Path,
+    *,
+    program_folder: Path | None = None,
+    python: str = "the Python of this machine",
+) -> tuple[Finding, ...]:
     """Return what is wrong with the program according to one game.
 
     `observed` is what the sandbox saw of the program, `title` names the game in sentences, and `folder` is that of the
-    match, in which the record names the folder of the game.
+    match, in which the record names the folder of the game. `program_folder` is that of the unpacked package, None if
+    there is none; `python` is what the program found as `python3`.
     """
     if record.offender != PROGRAM or is_machines_fault(record):
         return ()
-    if record.verdict in CRASH_VERDICTS and (cause := _cause(record, observed, folder)):
+    if record.verdict in CRASH_VERDICTS and (cause := _cause(record, observed, folder, program_folder, python)):
         return (cause,)
     place = f"{folder.name}/{record.folder}"
     return (fault(CODE_OF_VERDICT[record.verdict], place, game=title, reason=record.reason),)
 
 
-def _cause(record: GameRecord, observed: Observations | None, folder: Path) -> Finding | None:
+def _cause(
+    record: GameRecord, observed: Observations | None, folder: Path, program_folder: Path | None, python: str
+) -> Finding | None:
     """Return why the program crashed, if that is known."""
     place = f"{folder.name}/{record.folder}"
     if observed is not None and observed.exceeded_memory:
@@ -60,7 +71,17 @@ def _cause(record: GameRecord, observed: Observations | None, folder: Path) -> F
         return fault("needs-window", place, reason=observed.window_attempts[0])
     out, error = output_files(folder / record.folder, PROGRAM)
     cause = crash_cause(out, error)
-    return None if cause is None else fault(cause.code, place, reason=cause.line)
+    if cause is None:
+        return None
+    values: dict[str, object] = {"reason": cause.line, "python": python}
+    if cause.code == "missing-when-run" and program_folder is not None:
+        if found := other_spelling(cause.line, program_folder):
+            return fault("other-spelling", place, name=found[0], there=found[1], **values)
+    elif cause.code == "wheel-for-other-python":
+        values["wheel"] = wheel_version(cause.line)
+        if python.startswith(f"Python {values['wheel']}."):  # the wheel is for another system then
+            return None
+    return fault(cause.code, place, **values)
 
 
 def affects_game(finding: Finding) -> bool:

@@ -6,7 +6,10 @@ all games. After a failure, the remaining forms of the same kind are not tried, 
 
 from __future__ import annotations
 
+import dataclasses
+import re
 import secrets
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +22,7 @@ from spielleiter.match.checking.check import ATTEMPTS
 from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehaviourError
 from spielleiter.match.checking.option_forms import OptionForm, option_forms
 from spielleiter.match.checking.package_faults import fault
+from spielleiter.match.checking.package_games import GameResult
 from spielleiter.match.checking.package_setup import PackageCheckSetup
 from spielleiter.match.checking.scripted_start import Confined, open_scripted_server
 from spielleiter.match.packages.finding import Finding
@@ -27,12 +31,16 @@ from spielleiter.match.programs.command_line import join_command
 from spielleiter.match.programs.last_words import last_words
 from spielleiter.match.programs.program import Command
 from spielleiter.match.sandbox.sandbox import Sandbox
+from spielleiter.match.temporary_folders import temporary_folder
 from spielleiter.server.editions import choose_editions
 
 _PLACEHOLDERS: Final[Mapping[str, str]] = MappingProxyType(
     {"host": "{host}", "port": "{port}", "reservation": "{reservation}"}
 )
 _JOIN: Final = "joinPrepared"
+_ALL_IN_ONE: Final = re.compile(rb'"\$(?:\*|\{\*\})"')
+"""What a shell replaces by all parameters as one word."""
+_MAX_SCRIPT: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,50 @@ async def try_option_forms(
             if result.finding is not None:
                 failed.add(code)
     return tuple(results)
+
+
+async def one_word_fault(
+    setup: PackageCheckSetup, package: Package, sandbox: Sandbox, folder: Path, failed: GameResult
+) -> Finding | None:
+    """Return the finding that a script passes all options on as one word; None if that is not why a game `failed`.
+
+    The package is started once more with the mistake corrected in a copy; it is to blame if the program takes its seat
+    then. `folder` is that of the check. Raises MatchError.
+    """
+    with temporary_folder() as temporary:
+        copy = dataclasses.replace(package, folder=temporary / "program")
+        corrected = await trio.to_thread.run_sync(_correct, package, copy.folder)
+        if corrected is None:
+            return None
+        form, *_ = option_forms(package.parameters)
+        try:
+            await _Starts(setup, copy, sandbox, folder)._start(form, "options/one-word")  # noqa: SLF001 - of this module
+        except UnexpectedBehaviourError:
+            return None
+    return fault("options-in-one-word", failed.game.folder, file=corrected, reason=failed.record.reason)
+
+
+def _correct(package: Package, folder: Path) -> str | None:
+    """Copy a package, with "$*" replaced in its scripts; return the name of the first such script, None if none is.
+
+    Blocks. Raises OSError.
+    """
+    shutil.copytree(package.folder, folder)
+    corrected = [
+        path.relative_to(folder).as_posix()
+        for path in (folder / package.main, *sorted(folder.rglob("*.sh")))
+        if path.is_file() and path.stat().st_size <= _MAX_SCRIPT and _replace_in(path)
+    ]
+    return corrected[0] if corrected else None
+
+
+def _replace_in(path: Path) -> bool:
+    content = path.read_bytes()
+    new = _ALL_IN_ONE.sub(b'"$@"', content) if content.startswith(b"#!") or path.suffix == ".sh" else content
+    if new == content:
+        return False
+    path.write_bytes(new)
+    return True
 
 
 def _code(form: OptionForm) -> str:

@@ -7,6 +7,7 @@ process and no unpacked file is left at the end; logs and replays are below the 
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from spielleiter.match.checking.calibration import Speed, measure_speed
 from spielleiter.match.checking.contest_conditions import CONDITIONS, ContestCondition
 from spielleiter.match.checking.game_conditions import games_result, options_result, two_games_result
 from spielleiter.match.checking.observed_faults import ObservedConditions
-from spielleiter.match.checking.option_check import try_option_forms
+from spielleiter.match.checking.option_check import one_word_fault, try_option_forms
 from spielleiter.match.checking.package_games import GameResult, PackageGames
 from spielleiter.match.checking.package_report import (
     ConditionResult,
@@ -98,6 +99,8 @@ class _PackageCheck:
         self._listener.doing("inspecting the ZIP")
         inspection = await trio.to_thread.run_sync(inspect_package, setup.path, setup.main)
         self._main = str(inspection.main or "")
+        sandbox = dataclasses.replace(setup.sandbox, python=inspection.python)
+        self._setup = dataclasses.replace(setup, sandbox=sandbox)
         self._add_findings(contest.PACKAGE, _inspection_text(inspection), inspection.findings)
         if not inspection.is_startable:
             self._skip_rest("not tried, since the program cannot be started as it is")
@@ -119,7 +122,8 @@ class _PackageCheck:
 
     async def _check_program(self) -> None:
         setup = self._setup
-        sandbox = await trio.to_thread.run_sync(choose_sandbox, setup.sandbox.image, setup.sandbox.kind)
+        confined = setup.sandbox
+        sandbox = await trio.to_thread.run_sync(choose_sandbox, confined.image, confined.kind, confined.python)
         speed = self._speed = await self._known_speed()
         self._sandbox = sandbox_report(sandbox)
         self._listener.started(self._main, self._sandbox, speed)
@@ -136,14 +140,18 @@ class _PackageCheck:
 
     async def _run_program(self, package: Package, sandbox: Sandbox, speed: Speed) -> None:
         setup, tell = self._setup, self._listener.doing
-        games = PackageGames(setup, join_command(package.words), package.folder, self._folder, speed.factor)
+        command = join_command(package.words)
+        games = PackageGames(setup, command, package.folder, self._folder, speed.factor, sandbox.python)
         observed = ObservedConditions(speed, sandbox.gaps)
         upload = await games.play(contest.UPLOAD_TEST.key, RANDOM, UPLOAD_GAMES, tell)
         if all(each.record.verdict == Verdict.SERVER_FAILED for each in upload):
             raise MachineError(upload[0].record.reason)
+        has_no_seat = all(each.record.verdict in _CANNOT_START and each.findings for each in upload)
+        if has_no_seat and (finding := await one_word_fault(setup, package, sandbox, self._folder, upload[0])):
+            upload = tuple(dataclasses.replace(each, findings=(finding,)) for each in upload)
         self._add_games(upload, games_result(contest.UPLOAD_TEST, upload))
         observed.add_games(upload)
-        if all(each.record.verdict in _CANNOT_START and each.findings for each in upload):
+        if has_no_seat:
             self._finish(observed, "not tried, since the program does not take its seat")
             return
         options = await try_option_forms(setup, package, sandbox, self._folder, tell)

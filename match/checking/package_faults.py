@@ -241,6 +241,31 @@ FAULTS: Final[Mapping[str, RuntimeFault]] = {
         "temporary files",
     ),
     # -- what is not there
+    "options-in-one-word": RuntimeFault(
+        None,
+        _RED,
+        '{file} passes all of its options on as one word ("$*"), so the program learns neither host, port nor '
+        'reservation ({reason}); write "$@" instead, with which it takes its seat',
+    ),
+    "wheel-for-other-python": RuntimeFault(
+        None,
+        _RED,
+        "the package contains modules for Python {wheel}, but the check used {python} ({reason}); check it in the "
+        "image that you choose with the upload, as with --image python:{wheel}, or build it again with the version of "
+        "that image after --python-version",
+    ),
+    "other-python": RuntimeFault(
+        None,
+        _RED,
+        "the program is not valid for {python}, which the check used ({reason}); correct it, or if it is written for "
+        "another version, check it in the image that you choose with the upload, as with --image python:3.12",
+    ),
+    "other-spelling": RuntimeFault(
+        None,
+        _RED,
+        "the program looks for {name}, but the ZIP has {there} ({reason}); upper and lower case differ on Linux, so "
+        "write both alike",
+    ),
     "missing-when-run": RuntimeFault(
         None,
         _RED,

@@ -26,6 +26,7 @@ from spielleiter.match.programs.answer_meter import AnswerMeter, AnswerTimes
 from spielleiter.match.programs.program_names import distinct_names
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.sandbox.observations import Observations
+from spielleiter.match.sandbox.sandbox import Sandbox
 from spielleiter.match.setup import Entrant, MatchSetup
 
 _SEED: Final = 1
@@ -50,16 +51,23 @@ class PackageGames:
     """Plays games of the program in `program_folder`, which was unpacked there and is never changed.
 
     `command` starts it in that folder. `speed` is that of this machine compared with the contest's; on a slower one,
-    the time limits are longer.
+    the time limits are longer. `python` is what programs find as `python3` in the sandbox.
     """
 
     def __init__(
-        self, setup: PackageCheckSetup, command: str, program_folder: Path, folder: Path, speed: float
+        self,
+        setup: PackageCheckSetup,
+        command: str,
+        program_folder: Path,
+        folder: Path,
+        speed: float,
+        python: str = Sandbox.python,
     ) -> None:
         self._setup = setup
         self._command = command
         self._program_folder = program_folder
         self._folder = folder
+        self._python = python
         self.time_factor = max(1.0, 1 / speed)
         """What the time limits are extended by here."""
 
@@ -119,7 +127,14 @@ class PackageGames:
             replay=record.replay or "",
         )
         observed = record.observations[PROGRAM]
-        findings = game_findings(record, observed, title, self._folder / relative)
+        findings = game_findings(
+            record,
+            observed,
+            title,
+            self._folder / relative,
+            program_folder=self._program_folder,
+            python=self._python,
+        )
         return GameResult(record, game, findings, observed, is_machines_fault(record), tuple(meter.answers))
 
     def _match_setup(self, opponent: str) -> MatchSetup:

@@ -167,7 +167,9 @@ class MatchServer:
                 yield ProgramPort(_address(sock), sock)
             return
         if settings not in self._sandboxes:
-            self._sandboxes[settings] = await trio.to_thread.run_sync(choose_sandbox, settings.image, settings.kind)
+            self._sandboxes[settings] = await trio.to_thread.run_sync(
+                choose_sandbox, settings.image, settings.kind, settings.python
+            )
         async with open_run(self._sandboxes[settings], Path(self._setup.cwd_of(program))) as run:
             yield ProgramPort(run.address, None, run)
 

@@ -273,11 +273,20 @@ FAULTS: Final[Mapping[str, Fault]] = {
         "{file} is compiled for Java {version}, and the contest may have an older one; compile it with --release "
         "{newest} or lower",
     ),
-    "python-syntax": Fault(_YELLOW, "{file} is no valid program for Python 3 (line {line}: {reason}); correct it"),
+    "python-syntax": Fault(
+        _YELLOW,
+        "{file} is no valid program for Python {version} (line {line}: {reason}); correct it, or if it is written "
+        "for a newer Python, choose an image with that one for the contest",
+    ),
     "missing-module": Fault(
         _YELLOW,
         "{file} imports {module}, which is neither in the ZIP file nor part of Python; pack it with pip install "
         "--target . {module}",
+    ),
+    "module-spelling": Fault(
+        _YELLOW,
+        "{file} imports {module}, but the ZIP file has {there}; upper and lower case differ on Linux, so write both "
+        "alike",
     ),
     "requirements-missing": Fault(
         _YELLOW,

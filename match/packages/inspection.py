@@ -21,6 +21,7 @@ from spielleiter.match.packages.leftovers import (
     requirement_findings,
 )
 from spielleiter.match.packages.main_file import choose_main
+from spielleiter.match.packages.python_sources import built_for
 from spielleiter.match.packages.started_programs import main_findings
 
 _ORDER: Final = (Level.RED, Level.YELLOW, Level.GREEN)
@@ -37,6 +38,8 @@ class Inspection:
     """The main file; None if it is not there or not known."""
     entries: tuple[Entry, ...]
     """The files and folders in the package; empty if it cannot be unpacked."""
+    python: str = ""
+    """The version of Python that its compiled modules are for; empty if there are none, or for several versions."""
 
     @property
     def is_startable(self) -> bool:
@@ -79,7 +82,7 @@ def inspect_archive(archive: Archive, main: str | None = None) -> Inspection:
     if all(each.code != "pip-install" for each in findings):  # which is the same fault
         findings += requirement_findings(required)
     findings += leftover_findings(archive)
-    return Inspection(_sorted(findings), chosen.path, archive.entries)
+    return Inspection(_sorted(findings), chosen.path, archive.entries, built_for(archive))
 
 
 def _with_place(main: Entry, findings: list[Finding], inside: list[Finding]) -> list[Finding]:

@@ -7,6 +7,7 @@ changes its search path, if the package contains wheels.
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import warnings
 from collections.abc import Collection, Iterator
@@ -16,14 +17,24 @@ from typing import Final
 from spielleiter.match.packages.archive import Archive, Entry
 from spielleiter.match.packages.faults import finding_of
 from spielleiter.match.packages.finding import Finding
+from spielleiter.match.programs.contest_python import CONTEST_VERSION, find_python
 
 _MAX_SOURCE: Final = 1024 * 1024
 _MAX_FILES: Final = 500
+_MAX_ASKED: Final = 5  # files with mistakes for which the contest's Python is asked
+_CONTEST: Final = tuple(map(int, CONTEST_VERSION.split(".")))
 _STANDARD: Final = sys.stdlib_module_names | {"__main__", "distutils", "imp", "asyncore", "asynchat", "smtpd"}
 _WINDOWS: Final = frozenset({"tkinter", "turtle"})
 """Modules of the standard library that open windows."""
+_COMPILED_FOR: Final = re.compile(r"(?:-cp3(?=(?:\d+)-cp)|\.cpython-3)(\d+)(?=-.*\.(?:whl|so)$)")
 _NO_ENCODING: Final = "no encoding declared"
 _SEARCH_PATH: Final = (b"sys.path", b"addsitedir", b"PYTHONPATH")
+
+
+def built_for(archive: Archive) -> str:
+    """Return the version of Python that the compiled modules in a package are for; empty if it is not exactly one."""
+    versions = {found[1] for path in archive.files if (found := _COMPILED_FOR.search(path.name))}
+    return f"3.{versions.pop()}" if len(versions) == 1 else ""
 
 
 def python_findings(
@@ -49,7 +60,9 @@ def python_findings(
     if program.importing_windows:
         yield finding_of("window", [str(program.importing_windows)])
     for module, path in program.missing.items():
-        if not is_installing and module.lower() not in known_missing:
+        if module in program.misspelled:
+            yield finding_of("module-spelling", [str(path)], module=module, there=program.misspelled[module][0])
+        elif not is_installing and module.lower() not in known_missing:
             yield finding_of("missing-module", [str(path)], module=module)
 
 
@@ -68,6 +81,10 @@ class _Program:
         """Modules that are not there, and the first file that imports each of them."""
         self.with_syntax_errors: dict[PurePosixPath, dict[str, object]] = {}
         self.importing_windows: PurePosixPath | None = None
+        self._version = ".".join(map(str, sys.version_info[:2]))
+        """The version of the Python that has tried to read the sources."""
+        self.misspelled: dict[str, tuple[str, PurePosixPath]] = {}
+        """Modules that differ in case from a name in the package: that name, and the first file with the import."""
         self.not_executable: dict[str, PurePosixPath] = {}
         """Files of the package that are started as programs, and the first module that starts each of them."""
 
@@ -89,6 +106,18 @@ class _Program:
             return
         anywhere = self._names_anywhere() if self._is_path_changed else frozenset()
         self.missing = {module: path for module, path in found.items() if module not in anywhere}
+        for module, path in self.missing.items():
+            if there := self._other_spelling(module, path.parent):
+                self.misspelled[module] = there, path
+
+    def _other_spelling(self, module: str, importer: PurePosixPath) -> str:
+        """The file or folder that Windows would find for a module; empty if there is none."""
+        for base in dict.fromkeys((self._folder, importer)):
+            for name in sorted(self._archive.names_in(base)):
+                exact = {module, f"{module}.py"}
+                if name not in exact and name.casefold() in {each.casefold() for each in exact}:
+                    return str(base / name)
+        return ""
 
     def _names_anywhere(self) -> frozenset[str]:
         return frozenset(each.name.partition(".")[0] for each in (*self._archive.files, *self._archive.folders))
@@ -110,6 +139,16 @@ class _Program:
             return base == self._folder or self._is_path_changed
         return False
 
+    def _is_newer(self, source: bytes) -> bool:
+        """Whether a program that this Python cannot read is valid for the newer one of the contest, if that is here."""
+        if sys.version_info[:2] >= _CONTEST or len(self.with_syntax_errors) >= _MAX_ASKED:
+            return False
+        python = find_python()
+        if python is None or not python.has_version(CONTEST_VERSION):
+            return False
+        self._version = CONTEST_VERSION
+        return python.parses(source)
+
     def _imports(self, path: PurePosixPath, source: bytes) -> list[str]:
         """The absolute imports of a file that are certain to be executed or likely to be."""
         try:
@@ -117,8 +156,9 @@ class _Program:
                 tree = ast.parse(source)
         except SyntaxError as error:
             # script_text.py has reported that of the program itself; the parser does so from Python 3.14 on
-            if path != self._program or _NO_ENCODING not in error.msg:
-                self.with_syntax_errors[path] = {"line": error.lineno or 1, "reason": error.msg}
+            if (path != self._program or _NO_ENCODING not in error.msg) and not self._is_newer(source):
+                values = {"line": error.lineno or 1, "reason": error.msg, "version": self._version}
+                self.with_syntax_errors[path] = values
             return []
         except (ValueError, RecursionError, MemoryError):
             return []

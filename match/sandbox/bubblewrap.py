@@ -1,7 +1,8 @@
 """A sandbox of name spaces of the kernel, made by `bwrap` (bubblewrap), which needs neither root nor an image.
 
 Invariants: inside are the system's programs and libraries (/usr, /etc, /opt), read-only, and the folders of the run.
-The home folders of this machine are not inside, so a program cannot depend on what only its author has installed there.
+The home folders of this machine are not inside, so a program cannot depend on what only its author has installed there;
+only an installation of Python is, if the program is run by it (contest_python.py).
 The network has no device but the loopback; the process inside opens the server's listening socket there and hands it
 out, so packets take no detour. There are no capabilities.
 """
@@ -18,10 +19,11 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from spielleiter.match.programs.contest_python import FoundPython, find_python, write_commands
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.sandbox.conditions import MEMORY_LIMIT, PROCESS_LIMIT, Condition
 from spielleiter.match.sandbox.network_counters import UNREACHABLE_DNS
-from spielleiter.match.sandbox.python_inside import PythonInside, python_inside
+from spielleiter.match.sandbox.python_inside import TOOLS, PythonInside, python_inside
 from spielleiter.match.sandbox.sandbox import (
     GAMESERVER,
     PROGRAM_ADDRESS,
@@ -39,6 +41,8 @@ from spielleiter.match.sandbox.settings import BUBBLEWRAP
 _PROGRAM: Final = "bwrap"
 _SYSTEM_FOLDERS: Final = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/nix/store")
 _PATH: Final = "/usr/local/bin:/usr/bin:/bin"
+_COMMANDS: Final = f"{TOOLS}/commands"
+"""The folder with the commands of the Python that was chosen, which leads the PATH."""
 _CHECK_TIMEOUT: Final = 20.0
 _SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - inside the sandbox it belongs to the run
 _SHARED_MEMORY_SIZE: Final = 64 * 1024 * 1024
@@ -62,20 +66,26 @@ _NAME_SPACES: Final = (
 
 
 class BubblewrapSandbox(Sandbox):
-    """Programs run in name spaces of their own. Raises OSError if this Python cannot be moved there."""
+    """Programs run in name spaces of their own. Raises OSError if this Python cannot be moved there.
+
+    `python` is the version of Python that programs are built for.
+    """
 
     name = BUBBLEWRAP
     has_own_users = True
 
-    def __init__(self, memory: int = MEMORY_LIMIT) -> None:
+    def __init__(self, memory: int = MEMORY_LIMIT, python: str = "") -> None:
         super().__init__(memory)
         self._python: PythonInside = python_inside()
+        self._found = found = find_python(_PATH, python)
+        self.python = "no Python" if found is None else f"Python {found.version}"
         self._limited = _limited_scope(memory)
         self._has_size = _has_size_option()
         self.more_folders = () if self._has_size else (_SHARED_MEMORY,)
         self.gaps = {
             Condition.SPEED: SLOWER,
-            Condition.IMAGE: "The program finds what is installed on this machine, not what is in an image.",
+            Condition.IMAGE: f"The program finds what is installed on this machine ({self.python}), not what is in an "
+            "image.",
         }
         if platform.machine() not in X86_64:
             self.gaps[Condition.PLATFORM] = f"This machine is not x86-64 but {platform.machine()}."
@@ -104,11 +114,26 @@ class BubblewrapSandbox(Sandbox):
         arguments += ["--ro-bind", str(layout.control), str(inside.control)]
         for path_inside, path_outside in self._python.mounts.items():
             arguments += ["--ro-bind", path_outside, path_inside]
-        arguments += ["--remount-ro", "/", "--chdir", "/", "--clearenv", "--setenv", "PATH", _PATH]
+        search_path = _PATH
+        if self._found is not None and not self._found.is_default:
+            commands = layout.root / "commands"
+            commands.mkdir()
+            write_commands(self._found, commands)
+            arguments += ["--ro-bind", str(commands), _COMMANDS, *_mount_of(self._found)]
+            search_path = f"{_COMMANDS}:{_PATH}"
+        arguments += ["--remount-ro", "/", "--chdir", "/", "--clearenv", "--setenv", "PATH", search_path]
         command = [*arguments, "--", *self._python.command, *inner.words]
         # systemd-run needs its variables; bwrap clears them
         environment = {**spec.environment, **{name: os.environ[name] for name in _OF_SYSTEMD if name in os.environ}}
         return dataclasses.replace(spec, arguments=command, cwd=None, environment=environment)
+
+
+def _mount_of(python: FoundPython) -> list[str]:
+    """Return the options that mount the installation of a Python at its own place, unless it is there anyway."""
+    folder, executable = Path(python.prefix), Path(python.executable)
+    if any(executable.is_relative_to(each) for each in ("/usr", *_SYSTEM_FOLDERS)):
+        return []
+    return ["--ro-bind", str(folder), str(folder)]
 
 
 def _limited_scope(memory: int) -> list[str]:

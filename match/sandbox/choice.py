@@ -11,11 +11,12 @@ from spielleiter.match.sandbox.settings import AUTO, BUBBLEWRAP, KINDS, NONE
 from spielleiter.match.temporary_folders import remove_stale_folders
 
 
-def choose_sandbox(image: str | None = None, kind: str = AUTO) -> Sandbox:
+def choose_sandbox(image: str | None = None, kind: str = AUTO, python: str = "") -> Sandbox:
     """Return a sandbox of this `kind`, one of `settings.KINDS`.
 
     With an `image`, "auto" means Docker or else Podman; without one, bubblewrap or else plain limits, whose `gaps` say
-    why there is nothing better. Blocks for up to some seconds. Raises SetupError if there is no such sandbox here.
+    why there is nothing better. `python` is the version of Python that the program is built for; empty if it does not
+    matter. Blocks for up to some seconds. Raises SetupError if there is no such sandbox here.
     """
     if kind not in KINDS:
         raise SetupError(f"sandbox {kind!r}: expected {', '.join(KINDS)}")
@@ -27,16 +28,16 @@ def choose_sandbox(image: str | None = None, kind: str = AUTO) -> Sandbox:
             raise SetupError(f"sandbox {kind}: has no images, expected --sandbox docker or podman for {image}")
         return _container(ENGINES, image)
     if kind == NONE:
-        return PlainSandbox()
+        return PlainSandbox(python=python)
     problem = bubblewrap_problem()
     if not problem:
         try:
-            return BubblewrapSandbox()
+            return BubblewrapSandbox(python=python)
         except OSError as error:
             problem = f"bubblewrap cannot run this Python: {error}."
     if kind == BUBBLEWRAP:
         raise SetupError(f"sandbox bubblewrap: {problem}")
-    return PlainSandbox(problem)
+    return PlainSandbox(problem, python=python)
 
 
 def _container(engines: tuple[str, ...], image: str | None) -> Sandbox:

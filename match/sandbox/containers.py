@@ -58,6 +58,7 @@ class ContainerSandbox(Sandbox):
     def __init__(self, engine: str, image: str, memory: int = MEMORY_LIMIT) -> None:
         super().__init__(memory)
         self.name = engine
+        self.python = f"the Python of the image {image}"
         self.has_own_network = self.is_first_process = self.has_helper
         self._engine = engine
         self._image = image

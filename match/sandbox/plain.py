@@ -9,10 +9,12 @@ that the contest forbids is possible, and `gaps` says so.
 from __future__ import annotations
 
 import dataclasses
+import os
 import platform
 import sys
 from typing import Final
 
+from spielleiter.match.programs.contest_python import find_python, write_commands
 from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.sandbox.conditions import MEMORY_LIMIT, Condition
@@ -20,20 +22,27 @@ from spielleiter.match.sandbox.python_inside import python_outside
 from spielleiter.match.sandbox.sandbox import HIDDEN_VARIABLES, SLOWER, InnerCommand, Layout, Sandbox
 from spielleiter.match.sandbox.settings import NONE
 
+_COMMANDS: Final = "commands"
 _X86_64: Final = frozenset({"x86_64", "amd64"})
 
 
 class PlainSandbox(Sandbox):
-    """Programs run with limits only. `reason` says in one sentence why there is no better sandbox; it may be empty."""
+    """Programs run with limits only. `reason` says in one sentence why there is no better sandbox; it may be empty.
+
+    `python` is the version of Python that programs are built for.
+    """
 
     name = NONE
     host = "127.0.0.1"
     has_own_network = False
     is_first_process = False
 
-    def __init__(self, reason: str = "", memory: int = MEMORY_LIMIT) -> None:
+    def __init__(self, reason: str = "", memory: int = MEMORY_LIMIT, python: str = "") -> None:
         super().__init__(memory)
         why = f" {reason}" if reason else ""
+        self._found = found = find_python(built_for=python) if self.has_helper else None
+        if self.has_helper:
+            self.python = "no Python" if found is None else f"Python {found.version}"
         self.gaps = {
             Condition.NETWORK: f"The program can reach the network, since there is no sandbox.{why}",
             Condition.HOST_NAME: "The program gets 127.0.0.1 for the server, since there is no sandbox.",
@@ -42,7 +51,7 @@ class PlainSandbox(Sandbox):
             Condition.SCRATCH: "Only its own folder is a copy; what the program writes elsewhere stays there.",
             Condition.DISK: "Only what the program writes to its own folders is limited, not what it writes elsewhere, "
             "such as in /dev/shm.",
-            Condition.IMAGE: "The program finds what is installed on this machine.",
+            Condition.IMAGE: f"The program finds what is installed on this machine ({self.python}).",
         }
         if sys.platform != "linux":
             self.gaps |= {
@@ -61,6 +70,11 @@ class PlainSandbox(Sandbox):
 
     def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:
         if self.has_helper:
+            if self._has_commands:
+                assert self._found is not None
+                commands = layout.root / _COMMANDS
+                commands.mkdir()
+                write_commands(self._found, commands)
             return dataclasses.replace(spec, arguments=[*python_outside(), *inner.words], cwd="/")
         visible = {name: value for name, value in spec.environment.items() if name.upper() not in HIDDEN_VARIABLES}
         visible |= inner.variables
@@ -70,4 +84,12 @@ class PlainSandbox(Sandbox):
         home, temporary = str(inside.home), str(inside.temporary)
         if sys.platform == "win32":
             return {**PLATFORM.home_variables(home), "TEMP": temporary, "TMP": temporary}
-        return super().variables(inside)
+        known = super().variables(inside)
+        if self._has_commands:
+            known["PATH"] = os.pathsep.join([str(inside.root / _COMMANDS), os.environ.get("PATH", os.defpath)])
+        return known
+
+    @property
+    def _has_commands(self) -> bool:
+        """Whether the commands of a Python that was chosen lead the PATH."""
+        return self._found is not None and not self._found.is_default

@@ -120,6 +120,8 @@ class Sandbox(abc.ABC):
     """The limit for what a program writes, in bytes."""
     watches_memory = True
     """Whether the process inside the sandbox enforces the memory limit; False if nothing or the kernel does."""
+    python = "the Python of this machine"
+    """What programs find as `python3`, as a part of a sentence."""
 
     def __init__(self, memory: int = MEMORY_LIMIT) -> None:
         self.memory = memory

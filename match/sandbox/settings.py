@@ -16,7 +16,12 @@ KINDS: Final = (AUTO, DOCKER, PODMAN, BUBBLEWRAP, NONE)
 
 @dataclass(frozen=True, slots=True)
 class SandboxSettings:
-    """The sandbox of an entrant: `kind` is one of KINDS, `image` the container image; None for none."""
+    """The sandbox of an entrant: `kind` is one of KINDS, `image` the container image; None for none.
+
+    `python` is the version of Python that the program is built for, such as ``3.12``; empty if it does not matter. It
+    is used if there is no image and this machine has it.
+    """
 
     kind: str = AUTO
     image: str | None = None
+    python: str = ""

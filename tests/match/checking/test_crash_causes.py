@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.checking.crash_causes import CrashCause, crash_cause, find_cause
+from spielleiter.match.checking.crash_causes import CrashCause, crash_cause, find_cause, other_spelling
 from spielleiter.match.checking.package_faults import FAULTS
 
 MESSAGES = [
@@ -36,6 +36,9 @@ MESSAGES = [
     ("writes-elsewhere", "PermissionError: [Errno 13] Permission denied: '/log.txt'"),
     ("writes-elsewhere", "java.io.FileNotFoundException: /log.txt (Permission denied)"),
     ("writes-elsewhere", "./start.sh: 2: cannot create /log.txt: Permission denied"),
+    ("wheel-for-other-python", "ERROR: a-cp312-cp312-manylinux1_x86_64.whl is not a supported wheel on this platform."),
+    ("other-python", "SyntaxError: f-string: expecting '}'"),
+    ("other-python", "ImportError: cannot import name 'override' from 'typing' (/usr/lib/python3.11/typing.py)"),
     ("missing-when-run", "ModuleNotFoundError: No module named 'numpy'"),
     ("missing-when-run", "ImportError: cannot import name 'x' from 'y'"),
     ("missing-when-run", 'Exception in thread "main" java.lang.NoClassDefFoundError: kotlin/Unit'),
@@ -69,6 +72,34 @@ def test_a_message_names_its_cause(code: str, message: str) -> None:
 )
 def test_other_lines_name_no_cause(line: str) -> None:
     assert find_cause([line]) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("ModuleNotFoundError: No module named 'Book'", ("Book", "book.py")),
+        ("ModuleNotFoundError: No module named 'lib.Tree'", ("Tree", "lib/tree.py")),
+        ("ModuleNotFoundError: No module named 'Lib'", ("Lib", "lib")),
+        ("ModuleNotFoundError: No module named 'book.x'", None),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'x/Openings.bin'", ("Openings.bin", "openings.bin")),
+        ("java.io.FileNotFoundException: Openings.bin (No such file or directory)", ("Openings.bin", "openings.bin")),
+        ("java.nio.file.NoSuchFileException: Openings.bin", ("Openings.bin", "openings.bin")),
+        ("Error: Unable to access jarfile Bot.jar", ("Bot.jar", "bot.jar")),
+        ("Error: Could not find or load main class Main", ("Main", "main.class")),
+        ("Error: Cannot find module './Tree'", ("Tree", "lib/tree.py")),
+        ("Error: ENOENT: no such file or directory, open 'Openings.bin'", ("Openings.bin", "openings.bin")),
+        ("python3: can't open file '/player/Book.py': [Errno 2] No such file or directory", ("Book.py", "book.py")),
+        ("./start.sh: 2: ./Bot.jar: not found", ("Bot.jar", "bot.jar")),
+        ("./start.sh: line 2: ./Bot.jar: No such file or directory", ("Bot.jar", "bot.jar")),
+        ("ImportError: cannot import name 'x' from 'y'", None),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'none.bin'", None),
+    ],
+)  # fmt: skip
+def test_a_name_in_another_spelling_is_found(line: str, found: tuple[str, str] | None, tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    for name in ("book.py", "lib/tree.py", "openings.bin", "bot.jar", "main.class"):
+        (tmp_path / name).touch()
+    assert other_spelling(line, tmp_path) == found
 
 
 def test_the_last_message_counts() -> None:

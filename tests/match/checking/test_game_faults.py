@@ -8,6 +8,7 @@ import pytest
 
 from spielleiter.match.checking.game_faults import affects_game, game_findings, is_machines_fault, merged, size_text
 from spielleiter.match.checking.package_faults import CODE_OF_VERDICT, FAULTS, fault
+from spielleiter.match.programs.starter import output_files
 from spielleiter.match.records.game_record import UNCOUNTED_VERDICTS, VERDICTS, Verdict
 from spielleiter.match.sandbox.observations import Observations
 from tests.match.sample_records import fault as faulty
@@ -53,6 +54,33 @@ def test_what_the_sandbox_observed_explains_a_crash(tmp_path: Path) -> None:
     assert "2.00 GB" in game_findings(record, memory, TITLE, tmp_path)[0].text
     assert [each.code for each in game_findings(record, window, TITLE, tmp_path)] == ["needs-window"]
     assert [each.code for each in game_findings(record, Observations("none"), TITLE, tmp_path)] == ["crash"]
+
+
+WHEEL = "ERROR: socha-5.1.0-cp312-cp312-manylinux1_x86_64.whl is not a supported wheel on this platform."
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "text"),
+    [
+        (WHEEL, "wheel-for-other-python", "--image python:3.12, or build it again with the version of that image"),
+        (WHEEL.replace("312", "311"), "does-not-start", "game 1 as first player"),  # a wheel for another system
+        ("SyntaxError: invalid syntax", "other-python", "not valid for Python 3.11.7, which the check used"),
+        ("ModuleNotFoundError: No module named 'Book'", "other-spelling", "looks for Book, but the ZIP has book.py"),
+        ("ModuleNotFoundError: No module named 'numpy'", "missing-when-run", "neither in the ZIP nor in the image"),
+    ],
+)
+def test_the_last_words_name_what_to_do(line: str, code: str, text: str, tmp_path: Path) -> None:
+    record = faulty(1, 0, Verdict.NO_START, reason="ended with exit code 1")
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "book.py").touch()
+    _, error = output_files(tmp_path / record.folder, 0)
+    error.parent.mkdir(parents=True)
+    error.write_text(f"    0.010  {line}\n")
+    [finding] = game_findings(
+        record, None, TITLE, tmp_path, program_folder=tmp_path / "package", python="Python 3.11.7"
+    )
+    assert finding.code == code
+    assert text in finding.text
 
 
 def test_only_the_end_does_not_affect_the_game() -> None:

@@ -138,6 +138,22 @@ async def test_a_program_that_takes_no_seat_is_tried_no_further(tmp_path: Path) 
     assert len(report.games) == 2
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("python_on_the_path")
+@pytest.mark.parametrize(("before", "code"), [("", "options-in-one-word"), ("exit 3; ", "does-not-start")])
+async def test_a_script_that_passes_its_options_as_one_word_is_named(before: str, code: str, tmp_path: Path) -> None:
+    """The second script fails for another reason as well, so the correction of the first mistake does not help."""
+    start = "if 'host' not in options: raise OSError('Name or service not known')"
+    script = f'{before}exec python3 -IS player.py "$*"'
+    path = make_package(tmp_path / "player.zip", Planted(start=start, script=script))
+    report, _ = await check(tmp_path, path)
+    upload = next(each for each in report.results if each.condition.key == "upload-test")
+    assert [each.code for each in upload.findings] == [code]
+    assert states(report)["network"] is not State.RED
+    if not before:
+        assert upload.findings[0].text.startswith('start.sh passes all of its options on as one word ("$*")')
+
+
 async def test_a_sandbox_that_is_not_there_is_refused(tmp_path: Path) -> None:
     setup = PackageCheckSetup(
         make_package(tmp_path / "player.zip", SOUND), DEFAULT_GAME_TYPE, sandbox=SandboxSettings(DOCKER), speed=1.0

@@ -252,6 +252,7 @@ BROKEN: dict[str, Sample] = {
     "JAR file for a newer Java": Sample("newer-java", java(jar(files={"bot/Main.class": java_class(26)}))),
     "class for a newer Java": Sample("newer-java", shell('java Main "$@"', {"Main.class": java_class(26)})),
     "Python 2": Sample("python-syntax", python('import sys\nprint "hello", sys.argv')),
+    "import in another spelling": Sample("module-spelling", python("import Book\nprint(Book)", {"book.py": ""})),
     "import that is not there": Sample("missing-module", python("import sys\nimport numpy\nprint(sys.argv)")),
     "import of a module that is started with -m": Sample(
         "missing-module",

@@ -115,7 +115,8 @@ async def test_the_reason_names_the_memory_limit(
     tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "spielleiter.match.games.match_server.choose_sandbox", lambda _image, kind: make_sandbox(kind, 96 * 1024 * 1024)
+        "spielleiter.match.games.match_server.choose_sandbox",
+        lambda _image, kind, _python: make_sandbox(kind, 96 * 1024 * 1024),
     )
     sandbox = make_sandbox(NONE)
     (package / "bot.py").write_text("data = []\nwhile True: data.append(b'x' * 1_000_000)\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import sys
@@ -11,11 +12,13 @@ import pytest
 import trio
 
 from spielleiter.match.errors import NotStartedError, SandboxError
+from spielleiter.match.programs.contest_python import FoundPython
 from spielleiter.match.programs.program import Program
+from spielleiter.match.sandbox.conditions import Condition
 from spielleiter.match.sandbox.containers import ContainerSandbox
 from spielleiter.match.sandbox.run import SandboxRun
 from spielleiter.match.sandbox.sandbox import Sandbox
-from spielleiter.match.sandbox.settings import NONE
+from spielleiter.match.sandbox.settings import BUBBLEWRAP, NONE
 from tests.match.sandbox.sandboxes import ISOLATED, KINDS, make_sandbox, python, run_in
 
 pytestmark = pytest.mark.slow
@@ -338,3 +341,22 @@ async def test_a_sandbox_that_cannot_be_started_says_why(tmp_path: Path, monkeyp
 
 def test_plain_limits_are_always_there() -> None:
     assert make_sandbox(NONE).name == NONE
+
+
+EXECUTABLE = os.path.realpath(sys.executable)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not run the packages of the contest")
+@pytest.mark.parametrize("kind", [NONE, BUBBLEWRAP])
+async def test_a_program_finds_the_python_of_the_contest(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = FoundPython("3.12.1", EXECUTABLE, sys.base_prefix)
+    module = {NONE: "plain", BUBBLEWRAP: "bubblewrap"}[kind]
+    monkeypatch.setattr(f"spielleiter.match.sandbox.{module}.find_python", lambda *_, **__: found)
+    sandbox = make_sandbox(kind)
+    script = 'for each in python3 python; do $each -c "import sys; print(sys.executable)"; done'
+    ran = await run_in(sandbox, tmp_path, ["sh", "-c", script])
+    assert (ran.output, ran.error) == ([found.executable] * 2, [])
+    assert sandbox.python == "Python 3.12.1"
+    assert "Python 3.12.1" in sandbox.gaps[Condition.IMAGE]
