@@ -110,9 +110,10 @@ soak: setup-dev ## play 20,000 games, 64 at once, beside hostile clients (make s
 
 # Each lock is valid for every platform and every Python from requires-python on. The development lock is constrained by
 # the other two, so that all three can be installed into one environment. With an empty UPGRADE the versions stay that
-# still satisfy pyproject.toml: then a lock changes only if it was out of date.
+# still satisfy pyproject.toml: then a lock changes only if it was out of date. Extras are kept, since pip before 23.3
+# takes the newest version for a requirement with extras, and then refuses it because it has no hash.
 UPGRADE ?= --upgrade
-SOLVE := "$(VENV)/bin/uv" pip compile --quiet $(UPGRADE) --universal --generate-hashes --no-annotate \
+SOLVE := "$(VENV)/bin/uv" pip compile --quiet $(UPGRADE) --universal --generate-hashes --no-annotate --no-strip-extras \
     --custom-compile-command 'make lock'
 
 lock: $(VENV)/.python ## update the locks to the newest versions that pyproject.toml allows
