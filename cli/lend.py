@@ -35,9 +35,26 @@ EXIT_REFUSED = 127
     metavar="PORT",
     help="The port to listen on; 0: any free one.  [default: 13051]",
 )
+@click.option(
+    "--server-host",
+    "server_hosts",
+    multiple=True,
+    type=TEXT,
+    metavar="HOST",
+    help="A host that CMD may be told to play on; may be given several times.  [default: only the one that asks]",
+)
+@click.option(
+    "--max-programs", type=WholeNumber(1), metavar="N", help="How often CMD runs at a time at most.  [default: 16]"
+)
 @variable_options
 def lend(
-    command: str, host: str, port: int | None, env: Mapping[str, str] | None, pass_env: tuple[str, ...] | None
+    command: str,
+    host: str,
+    port: int | None,
+    server_hosts: tuple[str, ...],
+    max_programs: int | None,
+    env: Mapping[str, str] | None,
+    pass_env: tuple[str, ...] | None,
 ) -> None:
     """Offer CMD to matches on other machines: start it whenever `spielleiter borrow` asks for it.
 
@@ -48,7 +65,7 @@ def lend(
     from spielleiter.match.errors import SetupError
     from spielleiter.match.programs.environment import added_variables, require_set
     from spielleiter.match.programs.program import Command
-    from spielleiter.match.programs.remote import DEFAULT_REMOTE_PROGRAM_PORT, serve_remote_program
+    from spielleiter.match.programs.remote import DEFAULT_REMOTE_PROGRAM_PORT, MAX_PROGRAMS, serve_remote_program
     from spielleiter.match.programs.startable import require_startable
 
     try:
@@ -72,6 +89,8 @@ def lend(
                         host,
                         wanted,
                         environment=environment,
+                        server_hosts=server_hosts,
+                        max_programs=max_programs or MAX_PROGRAMS,
                         warn=lambda text: print_line(text, err=True),
                         task_status=task_status,
                     )

@@ -8,6 +8,8 @@ Invariants:
 - One connection is one process.
 - The server starts nothing but the one command that it was given. Only host, port, reservation, seed and gameType from
   the connection are inserted into the command, each of them is validated, and no shell reads them.
+- The number of processes and of connections at a time is limited. The program is sent to no other host than the client
+  itself, unless the operator of the server has named it.
 - If either end of the connection is gone, the process is ended with everything that it has started. The
   platform ensures that as in a match (match/programs/process.py). Ending it takes limited time; processes that do not
   even react to SIGKILL are reported to `warn`.
@@ -22,9 +24,10 @@ from __future__ import annotations
 import base64
 import binascii
 import contextlib
+import ipaddress
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -49,6 +52,10 @@ PLACEHOLDER_PATTERNS: Final = {
 }
 """The valid values of each placeholder: nothing that could be taken for an option or for two words."""
 
+MAX_PROGRAMS: Final = 16
+"""How often the program runs at a time, unless the operator of the server says otherwise."""
+
+_CONNECTION_RESERVE: Final = 64  # connections at a time beyond those with a program, such as health checks
 _REQUEST_LIMIT: Final = 4096  # bytes
 _REQUEST_TIMEOUT: Final = 10.0
 _ANSWER_LIMIT: Final = 1024 * 1024  # bytes of a line, much more than a chunk of output takes
@@ -75,25 +82,22 @@ async def serve_remote_program(
     port: int,
     *,
     environment: Mapping[str, str] = MappingProxyType({}),
+    server_hosts: Collection[str] = (),
+    max_programs: int = MAX_PROGRAMS,
     warn: Callable[[str], None] = lambda _text: None,
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Start `command` for every client that connects, until cancelled.
 
-    `environment` are the program's variables beside those that every program gets. Reports the port that it listens on
-    to `task_status`. `warn` is called with a line of text for the operator of the server. Raises OSError if it cannot
-    listen.
+    `environment` are the program's variables beside those that every program gets. `server_hosts` are the hosts that
+    the program may be told to connect to; if there are none, only the host of the client. `max_programs` is how often
+    it may run at a time. Reports the port that it listens on to `task_status`. `warn` is called with a line of text for
+    the operator of the server. Raises OSError if it cannot listen.
     """
+    lender = _Lender(command, environment, frozenset(map(str.lower, server_hosts)), max_programs, warn)
     listeners = await trio.open_tcp_listeners(port, host=host)
-
-    async def serve(stream: trio.SocketStream) -> None:
-        async with stream:
-            with contextlib.suppress(trio.BrokenResourceError):
-                await _serve_client(stream, command, environment, warn)
-                await _close_gracefully(stream)
-
     await trio.serve_listeners(
-        serve, listeners, task_status=_PortStatus(task_status, listeners[0].socket.getsockname()[1])
+        lender.serve, listeners, task_status=_PortStatus(task_status, listeners[0].socket.getsockname()[1])
     )
 
 
@@ -108,41 +112,108 @@ class _PortStatus(trio.TaskStatus[Any]):
         self._status.started(self._port)
 
 
-async def _serve_client(
-    stream: trio.SocketStream, command: Command, environment: Mapping[str, str], warn: Callable[[str], None]
-) -> None:
-    values: Mapping[str, str] | None = None
-    with trio.move_on_after(_REQUEST_TIMEOUT):
-        line = await _LineReader(stream, _REQUEST_LIMIT).next_line()
-        if line is None:  # usually a health check
+class _Lender:
+    """Starts a program for clients; the arguments are those of `serve_remote_program`."""
+
+    def __init__(
+        self,
+        command: Command,
+        environment: Mapping[str, str],
+        server_hosts: Collection[str],
+        max_programs: int,
+        warn: Callable[[str], None],
+    ) -> None:
+        self._command = command
+        self._environment = environment
+        self._server_hosts = server_hosts
+        self._max_programs = max_programs
+        self._warn = warn
+        self._running = self._connected = 0
+
+    async def serve(self, stream: trio.SocketStream) -> None:
+        """Serve one client."""
+        async with stream:
+            if self._connected >= self._max_programs + _CONNECTION_RESERVE:
+                return
+            self._connected += 1
+            try:
+                with contextlib.suppress(trio.BrokenResourceError):
+                    await self._serve(stream)
+                    await _close_gracefully(stream)
+            finally:
+                self._connected -= 1
+
+    async def _serve(self, stream: trio.SocketStream) -> None:
+        values: dict[str, str] | None = None
+        with trio.move_on_after(_REQUEST_TIMEOUT):
+            line = await _LineReader(stream, _REQUEST_LIMIT).next_line()
+            if line is None:  # usually a health check
+                return
+            values = _parse_request(line)
+        if values is None:
+            await _send(stream, {"refused": f"expected one line of JSON with {', '.join(PLACEHOLDER_PATTERNS)}"})
             return
-        values = _parse_request(line)
-    if values is None:
-        await _send(stream, {"refused": f"expected one line of JSON with {', '.join(PLACEHOLDER_PATTERNS)}"})
-        return
-    base = own_variables() if command.is_builtin else inherited_variables()
-    async with contextlib.AsyncExitStack() as stack:
+        allowed = await self._allowed_host(stream, values["host"])
+        if allowed is None:
+            problem = f"the program may not be sent to {values['host']}; allow it there with --server-host"
+            await _send(stream, {"refused": problem})
+            return
+        if self._running >= self._max_programs:  # nothing is awaited from here to the next line
+            problem = f"the program runs {self._running} times already; allow more there with --max-programs"
+            await _send(stream, {"refused": problem})
+            return
+        self._running += 1
         try:
-            home = await stack.enter_async_context(open_home())
-            spec = ProcessSpec(command.arguments(values), None, {**base, **home, **environment})
-            process = await PLATFORM.start(spec)
-        except OSError as error:
-            await _send(stream, {"refused": f"{command.text}: {error.strerror or error}"})
-            return
-        except (SupervisorError, ValueError) as error:
-            await _send(stream, {"refused": f"{command.text}: {error}"})
-            return
-        try:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(_cancel_on_close, stream, nursery.cancel_scope)
-                nursery.start_soon(process.watch_supervisor)
-                await _forward(stream, process)
-                nursery.cancel_scope.cancel()
+            await self._run(stream, {**values, "host": allowed})
         finally:
-            with trio.CancelScope(shield=True):  # takes limited time: see `survivors`
-                await process.end()
-            if process.survivors:
-                warn(f"{command.text}: cannot be ended, not even by SIGKILL: {_described(process.survivors)}")
+            self._running -= 1
+
+    async def _allowed_host(self, stream: trio.SocketStream, host: str) -> str | None:
+        """Return the host to which the program may be sent, as it is told; None if it may not be sent to `host`.
+
+        For the client itself, that is its address and not a name, which may mean something else the next time.
+        """
+        if self._server_hosts:
+            return host if host.lower() in self._server_hosts else None
+        client = _plain_address(stream.socket.getpeername()[0])
+        with trio.move_on_after(_REQUEST_TIMEOUT), contextlib.suppress(OSError, UnicodeError):
+            found = await trio.socket.getaddrinfo(host, None)
+            if client in {_plain_address(str(address[0])) for *_, address in found}:
+                return client
+        return None
+
+    async def _run(self, stream: trio.SocketStream, values: Mapping[str, str]) -> None:
+        """Run the program once, to its end."""
+        command = self._command
+        base = own_variables() if command.is_builtin else inherited_variables()
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                home = await stack.enter_async_context(open_home())
+                spec = ProcessSpec(command.arguments(values), None, {**base, **home, **self._environment})
+                process = await PLATFORM.start(spec)
+            except OSError as error:
+                await _send(stream, {"refused": f"{command.text}: {error.strerror or error}"})
+                return
+            except (SupervisorError, ValueError) as error:
+                await _send(stream, {"refused": f"{command.text}: {error}"})
+                return
+            try:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(_cancel_on_close, stream, nursery.cancel_scope)
+                    nursery.start_soon(process.watch_supervisor)
+                    await _forward(stream, process)
+                    nursery.cancel_scope.cancel()
+            finally:
+                with trio.CancelScope(shield=True):  # takes limited time: see `survivors`
+                    await process.end()
+                if process.survivors:
+                    self._warn(f"{command.text}: cannot be ended, not even by SIGKILL: {_described(process.survivors)}")
+
+
+def _plain_address(text: str) -> str:
+    """Return an IP address as it is usually written: without a zone, and IPv4 not as a part of IPv6."""
+    address = ipaddress.ip_address(text.partition("%")[0])
+    return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def _described(processes: Iterable[ProcessInfo]) -> str:
@@ -190,11 +261,11 @@ async def _cancel_on_close(stream: trio.SocketStream, scope: trio.CancelScope) -
     scope.cancel()
 
 
-def _parse_request(line: bytes) -> Mapping[str, str] | None:
+def _parse_request(line: bytes) -> dict[str, str] | None:
     """Return the values for the placeholders; None if one is missing, unknown or invalid."""
     try:
         values = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(values, dict) or set(values) != set(PLACEHOLDER_PATTERNS):
         return None
@@ -250,7 +321,7 @@ def _handle_answer(line: bytes, write: Callable[[str, bytes], None]) -> int | No
             return None
         if name == "exit" and isinstance(value, int):
             return value
-    except (ValueError, TypeError, AttributeError, binascii.Error):
+    except (ValueError, TypeError, AttributeError, RecursionError, binascii.Error):
         name, value = "", None
     if name == "refused":
         raise RemoteStartError(f"refused: {value}")

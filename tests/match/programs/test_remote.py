@@ -11,9 +11,10 @@ import signal
 import sys
 from collections import defaultdict
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -38,9 +39,9 @@ def python(code: str, *arguments: str) -> Command:
 
 
 @asynccontextmanager
-async def program_server(command: Command) -> AsyncIterator[int]:
+async def program_server(command: Command, **options: Any) -> AsyncIterator[int]:
     async with trio.open_nursery() as nursery:
-        yield await nursery.start(serve_remote_program, command, "127.0.0.1", 0)
+        yield await nursery.start(partial(serve_remote_program, command, "127.0.0.1", 0, **options))
         nursery.cancel_scope.cancel()
 
 
@@ -204,6 +205,75 @@ async def test_a_program_that_cannot_be_killed_is_reported_to_the_operator(monke
     assert f"cannot be ended, not even by SIGKILL: {name} (" in warning
 
 
+# -- what a stranger can do -------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+async def test_the_number_of_programs_at_a_time_is_limited() -> None:
+    """Also if many clients ask at once; and a program that has ended makes room for another one."""
+    started, refused = 0, list[str]()
+    send, happened = trio.open_memory_channel[None](100)
+
+    async def ask(port: int) -> None:
+        try:
+            await run_remote_program("127.0.0.1", port, VALUES, note)
+        except RemoteStartError as error:
+            refused.append(str(error))
+            send.send_nowait(None)
+
+    def note(_name: str, _data: bytes) -> None:
+        nonlocal started
+        started += 1
+        send.send_nowait(None)
+
+    code = "import time; print('started', flush=True); time.sleep(500)"
+    with trio.fail_after(HANG_TIMEOUT):
+        async with program_server(python(code), max_programs=2) as port:
+            async with trio.open_nursery() as nursery:
+                for _ in range(60):
+                    nursery.start_soon(ask, port)
+                for _ in range(60):
+                    await happened.receive()
+                nursery.cancel_scope.cancel()
+            assert (started, len(refused)) == (2, 58)
+            assert set(refused) == {"refused: the program runs 2 times already; allow more there with --max-programs"}
+            while started < 3:  # until those programs have ended
+                with trio.move_on_after(0.5):
+                    await ask(port)
+
+
+async def test_the_number_of_connections_is_limited() -> None:
+    async with program_server(python("raise SystemExit"), max_programs=1) as port, AsyncExitStack() as stack:
+        streams = [
+            await stack.enter_async_context(await trio.open_tcp_stream("127.0.0.1", port)) for _ in range(65)
+        ]
+        with trio.fail_after(HANG_TIMEOUT):
+            async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+                assert await stream.receive_some(10) == b""
+            await streams[0].send_all(b"{}\n")
+            assert b"refused" in await streams[0].receive_some(1000)
+
+
+@pytest.mark.slow
+async def test_a_program_is_sent_to_no_other_host_than_the_client() -> None:
+    async with program_server(python("import sys; print(sys.argv[1])", "{host}", "{reservation}")) as port:
+        for host in ("192.0.2.1", "127.0.0.2", "::", "no-such-host.invalid", "x" * 250, "0.0.0.0"):
+            with pytest.raises(RemoteStartError, match=f"may not be sent to {host}; allow it there with --server-host"):
+                await run_program(port, host=host)
+        for host in ("127.0.0.1", "localhost", "::ffff:127.0.0.1"):
+            assert await run_program(port, host=host) == (0, {"stdout": b"127.0.0.1\n"})
+
+
+@pytest.mark.slow
+async def test_the_operator_can_name_the_hosts_that_a_program_is_sent_to() -> None:
+    command = python("import sys; print(sys.argv[1])", "{host}", "{reservation}")
+    async with program_server(command, server_hosts=["Server.example", "192.0.2.1"]) as port:
+        for host in ("server.example", "192.0.2.1"):
+            assert await run_program(port, host=host) == (0, {"stdout": f"{host}\n".encode()})
+        with pytest.raises(RemoteStartError, match=r"may not be sent to 127\.0\.0\.1"):
+            await run_program(port)
+
+
 # -- invalid requests and answers -------------------------------------------------------------------------------
 
 
@@ -234,6 +304,7 @@ def test_every_placeholder_has_a_pattern() -> None:
         json.dumps({**VALUES, "command": "x"}).encode() + b"\n",
         json.dumps({**VALUES, "reservation": "--help"}).encode() + b"\n",
         json.dumps({**VALUES, "port": 13050}).encode() + b"\n",
+        b"[" * 4000 + b"\n",
         b"x" * 5000,
         b"x" * 1_000_000,
         b"\xff\n",
@@ -298,6 +369,7 @@ async def test_connecting_is_retried_until_the_server_is_there() -> None:
         (b'{"stderr": "?"}\n', "not a lender"),
         (b'{"hello": 1}\n', "not a lender"),
         (b"[1]\n", "not a lender"),
+        (b"[" * 100_000 + b"\n", "not a lender"),
         (b"x" * (1024 * 1024 + 1), "not a lender"),
     ],
 )
