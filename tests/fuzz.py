@@ -1,9 +1,9 @@
 """Coverage-guided fuzzing: `python -m tests.fuzz stream|replay SECONDS` searches for inputs that trigger a bug.
 
 It needs atheris, which `make fuzz-guided` installs from a lock of its own where there are wheels. The search starts
-from the inputs in `tests/corpus`, and inputs that reach new code are saved in `.hypothesis/fuzz`. An input that triggers
-a bug is saved there as `crash-...`. Copy it to `tests/corpus`: `tests/test_fuzz.py` tries everything there in every run,
-with or without atheris.
+from the inputs in `tests/corpus`, and inputs that reach new code are saved in `.hypothesis/fuzz`. An input that
+triggers a bug is saved there as `crash-...`. Copy it to `tests/corpus`: `tests/test_fuzz.py` tries everything there
+in every run, with or without atheris.
 
 Invariant: for any bytes, a target raises an exception only if there is a bug.
 """

@@ -76,9 +76,11 @@ MAX_ASKED_ABOUT: Final = 16
 """The maximum number of connections to a port whose owner is being looked for."""
 
 _FOREIGN: Final = "it connected to a port that is not its own"
-_PAUSES: Final = (0.0, 0.05, 0.15, 0.3, 0.5)  # seconds before each look for the owner of a connection
-_LOOKS: Final = 3
-"""The number of looks that must agree that a connection can be nobody else's."""
+_PAUSES: Final = (0.0, 0.05, 0.15, 0.3, 0.5)  # seconds before looking for the owner of a connection
+_LOOKS: Final = 4
+"""The number of looks after each pause: a program may overlook what another one moves about."""
+_AGREEING: Final = 3
+"""The number of times that must agree that a connection can be nobody else's."""
 _START_TIMEOUT: Final = 5.0  # seconds for a process that has connected to be known
 _HOST: Final = "127.0.0.1"
 _BACKLOG: Final = 16
@@ -227,6 +229,7 @@ class MatchServer:
             """Serve a connection of the program itself."""
             nonlocal admitted, open_count
             admitted += 1
+            own.connections[program] = admitted
             if open_count >= MAX_CONNECTIONS:
                 sock.close()
                 own.refuse(program, address, f"a program has no more than {MAX_CONNECTIONS} connections at a time")
@@ -297,12 +300,15 @@ class MatchServer:
                 break
             if attribution is Attribution.OWN:
                 return True
-            # a process that is started during a look may be overlooked, so one look excludes nobody
+            # a process that is started meanwhile may be overlooked, so one time excludes nobody
             found.append(attribution)
-            if found[-_LOOKS:] == _LOOKS * [Attribution.OWN_BY_EXCLUSION]:
-                return True
-            if found[-_LOOKS:] == _LOOKS * [Attribution.UNDECIDED]:
-                own.doubtful_connections[program] += 1
+            if found[-_AGREEING:] == _AGREEING * [Attribution.OWN_BY_EXCLUSION]:
+                if not await trio.to_thread.run_sync(find_holder, far):
+                    return True
+                break
+        else:
+            if Attribution.NOT_OWN not in found[-_AGREEING:]:
+                own.has_doubtful_connection[program] = True
                 return True
         others = [(room, each) for room in rooms for each in (0, 1) if (room, each) != (own, program)]
         culprit, holder = await trio.to_thread.run_sync(_find_culprit, others, far)
@@ -328,8 +334,14 @@ class MatchServer:
 
 
 def _look_at_both(own: ProgramProcesses, opponents: Sequence[ProgramProcesses], far: FarSocket) -> tuple[Look, Look]:
-    """Look into the processes of a port's program, and into those of all its opponents. Blocks."""
-    return look(own.find_all(), far), look([pid for each in opponents for pid in each.find_all()], far)
+    """Look into the processes of a port's program, and into those of all its opponents, several times. Blocks."""
+    first, second = Look(), Look()
+    for _ in range(_LOOKS):
+        first |= look(own.find_all, far)
+        second |= look(lambda: [pid for each in opponents for pid in each.find_all()], far)
+        if first.has_socket or second.has_socket:
+            break
+    return first, second
 
 
 def _find_culprit(
@@ -408,8 +420,10 @@ class InternalRoom:
         self.is_started = trio.Event(), trio.Event()
         """By program: set once its processes are known."""
         self._received = bytearray(), bytearray()
-        self.doubtful_connections = [0, 0]
-        """By program: the connections that may also be the other program's, since neither shows its open files."""
+        self.connections = [0, 0]
+        """By program: the connections that were served as its own."""
+        self.has_doubtful_connection = [False, False]
+        """By program: whether one of them may also be the other program's."""
         codes = {seats[player_slot.seat]: player_slot.reservation or "" for player_slot in room.player_slots}
         self.reservations = codes[0], codes[1]
         """The reservation codes by program."""

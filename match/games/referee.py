@@ -185,8 +185,9 @@ class _Referee:
             self._evidence.received = room.received
             self._evidence.start = self._evidence.start or start_name(room.state)
             await self._play(room)
-            for known, count in zip(self._facts.programs, room.doubtful_connections, strict=True):
-                known.doubtful_connections = count
+            for program, known in enumerate(self._facts.programs):
+                if room.has_doubtful_connection[program]:
+                    known.doubtful_connections = room.connections[program]
 
     # -- the course of a game ---------------------------------------------------------------------------------------
 

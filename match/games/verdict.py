@@ -60,7 +60,7 @@ class ProgramFacts:
     has_followed_the_end: bool = False
     """Whether it ended when the match closed a room in which the game had not begun; noted at another server."""
     doubtful_connections: int = 0
-    """How many connections were served as its own that may be its opponent's, since neither shows its open files."""
+    """How many connections were served as its own, if one of them may be its opponent's; otherwise 0."""
 
 
 @dataclass(slots=True)
@@ -115,8 +115,9 @@ def judge(facts: GameFacts) -> Judgement:
         is_lost_there = found.offender == program and found.verdict not in LEFTOVER_VERDICTS
         if known.doubtful_connections > 1 or (known.doubtful_connections and is_lost_there):
             name, opponent = facts.names[program], facts.names[1 - program]
-            text = f"the connection in the seat of {name} may be that of {opponent}, since both hide their open files"
-            return Judgement(Verdict.CONTESTED, reason=f"{text}; {found.verdict}", is_counted=False)
+            doubt = f"the connection in the seat of {name} may be that of {opponent}"
+            text = f"{doubt}, since neither shows all of its open files; {found.verdict}"
+            return Judgement(Verdict.CONTESTED, reason=text, is_counted=False)
     return found
 
 

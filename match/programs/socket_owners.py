@@ -11,10 +11,11 @@ from __future__ import annotations
 import contextlib
 import enum
 import os
+import random
 import socket
 import struct
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -35,6 +36,8 @@ _ANSWER_SIZE: Final = 4096
 _ANY: Final = 0xFFFFFFFF
 _NLMSG_ERROR: Final = 2
 _HIDING_PLACE: Final = "anon_inode:[io_uring]"
+_MAPPED: Final = f"{0:016X}{int.from_bytes(bytes((0, 0, 255, 255)), sys.byteorder):08X}"
+"""The beginning of an IPv4 address among those of IPv6, in the kernel's tables."""
 _CONTAINER_ENGINES: Final = frozenset({"docker", "nerdctl", "podman"})
 
 
@@ -47,7 +50,14 @@ class FarSocket(Protocol):
         ...
 
     def is_held_by(self, pid: int) -> bool:
-        """Return whether a process has it open. Raises PermissionError if the process cannot be looked into."""
+        """Return whether the first thread of a process has it open.
+
+        Raises PermissionError if the process cannot be looked into, and ProcessLookupError if it has ended.
+        """
+        ...
+
+    def is_held_by_a_thread(self, pid: int) -> bool:
+        """Return whether any thread of a process has it open, as `is_held_by` does. This takes longer."""
         ...
 
 
@@ -57,7 +67,10 @@ class _LinuxSocket:
     user: int
 
     def is_held_by(self, pid: int) -> bool:
-        return f"socket:[{self.inode}]" in _open_files(pid)
+        return f"socket:[{self.inode}]" in _open_files(f"{_PROC}/{pid}")
+
+    def is_held_by_a_thread(self, pid: int) -> bool:
+        return f"socket:[{self.inode}]" in _open_files_of_threads(pid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +87,10 @@ class _ListedSocket:
         except psutil.AccessDenied:
             raise PermissionError(pid) from None
         except psutil.Error:
-            return False
+            raise ProcessLookupError(pid) from None
         return any((each.laddr, each.raddr) == (self.address, self.peer) for each in connections)
+
+    is_held_by_a_thread = is_held_by
 
 
 def far_socket(sock: socket.socket) -> FarSocket | None:
@@ -110,11 +125,14 @@ def _ask_kernel(near: tuple[str, int], far: tuple[str, int]) -> _LinuxSocket:
 
 
 def _read_table(near: tuple[str, int], far: tuple[str, int]) -> _LinuxSocket:
-    wanted = [_in_table(far), _in_table(near)]
-    for line in (_PROC / "net" / "tcp").read_text(encoding="ascii").splitlines():
-        words = line.split()
-        if words[1:3] == wanted:
-            return _LinuxSocket(int(words[9]), int(words[7]))
+    ends = [_in_table(far), _in_table(near)]
+    # a program may have made an IPv6 socket for an IPv4 address, as Java does
+    wanted = {"tcp": ends, "tcp6": [f"{_MAPPED}{each}" for each in ends]}
+    for name, addresses in wanted.items():
+        for line in _lines_of(f"{_PROC}/net/{name}"):
+            words = line.split()
+            if words[1:3] == addresses:
+                return _LinuxSocket(int(words[9]), int(words[7]))
     return _LinuxSocket(0, 0)
 
 
@@ -127,9 +145,9 @@ def _in_table(address: tuple[str, int]) -> str:
 
 
 def has_socket(pids: Iterable[int], far: FarSocket) -> bool:
-    """Return whether one of these processes is seen to have the socket open."""
+    """Return whether one of these processes is seen to have the socket open, at first glance."""
     for pid in pids:
-        with contextlib.suppress(PermissionError):
+        with contextlib.suppress(PermissionError, ProcessLookupError):
             if far.is_held_by(pid):
                 return True
     return False
@@ -145,6 +163,8 @@ class Look:
     """Whether the open files of at least one cannot be seen."""
     can_hide_sockets: bool = False
     """Whether at least one has something that may hold a socket without showing it."""
+    is_changing: bool = False
+    """Whether processes or threads have begun or ended meanwhile, so that one may have been overlooked."""
     users: frozenset[int] = frozenset()
     """The users that they run as, or could run as."""
     uses_containers: bool = False
@@ -153,22 +173,44 @@ class Look:
     @property
     def is_clear(self) -> bool:
         """Whether it is certain that the program does not have the socket."""
-        return not (self.has_socket or self.has_hidden_files or self.can_hide_sockets or self.uses_containers)
+        may_have = self.has_hidden_files or self.can_hide_sockets or self.is_changing or self.uses_containers
+        return not (self.has_socket or may_have)
+
+    def __or__(self, other: Look) -> Look:
+        """Return what two looks have shown together."""
+        return Look(
+            self.has_socket or other.has_socket,
+            self.has_hidden_files or other.has_hidden_files,
+            self.can_hide_sockets or other.can_hide_sockets,
+            self.is_changing or other.is_changing,
+            self.users | other.users,
+            self.uses_containers or other.uses_containers,
+        )
 
 
-def look(pids: Iterable[int], far: FarSocket) -> Look:
-    """Look into the processes of a program. Blocks."""
+def look(find: Callable[[], Collection[int]], far: FarSocket) -> Look:
+    """Look into the processes of a program, which `find` returns. Blocks.
+
+    A program can pass a socket on from one process to another, from those that are looked into later to those that
+    were looked into before. The order is random, so several looks find it.
+    """
     is_held = is_hidden = can_hide = uses_containers = False
     users: set[int] = set()
+    pids = list(find())
+    before = {(pid, thread) for pid in pids for thread in _thread_ids(pid)}
+    random.shuffle(pids)
     for pid in pids:
         try:
-            is_held = is_held or far.is_held_by(pid)
+            is_held = is_held or far.is_held_by_a_thread(pid)
             can_hide = can_hide or _can_hide_sockets(pid)
         except PermissionError:
-            is_hidden = True
+            is_hidden = is_hidden or bool(_running_threads(pid))
+        except ProcessLookupError:  # the threads show that
+            pass
         users |= _users_of(pid)
         uses_containers = uses_containers or _command_name(pid) in _CONTAINER_ENGINES
-    return Look(is_held, is_hidden, can_hide, frozenset(users), uses_containers)
+    is_changing = before != {(pid, thread) for pid in find() for thread in _thread_ids(pid)}
+    return Look(is_held, is_hidden, can_hide, is_changing, frozenset(users), uses_containers)
 
 
 class Attribution(enum.Enum):
@@ -213,58 +255,94 @@ def find_holder(far: FarSocket) -> str:
     Blocks: looks into every process of this machine.
     """
     for pid in psutil.pids():
-        if has_socket([pid], far):
+        is_holder = False
+        with contextlib.suppress(PermissionError, ProcessLookupError):
+            is_holder = far.is_held_by_a_thread(pid)
+        if is_holder:
             return "".join(f"{each.name} ({each.pid})" for each in still_running([pid])) or f"process {pid}"
     return ""
 
 
-def _open_files(pid: int) -> Collection[str]:
-    """Return what the descriptors of a process refer to. Raises PermissionError."""
-    folder = f"{_PROC}/{pid}/fd"
-    found = []
+def _thread_ids(pid: int) -> Collection[str]:
     try:
-        for name in os.listdir(folder):  # noqa: PTH208 - only names are needed, often
+        return os.listdir(f"{_PROC}/{pid}/task")  # noqa: PTH208 - only names are needed, often
+    except (FileNotFoundError, ProcessLookupError):  # the process has ended
+        return ()
+
+
+def _open_files(process: str) -> Mapping[str, str]:
+    """Return what the descriptors of a process or thread refer to, each with the path of what the kernel says about it.
+
+    `process` is its folder in /proc. Raises PermissionError, and ProcessLookupError if it has ended.
+    """
+    found = {}
+    try:
+        for name in os.listdir(f"{process}/fd"):  # noqa: PTH208 - only names are needed, often
             try:
-                found.append(os.readlink(f"{folder}/{name}"))  # noqa: PTH115 - hundreds of them for each connection
+                found[os.readlink(f"{process}/fd/{name}")] = f"{process}/fdinfo/{name}"  # noqa: PTH115
             except PermissionError:
                 raise
             except OSError:  # closed in the meantime, or the path of a file is too long for the system
                 continue
-    except (FileNotFoundError, ProcessLookupError):  # the process has ended
-        return ()
+    except FileNotFoundError:
+        raise ProcessLookupError(process) from None
     return found
 
 
+def _open_files_of_threads(pid: int) -> Mapping[str, str]:
+    """Return the open files of all threads of a process, as `_open_files` does: a thread may have some of its own."""
+    threads = _running_threads(pid)
+    if not threads:
+        raise ProcessLookupError(pid)
+    found: dict[str, str] = {}
+    for each in threads:
+        found |= _open_files(each)
+    return found
+
+
+def _running_threads(pid: int) -> Collection[str]:
+    """Return the folder in /proc of each running thread of a process.
+
+    The first thread is listed as long as there are others, or as nobody has waited for it, but it shows no open files.
+    """
+    threads = [f"{_PROC}/{pid}/task/{name}" for name in _thread_ids(pid)]
+    return [each for each in threads if not _has_ended(each)] if sys.platform == "linux" else [str(pid)]
+
+
+def _has_ended(thread: str) -> bool:
+    return any(line.startswith("State:") and line.split()[1] in {"Z", "X"} for line in _lines_of(f"{thread}/status"))
+
+
 def _can_hide_sockets(pid: int) -> bool:
-    """Whether a process has descriptors on their way through a Unix socket, or an io_uring, which keeps its own."""
+    """Whether a process has something that keeps a socket open without a descriptor of it.
+
+    That may be a Unix socket with descriptors on their way, an io_uring, or memory. Raises PermissionError and
+    ProcessLookupError.
+    """
     if sys.platform != "linux":
         return False
-    if _HIDING_PLACE in _open_files(pid):
+    files = _open_files_of_threads(pid)
+    if _HIDING_PLACE in files or any("socket:[" in line for line in _lines_of(f"{_PROC}/{pid}/maps")):
         return True
-    folder = _PROC / str(pid) / "fdinfo"
-    return any(line.startswith("scm_fds:") and line.split()[1] != "0" for line in _lines_of(folder.iterdir))
+    sockets = [path for target, path in files.items() if target.startswith("socket:")]
+    return any(line.startswith("scm_fds:") and line.split()[1] != "0" for line in _lines_of(*sockets))
 
 
-def _lines_of(list_files: Callable[[], Iterable[Path]]) -> Iterable[str]:
-    try:
-        for path in list_files():
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                yield from path.read_text(encoding="ascii", errors="replace").splitlines()
-    except (FileNotFoundError, ProcessLookupError):
-        return
+def _lines_of(*paths: str) -> Iterator[str]:
+    """Yield the lines of those of these files that exist. Raises PermissionError."""
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            yield from Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
 
 
 def _users_of(pid: int) -> set[int]:
     """Return the user ids of a process: real, effective, saved and for files."""
-    if sys.platform != "linux":
-        return set()
-    for line in _lines_of(lambda: [_PROC / str(pid) / "status"]):
-        if line.startswith("Uid:"):
-            return set(map(int, line.split()[1:]))
+    if sys.platform == "linux":
+        for line in _lines_of(f"{_PROC}/{pid}/status"):
+            if line.startswith("Uid:"):
+                return set(map(int, line.split()[1:]))
     return set()
 
 
 def _command_name(pid: int) -> str:
-    if sys.platform != "linux":
-        return ""
-    return next(iter(_lines_of(lambda: [_PROC / str(pid) / "comm"])), "")
+    return "" if sys.platform != "linux" else next(_lines_of(f"{_PROC}/{pid}/comm"), "")

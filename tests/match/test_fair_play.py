@@ -29,6 +29,9 @@ OPTIONS = "--game {game} -h {host} -p {port} -r {reservation}"
 HONEST = f"{PYTHON} -m spielleiter play -s greedy --seed 1 {OPTIONS}"
 PROJECT = Path(__file__).parents[2]
 EARLIER_GAME = "swc_2021_blokus"
+PLAIN_WAYS = ["visibly", "by-mapped-address"]
+HIDDEN_WAYS = ["hidden", "in-flight", "from-name-spaces", "while-moving", "while-passing", "in-thread", "in-memory"]
+"""How the attacker connects to the opponent's port (`WAYS` in attacker.py)."""
 
 
 def attacker(attack: str) -> str:
@@ -37,15 +40,18 @@ def attacker(attack: str) -> str:
 
 
 async def play_against_attack(
-    folder: Path, attack: str, game_type: str = DEFAULT_GAME_TYPE, honest: str = HONEST
+    folder: Path, attack: str, game_type: str = DEFAULT_GAME_TYPE, honest: str = HONEST, *, has_remarks: bool = False
 ) -> GameRecord:
-    """Play a game in which program 0 tries `attack`; assert that program 1 is not blamed for anything."""
+    """Play a game in which program 0 tries `attack`; assert that program 1 is not blamed for anything.
+
+    With `has_remarks`, a connection of program 0 that is taken for one of program 1 may be in the remarks.
+    """
     setup = lenient_setup(folder, Entrant("attacker", attacker(attack)), Entrant("honest", honest), game_type)
     with trio.fail_after(HANG_TIMEOUT):
         record = await play_game(setup, setup.plan()[0], folder)
     assert find_processes(str(folder)) == ()
     assert record.offender != 1
-    assert record.remarks[1] == ()
+    assert has_remarks or record.remarks[1] == ()
     return record
 
 
@@ -101,13 +107,24 @@ async def test_no_program_can_take_its_opponents_seat(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells apart the processes of one user")
-@pytest.mark.parametrize("attack", ["join-elsewhere", "join-hidden", "join-in-flight"])
+@pytest.mark.parametrize("attack", [*(f"join-{way}" for way in PLAIN_WAYS + HIDDEN_WAYS), "flood-elsewhere"])
 async def test_no_program_can_take_its_opponents_seat_by_a_plain_join(attack: str, tmp_path: Path) -> None:
     """Run as root, the match sees what the program hides; as another user, it does not."""
     record = await play_against_attack(tmp_path, attack)
     assert record.offender in {None, 0}
     assert record.think_times[1]
     assert record.is_counted
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells apart the processes of one user")
+@pytest.mark.parametrize("attack", [f"join-{way}" for way in HIDDEN_WAYS])
+async def test_nobody_loses_for_a_connection_of_the_opponent_although_he_hides_his_own(
+    attack: str, tmp_path: Path
+) -> None:
+    bot = f"env PYTHONPATH={shlex.quote(str(PROJECT))} {PYTHON} -P -m tests.match.bots.attacker honest-hidden {OPTIONS}"
+    record = await play_against_attack(tmp_path, attack, honest=bot, has_remarks=True)
+    assert record.offender in {None, 0}
+    assert record.think_times[1] or not record.is_counted
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux hides the open files of a process")

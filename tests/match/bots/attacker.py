@@ -18,6 +18,7 @@ import os
 import random
 import signal
 import socket
+import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -82,46 +83,171 @@ def hide_open_files() -> None:
     ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 
 
-def join_elsewhere(host: str, own_port: int, *, hides: bool, is_in_flight: bool) -> None:
+def join_elsewhere(host: str, own_port: int, connect_to: Callable[[str, int], socket.socket]) -> None:
     """Take the opponent's seat by a plain join on every other port, and lose the game for it by an illegal move.
 
-    With `is_in_flight`, no process has the connection open while the seat is taken.
+    `connect_to` makes the connection, sends the request, and returns the connection once the seat may be taken.
     """
-    if hides:
+    match = parent_of(Path("/proc", str(grandparent_of(Path("/proc/self")))))
+    if connect_to is connect_hidden:
         hide_open_files()
     if os.fork():
         time.sleep(0.5)
         return
+    if connect_to is connect_from_name_spaces:
+        ctypes.CDLL(None).unshare(0x10000000 | 0x20000000)  # CLONE_NEWUSER, CLONE_NEWPID
     deadline = time.monotonic() + 5
     tried: set[int] = set()
     while time.monotonic() < deadline:
-        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
-            (address, port), state = line.split()[1].split(":"), line.split()[3]
-            if state == "0A" and address == "0100007F" and int(port, 16) not in {own_port, *tried}:
-                tried.add(int(port, 16))
-                take_seat(host, int(port, 16), is_in_flight=is_in_flight)
+        for port in ports_of(match) - {own_port, *tried}:
+            tried.add(port)
+            if not os.fork():
+                with contextlib.suppress(OSError):
+                    take_seat(connect_to(host, port))
+                os._exit(0)
         time.sleep(0.01)
     os._exit(0)
 
 
-def take_seat(host: str, port: int, *, is_in_flight: bool) -> None:
-    if os.fork():
-        return
+def ports_of(match: int) -> set[int]:
+    """Return the ports that the process of the match listens on."""
+    files = set()
+    for each in Path("/proc", str(match), "fd").glob("*"):
+        with contextlib.suppress(OSError):
+            files.add(str(each.readlink()))
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return {int(words[1].split(":")[1], 16) for words in lines if words[3] == "0A" and f"socket:[{words[9]}]" in files}
+
+
+def take_seat(sock: socket.socket) -> None:
+    sock.settimeout(10)
+    received = b""
+    while data := sock.recv(65536):
+        received += data
+        if b"moveRequest" in received or b"MoveRequest" in received:
+            sock.sendall(b"<room roomId='x'><data class='move'/></room><nonsense/>")
+
+
+def connect_visibly(host: str, port: int) -> socket.socket:
+    sock = socket.create_connection((host, port), timeout=1)
+    sock.sendall(b"<protocol><join/>")
+    return sock
+
+
+def connect_hidden(host: str, port: int) -> socket.socket:
+    """Connect from a process that hides its open files."""
+    return connect_visibly(host, port)
+
+
+def connect_from_name_spaces(host: str, port: int) -> socket.socket:
+    """Connect from a process in name spaces of its own for users and processes."""
+    return connect_visibly(host, port)
+
+
+def connect_by_mapped_address(_host: str, port: int) -> socket.socket:
+    """Connect from a socket of IPv6, and from an address that nobody else has."""
+    sock = socket.socket(socket.AF_INET6)
+    sock.bind(("::ffff:127.9.9.9", 0))
+    sock.connect(("::ffff:127.0.0.1", port))
+    sock.sendall(b"<protocol><join/>")
+    return sock
+
+
+def connect_in_flight(host: str, port: int) -> socket.socket:
+    """Leave the connection on its way through a Unix socket, where no process has it open."""
     near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-    with contextlib.suppress(OSError):
-        sock = socket.create_connection((host, port), timeout=1)
-        sock.sendall(b"<protocol><join/>")
-        if is_in_flight:
-            socket.send_fds(near, [b"x"], [sock.fileno()])
+    with connect_visibly(host, port) as sock:
+        socket.send_fds(near, [b"x"], [sock.fileno()])
+    time.sleep(2)
+    return socket.socket(fileno=socket.recv_fds(far, 1, 1)[1][0])
+
+
+def connect_while_moving(host: str, port: int) -> socket.socket:
+    """Pass the connection from one process to the next, so that whoever looks into one is late."""
+    sock = connect_visibly(host, port)
+    deadline = time.monotonic() + 2
+    while time.monotonic() < deadline:
+        if os.fork():
+            os._exit(0)
+    return sock
+
+
+def connect_while_passing(host: str, port: int) -> socket.socket:
+    """Pass the connection to and fro between processes, which all exist from the beginning."""
+    pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(8)]
+    for index, (_, far) in enumerate(pairs):
+        if not os.fork():
+            while True:
+                _, descriptors, _, _ = socket.recv_fds(far, 1, 1)
+                socket.send_fds(pairs[(index + 1) % len(pairs)][0], [b"x"], descriptors)
+                os.close(descriptors[0])
+    sock = connect_visibly(host, port)
+    socket.send_fds(pairs[0][0], [b"x"], [sock.fileno()])
+    sock.close()
+    time.sleep(2)
+    return socket.socket(fileno=socket.recv_fds(pairs[3][1], 1, 1)[1][0])
+
+
+def connect_in_thread(host: str, port: int) -> socket.socket:
+    """Connect from a thread that has open files of its own, in a process whose first thread shows none."""
+    done = threading.Event()
+    found = []
+
+    def connect() -> None:
+        ctypes.CDLL(None).unshare(0x400)  # CLONE_FILES
+        found.append(connect_visibly(host, port))
+        done.set()
+        take_seat(found[0])
+
+    threading.Thread(target=connect).start()
+    time.sleep(30)
+    return found[0]
+
+
+def connect_in_memory(host: str, port: int) -> socket.socket:
+    """Keep the connection by a mapping of it alone, and never move."""
+    sock = connect_visibly(host, port)
+    libc = ctypes.CDLL(None)
+    libc.mmap(None, ctypes.c_size_t(4096), 1, 1, sock.fileno(), ctypes.c_long(0))  # PROT_READ, MAP_SHARED
+    sock.close()
+    time.sleep(30)
+    return sock
+
+
+WAYS = {
+    "visibly": connect_visibly,
+    "hidden": connect_hidden,
+    "in-flight": connect_in_flight,
+    "from-name-spaces": connect_from_name_spaces,
+    "by-mapped-address": connect_by_mapped_address,
+    "while-moving": connect_while_moving,
+    "while-passing": connect_while_passing,
+    "in-thread": connect_in_thread,
+    "in-memory": connect_in_memory,
+}
+"""How the opponent's port is connected to, by the end of the attack's name."""
+
+
+def flood_elsewhere(own_port: int) -> None:
+    """Connect to every other port all the time, hidden, so that the opponent's connection has to wait or is refused."""
+    match = parent_of(Path("/proc", str(grandparent_of(Path("/proc/self")))))
+    if os.fork():
+        time.sleep(0.5)
+        return
+    hide_open_files()
+    os.fork()
+    deadline = time.monotonic() + 4
+    sockets: list[socket.socket] = []
+    while time.monotonic() < deadline:
+        for port in ports_of(match) - {own_port}:
+            for _ in range(50):
+                sock = socket.socket()
+                sock.setblocking(False)
+                sock.connect_ex(("127.0.0.1", port))
+                sockets.append(sock)
+        for sock in sockets[:-200]:
             sock.close()
-            time.sleep(3)
-            sock = socket.socket(fileno=socket.recv_fds(far, 1, 1)[1][0])
-        sock.settimeout(10)
-        received = b""
-        while data := sock.recv(65536):
-            received += data
-            if b"moveRequest" in received or b"MoveRequest" in received:
-                sock.sendall(b"<room roomId='x'><data class='move'/></room><nonsense/>")
+        del sockets[:-200]
     os._exit(0)
 
 
@@ -238,9 +364,7 @@ open_sockets: list[socket.socket] = []
 ACTIONS: dict[str, Callable[[str, int, str], None]] = {
     "sockets": lambda host, port, _code: open_connections(host, port),
     "steal": steal_seat,
-    "join-elsewhere": lambda host, port, _code: join_elsewhere(host, port, hides=False, is_in_flight=False),
-    "join-hidden": lambda host, port, _code: join_elsewhere(host, port, hides=True, is_in_flight=False),
-    "join-in-flight": lambda host, port, _code: join_elsewhere(host, port, hides=False, is_in_flight=True),
+    "flood-elsewhere": lambda _host, port, _code: flood_elsewhere(port),
     "honest-hidden": lambda _host, _port, _code: hide_open_files(),
     "hide": lambda _host, _port, _code: leave_process({}),
     "frame": lambda _host, _port, _code: leave_process_of_opponent(),
@@ -256,7 +380,7 @@ ACTIONS: dict[str, Callable[[str, int, str], None]] = {
 """What is done before the program takes its own seat, by attack."""
 
 
-async def main() -> int:
+def main() -> int:
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("attack")
     parser.add_argument("--game")
@@ -264,6 +388,14 @@ async def main() -> int:
     parser.add_argument("-p", dest="port", type=int)
     parser.add_argument("-r", dest="code")
     given = parser.parse_args()
+    if given.attack.startswith("join-"):  # before trio runs, whose event loop does not survive a fork
+        join_elsewhere(given.host, given.port, WAYS[given.attack.removeprefix("join-")])
+    elif given.attack in ACTIONS:
+        ACTIONS[given.attack](given.host, given.port, given.code)
+    return trio.run(play_game, given)
+
+
+async def play_game(given: argparse.Namespace) -> int:
     edition = choose_editions({}, {})[given.game]
     responder = make_responder("first", seed=1)
     has_tried = False
@@ -278,8 +410,6 @@ async def main() -> int:
             await player.send_bytes(data.replace(b"ROOM", str(player.room_id).encode()))
         await responder(player, state)
 
-    if given.attack in ACTIONS:
-        ACTIONS[given.attack](given.host, given.port, given.code)
     async with Player.connect(given.host, given.port, dialect=edition.dialect) as player:
         await player.join_prepared(given.code)
         await player.play_with(play)
@@ -288,7 +418,7 @@ async def main() -> int:
 
 if __name__ == "__main__":
     try:
-        sys.exit(trio.run(main))
+        sys.exit(main())
     except ClientError as error:
         sys.stderr.write(f"{error}\n")
         sys.stderr.flush()

@@ -13,10 +13,13 @@ assert sys.platform == "linux"  # for mypy
 import os
 import socket
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from spielleiter.match.programs.socket_owners import (
     Attribution,
+    FarSocket,
     Look,
     attribute,
     far_socket,
@@ -81,7 +84,7 @@ def test_a_connection_of_this_process_is_attributed_to_it() -> None:
             assert has_socket([os.getpid()], far)
             assert not has_socket([1 << 30], far)
             assert f"({os.getpid()})" in find_holder(far)
-            seen = look([os.getpid()], far)
+            seen = look(lambda: [os.getpid()], far)
             assert (seen.has_socket, seen.has_hidden_files) == (True, False)
             assert os.getuid() in seen.users
 
@@ -135,9 +138,104 @@ def test_a_descriptor_on_its_way_through_a_unix_socket_is_noticed(is_in_flight: 
                 connected.close()
             far = far_socket(accepted)
             assert far is not None
-            seen = look([os.getpid()], far)
+            seen = look(lambda: [os.getpid()], far)
             assert (seen.has_socket, seen.can_hide_sockets) == (not is_in_flight, is_in_flight)
             assert not (is_in_flight and find_holder(far))
+
+
+OWN_FILES = """
+import ctypes, socket, sys, threading, time
+address, libc = ("127.0.0.1", int(sys.argv[1])), ctypes.CDLL(None)
+
+def connect():
+    libc.unshare(0x400)  # CLONE_FILES
+    global sock
+    sock = socket.create_connection(address)
+    time.sleep(500)
+
+threading.Thread(target=connect).start()
+if sys.argv[2] == "ended": libc.pthread_exit(None)
+time.sleep(500)
+"""
+MAPPED = """
+import ctypes, socket, sys, time
+sock = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+ctypes.CDLL(None).mmap(None, ctypes.c_size_t(4096), 1, 1, sock.fileno(), ctypes.c_long(0))
+sock.close()
+time.sleep(500)
+"""
+
+
+@pytest.mark.parametrize("first_thread", ["running", "ended"])
+def test_the_open_files_of_each_thread_are_seen(first_thread: str) -> None:
+    with connected(OWN_FILES, first_thread) as (process, far):
+        seen = look(lambda: [process.pid], far)
+        assert (seen.has_socket, seen.has_hidden_files) == (True, False)
+
+
+def test_a_socket_that_only_a_mapping_keeps_open_is_noticed() -> None:
+    with connected(MAPPED) as (process, far):
+        while (seen := look(lambda: [process.pid], far)).has_socket:  # it is not closed yet
+            pass
+        assert seen.can_hide_sockets
+        assert not seen.is_clear
+
+
+@contextmanager
+def connected(code: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], FarSocket]]:
+    """A process that connects to the port in its arguments, and its socket."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        command = [sys.executable, "-I", "-S", "-c", code, str(listener.getsockname()[1]), *arguments]
+        with subprocess.Popen(command) as process:
+            accepted, _ = listener.accept()
+            with accepted:
+                far = far_socket(accepted)
+                assert far is not None
+                yield process, far
+                process.kill()
+
+
+def test_processes_that_begin_or_end_meanwhile_make_a_look_unclear() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            far = far_socket(accepted)
+            assert far is not None
+            for before, after in (([], [os.getppid()]), ([os.getppid()], [])):
+                finds = iter((before, after))
+                seen = look(lambda finds=finds: next(finds), far)  # type: ignore[misc]
+                assert (seen.is_changing, seen.is_clear) == (True, False)
+            assert look(list, far).is_clear
+
+
+def test_a_process_that_has_ended_hides_nothing() -> None:
+    """Nobody can look into a process that its parent has not waited for."""
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        process = subprocess.Popen([sys.executable, "-c", ""])
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        with accepted:
+            far = far_socket(accepted)
+            assert far is not None
+            assert look(lambda: [process.pid], far).is_clear
+        process.wait()
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_a_kernel_that_cannot_be_asked_has_a_table(
+    family: socket.AddressFamily, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Java connects from sockets of IPv6, whose addresses are those of IPv4."""
+    monkeypatch.setattr(socket, "AF_NETLINK", 44)  # nothing has this number
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket(family) as sock:
+        host, port = listener.getsockname()
+        sock.connect((host if family == socket.AF_INET else f"::ffff:{host}", port))
+        accepted, _ = listener.accept()
+        with accepted:
+            far = far_socket(accepted)
+            assert far is not None
+            assert far.user == os.getuid()
+            assert has_socket([os.getpid()], far)
 
 
 def test_a_closed_connection_is_nobodys() -> None:
