@@ -165,7 +165,13 @@ def play(folder: Path, **choices: str) -> subprocess.CompletedProcess[str]:
         ports["server:13050"] = stack.enter_context(running(serve, server, folder, "server_started"))
         for name in PROGRAMS:
             command = " ".join(shlex.quote(word) for word in words(services[name]["command"]))
-            command = command.replace("0.0.0.0", "127.0.0.1").replace("--port 13051", "--port 0")
+            for before, after in (
+                ("0.0.0.0", "127.0.0.1"),
+                ("--port 13051", "--port 0"),
+                ("host server", "host 127.0.0.1"),
+            ):
+                assert before in command
+                command = command.replace(before, after)
             environment = {**base, **services[name]["environment"]}
             lent = running(["spielleiter", *shlex.split(command)], environment, folder, "lends ")
             ports[f"{name}:13051"] = stack.enter_context(lent)
