@@ -1,9 +1,10 @@
 """Limits the rate of wrong passwords, by address and for all addresses together.
 
-Invariants: every password is checked, within a limited time: no number of wrong ones keeps out the right one. At most
-`CHECKS_AT_ONCE` wrong ones are checked at once, and `CHECKS_PER_SECOND` in the long run. If there are more, all wait
-for their turn: one address after the other, and those of one address in the order of arrival. A right password uses up
-nothing, and its answer is not delayed.
+Invariants: every password is checked within `LONGEST_WAIT` seconds: no number of wrong ones keeps out the right one. At
+most `CHECKS_AT_ONCE` wrong ones are checked at once, and `CHECKS_PER_SECOND` in the long run. If there are more, all
+wait for their turn: one address after the other, and those of one address in the order of arrival. Only passwords that
+have waited for the longest time are checked beyond this rate, so a guesser needs many connections to make it higher. A
+right password uses up nothing, and its answer is not delayed.
 
 A wrong one is answered late if there were a few wrong ones from its address before: each further attempt in the same
 window is delayed by one second more, up to a limit. A delayed answer that is still waiting counts as a failure. If
@@ -31,6 +32,8 @@ ALL_ADDRESSES_FACTOR: Final = 20
 """The number of failures allowed for all addresses together, as a multiple of that for one address."""
 CHECKS_PER_SECOND: Final = 10.0
 CHECKS_AT_ONCE: Final = 100.0
+LONGEST_WAIT: Final = 5.0
+"""Seconds; clients wait longer than this for an answer."""
 
 
 class PasswordGuard:
@@ -51,12 +54,13 @@ class PasswordGuard:
         """By address, the lock that is held by its first password."""
 
     async def wait_for_turn(self, address: str) -> None:
-        """Wait until the next password from `address` may be checked, usually not at all."""
+        """Wait until the next password from `address` may be checked, usually not at all, LONGEST_WAIT at most."""
         turn_of_address = self._turns.setdefault(address, trio.Lock())
-        async with turn_of_address, self._turn:
-            missing = 1.0 - self._checks.left(trio.current_time())
-            await trio.sleep(max(0.0, missing / CHECKS_PER_SECOND))
-            self._checks.take(1.0, trio.current_time())
+        with trio.move_on_after(LONGEST_WAIT):
+            async with turn_of_address, self._turn:
+                missing = 1.0 - self._checks.left(trio.current_time())
+                await trio.sleep(max(0.0, missing / CHECKS_PER_SECOND))
+                self._checks.take(1.0, trio.current_time())
 
     def note_success(self) -> None:
         """Note that the password that was checked last was right."""

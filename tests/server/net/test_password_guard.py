@@ -14,6 +14,7 @@ from spielleiter.server.net.password_guard import (
     ALL_ADDRESSES_FACTOR,
     CHECKS_AT_ONCE,
     CHECKS_PER_SECOND,
+    LONGEST_WAIT,
     MAX_ADDRESSES,
     PasswordGuard,
 )
@@ -88,10 +89,11 @@ class Crowd:
     async def add(self, address: str, count: int) -> None:
         """Add callers, named by their address and number, that wait in this order."""
         for number in range(count):
-            self.nursery.start_soon(self._wait, address, f"{address}{number}")
+            self.nursery.start_soon(self.wait, address, f"{address}{number}")
             await wait_all_tasks_blocked()
 
-    async def _wait(self, address: str, name: str) -> None:
+    async def wait(self, address: str, name: str) -> None:
+        """Wait for the turn of a caller."""
         await self.guard.wait_for_turn(address)
         self.turns[name] = trio.current_time()
 
@@ -123,13 +125,26 @@ async def test_a_password_waits_for_earlier_ones_of_its_address_and_once_for_eac
 ) -> None:
     async with crowd(is_busy=True) as waiting:
         begun = trio.current_time()
-        for address, count in (("a", 200), ("b", 100), ("c", 1)):
+        for address, count in (("a", 25), ("b", 15), ("c", 1)):
             await waiting.add(address, count)
         mock_clock.autojump_threshold = 0.0
     assert round((waiting.turns["c0"] - begun) * CHECKS_PER_SECOND) <= 4
-    assert round((waiting.turns["b99"] - begun) * CHECKS_PER_SECOND) <= 2 * 100 + 2
-    assert round((max(waiting.turns.values()) - begun) * CHECKS_PER_SECOND) == 301
-    assert list(waiting.turns)[-1] == "a199"
+    assert round((waiting.turns["b14"] - begun) * CHECKS_PER_SECOND) <= 2 * 15 + 2
+    assert round((max(waiting.turns.values()) - begun) * CHECKS_PER_SECOND) == 41
+    assert list(waiting.turns)[-1] == "a24"
+
+
+@pytest.mark.parametrize("addresses", [1, 7, 500])
+async def test_no_password_waits_longer_than_the_longest_wait(addresses: int, mock_clock: MockClock) -> None:
+    async with crowd(is_busy=True) as waiting:
+        begun = trio.current_time()
+        for number in range(500):
+            waiting.nursery.start_soon(waiting.wait, f"address {number % addresses}", str(number))
+        await wait_all_tasks_blocked()
+        await waiting.add("late", 1)
+        mock_clock.autojump_threshold = 0.0
+    assert len(waiting.turns) == 501
+    assert max(waiting.turns.values()) - begun == pytest.approx(LONGEST_WAIT)
 
 
 async def test_a_right_password_uses_up_nothing(mock_clock: MockClock) -> None:
@@ -145,7 +160,7 @@ async def test_callers_that_are_cancelled_keep_nobody_waiting(mock_clock: MockCl
         begun = trio.current_time()
         with trio.CancelScope() as left:
             async with trio.open_nursery() as nursery:
-                for _ in range(100):
+                for _ in range(40):
                     nursery.start_soon(waiting.guard.wait_for_turn, "a")
                 await wait_all_tasks_blocked()
                 left.cancel()
@@ -161,7 +176,7 @@ async def test_guessers_together_are_checked_at_a_limited_rate(
     """Each connection guesses again as soon as it is answered."""
     guard = PasswordGuard(attempts=5, window=60.0, longest_delay=30.0)
     checked = 0
-    seconds = 300.0
+    seconds = 100.0
 
     async def guess(address: str) -> None:
         nonlocal checked
@@ -174,4 +189,5 @@ async def test_guessers_together_are_checked_at_a_limited_rate(
         async with trio.open_nursery() as nursery:
             for number in range(addresses * connections):
                 nursery.start_soon(guess, str(number % addresses))
-    assert checked <= CHECKS_AT_ONCE + CHECKS_PER_SECOND * seconds + 1
+    rate = max(CHECKS_PER_SECOND, addresses * connections / LONGEST_WAIT)
+    assert checked <= CHECKS_AT_ONCE + rate * seconds + 1

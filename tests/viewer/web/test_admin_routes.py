@@ -10,6 +10,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from spielleiter.client.strategies import make_responder
 from spielleiter.server.core.room import Phase
+from spielleiter.server.net.password_guard import LONGEST_WAIT
 from spielleiter.viewer.web import admin_sessions
 from tests.viewer.web.pages import GAME_TYPE, JSON, PASSWORD, Pages, call, open_pages
 
@@ -127,10 +128,10 @@ async def test_a_flood_of_wrong_passwords_does_not_keep_out_the_right_one(autoju
             for _ in range(400):
                 nursery.start_soon(guess)
             await wait_all_tasks_blocked()
-            before = trio.current_time()
             for _ in range(10):
+                before = trio.current_time()
                 assert (await pages.post("/api/admin/login", {"password": PASSWORD})).status == 200
-            assert trio.current_time() - before < 31.0  # 300 of them wait
+                assert trio.current_time() - before <= LONGEST_WAIT
         assert statuses == [403] * 400
         assert pages.server.stream.refusals["RequestRefused", "wrong_password"] == 400
 

@@ -6,7 +6,6 @@ import base64
 import contextlib
 import io
 import json
-import math
 import subprocess
 import sys
 from pathlib import Path
@@ -118,9 +117,8 @@ async def test_pages_for_other_machines_exclude_administrators_with_the_known_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("leaves", [False, True])
-@pytest.mark.parametrize("wrong", [login("falsch"), login(PASSWORD, "falsch")])
-async def test_80_guessers_do_not_keep_out_the_right_password(wrong: dict[str, str], leaves: bool) -> None:
+async def test_guessers_that_leave_at_once_do_not_keep_out_the_right_password() -> None:
+    """Some guess the password of the administrators, others that of the viewer."""
     async with (
         serving(companion=open_pages, viewer=LOOPBACK, viewer_password="geheim") as harness,
         trio.open_nursery() as nursery,
@@ -128,21 +126,20 @@ async def test_80_guessers_do_not_keep_out_the_right_password(wrong: dict[str, s
         pages = (await logged(harness, "viewer_started"))["url"]
         guessed = 0
 
-        async def guess_for_ever() -> None:
+        async def guess_for_ever(wrong: dict[str, str]) -> None:
             nonlocal guessed
             while True:
                 guessed += 1
-                with trio.move_on_after(0.02 if leaves else math.inf):
+                with trio.move_on_after(0.02):
                     await get(pages, "/api/admin/login", **wrong)
 
-        for _ in range(80):
-            nursery.start_soon(guess_for_ever)
-        while guessed < (1000 if leaves else 80):  # noqa: ASYNC110 - there is no event to wait for
+        for _ in range(20):
+            nursery.start_soon(guess_for_ever, login("falsch"))
+            nursery.start_soon(guess_for_ever, login(PASSWORD, "falsch"))
+        while guessed < 300:  # noqa: ASYNC110 - there is no event to wait for
             await trio.sleep(0.01)
-        for _ in range(2 if leaves else 10):
-            with trio.fail_after(60.0):
-                status, answer = await get(pages, "/api/admin/login", **login(PASSWORD))
-            assert (status, "token" in answer) == (200, True)
+        status, answer = await get(pages, "/api/admin/login", **login(PASSWORD))
+        assert (status, "token" in answer) == (200, True)
         nursery.cancel_scope.cancel()
 
 
