@@ -132,24 +132,26 @@ def running_elo(counts: PairCounts) -> Estimate | None:
     return Estimate(elo_of_score(mean), elo_of_score(low), elo_of_score(high))
 
 
+def running_evidence(counts: PairCounts, score: float) -> float:
+    """The logarithm of the evidence (e-value) against "the expected score is `score`, or lower"; 0 without a pair.
+
+    A capital of 1 is divided among bets that the score is above `score`, which is between 0 and 1. With each pair of
+    result x, a part with the share s is multiplied by 1 + s (x / score - 1), which has the expected value 1 if `score`
+    is true. So the probability that the capital ever reaches 1 / P is at most P (Ville's inequality).
+    """
+    factors = [(count, result / score - 1) for count, result in zip(counts, PAIR_SCORES, strict=True) if count]
+    powers = [sum(count * math.log1p(share * factor) for count, factor in factors) for share in _SHARES]
+    greatest = max(powers)
+    return greatest + math.log(sum(math.exp(power - greatest) for power in powers) / len(powers))
+
+
 @lru_cache(maxsize=64)
 def _running_bound(counts: PairCounts) -> float:
-    """The lower bound of the expected score: the greatest one against which a bet has not won 1 / RISK.
-
-    A capital of 1 is divided among bets that the score is above `score`. With each pair of result x, a part with the
-    share s is multiplied by 1 + s (x / score - 1), which has the expected value 1 if `score` is true.
-    """
+    """The lower bound of the expected score: the greatest one against which the evidence reaches 1 / RISK."""
     low, high = 0.0, mean_and_variance(counts)[0]
     while high - low > _RUNNING_PRECISION:
         middle = (low + high) / 2
-        factors = [result / middle - 1 for result in PAIR_SCORES]
-        powers = [
-            sum(count * math.log1p(share * factor) for count, factor in zip(counts, factors, strict=True) if count)
-            for share in _SHARES
-        ]
-        greatest = max(powers)
-        capital = greatest + math.log(sum(math.exp(power - greatest) for power in powers) / len(powers))
-        if capital >= -math.log(RISK):
+        if running_evidence(counts, middle) >= -math.log(RISK):
             low = middle
         else:
             high = middle

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spielleiter.match.stats.counts import elo_of_score, mean_and_variance
+from spielleiter.match.stats.counts import mean_and_variance
 from spielleiter.match.stats.intervals import (
     better_program,
     estimate_elo,
@@ -17,6 +17,7 @@ from spielleiter.match.stats.intervals import (
     estimate_score,
     mirror,
     running_elo,
+    running_evidence,
 )
 from spielleiter.match.stats.significance import RISK, PairCounts, likelihood_of_superiority, one_sided_p_value
 
@@ -164,26 +165,38 @@ SHAPES = {
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_the_running_interval_holds_at_every_look(name: str) -> None:
-    """Simulated matches of 100 pairs with many looks: the interval excludes the true Elo in at most 5 % of them."""
+    """Simulated matches with many looks: the interval excludes the true score in at most 5 % of them.
+
+    A score is outside of the interval if the evidence against it, or against it from the other side, reaches 1 / RISK
+    (`test_the_running_interval_ends_where_the_evidence_suffices`).
+    """
     rng, shape = random.Random(name), SHAPES[name]
-    true = elo_of_score(mean_and_variance(shape)[0])
+    true, _ = mean_and_variance(shape)
     looks = {round(1.3**step) for step in range(18)}
-    matches, wrong, wrong_fixed = 100, 0, 0
+    matches = 150
+    highest = []
     for _ in range(matches):
         counts = [0, 0, 0, 0, 0]
-        is_wrong = is_wrong_fixed = False
-        for pair, result in enumerate(rng.choices(range(5), shape, k=100), 1):
+        evidence = 0.0
+        for pair, result in enumerate(rng.choices(range(5), shape, k=max(looks)), 1):
             counts[result] += 1
             if pair in looks:
-                found = running_elo(tuple(counts))  # type: ignore[arg-type]
-                fixed = estimate_elo(tuple(counts))  # type: ignore[arg-type]
-                assert found is not None
-                assert fixed is not None
-                is_wrong = is_wrong or not found.low <= true <= found.high
-                is_wrong_fixed = is_wrong_fixed or not fixed.low <= true <= fixed.high
-        wrong, wrong_fixed = wrong + is_wrong, wrong_fixed + is_wrong_fixed
-    assert wrong <= 0.05 * matches
-    assert wrong <= wrong_fixed
+                own: PairCounts = tuple(counts)  # type: ignore[assignment]
+                evidence = max(evidence, running_evidence(own, true), running_evidence(mirror(own), 1 - true))
+        highest.append(evidence)
+    assert sum(each >= -math.log(RISK) for each in highest) <= 0.05 * matches
+    assert sum(each >= -math.log(10 * RISK) for each in highest) > 0.05 * matches  # a limit that does not hold
+
+
+@pytest.mark.parametrize("counts", [(1, 4, 10, 4, 1), (0, 3, 9, 20, 2), (40, 3, 2, 1, 1), (0, 0, 30, 0, 0)])
+def test_the_running_interval_ends_where_the_evidence_suffices(counts: PairCounts) -> None:
+    found = running_elo(counts)
+    assert found is not None
+    for own, elo in ((counts, found.low), (mirror(counts), -found.high)):
+        score = 1 / (1 + 10 ** (-elo / 400))
+        assert running_evidence(own, score - 1e-5) > -math.log(RISK) > running_evidence(own, score + 1e-5)
+    assert running_evidence((0, 0, 0, 0, 0), 0.5) == pytest.approx(0)
+    assert running_evidence((0, 0, 0, 0, 1), 0.25) == pytest.approx(math.log(2.5))  # the mean of 1 + 3 s
 
 
 @given(COUNTS)
