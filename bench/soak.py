@@ -277,6 +277,7 @@ def soak(games: int, at_once: int, stall: float, stall_interval: float, shares: 
             "results_file": str(results),
             "log_level": "error",
             "first_packet_timeout": 5.0,
+            "bounds_loopback": True,
             "stall": stall,
             "stall_interval": stall_interval,
             "grace": 0.0,

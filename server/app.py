@@ -381,5 +381,6 @@ def _lobby_settings(config: Config) -> LobbySettings:
         seats_per_connection=config.seats_per_connection,
         observers_per_room=config.observers_per_room,
         reservation_timeout=config.reservation_timeout,
+        idle_timeout=config.idle_timeout,
         delivery_timeout=config.delivery_timeout,
     )

@@ -276,10 +276,31 @@ class Config:
         "Share of one processor for all connections that have not joined or were refused something, while others play.",
     )
     first_packet_timeout: float = setting(
-        30.0, seconds(), LIMITS, "Seconds within which a connection must send its first packet."
+        30.0,
+        seconds(),
+        LIMITS,
+        "Seconds within which a connection from another machine must send its first packet.",
     )
     packet_timeout: float = setting(
-        10.0, seconds(), LIMITS, "Seconds within which a packet must be complete once its first byte has arrived."
+        10.0,
+        seconds(),
+        LIMITS,
+        "Seconds within which a packet from another machine must be complete once its first byte has arrived; players "
+        "and administrators are exempt.",
+    )
+    idle_timeout: float = setting(
+        60.0,
+        seconds(),
+        LIMITS,
+        "Seconds within which a player from another machine must send something after its last game, in editions that "
+        "leave players connected (2027).",
+    )
+    bounds_loopback: bool = setting(
+        False,
+        switch(),
+        LIMITS,
+        "Whether these three limits apply to peers on this machine as well; the official server has none of them.",
+        name="loopbackTimeouts",
     )
     outbox_bytes: int = setting(
         4 * 1024 * 1024, whole_number(65536), LIMITS, "Maximum bytes that may wait for a peer that does not read."

@@ -95,9 +95,14 @@ class Lobby:
 
     # -- connecting and leaving -------------------------------------------------------------------------------------
 
-    def connect(self, peer: Peer, dedicated_port: DedicatedPort | None = None) -> Member:
-        """Register `peer`, which must be dropped later; `dedicated_port` restricts it to one seat."""
-        member = self.members[peer] = Member(peer, dedicated_port)
+    def connect(
+        self, peer: Peer, dedicated_port: DedicatedPort | None = None, *, has_idle_timeout: bool = True
+    ) -> Member:
+        """Register `peer`, which must be dropped later; `dedicated_port` restricts it to one seat.
+
+        `has_idle_timeout`: it may be disconnected if it sends nothing after its last game.
+        """
+        member = self.members[peer] = Member(peer, dedicated_port, has_idle_timeout=has_idle_timeout)
         return member
 
     def drop(self, member: Member, departure: Departure = Departure.UNKNOWN) -> None:
@@ -307,8 +312,8 @@ class Lobby:
         """End the stream of a player that has no other game, or start its idle timeout, as the edition prescribes."""
         if policy.ends_players_streams:
             member.peer.end()
-        elif policy.idle_timeout is not None:
-            self._idle_timeouts.start(member, policy.idle_timeout)
+        elif policy.ends_idle_players and member.has_idle_timeout:
+            self._idle_timeouts.start(member, self.settings.idle_timeout)
 
     # -- checks and look-ups ----------------------------------------------------------------------------------------
 

@@ -30,5 +30,6 @@ class LobbySettings:
     """Low enough that the connections of one address cannot occupy all rooms that may wait."""
     observers_per_room: int = 64
     reservation_timeout: float = 600.0
+    idle_timeout: float = 60.0
     delivery_timeout: float = 1.0
     """Seconds after which a move request counts as delivered, even if the player has not taken it."""

@@ -15,12 +15,25 @@ from spielleiter.server.core.room import Room
 class Member:
     """A peer in the lobby. Members are compared by identity."""
 
-    __slots__ = ("dedicated_port", "is_admin", "is_edition_chosen", "observed", "packets_received", "peer", "rooms")
+    __slots__ = (
+        "dedicated_port",
+        "has_idle_timeout",
+        "is_admin",
+        "is_edition_chosen",
+        "observed",
+        "packets_received",
+        "peer",
+        "rooms",
+    )
 
-    def __init__(self, peer: Peer, dedicated_port: DedicatedPort | None = None) -> None:
+    def __init__(
+        self, peer: Peer, dedicated_port: DedicatedPort | None = None, *, has_idle_timeout: bool = True
+    ) -> None:
         self.peer = peer
         self.dedicated_port = dedicated_port
         """The port it connected to, if that port serves a single seat; None: it may make any request."""
+        self.has_idle_timeout = has_idle_timeout
+        """Whether it may be disconnected because it sends nothing after its last game."""
         self.is_admin = False
         self.is_edition_chosen = False
         """Whether a join, joinPrepared or prepare has fixed the peer's edition."""

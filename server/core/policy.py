@@ -98,8 +98,8 @@ class Policy:
     joins_reserved_together: bool = False
     """True: `joined` for a reservation is sent when both players have joined. False: at once."""
 
-    idle_timeout: float | None = None
-    """Seconds after its last game until a player that sends nothing is disconnected; None: never."""
+    ends_idle_players: bool = False
+    """True: a player from elsewhere that sends nothing for a while after its last game is disconnected. False: never."""
 
     def evolve(self, **changes: Any) -> Policy:
         """Return a copy in which the fields named in `changes` have other values."""

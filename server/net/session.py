@@ -16,7 +16,7 @@ import trio
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.messages import AuthenticateRequest, Departure
 from spielleiter.server import events
-from spielleiter.server.config.config import Config
+from spielleiter.server.config.config import Config, is_loopback
 from spielleiter.server.core.clock import Arrival
 from spielleiter.server.core.dedicated_port import DedicatedPort
 from spielleiter.server.core.lobby import Lobby
@@ -72,6 +72,8 @@ class Session:
         """The scope of `_close`; its deadline can be set before it is entered."""
         self._written = trio.Event()
         """Set when the queue has been flushed."""
+        self._is_local = not config.bounds_loopback and is_loopback(self._host)
+        """Whether the peer is on this machine and may therefore be silent as long as with the official server."""
         self._packet_deadline = inf
         self._held_until = -inf
         """The end of the last wait that was imposed on this sender because it had sent too much."""
@@ -85,7 +87,9 @@ class Session:
             on_ended=self._state.end_stream,
         )
         edition = lobby.default_edition if dedicated_port is None else dedicated_port.room.edition
-        self._member = lobby.connect(Peer(label, self._outbox, edition), dedicated_port)
+        self._member = lobby.connect(
+            Peer(label, self._outbox, edition), dedicated_port, has_idle_timeout=not self._is_local
+        )
         connection.dialect = lobby.dialect_of(self._member)
         self._handler = PacketHandler(
             self._member, lobby, connection, self._outbox, stream, config, budget, guard, self._host, self._state
@@ -115,7 +119,8 @@ class Session:
         handler = self._handler
         with self._budget:
             self._stream.publish(events.ConnectionOpened(self._label, self._address))
-        self._packet_deadline = trio.current_time() + self._config.first_packet_timeout
+        if not self._is_local:
+            self._packet_deadline = trio.current_time() + self._config.first_packet_timeout
         try:
             with self._bugs_contained():
                 async with trio.open_nursery() as nursery:
@@ -262,10 +267,14 @@ class Session:
                 scope.cancel()
 
     def _set_deadline(self, *, has_handled: bool) -> None:
-        """Set the deadline for a packet that has begun; between two packets, a peer may be silent without limit."""
-        if not self._connection.has_partial_packet:
-            if self._state.phase is SERVING:
-                self._packet_deadline = inf
+        """Set the deadline for a packet that has begun; between two packets, a peer may be silent without limit.
+
+        So may a player or an administrator within a packet: it could as well send nothing.
+        """
+        if self._state.phase is not SERVING:
+            return  # the deadline is that of the first packet
+        if self._is_local or self._member.rooms or self._member.is_admin or not self._connection.has_partial_packet:
+            self._packet_deadline = inf
         elif has_handled or self._packet_deadline == inf:
             self._packet_deadline = trio.current_time() + self._config.packet_timeout
 

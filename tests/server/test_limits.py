@@ -93,6 +93,19 @@ def waiting(data: str, seconds: float) -> Beyond:
     return beyond
 
 
+async def stops_within_a_packet(harness: ServerHarness) -> Caller:
+    """Let a player whose game is over begin a packet and then send nothing for some time."""
+    caller = await harness.call()
+    await caller.send("<protocol><join/>")
+    (room,) = harness.server.lobby.rooms.values()
+    room.cancel()
+    await caller.send("<room")
+    await trio.sleep(9.9)
+    assert not harness.server.stream.refusals
+    await trio.sleep(0.2)
+    return caller
+
+
 async def prepares_too_many(harness: ServerHarness) -> Caller:
     admin = await harness.admin()
     for _ in range(harness.config.rooms_waiting):
@@ -237,9 +250,10 @@ ROWS = {
     ),
     "time of a packet": Row(
         {"packet_timeout": 10.0},
-        waiting(f"<protocol>{JOIN}<room", 10.0),
+        stops_within_a_packet,
         ("ProtocolBroken", "packet_timeout"),
         "not ended in 10 s",
+        {"edition": "blokus-2027"},
     ),
     "bytes that wait for a receiver": Row(
         {"outbox_bytes": 4 * 1024 * 1024},

@@ -144,21 +144,21 @@ def test_absent_players_left_lets_the_present_player_win() -> None:
     assert admin.receive() == ["result LEFT REGULAR 02 winners [1]", "left"]
 
 
-@pytest.mark.parametrize("timeout", [None, 60.0])
-def test_idle_timeout(timeout: float | None) -> None:
-    harness = harness_with(idle_timeout=timeout, ends_players_streams=False)
+@pytest.mark.parametrize("is_ended", [False, True])
+def test_ends_idle_players(is_ended: bool) -> None:
+    harness = harness_with(ends_idle_players=is_ended, ends_players_streams=False)
     room, admin, one, two = harness.game()
     one.moves(room, SKIP)  # an illegal move: it loses and leaves
     two.receive()
     harness.advance(59.9)
     assert not two.is_ended
     harness.advance(0.2)
-    assert two.is_ended == (timeout is not None)
+    assert two.is_ended == is_ended
     assert not admin.is_ended
 
 
 def test_idle_timeout_spares_peers_that_send_a_packet_or_play_again() -> None:
-    harness = harness_with(idle_timeout=60.0, ends_players_streams=False, keeps_violators=True)
+    harness = harness_with(ends_idle_players=True, ends_players_streams=False, keeps_violators=True)
     room, _, one, two = harness.game()
     one.moves(room, SKIP)
     two.send(JoinRequest(GAME_TYPE))  # it has a seat in a room again

@@ -143,44 +143,132 @@ async def test_the_first_packet_must_come_in_time(data: str, autojump_clock: obj
         assert refusals(harness, caller) == [("first_packet", text)]
 
 
-async def test_a_packet_must_be_complete_in_time(autojump_clock: object) -> None:
-    async with open_harness(**PATIENT) as harness:
+def late_packets(harness: ServerHarness, caller: Caller) -> list[tuple[str, str]]:
+    """Return the refusals of a stranger whose only complete packets are requests of administrators."""
+    return [each for each in refusals(harness, caller) if each[0] != "unauthenticated"]
+
+
+@pytest.mark.parametrize("begun", ["<room", "<room roomId='", "<step/><!-- ", "ping <"])
+async def test_a_packet_of_a_stranger_must_be_complete_in_time(begun: str, autojump_clock: object) -> None:
+    async with open_harness("blokus-2027", **PATIENT) as harness:
         bystanders = await Bystanders.open(harness)
-        game = await harness.game()
+        caller = await harness.call()
+        await caller.send("<protocol><step/>")
+        await caller.receive()
         await trio.sleep(100.0)
-        await game.one.send("<room")
+        await caller.send(begun)
         await trio.sleep(9.9)
-        assert await game.one.receive() == b""
+        assert not caller.is_ended
         await trio.sleep(0.2)
         text = "A packet was begun and not ended in 10 s"
-        assert await game.one.receive() == answered(text) + GOODBYE
-        assert await game.two.receive() == left(game, 0) + END
-        assert refusals(harness, game.one) == [("packet_timeout", text)]
+        assert text.encode() in await caller.receive()
+        assert caller.is_ended
+        assert late_packets(harness, caller) == [("packet_timeout", text)]
         await bystanders.are_unaffected()
 
 
+@pytest.mark.parametrize("begun", ["ping", "\0", " ping &amp;", "&am"])
+async def test_text_between_packets_is_no_packet(begun: str, autojump_clock: object) -> None:
+    """The releases mind neither the text nor the silence after it."""
+    async with open_harness("blokus-2027") as harness:
+        caller = await harness.call()
+        await caller.send("<protocol><step/>" + begun)
+        await trio.sleep(5000.0)
+        assert not caller.is_ended
+        assert late_packets(harness, caller) == []
+
+
+@pytest.mark.parametrize("edition", ["blokus-2027", "blokus-2021-21.4.0", "blokus-2021-r3"])
+@pytest.mark.parametrize("is_on_turn", [True, False])
+async def test_a_player_may_stop_within_a_packet(edition: str, is_on_turn: bool, autojump_clock: object) -> None:
+    async with open_harness(edition, has_timeouts=False) as harness:
+        game = await harness.game()
+        player, other = (game.one, game.two) if is_on_turn else (game.two, game.one)
+        move = legal_move(game.room)
+        await player.send(move[:40])
+        await trio.sleep(5000.0)
+        assert not player.is_ended
+        if not is_on_turn:
+            await other.send(legal_move(game.room))
+            move = legal_move(game.room)
+            await player.send(b"' x='")
+            return
+        await player.send(move[40:])
+        assert game.room.ply == 1
+
+
+async def test_a_player_that_stops_within_a_packet_has_its_time_limits(autojump_clock: object) -> None:
+    async with open_harness("blokus-2027") as harness:
+        game = await harness.game()
+        await game.one.send(legal_move(game.room)[:40])
+        await trio.sleep(10.1)
+        (ended,) = harness.happened(events.GameEnded)
+        assert ended.causes == ("HARD_TIMEOUT", "REGULAR")
+
+
+async def test_a_player_that_stops_within_a_packet_is_idle_after_its_game(autojump_clock: object) -> None:
+    async with open_harness("blokus-2027") as harness:
+        game = await harness.game()
+        await game.two.send("<room")
+        await game.admin.send(f'<cancel roomId="{game.id}"/>')
+        await trio.sleep(59.9)
+        await game.two.send(" ")
+        assert not game.two.is_ended
+        await trio.sleep(0.2)
+        assert game.two.is_ended
+
+
+@pytest.mark.parametrize(
+    ("host", "is_exempt"), [("127.0.0.1", True), ("::1", True), ("192.0.2.1", False), ("host", False)]
+)
+@pytest.mark.parametrize("settings", [{}, {"bounds_loopback": True}])
+async def test_peers_on_this_machine_may_take_their_time_as_with_the_release(
+    settings: dict[str, bool], host: str, is_exempt: bool, autojump_clock: object
+) -> None:
+    async with open_harness("blokus-2027", **settings) as harness:
+        is_exempt &= not settings
+        silent, slow, half = [await harness.call(host) for _ in range(3)]
+        await slow.send("<protocol><joi")
+        await half.send("<protocol><step/><st")
+        await trio.sleep(36.0)
+        assert [each.is_ended for each in (silent, slow, half)] == [not is_exempt] * 3
+        players = [await harness.call(host) for _ in range(2)]
+        for player in players:
+            await player.send("<protocol><join/>")
+        (room,) = harness.server.lobby.rooms.values()
+        room.cancel()
+        await trio.sleep(3600.0)
+        assert [each.is_ended for each in players] == [not is_exempt] * 2
+        if is_exempt:
+            await slow.send("n/>")
+            await players[0].send("<join/>")
+            assert room not in harness.server.lobby.rooms.values()
+            assert len(harness.server.lobby.rooms) == 1
+            assert b"memento" in await slow.receive()
+
+
 async def test_each_packet_has_its_own_deadline(autojump_clock: object) -> None:
-    async with open_harness(**PATIENT) as harness:
+    async with open_harness("blokus-2027") as harness:
         caller = await harness.call()
         await trio.sleep(29.0)
-        await caller.send("<protocol><join/><join")
+        await caller.send("<protocol><step/><step")
         await trio.sleep(9.9)
-        assert refusals(harness, caller) == []
+        assert late_packets(harness, caller) == []
         await trio.sleep(0.2)
-        assert [kind for kind, _ in refusals(harness, caller)] == ["packet_timeout"]
+        assert [kind for kind, _ in late_packets(harness, caller)] == ["packet_timeout"]
 
 
 async def test_segments_that_straddle_packets_are_not_slow(autojump_clock: object) -> None:
-    async with open_harness(**PATIENT) as harness:
-        caller = await harness.admin()
-        await caller.send("<testMode")
+    async with open_harness("blokus-2027") as harness:
+        caller = await harness.call()
+        await caller.send("<protocol><step")
         for _ in range(20):
             await trio.sleep(9.0)
-            await caller.send(' testMode="true"/><testMode')
-        assert refusals(harness, caller) == []
-        assert (await caller.receive()).count(LATEST["testing"]) == 20
+            await caller.send("/><step")
+        assert late_packets(harness, caller) == []
+        assert (await caller.receive()).count(b"<errorpacket") == 20
         await trio.sleep(10.1)
-        assert [kind for kind, _ in refusals(harness, caller)] == ["packet_timeout"]
+        assert [kind for kind, _ in late_packets(harness, caller)] == ["packet_timeout"]
 
 
 async def test_between_packets_a_peer_may_be_silent_for_ever(autojump_clock: object) -> None:
@@ -215,7 +303,7 @@ class LateWire(ThrottledWire):
     async def receive(self) -> tuple[bytes, Arrival]:
         if self._is_first:
             self._is_first = False
-            return b"<protocol><authenticate password='examplepassword'/><testMode", Arrival(trio.current_time())
+            return b"<protocol><step/><step", Arrival(trio.current_time())
         if self._late and not self.unread:
             self.unread = 1
             await trio.sleep(self._after)
@@ -224,13 +312,13 @@ class LateWire(ThrottledWire):
 
 
 async def test_a_packet_that_arrived_in_time_is_read_by_a_late_server(autojump_clock: object) -> None:
-    async with open_harness() as harness:
-        wire = LateWire(b" testMode='true'/>", after=20.0)
+    async with open_harness("blokus-2027") as harness:
+        wire = LateWire(b" forced='true'/>", after=20.0)
         near, _ = memory_stream_pair()
         caller = await harness.call_over(near, wire)
         await trio.sleep(15.0)
-        assert refusals(harness, caller) == []
-        assert bytes(wire.taken) == START + LATEST["testing"]
+        assert late_packets(harness, caller) == []
+        assert bytes(wire.taken).count(b"<errorpacket") == 2
 
 
 async def test_many_packets_at_once_do_not_get_more_turns(autojump_clock: object) -> None:
