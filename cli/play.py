@@ -226,7 +226,7 @@ def _play_once(
         raise Failure(failure_text(error, keeps_words=as_json, is_season_known=is_known)) from error
     if as_json:
         result, seat = report.result, report.seat
-        score = result.scores[seat] if result and seat is not None else None
+        score = result.score_of(seat) if result else None
         value = {
             "outcome": outcome_word(report),
             "seat": seat,

@@ -16,8 +16,8 @@ from spielleiter.protocol.messages import Cause, Memento, Result
 from spielleiter.server.text.escaping import escaped
 
 
-def points_text(parts: tuple[tuple[int, ...], tuple[int, ...]]) -> str:
-    """The points of both seats, for example ``136:127``; ``12/3:10/5`` if they have several parts."""
+def points_text(parts: tuple[tuple[int, ...], ...]) -> str:
+    """The points of all seats, for example ``136:127``; ``12/3:10/5`` if they have several parts."""
     return ":".join("/".join(str(part) for part in seat) for seat in parts)
 
 
@@ -26,10 +26,9 @@ def state_points(state: State) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return state.points(0), state.points(1)
 
 
-def result_points(result: Result) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def result_points(result: Result) -> tuple[tuple[int, ...], ...]:
     """The points by seat, without the first part, which says who won."""
-    first, second = result.scores
-    return first.parts[1:], second.parts[1:]
+    return tuple(score.parts[1:] for score in result.scores)
 
 
 def last_move_text(state: State) -> str | None:

@@ -96,7 +96,8 @@ class GameReport:
     @property
     def cause(self) -> Cause | None:
         """The cause in this player's score, such as Cause.REGULAR or Cause.SOFT_TIMEOUT; None without a result."""
-        return self.result.scores[self.seat].cause if self.result and self.seat is not None else None
+        score = self.result.score_of(self.seat) if self.result else None
+        return score.cause if score else None
 
     @property
     def reason(self) -> str:

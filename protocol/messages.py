@@ -237,7 +237,8 @@ class Score(Struct, frozen=True):
 class Result(Struct, frozen=True):
     """The result of a game.
 
-    `scores`, `names` and `details` are in the order of the seats. `winners` contains no seat, one seat, or both (a
+    `scores`, `names` and `details` are in the order of the seats. There is only the score of the first seat if the game
+    ended before anybody had taken or prepared the second one. `winners` contains no seat, one seat, or both (a
     draw). `details` are what the game shows about a player besides the score, as a value of the game; see
     `Dialect.player_details`.
     """
@@ -247,6 +248,10 @@ class Result(Struct, frozen=True):
     winners: tuple[Seat, ...]
     names: tuple[str, str] = ("", "")
     details: tuple[object, object] = (None, None)
+
+    def score_of(self, seat: Seat | None) -> Score | None:
+        """Return the score of `seat`; None if it has none, or if the seat is not known."""
+        return self.scores[seat] if seat is not None and seat < len(self.scores) else None
 
 
 class ErrorMessage(Struct, frozen=True):

@@ -32,6 +32,7 @@ _RELEASE_2021: Final = _DOCUMENTED.evolve(
     hard_timeout_cause=Cause.SOFT_TIMEOUT,
     timeout_winner=TimeoutWinner.LEADER,
     cancel_winner=CancelWinner.LEADER,
+    scores_only_expected=True,
     observing_sends_state=False,
     accepts_single_slot=True,
     explains_protocol_errors=False,
@@ -53,6 +54,7 @@ _RELEASE_2027: Final = _DOCUMENTED.evolve(
     zeroes_offenders=True,
     tells_resuming_first=True,
     absent_players_left=True,
+    scores_only_expected=True,
     out_of_turn_cause=Cause.PROCESS_VIOLATION,
     cancel_winner=CancelWinner.BY_RULES,
 )

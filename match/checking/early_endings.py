@@ -61,8 +61,8 @@ def _ending(edition: Edition, scripted_server: ScriptedServer, end: EarlyEnding)
 
 def _result_before_start(edition: Edition, scripted_server: ScriptedServer) -> Result:
     """Return the result of a game whose opponent never takes its seat."""
-    absent = {1 - scripted_server.seat: "not connected"} if edition.policy.absent_players_left else {}
-    return _result(edition, scripted_server, Ending.called_off(absent) if absent else Ending.cancelled(()))
+    absent = {1 - scripted_server.seat: (Cause.LEFT, "not connected")} if edition.policy.absent_players_left else {}
+    return _result(edition, scripted_server, Ending.by_faults(absent) if absent else Ending.cancelled(()))
 
 
 def _result(edition: Edition, scripted_server: ScriptedServer, ending: Ending) -> Result:

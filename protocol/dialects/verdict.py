@@ -64,7 +64,7 @@ def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
             element(innermost, "player", _player(name, dialect.team_names[seat]))
             + element(innermost, "score", "", "".join(leaf(innermost + "  ", "part", str(n)) for n in score.parts)),
         )
-        for seat, (score, name) in enumerate(zip(message.scores, message.names, strict=True))
+        for seat, (score, name) in enumerate(zip(message.scores, message.names, strict=False))
     )
     lines = element(indent, "definition", "", parts) + element(indent, "scores", "", entries)
     return Body("result", "", lines + _winner(message, dialect, indent))
@@ -84,7 +84,8 @@ def _winner(message: Result, dialect: Dialect, indent: str) -> str:
     elif not message.winners:
         return ""
     elif len(message.winners) == 1:
-        text = message.scores[message.winners[0]].reason or BETTER.format(name=names[message.winners[0]])
+        score = message.score_of(message.winners[0])
+        text = (score.reason if score else "") or BETTER.format(name=names[message.winners[0]])
     else:
         text = message.scores[0].reason or TIE
     team = dialect.team_names[message.winners[0]] if len(message.winners) == 1 else None
@@ -116,13 +117,15 @@ def read_result(data: Element, reading: Reading) -> Result:
     for child in parts["scores"]:
         if child.tag == "entry":
             seat, name, score = _read_entry(child, reading)
+            if seat in entries:
+                raise UnreadableError(f"im Element scores steht {reading.dialect.team_names[seat]} mehr als einmal")
             entries[seat] = name, score
         else:
             reading.skip(child, parts["scores"])
-    if len(entries) != len(reading.dialect.team_names):
+    if 0 not in entries:
         raise UnreadableError("im Element scores fehlt ein Spieler")
-    (first, first_score), (second, second_score) = entries[0], entries[1]
-    result = Result(definition, (first_score, second_score), (), (first, second))
+    names = tuple(entries[seat][0] if seat in entries else "" for seat in (0, 1))
+    result = Result(definition, tuple(score for _, (_, score) in sorted(entries.items())), (), (names[0], names[1]))
     return _with_verdict(result, parts["winner"], reading.dialect) if "winner" in parts else result
 
 

@@ -27,6 +27,7 @@ class Ending:
     reasons: tuple[str, str]
     first_parts: tuple[int, int]
     winners: tuple[Seat, ...]
+    """No seat, one, or both, which is a draw."""
 
     @classmethod
     def by_rules(cls, outcome: Outcome, reason: str = "") -> Ending:
@@ -47,14 +48,15 @@ class Ending:
         return cls((Cause.REGULAR, cause), ("", reason), (WON, LOST), winners)
 
     @classmethod
-    def by_command(cls, winner: CancelWinner, state: State) -> Ending:
+    def by_command(cls, winner: CancelWinner, state: State, seats: tuple[Seat, ...] = (0, 1)) -> Ending:
         """Return the ending of a game that an administrator cancelled in the position `state`.
 
-        `winner` says whom the edition names as the winner in this case.
+        `winner` says whom the edition names as the winner in this case; `seats` are those of the players.
         """
         if winner is CancelWinner.BY_RULES:
             return cls.won_by(leaders(state))
-        return cls.cancelled(leaders(state) if winner is CancelWinner.LEADER else ())
+        leading = tuple(seat for seat in leaders(state) if seat in seats)
+        return cls.cancelled(leading if winner is CancelWinner.LEADER else ())
 
     @classmethod
     def cancelled(cls, winners: tuple[Seat, ...]) -> Ending:
@@ -62,18 +64,15 @@ class Ending:
         return cls((Cause.REGULAR, Cause.REGULAR), ("", ""), (LOST, LOST), winners)
 
     @classmethod
-    def called_off(cls, gone: Mapping[Seat, str]) -> Ending:
-        """Return the ending of a game that never started.
+    def by_faults(cls, faults: Mapping[Seat, tuple[Cause, str]], seats: tuple[Seat, ...] = (0, 1)) -> Ending:
+        """Return the ending of a game of the players of `seats` that has not started, because of `faults` by seat.
 
-        `gone` maps the seats of the players that have left to the reasons. If only one player is present, it has won.
+        A fault is its cause and the reason. The player without a fault has won, if there is one.
         """
-        causes = [Cause.LEFT if seat in gone else Cause.REGULAR for seat in (0, 1)]
-        present = tuple(seat for seat in (0, 1) if seat not in gone)
-        winners = present if len(present) == 1 else ()
-        first_parts = [WON if seat in winners else LOST for seat in (0, 1)]
-        return cls(
-            (causes[0], causes[1]), (gone.get(0, ""), gone.get(1, "")), (first_parts[0], first_parts[1]), winners
-        )
+        winners = tuple(seat for seat in seats if seat not in faults)
+        first, second = (WON if seat in winners else LOST for seat in (0, 1))
+        one, two = (faults.get(seat, (Cause.REGULAR, "")) for seat in (0, 1))
+        return cls((one[0], two[0]), (one[1], two[1]), (first, second), winners)
 
     def points(self, state: State, *, zeroes_offenders: bool) -> tuple[tuple[int, ...], ...]:
         """Return the points by seat: those of `state`, or zeros for a player at fault if `zeroes_offenders`."""
@@ -90,13 +89,14 @@ class Ending:
         points: tuple[tuple[int, ...], ...],
         names: tuple[str, str],
         details: tuple[object, object] = (None, None),
+        seats: tuple[Seat, ...] = (0, 1),
     ) -> Result:
-        """Return the result packet.
+        """Return the result packet, with the scores of the players of `seats`.
 
         `points`, by seat, are the parts of the score after the first; for `details` see `Result`.
         """
         scores = tuple(
-            Score(self.causes[seat], self.reasons[seat], (self.first_parts[seat], *points[seat])) for seat in (0, 1)
+            Score(self.causes[seat], self.reasons[seat], (self.first_parts[seat], *points[seat])) for seat in seats
         )
         return Result(definition, scores, self.winners, names, details)
 

@@ -34,7 +34,7 @@ from spielleiter.server.core.member import Member
 from spielleiter.server.core.peer import Peer
 from spielleiter.server.core.player_slot import PlayerSlot
 from spielleiter.server.core.policy import Edition, Policy
-from spielleiter.server.core.prepare_request import SEATS
+from spielleiter.server.core.prepare_request import ANYBODY, SEATS
 from spielleiter.server.core.room import Phase, Room
 from spielleiter.server.core.scores import ScoreSheet
 from spielleiter.server.core.timer_service import Timer, TimerService
@@ -139,7 +139,10 @@ class Lobby:
         found = self._find_free_slot(member.peer, edition)
         if found is None:
             clocks = [self._clock(can_timeout=edition.policy.judges_joined_games) for _ in range(SEATS)]
-            player_slots = [PlayerSlot(seat, edition.dialect.unnamed, None, clock) for seat, clock in enumerate(clocks)]
+            player_slots = [
+                PlayerSlot(seat, edition.dialect.unnamed, None, clock, is_expected=False)
+                for seat, clock in enumerate(clocks)
+            ]
             room = self._open_room(edition, player_slots, is_prepared=False, is_paused=self.settings.starts_paused)
             player_slot = player_slots[0]
         else:
@@ -207,7 +210,11 @@ class Lobby:
         codes = [self._new_id() if slot.is_reserved else None for slot in slots]
         player_slots = [
             PlayerSlot(
-                seat, slot.display_name or edition.dialect.unnamed, code, self._clock(can_timeout=slot.can_timeout)
+                seat,
+                slot.display_name or edition.dialect.unnamed,
+                code,
+                self._clock(can_timeout=slot.can_timeout),
+                is_expected=slot is not ANYBODY,
             )
             for seat, (slot, code) in enumerate(zip(slots, codes, strict=True))
         ]

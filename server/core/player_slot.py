@@ -14,7 +14,8 @@ class PlayerSlot:
     """One of the two player slots of a room.
 
     `reservation` is the code that has not been used yet; None: anyone may take the slot, or it is occupied. `clock`
-    measures this player's moves. `peer` is None while nobody occupies the slot.
+    measures this player's moves. `peer` is None while nobody occupies the slot. `is_expected` is False until somebody
+    takes a slot that was not prepared: it may remain without a player.
     """
 
     seat: Seat
@@ -22,3 +23,4 @@ class PlayerSlot:
     reservation: str | None
     clock: MoveClock
     peer: Peer | None = None
+    is_expected: bool = True

@@ -92,6 +92,12 @@ class Policy:
     absent_players_left: bool = False
     """True: if a game never starts, absent players count as having left. False: no player is at fault."""
 
+    scores_only_expected: bool = False
+    """True: the result of a game that never starts has no score for a seat that was neither prepared nor taken.
+
+    False: it has both scores.
+    """
+
     out_of_turn_cause: Cause = Cause.LEFT
     """The cause after a move that was not requested. LEFT: its sender is disconnected. Others end the game at once."""
 
@@ -99,7 +105,7 @@ class Policy:
     """True: `joined` for a reservation is sent when both players have joined. False: at once."""
 
     ends_idle_players: bool = False
-    """True: a player from elsewhere that sends nothing for a while after its last game is disconnected. False: never."""
+    """True: a player from elsewhere is disconnected if it sends nothing for a while after its last game. False: not."""
 
     def evolve(self, **changes: Any) -> Policy:
         """Return a copy in which the fields named in `changes` have other values."""

@@ -14,6 +14,8 @@ from spielleiter.server.core.policy import Edition
 from spielleiter.server.errors import Fault, RequestError
 
 SEATS: Final = 2
+ANYBODY: Final = Slot("", can_timeout=True, is_reserved=False)
+"""The second slot of a game that was prepared with one."""
 
 
 def complete_request(request: PrepareRequest, edition: Edition) -> PrepareRequest:
@@ -29,7 +31,7 @@ def complete_request(request: PrepareRequest, edition: Edition) -> PrepareReques
         raise RequestError(Fault.BAD_SLOTS, str(error)) from None
     slots = request.slots
     if len(slots) == 1 and edition.policy.accepts_single_slot:
-        slots = (*slots, Slot("", can_timeout=True, is_reserved=False))
+        slots = (*slots, ANYBODY)
     if len(slots) != SEATS:
         raise _wrong_slot_count(request)
     for number, slot in enumerate(slots, 1):

@@ -116,6 +116,7 @@ class Room:
         """Let `peer` occupy `player_slot`; the game starts when no slot is free any more."""
         player_slot.peer = peer
         player_slot.reservation = None
+        player_slot.is_expected = True
         self._publish(events.PlayerJoined(self.id, peer.label, player_slot.seat, player_slot.name))
         is_complete = self.player_count == len(self.player_slots)
         if not (self.is_prepared and self.edition.policy.joins_reserved_together):
@@ -257,7 +258,7 @@ class Room:
         self._broadcaster.send(peer, ErrorMessage(refusal.error, refusal.shown))
         cause = self.edition.policy.out_of_turn_cause
         if cause is not Cause.LEFT:
-            self._end(Ending.against(player_slot.seat, cause, refusal.reason, (1 - player_slot.seat,)))
+            self._end(self._lost_by(player_slot.seat, cause, refusal.reason))
         else:
             self._disconnect(Fault.NOT_YOUR_TURN, refusal)
 
@@ -318,10 +319,11 @@ class Room:
 
     def cancel(self) -> None:
         """End the game, started or not, without a fault of any player."""
-        if self.phase is Phase.OPEN:
-            self._end(self._called_off({}))
+        missing, seats = self._missing(), self._scored_seats()
+        if missing:
+            self._end(Ending.by_faults(missing, seats))
         else:
-            self._end(Ending.by_command(self.edition.policy.cancel_winner, self.state))
+            self._end(Ending.by_command(self.edition.policy.cancel_winner, self.state, seats))
 
     def _publish_ignored(self, peer: Peer, command: str, why: str) -> None:
         self._publish(events.CommandIgnored(peer.label, self.id, command, why))
@@ -336,20 +338,26 @@ class Room:
             return
         self._publish(events.PlayerLeft(self.id, player_slot.seat, player_slot.name))
         player_slot.peer = None
-        if self.phase is Phase.OPEN and self.edition.policy.absent_players_left:
-            self._end(self._called_off({player_slot.seat: departure}))
-            return
-        reason = self._texts.departure_reason(departure)
-        self._end(Ending.against(player_slot.seat, Cause.LEFT, reason, (1 - player_slot.seat,)))
+        self._end(self._lost_by(player_slot.seat, Cause.LEFT, self._texts.departure_reason(departure)))
 
-    def _called_off(self, departures: dict[Seat, Departure]) -> Ending:
-        """Return the ending of a game that has not started; in some editions absent players count as having left."""
-        if not self.edition.policy.absent_players_left:
-            return Ending.cancelled(())
-        absent = {
-            player_slot.seat: Departure.NOT_CONNECTED for player_slot in self.player_slots if player_slot.peer is None
-        } | departures
-        return Ending.called_off({seat: self._texts.departure_reason(why) for seat, why in absent.items()})
+    def _lost_by(self, seat: Seat, cause: Cause, reason: str) -> Ending:
+        """Return the ending of a game, started or not, that the player of `seat` has lost by a fault."""
+        missing, seats = self._missing(), self._scored_seats()
+        if missing or 1 - seat not in seats:
+            return Ending.by_faults({**missing, seat: (cause, reason)}, seats)
+        return Ending.against(seat, cause, reason, (1 - seat,))
+
+    def _missing(self) -> dict[Seat, tuple[Cause, str]]:
+        """Return the faults of players who have not come: in some editions they count as having left."""
+        if self.phase is not Phase.OPEN or not self.edition.policy.absent_players_left:
+            return {}
+        fault = Cause.LEFT, self._texts.departure_reason(Departure.NOT_CONNECTED)
+        return {slot.seat: fault for slot in self.player_slots if slot.is_expected and slot.peer is None}
+
+    def _scored_seats(self) -> tuple[Seat, ...]:
+        """Return the seats that have a score in the result."""
+        is_scored = not self.edition.policy.scores_only_expected
+        return tuple(slot.seat for slot in self.player_slots if is_scored or slot.is_expected)
 
     def _end(self, ending: Ending, offender: Peer | None = None) -> None:
         has_started = self.phase is Phase.RUNNING
@@ -359,7 +367,8 @@ class Room:
             player_slot.clock.abandon()
         policy, dialect = self.edition.policy, self.edition.dialect
         points = ending.points(self.state, zeroes_offenders=policy.zeroes_offenders)
-        result = ending.result(dialect.score_definition, points, self.names, dialect.player_details(self.state))
+        details = dialect.player_details(self.state)
+        result = ending.result(dialect.score_definition, points, self.names, details, self._scored_seats())
         if has_started:  # published before the result is sent, so that every known result is also recorded
             think_times = tuple(self.player_slots[0].clock.think_times), tuple(self.player_slots[1].clock.think_times)
             self.record.append(result)

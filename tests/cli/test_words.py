@@ -47,6 +47,7 @@ def test_points_are_shown_by_seat_and_part() -> None:
     assert points_text(((12, 3), (10, 5))) == "12/3:10/5"
     assert state_points(START) == ((0,), (0,))
     assert result_points(_result((0,))) == ((10,), (7,))
+    assert result_points(Result((), (Score(Cause.REGULAR, "", (1, 3)),), ())) == ((3,),)
 
 
 def test_a_position_is_a_line() -> None:

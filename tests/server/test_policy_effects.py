@@ -23,6 +23,7 @@ from spielleiter.protocol.messages import (
     TimeoutRequest,
 )
 from spielleiter.server import events
+from spielleiter.server.core.policy import CancelWinner
 from spielleiter.server.errors import Fault
 from tests.server.harness import GAME_TYPE, open_harness
 from tests.server.room_harness import FakePeer, RoomHarness, first_move
@@ -142,6 +143,39 @@ def test_absent_players_left_lets_the_present_player_win() -> None:
     one.receive()
     harness.lobby.rooms[room_id].cancel()
     assert admin.receive() == ["result LEFT REGULAR 02 winners [1]", "left"]
+
+
+@pytest.mark.parametrize(
+    ("is_only_expected", "after_leaving", "after_cancelling"),
+    [
+        (False, "result LEFT REGULAR 02 winners [1]", "result REGULAR REGULAR 00 winners [0, 1]"),
+        (True, "result LEFT 0 winners []", "result REGULAR 0 winners [0]"),
+    ],
+)
+def test_scores_only_expected(is_only_expected: bool, after_leaving: str, after_cancelling: str) -> None:
+    harness = harness_with(scores_only_expected=is_only_expected, cancel_winner=CancelWinner.LEADER)
+    for is_cancelled in (False, True):
+        admin, one = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one")
+        one.send(JoinRequest(GAME_TYPE))
+        (room,) = harness.lobby.rooms.values()
+        admin.send(ObserveRequest(room.id))
+        admin.receive()
+        if is_cancelled:
+            room.cancel()
+        else:
+            harness.lobby.drop(one.member)
+        assert admin.receive() == [after_cancelling if is_cancelled else after_leaving, "left"]
+
+
+def test_a_move_before_the_other_player_has_come_has_no_winner() -> None:
+    harness = harness_with(
+        absent_players_left=True, out_of_turn_cause=Cause.PROCESS_VIOLATION, scores_only_expected=True
+    )
+    room_id, codes, admin = prepared(harness)
+    one = harness.fake_peer("one")
+    one.send(JoinPreparedRequest(codes[0]))
+    one.moves(harness.lobby.rooms[room_id], SKIP)
+    assert admin.receive() == ["result PROCESS_VIOLATION LEFT 00 winners []", "left"]
 
 
 @pytest.mark.parametrize("is_ended", [False, True])

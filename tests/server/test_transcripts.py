@@ -80,9 +80,11 @@ DIVERGENCES = DEFECTS | CHOICES
 
 
 def recordings(folder: str) -> list[Path]:
-    """Return all cases if the recordings are available, otherwise the few that the project contains."""
-    root = SHARED / "transcripts" / folder if SHARED else HERE / folder
-    return sorted(root.glob("cases/*.txt")) if SHARED else sorted(root.glob("*.txt"))
+    """Return the cases that the project contains and, if they are available, all others."""
+    cases = {path.stem: path for path in (HERE / folder).glob("*.txt")}
+    if SHARED:
+        cases |= {path.stem: path for path in (SHARED / "transcripts" / folder).glob("cases/*.txt")}
+    return [cases[name] for name in sorted(cases)]
 
 
 async def replay(edition: Edition, lines: list[Line], options: dict[str, str]) -> None:

@@ -148,7 +148,8 @@ class Replayer:
             near, far = trio.testing.memory_stream_pair()
             client = self._clients[line.connection] = _Client(line.connection, near)
             nursery.start_soon(client.read)
-            nursery.start_soon(self._server.serve_wire, StreamWire(far), line.connection)
+            address = f"127.0.0.1:{len(self._clients)}"  # where the recordings were made
+            nursery.start_soon(self._server.serve_wire, StreamWire(far), address)
         if line.text == CONNECTS:
             return
         if line.text in (CLOSES, RESETS):

@@ -142,6 +142,27 @@ def test_an_unknown_sentence_is_kept_word_for_word() -> None:
     assert BLOKUS_2027.encode(decode(BLOKUS_2027, text)).decode() == text
 
 
+@pytest.mark.parametrize(
+    ("score", "winners", "verdict"),
+    [
+        (Score(Cause.REGULAR, "", (1, 0)), (0, 1), '<winner regular="true" reason="Beide Spieler sind gleichauf"/>'),
+        (
+            Score(Cause.LEFT, "hat das Spiel verlassen: LOST_CONNECTION", (0, 0)),
+            (),
+            '<winner regular="false" reason="Alle Spieler hat das Spiel verlassen: LOST_CONNECTION"/>',
+        ),
+        (Score(Cause.REGULAR, "", (1, 0)), (1,), '<winner team="TWO" regular="true" reason="TWO hat am meisten'),
+    ],
+)
+def test_a_result_may_have_the_first_players_score_only(score: Score, winners: tuple[int, ...], verdict: str) -> None:
+    result = Result(BLOKUS_2027.score_definition, (score,), winners, ("A", ""))
+    text = encode(result)
+    assert text.count("<entry>") == 1
+    assert verdict in text
+    assert result_of(text) == result
+    assert [result.score_of(seat) for seat in (0, 1, None)] == [score, None, None]
+
+
 def test_a_game_without_a_winner_has_no_verdict() -> None:
     result = Result(BLOKUS_2027.score_definition, (REGULAR, REGULAR), (), ("A", "B"))
     text = encode(result)
@@ -155,7 +176,9 @@ def test_a_game_without_a_winner_has_no_verdict() -> None:
         ("scores>", "points>", "im Element data fehlt das Element scores"),
         ('<player name="Bob" team="TWO"/>', "", "im Element entry fehlt player oder score"),
         ('<player name="Bob" team="TWO"/>', '<player team="RED"/>', 'player team="RED" gibt es nicht; erlaubt: ONE'),
-        ('<player name="Bob" team="TWO"/>', '<player team="ONE"/>', "im Element scores fehlt ein Spieler"),
+        ('<player name="Bob" team="TWO"/>', '<player team="ONE"/>', "im Element scores steht ONE mehr als einmal"),
+        ("entry>", "eintrag>", "im Element scores fehlt ein Spieler"),
+        ('<player name="Alice" team="ONE"/>', '<player team="TWO"/>', "im Element scores steht TWO mehr als einmal"),
         ("<part>2</part>", "<part>zwei</part>", '"zwei" im Element part ist keine ganze Zahl'),
         ('<winner team="TWO"', '<winner team="two"', 'winner team="two" gibt es nicht; erlaubt: ONE, TWO'),
     ],

@@ -66,12 +66,22 @@ def test_the_player_at_fault_has_no_points_if_the_edition_says_so() -> None:
 
 
 def test_players_missing_from_a_game_that_never_started_have_left() -> None:
-    ending = Ending.called_off({1: "never came"})
+    ending = Ending.by_faults({1: (Cause.LEFT, "never came")})
     assert (ending.causes, ending.reasons) == ((Cause.REGULAR, Cause.LEFT), ("", "never came"))
     assert (ending.first_parts, ending.winners) == ((2, 0), (0,))
-    nobody = Ending.called_off({0: "went", 1: "never came"})
-    assert (nobody.causes, nobody.reasons) == ((Cause.LEFT, Cause.LEFT), ("went", "never came"))
+    nobody = Ending.by_faults({0: (Cause.PROCESS_VIOLATION, "moved"), 1: (Cause.LEFT, "never came")})
+    assert (nobody.causes, nobody.reasons) == ((Cause.PROCESS_VIOLATION, Cause.LEFT), ("moved", "never came"))
     assert (nobody.first_parts, nobody.winners) == ((0, 0), ())
+
+
+def test_a_seat_that_nobody_was_expected_to_take_has_no_score() -> None:
+    alone = Ending.by_faults({0: (Cause.LEFT, "went")}, (0,))
+    assert (alone.causes, alone.winners) == ((Cause.LEFT, Cause.REGULAR), ())
+    points = alone.points(START, zeroes_offenders=True)
+    result = alone.result(DEFINITION, points, ("Eins", ""), seats=(0,))
+    assert [(score.cause, score.parts) for score in result.scores] == [(Cause.LEFT, (0, 0))]
+    assert Ending.by_command(CancelWinner.LEADER, START, (0,)).winners == (0,)
+    assert Ending.by_command(CancelWinner.BY_RULES, START, (0,)).winners == (0, 1)
 
 
 def test_the_leader_has_more_points() -> None:

@@ -10,7 +10,7 @@ from spielleiter.server import events
 from spielleiter.server.core.clock import Arrival
 from tests.protocol.streams import LATEST
 from tests.server.answers import Bystanders, answered, left, refusals
-from tests.server.harness import END, GOODBYE, PATIENT, START, legal_move, open_harness
+from tests.server.harness import END, GOODBYE, PATIENT, START, Caller, ServerHarness, legal_move, open_harness
 from tests.server.wires import ThrottledWire
 
 # -- bytes that cannot be understood ----------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ async def test_a_packet_of_a_stranger_must_be_complete_in_time(begun: str, autoj
         await trio.sleep(100.0)
         await caller.send(begun)
         await trio.sleep(9.9)
-        assert not caller.is_ended
+        assert late_packets(harness, caller) == []
         await trio.sleep(0.2)
         text = "A packet was begun and not ended in 10 s"
         assert text.encode() in await caller.receive()
