@@ -267,8 +267,20 @@ class Paused(Struct, frozen=True):
     is_paused: bool
 
 
+class ServerData(Struct, frozen=True):
+    """Data that only a server sends, from a client: to be named and repeated in the refusal, and nothing else.
+
+    `class_name` is its class on the wire, `java_name` that in the official server's texts. `values` are its fields with
+    their names: an attribute, the data in a child element, or None if it has none.
+    """
+
+    class_name: str
+    java_name: str
+    values: tuple[tuple[str, str | RoomData | None], ...]
+
+
 RoomData: TypeAlias = (
-    MoveData | UnreadableData | WelcomeMessage | MoveRequest | Memento | Result | ErrorMessage | Paused
+    MoveData | UnreadableData | WelcomeMessage | MoveRequest | Memento | Result | ErrorMessage | Paused | ServerData
 )
 
 

@@ -41,6 +41,7 @@ from spielleiter.protocol.messages import (
     RoomMessage,
     Score,
     ScoreForPlayerRequest,
+    ServerData,
     StatusRequest,
     StepRequest,
     Testing,
@@ -179,6 +180,11 @@ def release_texts(
                 return f"GamePaused(paused={_text(data.is_paused)})"
             case ErrorMessage():
                 return f"ErrorMessage(originalMessage={describe_data(data.original)}, message={data.message})"
+            case ServerData():
+                values = (
+                    f"{name}={value if isinstance(value, str) else describe_data(value)}" for name, value in data.values
+                )
+                return f"{data.java_name}({', '.join(values)})"
         return describe_result(data)
 
     def describe_result(result: Result) -> str:

@@ -71,9 +71,14 @@ BLOKUS_2021_RELEASE: Final = BLOKUS_2021_R3.evolve(
         lobby.CLOSE_RESPONSE: None,
     },
     data_readers={
+        **release_requests.data_readers(
+            {
+                **BLOKUS_2021_R3.data_readers,
+                "memento": _READ_RELEASE_MEMENTO,
+                "sc.protocol.room.MementoMessage": _READ_RELEASE_MEMENTO,
+            }
+        ),
         **release_move_readers(PACKAGE, f"{PACKAGE}.Coordinates"),
-        "memento": _READ_RELEASE_MEMENTO,
-        "sc.protocol.room.MementoMessage": _READ_RELEASE_MEMENTO,
     },
     writers={JoinedGameRoom: lobby.write_joined_game_room_count},
     data_writers={MoveData: blokus.move_writer(PACKAGE, has_hints=False)},

@@ -122,10 +122,16 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
         lobby.CLOSE_RESPONSE: None,
     },
     data_readers={
+        **release_requests.data_readers(
+            {
+                **BLOKUS_2021_R3.data_readers,
+                "memento": _READ_MEMENTO,
+                "sc.protocol.room.MementoMessage": _READ_MEMENTO,
+                "sc.protocol.room.WelcomeMessage": room.read_welcome,
+            }
+        ),
         **dict.fromkeys(BLOKUS_2021_R3.move_classes),
         **_MOVES,
-        "memento": _READ_MEMENTO,
-        "sc.protocol.room.MementoMessage": _READ_MEMENTO,
         room.MOVE_REQUEST: None,
         "moveRequest": room.read_move_request,
         _REQUEST_NAME: room.read_move_request,

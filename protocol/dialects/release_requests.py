@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from spielleiter.protocol.dialect import Reader, Reading
+from spielleiter.protocol.dialect import DataReader, Reader, Reading
 from spielleiter.protocol.messages import (
     AuthenticateRequest,
     CancelRequest,
@@ -20,11 +20,13 @@ from spielleiter.protocol.messages import (
     JoinRoomRequest,
     Message,
     ObserveRequest,
+    Paused,
     PauseRequest,
     PrepareRequest,
     RoomData,
     RoomMessage,
     ScoreForPlayerRequest,
+    ServerData,
     Slot,
     StepRequest,
     TestModeRequest,
@@ -102,18 +104,110 @@ def read_room(packet: Element, reading: Reading) -> RoomMessage:
     """Read a room packet. Raises UnreadableError for unreadable data, too, unless a server sent them."""
 
     def read_data(data: Element) -> RoomData | None:
-        if class_attribute(data) == NULL:
-            return None
-        read = reading.dialect.read_data(data, reading)
-        if reading.is_strict and isinstance(read, UnreadableData):
-            raise UnreadableError(
-                read.problem, RoomMessage(packet.get("roomId"), read), is_incomplete=read.is_incomplete
-            )
-        return read
+        return _read_data(data, reading, packet)
 
     form = ObjectForm(frozenset({"room", _ROOM_CLASS}), {"roomId": TEXT, "data": read_data})
     values = read_fields(packet, form, reading)
     return RoomMessage(values.get("roomId"), values.get("data"))
+
+
+def _read_data(data: Element, reading: Reading, packet: Element | None = None) -> RoomData | None:
+    """Return the data in `packet` or in other data. Raises UnreadableError in a strict dialect."""
+    if class_attribute(data) == NULL:
+        return None
+    read = reading.dialect.read_data(data, reading)
+    if reading.is_strict and isinstance(read, UnreadableData):
+        original = None if packet is None else RoomMessage(packet.get("roomId"), read)
+        raise UnreadableError(read.problem, original, is_incomplete=read.is_incomplete)
+    return read
+
+
+def _server_data(
+    java_name: str,
+    fields: Mapping[str, Callable[[Reading], FieldForm]],
+    kept: tuple[str, ...],
+    class_names: tuple[str, ...],
+) -> dict[str, DataReader]:
+    """Return the reader of data that only a server sends, by its classes, the first of which is written."""
+
+    def read(data: Element, reading: Reading) -> ServerData:
+        form = ObjectForm(frozenset(class_names), {name: new_form(reading) for name, new_form in fields.items()})
+        values = read_fields(data, form, reading)
+        return ServerData(class_names[0], java_name, tuple((name, values.get(name)) for name in kept))
+
+    return dict.fromkeys(class_names, read)
+
+
+def _read_paused(data: Element, reading: Reading) -> Paused:
+    return Paused(read_fields(data, _PAUSED, reading).get("paused", False))
+
+
+def _any_data(reading: Reading) -> FieldForm:
+    """Return the form of a child element that contains any data."""
+    return lambda child: _read_data(child, reading)
+
+
+def _no_state(_reading: Reading) -> FieldForm:
+    """Return the form of a position that is null."""
+
+    def read(state: Element) -> None:
+        if class_attribute(state) != NULL:
+            raise UnreadableError(f"das Element {state.tag} darf nur ein Server senden")
+
+    return read
+
+
+_POSITIONS: Final = ("memento", "sc.protocol.room.MementoMessage")
+_PAUSED_CLASSES: Final = ("paused", "sc.protocol.room.GamePaused")
+_PAUSED: Final = ObjectForm(frozenset(_PAUSED_CLASSES), {"paused": BOOLEAN})
+
+_DATA_READERS: Final[Mapping[str, DataReader]] = {
+    **dict.fromkeys(_PAUSED_CLASSES, _read_paused),
+    **_server_data(
+        "ErrorMessage",
+        {"originalMessage": _any_data, "message": lambda _: TEXT},
+        ("originalMessage", "message"),
+        ("error", "sc.protocol.room.ErrorMessage"),
+    ),
+    **_server_data(
+        "MementoMessage",
+        {"state": _no_state, "perspective": lambda _: lambda _child: None},
+        ("state", "perspective"),
+        _POSITIONS,
+    ),
+    **_server_data(
+        "WelcomeMessage",
+        {"color": lambda _: TEXT},
+        ("color",),
+        ("welcomeMessage", "sc.shared.WelcomeMessage", "sc.protocol.room.WelcomeMessage"),
+    ),
+}
+
+
+def data_readers(of_servers: Mapping[str, DataReader]) -> dict[str, DataReader]:
+    """Return the readers `of_servers`, which read data of a client, where that is different, as the releases do.
+
+    A position is read as `of_servers` does if that is possible.
+    """
+
+    def reader(class_name: str, of_server: DataReader) -> DataReader:
+        of_client = _DATA_READERS.get(class_name)
+        if of_client is None:
+            return of_server
+
+        def read(data: Element, reading: Reading) -> RoomData:
+            if not reading.is_strict:
+                return of_server(data, reading)
+            try:
+                return of_client(data, reading)
+            except UnreadableError:
+                if class_name not in _POSITIONS:
+                    raise
+                return of_server(data, reading)
+
+        return read
+
+    return {class_name: reader(class_name, of_server) for class_name, of_server in of_servers.items()}
 
 
 READERS: Final[Mapping[str, Reader]] = {

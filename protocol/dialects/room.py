@@ -21,6 +21,7 @@ from spielleiter.protocol.messages import (
     Result,
     RoomData,
     Score,
+    ServerData,
     UnreadableData,
     WelcomeMessage,
 )
@@ -75,6 +76,17 @@ def error_writer(tag: str) -> Writer:
 def write_unreadable(message: UnreadableData, _dialect: Dialect, _indent: str) -> Body:
     """Write unreadable data as far as it was understood: its class."""
     return Body(message.class_name or "")
+
+
+def write_server_data(message: ServerData, dialect: Dialect, indent: str) -> Body:
+    """Write data that a client must not send, to repeat it: texts as attributes, data as child elements."""
+    attributes = "".join(attribute(name, value) for name, value in message.values if isinstance(value, str))
+    children = "".join(
+        typed_element(indent, name, dialect.data_body(value, indent + "  "))
+        for name, value in message.values
+        if value is not None and not isinstance(value, str)
+    )
+    return Body(message.class_name, attributes, children)
 
 
 # -- results ----------------------------------------------------------------------------------------------------------
@@ -181,6 +193,7 @@ DATA_WRITERS: Final[Mapping[type[RoomData], Writer]] = {
     MoveRequest: empty_writer(MOVE_REQUEST),
     Paused: flag_writer("paused", "paused", "is_paused"),
     Result: write_result,
+    ServerData: write_server_data,
     UnreadableData: write_unreadable,
     WelcomeMessage: write_welcome,
 }

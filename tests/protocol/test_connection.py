@@ -108,6 +108,27 @@ def test_nothing_is_read_after_an_error(stream: bytes, refusal: Refusal, cut: Cu
     assert connection.next_event() == ConnectionClosed()
 
 
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize(
+    ("stream", "refusal"),
+    [
+        (b"\0<protocol><join gameType='x'/>", None),
+        (b"\0<?xml version='1.0'?><protocol>", Refusal.MALFORMED),
+        (b"<protocol><jo_.0069n gameType='x'/>", None),
+        (b"<protocol><jo_.00>", Refusal.INCOMPLETE_PACKET),
+        (b"<protocol><join gameType='x' y=']]>'/>", Refusal.MALFORMED),
+    ],
+)
+def test_a_server_reads_as_the_official_one_does(stream: bytes, refusal: Refusal | None, cut: Cut) -> None:
+    connection = Connection(Role.SERVER, BLOKUS_2021_RELEASE)
+    if refusal is None:
+        assert list(all_events(connection, cut(stream))) == [JoinRequest("x"), ConnectionClosed()]
+    else:
+        with pytest.raises(RemoteProtocolError) as raised:
+            list(all_events(connection, cut(stream)))
+        assert raised.value.refusal is refusal
+
+
 def test_bytes_after_the_end_of_input_are_ignored() -> None:
     connection = server()
     connection.receive_data(b"<protocol><join/>")

@@ -15,6 +15,7 @@ from spielleiter.protocol.object_form import (
     TEXT,
     ObjectForm,
     ValueForm,
+    decode_name,
     enumeration,
     equals_ignoring_case,
     parse_any_text,
@@ -62,6 +63,44 @@ FORM = ObjectForm(
 
 def read(text: str, skipper: Skipper | None = None) -> dict[str, Any]:
     return read_fields(parse_element(f"<thing {text}</thing>"), FORM, skipper or Skipper())
+
+
+@pytest.mark.parametrize(
+    ("name", "decoded"),
+    [
+        ("x", "x"),
+        ("_.0078", "x"),
+        ("a_.007Aa_.00e4", "azaä"),
+        ("_", "_"),
+        ("_a", "_a"),
+        ("__", "_"),
+        ("___-", "_$"),
+        ("____", "__"),
+        ("_-_-", "$$"),
+        ("_.-07b", "\uff85"),
+        ("_.007", None),
+        ("_.", None),
+        ("_.007g", None),
+        ("_.--07", None),
+        ("a__.0078", "a_.0078"),
+    ],
+)
+def test_names_may_be_escaped(name: str, decoded: str | None) -> None:
+    if decoded is None:
+        with pytest.raises(UnreadableError, match="vier Hexadezimalziffern"):
+            decode_name(name)
+    else:
+        assert decode_name(name) == decoded
+
+
+def test_the_value_of_an_escaped_attribute_is_not_found() -> None:
+    assert read('n_.0061me="a" fl_.0061g="true" y_.0000="">') == {"name": None, "flag": False}
+    assert read("><n_.0061me>a</n_.0061me><_.0069tem/>") == {"name": "a", "items": [{}]}
+    for escaped in ('_.006E="1"', 't_.0075rn="LEFT"', 'name="a" n_.0061me="a"', 'n_.0061me="a" name="a"', 'y_.="1"'):
+        with pytest.raises(UnreadableError):
+            read(escaped + ">")
+    with pytest.raises(UnreadableError):
+        read('n_.0061me="a"><name>a</name>')
 
 
 INTEGERS = {

@@ -80,9 +80,10 @@ def test_every_written_position_of_a_game_is_read_as_it_was(seed: int) -> None:
 
 
 def error_of(name: str) -> ErrorMessage:
-    data = data_of(RECORDED[name])
-    assert isinstance(data, ErrorMessage)
-    return data
+    message = decode(BLOKUS_2027, RECORDED[name], is_from_server=True)
+    assert isinstance(message, RoomMessage)
+    assert isinstance(message.data, ErrorMessage)
+    return message.data
 
 
 def test_an_illegal_move_is_refused_as_recorded() -> None:
