@@ -10,7 +10,7 @@ PY := "$(VENV)/bin/python"
 PIP := $(PY) -m pip --disable-pip-version-check --no-input --quiet --quiet
 LOCK_TOOL := uv==0.13.8
 
-.PHONY: help setup setup-dev serve demo test lint types imports bench fuzz fuzz-guided soak lock man clean
+.PHONY: help setup setup-dev serve demo test lint types imports bench fuzz fuzz-guided soak lock man publish clean
 .DELETE_ON_ERROR:
 
 help: ## list the commands, as make without a target does
@@ -109,9 +109,10 @@ soak: setup-dev ## play 20,000 games, 64 at once, beside hostile clients (make s
 # -- maintaining ------------------------------------------------------------------------------------------------------
 
 # Each lock is valid for every platform and every Python from requires-python on. The development lock is constrained by
-# the other two, so that all three can be installed into one environment. With an empty UPGRADE the versions stay that
-# still satisfy pyproject.toml: then a lock changes only if it was out of date. Extras are kept, since pip before 23.3
-# takes the newest version for a requirement with extras, and then refuses it because it has no hash.
+# the others, so that they can be installed into one environment; those for publishing and for fuzzing are for one of
+# their own and for this one. With an empty UPGRADE the versions stay that still satisfy pyproject.toml: then a lock
+# changes only if it was out of date. Extras are kept, since pip before 23.3 takes the newest version for a requirement
+# with extras, and then refuses it because it has no hash.
 UPGRADE ?= --upgrade
 SOLVE := "$(VENV)/bin/uv" pip compile --quiet $(UPGRADE) --universal --generate-hashes --no-annotate --no-strip-extras \
     --custom-compile-command 'make lock'
@@ -122,12 +123,16 @@ lock: $(VENV)/.python ## update the locks to the newest versions that pyproject.
 	$(SOLVE) pyproject.toml --constraints requirements/build.lock --output-file requirements/runtime.lock
 	$(SOLVE) pyproject.toml --extra cluster --constraints requirements/build.lock --constraints requirements/runtime.lock \
 	    --output-file requirements/cluster.lock
+	$(SOLVE) requirements/publishing.in --output-file requirements/publishing.lock
 	$(SOLVE) pyproject.toml --group dev --constraints requirements/build.lock --constraints requirements/cluster.lock \
 	    --output-file requirements/development.lock
 	$(SOLVE) --group fuzz --only-binary :all: --constraints requirements/development.lock --output-file requirements/fuzz.lock
 
 man: setup ## update docs/spielleiter.1 from the help of the commands
 	@$(PY) -m spielleiter.cli.manual > docs/spielleiter.1.new && mv docs/spielleiter.1.new docs/spielleiter.1
+
+publish: $(VENV)/.python ## publish the version that pyproject.toml names (make publish ARGS=--dry-run only checks it)
+	@$(PY) release/publish.py $(ARGS)
 
 clean: ## remove everything that can be made again, including .venv
 	rm -rf "$(VENV)" build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -11,7 +11,7 @@ from spielleiter.cli.exit_codes import exit_code
 from spielleiter.cli.match_summary import show_summary
 from spielleiter.server.text.counting import count_text
 
-_OPTIONS: Final = frozenset({"out", "fail_on", "require", "on_end"})
+_OPTIONS: Final = frozenset({"out", "fail_on", "faults_of", "require", "on_end"})
 """The options that may be given with --combine."""
 
 
@@ -21,7 +21,9 @@ def refuse_other_options(given: Iterable[str]) -> None:
         raise Misuse(f"--combine plays no game; leave out {', '.join(others)}")
 
 
-def combine_matches(folders: Sequence[Path], out: Path, fail_on: frozenset[str], require: str | None) -> int:
+def combine_matches(
+    folders: Sequence[Path], out: Path, fail_on: frozenset[str], require: str | None, faults_of: tuple[int, ...]
+) -> int:
     """Print the result of all matches together, write its reports into `out`, and return the exit code.
 
     Raises Misuse if the matches cannot be combined, or if `out` is the folder of one of them.
@@ -39,7 +41,7 @@ def combine_matches(folders: Sequence[Path], out: Path, fail_on: frozenset[str],
     try:
         combined = combined_of(folders, out)
         out.mkdir(parents=True, exist_ok=True)
-        summary = write_match_reports(combined.setup, out, combined.records)
+        summary = write_match_reports(combined.setup, out, combined.records, faults_of)
     except (SetupError, JournalError) as error:
         raise Misuse(str(error)) from None
     except OSError as error:
@@ -49,4 +51,4 @@ def combine_matches(folders: Sequence[Path], out: Path, fail_on: frozenset[str],
     for doubt in combined.doubts:
         print_line(doubt, err=True)
     show_summary(summary, out)
-    return exit_code(EndReason.COMPLETED, combined.records, summary, fail_on, require)
+    return exit_code(EndReason.COMPLETED, combined.records, summary, fail_on, require, faults_of)

@@ -6,6 +6,8 @@ faults of programs, and those over the question which program is better.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import click
@@ -25,12 +27,22 @@ EXIT_UNFIT = 5
 """There is no answer, since a program cannot play."""
 
 FAULTS = ("crash", "timeout", "illegal", "message", "exit", "any")
+PROGRAMS_AT_FAULT: Mapping[str, tuple[int, ...]] = MappingProxyType({"both": (0, 1), "player1": (0,)})
+"""The programs whose faults count, by the value of --faults-of."""
 
 
 def exit_code(
-    end: EndReason, records: tuple[GameRecord, ...], summary: Summary, fail_on: frozenset[str], require: str | None
+    end: EndReason,
+    records: tuple[GameRecord, ...],
+    summary: Summary,
+    fail_on: frozenset[str],
+    require: str | None,
+    faults_of: Collection[int] = PROGRAMS_AT_FAULT["both"],
 ) -> int:
-    """The exit code of a match: the first that applies of interrupted, unfit, machine, fault, worse, done."""
+    """The exit code of a match: the first that applies of interrupted, unfit, machine, fault, worse, done.
+
+    `fail_on` are verdicts, which count against the programs `faults_of`.
+    """
     from spielleiter.match.records.game_record import Verdict
     from spielleiter.match.runner import EndReason
 
@@ -42,7 +54,7 @@ def exit_code(
         return EXIT_MACHINE
     if not any(record.is_counted for record in records):
         return EXIT_MACHINE  # the match has no result
-    if any(record.verdict in fail_on for record in records):
+    if any(record.verdict in fail_on and record.offender in faults_of for record in records):
         return EXIT_FAULT
     if require == "better" and summary.better != 0:
         return EXIT_FAILURE

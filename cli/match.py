@@ -21,7 +21,7 @@ from spielleiter.cli.cluster import cluster_of, on_cluster
 from spielleiter.cli.commands import Misuse, print_line, run_async
 from spielleiter.cli.conditions import conditions_of
 from spielleiter.cli.ctrl_c import raise_on_ctrl_c
-from spielleiter.cli.exit_codes import EXIT_MACHINE, exit_code, fault_kinds
+from spielleiter.cli.exit_codes import EXIT_MACHINE, PROGRAMS_AT_FAULT, exit_code, fault_kinds
 from spielleiter.cli.match_file import FOLDERS
 from spielleiter.cli.match_options import match_options
 from spielleiter.cli.match_setup import setup_of
@@ -78,12 +78,13 @@ def match_command(context: click.Context, /, resume: Path | None, combine: bool,
     from spielleiter.server.errors import os_error_text
 
     fail_on = fault_kinds(options["fail_on"])
+    faults_of = PROGRAMS_AT_FAULT[options["faults_of"]]
     new = options["out"] or Path(f"match-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
     if combine:
         from spielleiter.cli.combine import combine_matches, refuse_other_options
 
         refuse_other_options(name for name in ("resume", *options) if is_given(context, name))
-        code = combine_matches(context.meta[FOLDERS], new, fail_on, options["require"])
+        code = combine_matches(context.meta[FOLDERS], new, fail_on, options["require"], faults_of)
         run_on_end(options["on_end"], new, new / "summary.json", code)
         raise click.exceptions.Exit(code)
     chosen = chosen_edition(options["game"], options["edition"])
@@ -128,18 +129,25 @@ def match_command(context: click.Context, /, resume: Path | None, combine: bool,
     raise_on_ctrl_c()
     try:
         with on_cluster(cluster, Path(setup.cwd), conditions, has_concurrency=has_concurrency) as conditions:
-            result = _play(setup, folder, conditions, options["report_every"], options["pages"])
+            result = _play(setup, folder, conditions, options["report_every"], options["pages"], faults_of)
     except (MatchError, OSError) as error:
         text = os_error_text(error) if isinstance(error, OSError) else error
         print_line(f"spielleiter match: {text}", err=True)
         run_on_end(options["on_end"], folder, folder / "summary.json", EXIT_MACHINE)
         raise click.exceptions.Exit(EXIT_MACHINE) from None
-    code = exit_code(result.end, result.records, result.summary, fail_on, options["require"])
+    code = exit_code(result.end, result.records, result.summary, fail_on, options["require"], faults_of)
     run_on_end(options["on_end"], folder, folder / "summary.json", code)
     raise click.exceptions.Exit(code)
 
 
-def _play(setup: MatchSetup, folder: Path, conditions: Conditions, report_every: int | None, pages: str) -> MatchResult:
+def _play(
+    setup: MatchSetup,
+    folder: Path,
+    conditions: Conditions,
+    report_every: int | None,
+    pages: str,
+    faults_of: tuple[int, ...],
+) -> MatchResult:
     from spielleiter.cli.match_pages import write_pages
     from spielleiter.cli.progress import Interim, showing_progress
     from spielleiter.match.playing import play_and_report, write_match_reports
@@ -165,9 +173,11 @@ def _play(setup: MatchSetup, folder: Path, conditions: Conditions, report_every:
     with usable_journal(folder) as journal:
         interim = Interim(sprt_of(setup), report_every)
         with showing_progress(setup.games, tuple(journal.records.values()), interim=interim) as progress:
-            result = run_async(lambda: play_and_report(setup, folder, journal, progress, conditions))
+            result = run_async(
+                lambda: play_and_report(setup, folder, journal, progress, conditions, faults_of=faults_of)
+            )
         if result.end is not EndReason.INTERRUPTED and write_pages({folder: result.records}, pages):
-            write_match_reports(setup, folder, result.records)
+            write_match_reports(setup, folder, result.records, faults_of)
     print_line()
     if result.end is EndReason.DECIDED:
         print_line(result.end.value)

@@ -17,7 +17,7 @@ from spielleiter.cli.completion import completing, game_option_values, programs
 from spielleiter.cli.conditions import condition_options
 from spielleiter.cli.decorated import Decorated
 from spielleiter.cli.encoding import PASSWORD, TEXT
-from spielleiter.cli.exit_codes import EXIT_FAULT, FAULTS
+from spielleiter.cli.exit_codes import EXIT_FAULT, FAULTS, PROGRAMS_AT_FAULT
 from spielleiter.cli.match_file import file_argument
 from spielleiter.cli.match_pages import pages_option
 from spielleiter.cli.numbers import Number, WholeNumber
@@ -180,6 +180,13 @@ _OPTIONS: Final = (
         multiple=True,
         metavar="KIND",
         help=f"Exit with {EXIT_FAULT} if a program had this fault: {', '.join(FAULTS)}; separate several with commas.",
+    ),
+    click.option(
+        "--faults-of",
+        type=click.Choice(list(PROGRAMS_AT_FAULT)),
+        default="both",
+        show_default=True,
+        help="Whose faults --fail-on and junit.xml report: those of both programs, or of the one under test.",
     ),
     click.option(
         "--require",

@@ -26,6 +26,7 @@ CHANGEABLE: Final = frozenset(
         "cores_per_game",
         "fail_fast",
         "fail_on",
+        "faults_of",
         "require",
         "password",
         "report_every",

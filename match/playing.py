@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.records.journal import SETUP, Journal, extend_setup, load_setup, open_journal, save_setup
-from spielleiter.match.reports import PAGE, write_reports
+from spielleiter.match.reports import BOTH, PAGE, write_reports
 from spielleiter.match.reports.words import headline
 from spielleiter.match.runner import (
     Conditions,
@@ -165,10 +165,12 @@ async def play_and_report(
     conditions: Conditions,
     *,
     handles_signals: bool = True,
+    faults_of: Collection[int] = BOTH,
 ) -> MatchResult:
     """Play the games that are not in `journal` yet, and write the reports whatever happens. Raises MatchError.
 
-    The match is in `folder` already. If `setup` has more games than it has there, it is extended.
+    The match is in `folder` already. If `setup` has more games than it has there, it is extended. junit.xml reports the
+    faults of the programs `faults_of`.
     """
     is_decided = stop_rule(setup)
     if load_setup(folder)["games"] < setup.games:
@@ -179,18 +181,21 @@ async def play_and_report(
         )
     finally:
         records = tuple(journal.records.values())
-        summary = write_match_reports(setup, folder, records)
+        summary = write_match_reports(setup, folder, records, faults_of)
     return MatchResult(setup, folder, end, records, summary)
 
 
-def write_match_reports(setup: MatchSetup, folder: Path, records: Sequence[GameRecord]) -> Summary:
+def write_match_reports(
+    setup: MatchSetup, folder: Path, records: Sequence[GameRecord], faults_of: Collection[int] = BOTH
+) -> Summary:
     """Write the reports of a match, and return their summary. Raises JournalError.
 
-    `records` are those of the finished games, in the order of finishing.
+    `records` are those of the finished games, in the order of finishing. junit.xml reports the faults of the programs
+    `faults_of`.
     """
     season = season_text(setup.game_type, setup.edition)
     summary = summarise(records, setup.names, setup.games, sprt_of(setup), setup.significance, season, PLATFORM.gaps)
-    write_reports(folder, summary, records)
+    write_reports(folder, summary, records, faults_of)
     return summary
 
 

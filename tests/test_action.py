@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
+from lxml import etree
 
 from spielleiter.cli.cli import cli
 from spielleiter.cli.match import match_command
@@ -50,7 +51,7 @@ def play(folder: Path, **inputs: str) -> Run:
 
 def run_step(step: dict[str, Any], folder: Path, inputs: Mapping[str, str]) -> Run:
     values = {**DEFAULTS, **{name.replace("_", "-"): value for name, value in inputs.items()}}
-    environment = {"SPIELLEITER": str(Path(sys.executable).parent / "spielleiter")}
+    environment = {"PROGRAMS": str(Path(sys.executable).parent)}
     for name, text in step["env"].items():
         if found := re.fullmatch(r"\$\{\{ inputs\.([a-z0-9-]+) \}\}", text):
             environment[name] = values[found[1]]
@@ -110,6 +111,34 @@ def test_the_default_python_is_a_supported_one() -> None:
     assert f'"Programming Language :: Python :: {DEFAULTS["python-version"]}"' in pyproject
 
 
+FAKE_PYTHON = """\
+#!/bin/sh
+case "$1 $2" in
+"-m venv") mkdir -p "$3/$FOLDER"; cp "$0" "$3/$FOLDER/python" ;;
+"-m pip") echo "$@" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("folder", ["bin", "Scripts"])
+def test_the_programs_are_found_in_an_environment_of_every_system(folder: str, tmp_path: Path) -> None:
+    """On Windows, an environment has `Scripts` instead of `bin`."""
+    python = tmp_path / "python"
+    python.write_text(FAKE_PYTHON, encoding="utf-8")
+    python.chmod(0o755)
+    [install] = [step for step in SCRIPTS if step.get("id") == "install"]
+    output = tmp_path / "output"
+    variables = {"PYTHON": str(python), "SOURCE": "source", "VENV": str(tmp_path / "environment"), "FOLDER": folder}
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", install["run"]],
+        env={**os.environ, **variables, "GITHUB_OUTPUT": str(output)}, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    assert len(done.stdout.splitlines()) == 2
+    assert output.read_text(encoding="utf-8") == f"programs={tmp_path / 'environment' / folder}\n"
+    for step in (PLAY, CHECK):
+        assert step["env"]["PROGRAMS"] == "${{ steps.install.outputs.programs }}"
+
+
 # -- the match step --------------------------------------------------------------------------------------------
 
 
@@ -133,6 +162,25 @@ def test_a_failing_match_keeps_its_exit_code_and_its_summary(tmp_path: Path) -> 
     run = play(tmp_path, player1="builtin:first", player2="builtin:illegal", games="1", options="--fail-on illegal")
     assert (run.code, run.output["exit-code"]) == (3, "3"), run.printed
     assert run.output["likelihood-of-superiority"] == ""
+    assert "illegal move" in run.summary
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("new", "old", "code"), [("first", "illegal", 0), ("illegal", "first", 3)])
+def test_the_example_is_red_only_for_the_faults_of_the_new_program(
+    new: str, old: str, code: int, tmp_path: Path
+) -> None:
+    """With the options of the page; a few games are enough, and the machine of the tests may be busy."""
+    [step] = [step for step in GITHUB["jobs"]["match"]["steps"] if step.get("id") == "match"]
+    options = f"{step['with']['options']} --seed 1 --soft-timeout 60000 --hard-timeout 60000"
+    run = play(
+        tmp_path, player1=f"builtin:{new}", player2=f"builtin:{old}", games="20", concurrency="2", options=options
+    )
+    assert run.code == code, run.printed
+    suite = etree.parse(tmp_path / "match" / "junit.xml").getroot()[0]
+    failures = suite.findall("testcase/failure")
+    assert suite.get("failures") == str(len(failures))
+    assert bool(failures) is (code == 3)
     assert "illegal move" in run.summary
 
 

@@ -24,6 +24,8 @@ case "$*" in
 *ensurepip*) echo $VERSION ;;
 *python_version*) echo $VERSION.0 ;;
 "-m venv "*) mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; cp "$0" "$3/bin/uv" ;;
+"-P -m hatchling "*) mkdir -p dist; touch dist/spielleiter.whl ;;
+"-m twine "*) echo "checked ${*#-m twine check --strict }"; exit ${TWINE_STATUS:-0} ;;
 "-m pytest "*) echo "$PYTEST in $PWD with umask $(umask)"; exit $PYTEST_STATUS ;;
 esac
 """
@@ -130,6 +132,17 @@ def test_ci_fails_if_the_tests_of_any_run_fail(make_status: int, pytest_status: 
         pytest_status > 0,
         pytest_status > 0,
     ]
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_ci_fails_if_the_packages_cannot_be_published(
+    status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TWINE_STATUS", str(status))
+    done = run_ci(tmp_path, "3 passed in 1s")
+    assert done.returncode == status
+    assert re.search(r"^checked /\S+/packages/dist/spielleiter\.whl$", done.stdout, re.MULTILINE)
+    assert ("The packages cannot be published." in done.stdout) is bool(status)
 
 
 def test_ci_fails_and_says_why_if_an_environment_cannot_be_prepared(

@@ -8,9 +8,11 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tomllib
 import venv
@@ -23,6 +25,7 @@ import pytest
 
 import hatch_build
 from tests.commands import ROOT, run
+from tests.documents import blocks
 from tests.timeouts import HANG_TIMEOUT
 
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -313,3 +316,37 @@ def test_a_system_that_makes_no_links_is_an_error_that_says_what_to_do(
     with pytest.raises(hatch_build.LinkError, match=r"privilege is not held.*Developer Mode.*pip install \."):
         hatch_build.require_link(link, tmp_path / "game")
     assert (link.read_text(encoding="utf-8") if link.exists() else None) == text
+
+
+# -- the first command of the READMEs --------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "section"), [("README.md", "Start it"), ("README.de.md", "Installieren und starten")])
+def test_the_first_command_works_in_a_checkout(page: str, section: str, tmp_path: Path) -> None:
+    """What pip would download comes from the environment of the tests."""
+    if sys.platform == "win32":
+        pytest.skip("Windows has other commands")
+    first = blocks(page, "sh", section)[0]
+    assert "pip install .\n" in first.text
+    folder = copy_checkout(tmp_path / "checkout")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "python3").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
+    (programs / "python3").chmod(0o755)
+    offline = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0"}
+    environment = {**os.environ, **offline, "PYTHONPATH": sysconfig.get_path("purelib")}
+    environment["PATH"] = f"{programs}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", first.text],
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^(greedy|random) wins|a draw", done.stdout, re.MULTILINE)
+    assert (folder / ".venv" / "bin" / "spielleiter").is_file()
+
+
+def test_the_address_of_the_project_stands_in_one_place() -> None:
+    """`make publish` writes it there; nothing else names a host of repositories."""
+    assert set(PYPROJECT["project"]["urls"]) <= {"Repository"}
+    assert "OWNER" not in (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")

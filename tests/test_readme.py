@@ -37,9 +37,9 @@ UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ELSEWHERE = {
     "make serve": "test_make_serve_and_make_demo, test_project.py",
     ". .venv/bin/activate": "test_make_serve_and_make_demo: `make serve` installs the command there",
-    "uvx spielleiter demo": "test_packaging.py installs the wheel into a new environment and starts the command",
+    "uvx spielleiter demo": "once released; test_packaging.py installs the wheel and starts the command",
     "pipx install spielleiter": "the same",
-    "python3 -m venv .venv": "the same",
+    "python3 -m venv .venv": "test_the_first_command_works_in_a_checkout, test_packaging.py",
     "docker build -f docker/Dockerfile -t spielleiter .": "test_docker.py",
     "spielleiter play --strategy greedy &": "test_the_first_game_looks_as_shown",
     "#!/usr/bin/env bash": "test_the_script_plays_a_prepared_game",

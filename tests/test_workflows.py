@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -74,6 +75,7 @@ def test_each_job_has_only_the_permissions_that_it_needs() -> None:
         ("release", "image"): {"contents": "read", "packages": "write"},
         ("release", "pypi"): {"id-token": "write"},
         ("release", "release"): {"contents": "write"},
+        ("release", "latest"): {"packages": "write"},
     }
 
 
@@ -157,19 +159,87 @@ def test_the_release_page_takes_the_artifacts_that_are_for_it() -> None:
     assert RELEASE["image"]["steps"][-1]["env"] == {"DOCKER_BUILD_RECORD_UPLOAD": "false"}
 
 
-def test_the_index_comes_after_everything_that_may_fail() -> None:
-    def before(job: str) -> set[str]:
-        needs = RELEASE[job].get("needs", [])
-        needs = [needs] if isinstance(needs, str) else needs
-        return set(needs).union(*map(before, needs))
+def before(job: str) -> set[str]:
+    """The jobs of a release that are over before this one begins."""
+    needs = RELEASE[job].get("needs", [])
+    needs = [needs] if isinstance(needs, str) else needs
+    return set(needs).union(*map(before, needs))
 
-    assert before("pypi") == set(RELEASE) - {"pypi", "release"}
-    assert before("release") == set(RELEASE) - {"release"}
+
+def test_the_index_comes_after_everything_that_may_fail() -> None:
+    assert before("pypi") == set(RELEASE) - {"pypi", "release", "latest"}
+    assert before("release") == set(RELEASE) - {"release", "latest"}
+
+
+def test_the_latest_image_is_named_last() -> None:
+    """A release that fails half-way leaves `latest` as it was."""
+    assert before("latest") == set(RELEASE) - {"latest"}
+    naming = [place for place, step in STEPS if "latest" in str(step.get("run", "")) + str(step.get("with", ""))]
+    assert naming == ["release/latest"]
+
+
+def test_a_program_or_an_image_that_cannot_be_built_holds_up_no_release() -> None:
+    """The jobs that build them have never run when the first version is released."""
+    assert "needs.ci.result == 'success'" in RELEASE["pypi"]["if"]
+    for job in ("pypi", "release"):
+        assert "!cancelled()" in RELEASE[job]["if"]  # without it, a job is skipped if one before it fails
+        assert not {"programs", "image"} & set(re.findall(r"needs\.(\w+)\.result", RELEASE[job]["if"]))
+    assert RELEASE["programs"]["strategy"]["fail-fast"] is False
+    assert "needs.image.result == 'success'" in RELEASE["latest"]["if"]
+
+
+def test_a_release_can_be_rehearsed_on_request() -> None:
+    """Everything is built and tested, and nothing is published."""
+    assert "workflow_dispatch" in WORKFLOWS["release"]["on"]
+    assert "github.event_name == 'push'" in RELEASE["pypi"]["if"]
+    assert {"pypi"} <= before("release") <= before("latest")
+    for step in RELEASE["image"]["steps"]:
+        if "login-action" in step.get("uses", ""):
+            assert step["if"] == "${{ github.event_name == 'push' }}"
+    assert RELEASE["image"]["steps"][-1]["with"]["push"] == "${{ github.event_name == 'push' }}"
+    assert "if" not in RELEASE["programs"]
+
+
+@pytest.mark.parametrize(("event", "version"), [("push", PROJECT["version"]), ("workflow_dispatch", "rehearsal")])
+def test_only_a_tag_needs_its_notes(event: str, version: str, tmp_path: Path) -> None:
+    [script] = [step["run"] for step in RELEASE["notes"]["steps"] if step.get("id") == "notes"]
+    for name in ("release", "pyproject.toml"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    copied = tmp_path / "python"
+    copied.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "print(1)"\n')
+    copied.chmod(0o755)
+    output = tmp_path / "output"
+    environment = {"EVENT": event, "TAG": f"v{PROJECT['version']}", "GITHUB_OUTPUT": str(output)}
+    subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=tmp_path, env={**os.environ, **environment, "PATH": f"{tmp_path}:{os.environ['PATH']}"}, check=True,
+    )  # fmt: skip
+    assert output.read_text() == f"version={version}\n"
+    assert (tmp_path / "notes.md").read_text()
+
+
+def test_packages_are_checked_with_the_tool_of_the_action_that_publishes_them() -> None:
+    """Another version of the tool may accept what that one refuses."""
+    pinned = read("requirements/publishing.in")
+    [uses] = [line for line in (FOLDER / "release.yml").read_text("utf-8").splitlines() if "gh-action-pypi" in line]
+    found = PINNED.search(uses)
+    assert found
+    assert f"{found[1]} {found[3]}," in pinned
+    lock = read("requirements/publishing.lock")
+    for line in pinned.splitlines():
+        assert line.startswith("#") or f"\n{line} \\\n" in lock, line
+    scripts = [step["run"] for step in CI["packages"]["steps"] if "run" in step]
+    built, checked = (
+        next(n for n, text in enumerate(scripts) if word in text) for word in ("hatchling", "twine check")
+    )
+    assert built < checked
+    assert "--strict dist/*" in scripts[checked]
+    assert "requirements/publishing.lock" in scripts[checked]
 
 
 def test_the_image_tells_how_it_was_built() -> None:
     build = RELEASE["image"]["steps"][-1]["with"]
-    assert (build["provenance"], build["sbom"], build["push"]) == ("mode=max", True, True)
+    assert (build["provenance"], build["sbom"]) == ("mode=max", True)
     assert (ROOT / build["file"]).is_file()
 
 

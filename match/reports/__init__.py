@@ -8,7 +8,7 @@ has another source: the end of the standard error of programs in games that fail
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,7 @@ from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.reports.csv import render_csv
 from spielleiter.match.reports.files import write_text
 from spielleiter.match.reports.html import render_html
-from spielleiter.match.reports.junit import render_junit
+from spielleiter.match.reports.junit import BOTH, render_junit
 from spielleiter.match.reports.markdown import render_markdown
 from spielleiter.match.summary import Summary
 
@@ -34,16 +34,19 @@ def render_summary(summary: Summary) -> str:
     return json.dumps(summary.to_json(), indent=2, ensure_ascii=False) + "\n"
 
 
-def write_reports(folder: Path, summary: Summary, records: Sequence[GameRecord]) -> tuple[Path, ...]:
+def write_reports(
+    folder: Path, summary: Summary, records: Sequence[GameRecord], faults_of: Collection[int] = BOTH
+) -> tuple[Path, ...]:
     """Write all reports into the folder of a match and return their paths. Raises JournalError.
 
-    Each file is replaced atomically. The records may come in any order.
+    Each file is replaced atomically. The records may come in any order. junit.xml reports the faults of the programs
+    `faults_of`.
     """
     games = sorted(records, key=lambda record: record.game)
     texts = (
         render_summary(summary),
         render_csv(games, summary.season),
-        render_junit(summary, games, _errors(folder, games)),
+        render_junit(summary, games, _errors(folder, games), faults_of),
         render_markdown(summary),
         render_html(summary, games, games_with_page(folder, games)),
     )

@@ -1,14 +1,15 @@
 """junit.xml: a match as a test suite, for continuous integration.
 
 Invariants: each game is a test case. It is a failure if a program is at fault, an error if the game does not count for
-another reason, and otherwise a pass, no matter which program won. The file follows the schema of Jenkins' xUnit plugin
+another reason, and otherwise a pass, no matter which program won. The fault of a program that is not under test is only
+named in the output of a passed test case. The file follows the schema of Jenkins' xUnit plugin
 (junit-10.xsd). Control characters in texts from programs are escaped.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -19,15 +20,26 @@ from spielleiter.match.reports.words import attempt_texts, attempts_of_game, elo
 from spielleiter.match.summary import Summary
 from spielleiter.server.text.escaping import escaped, escaped_lines
 
+BOTH: Final = (0, 1)
+"""Both programs of a match."""
 _NO_OUTPUTS: Final[Mapping[int, str]] = MappingProxyType({})
 
 
-def render_junit(summary: Summary, records: Sequence[GameRecord], errors: Mapping[int, str] = _NO_OUTPUTS) -> str:
-    """The text of the file. `errors` holds the programs' output to standard error, by number of the game."""
+def render_junit(
+    summary: Summary,
+    records: Sequence[GameRecord],
+    errors: Mapping[int, str] = _NO_OUTPUTS,
+    faults_of: Collection[int] = BOTH,
+) -> str:
+    """The text of the file.
+
+    `errors` holds the programs' output to standard error, by number of the game. `faults_of` are the programs whose
+    faults are failures.
+    """
     seconds = math.fsum(record.wall_seconds for record in records)
     counts = {
         "tests": str(len(records)),
-        "failures": str(sum(_is_failure(record) for record in records)),
+        "failures": str(sum(record.offender in faults_of for record in records)),
         "errors": str(sum(_is_error(record) for record in records)),
         "time": f"{seconds:.3f}",
     }
@@ -45,7 +57,7 @@ def render_junit(summary: Summary, records: Sequence[GameRecord], errors: Mappin
     for name, value in _properties(summary):
         etree.SubElement(properties, "property", {"name": name, "value": escaped(value)})
     for record in records:
-        _add_game(suite, title, record, errors.get(record.game, ""))
+        _add_game(suite, title, record, errors.get(record.game, ""), faults_of)
     etree.indent(suites)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + etree.tostring(suites, encoding="unicode") + "\n"
 
@@ -70,7 +82,7 @@ def _properties(summary: Summary) -> list[tuple[str, str]]:
     return values
 
 
-def _add_game(suite: etree._Element, title: str, record: GameRecord, error: str) -> None:
+def _add_game(suite: etree._Element, title: str, record: GameRecord, error: str, faults_of: Collection[int]) -> None:
     first, second = (record.names[program] for program in record.seats)
     name = f"game {record.game}: {first} first, {second} second"
     if record.start is not None:
@@ -78,10 +90,11 @@ def _add_game(suite: etree._Element, title: str, record: GameRecord, error: str)
     case = etree.SubElement(
         suite, "testcase", {"classname": title, "name": escaped(name), "time": f"{record.wall_seconds:.3f}"}
     )
-    if _is_failure(record) or _is_error(record):
+    is_failure = record.offender in faults_of
+    if is_failure or _is_error(record):
         by = "" if record.offender is None else f"{record.names[record.offender]}: "
         message = escaped(f"{by}{record.verdict}: {record.reason}")
-        kind = "failure" if _is_failure(record) else "error"
+        kind = "failure" if is_failure else "error"
         etree.SubElement(case, kind, {"type": record.verdict, "message": message}).text = message
     lines = [f"result: {result_text(record)}", f"folder: {record.folder or 'not kept'}"]
     for program in (0, 1):
@@ -91,10 +104,6 @@ def _add_game(suite: etree._Element, title: str, record: GameRecord, error: str)
     etree.SubElement(case, "system-out").text = "\n".join(map(escaped, lines))
     if error:
         etree.SubElement(case, "system-err").text = escaped_lines(error)
-
-
-def _is_failure(record: GameRecord) -> bool:
-    return record.offender is not None
 
 
 def _is_error(record: GameRecord) -> bool:

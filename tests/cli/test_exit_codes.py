@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from spielleiter.cli.exit_codes import FAULTS, exit_code, fault_kinds
+from spielleiter.cli.exit_codes import FAULTS, PROGRAMS_AT_FAULT, exit_code, fault_kinds
 from spielleiter.match.records.game_record import CRASH_VERDICTS, TIMEOUT_VERDICTS, Verdict
 from spielleiter.match.runner import EndReason
 from spielleiter.match.summary import summarise
@@ -37,6 +37,15 @@ def test_interruption_machine_failure_faults_and_a_worse_result_count_in_this_or
 def test_without_requirements_the_exit_code_is_0() -> None:
     records = tuple(CRASHES)
     assert exit_code(EndReason.COMPLETED, records, summarise(records, NAMES, 10, None), fault_kinds(()), None) == 0
+
+
+@pytest.mark.parametrize(("offender", "code"), [(0, 3), (1, 0)])
+def test_only_the_faults_of_the_first_program_count_if_that_is_wanted(offender: int, code: int) -> None:
+    records = (fault(1, offender, Verdict.CRASH), game(2, None))
+    summary = summarise(records, NAMES, 2, None)
+    kinds = fault_kinds(("any",))
+    assert exit_code(EndReason.COMPLETED, records, summary, kinds, None) == 3
+    assert exit_code(EndReason.COMPLETED, records, summary, kinds, None, PROGRAMS_AT_FAULT["player1"]) == code
 
 
 def test_faults_are_given_separately_or_with_commas() -> None:
