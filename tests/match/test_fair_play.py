@@ -111,6 +111,7 @@ async def test_no_program_can_take_its_opponents_seat(tmp_path: Path) -> None:
 async def test_no_program_can_take_its_opponents_seat_by_a_plain_join(attack: str, tmp_path: Path) -> None:
     """Run as root, the match sees what the program hides; as another user, it does not."""
     record = await play_against_attack(tmp_path, attack)
+    assert b"joins on " in error_output(tmp_path)  # it has found the opponent's port
     assert record.offender in {None, 0}
     assert record.think_times[1]
     assert record.is_counted

@@ -31,6 +31,7 @@ from spielleiter.client.player import Player
 from spielleiter.client.strategies import make_responder
 from spielleiter.game.api import State
 from spielleiter.server.editions import choose_editions
+from tests.match.bots.ports import ancestors, ports_of
 
 ROOM = "ROOM"
 PAYLOADS = {
@@ -84,11 +85,11 @@ def hide_open_files() -> None:
 
 
 def join_elsewhere(host: str, own_port: int, connect_to: Callable[[str, int], socket.socket]) -> None:
-    """Take the opponent's seat by a plain join on every other port, and lose the game for it by an illegal move.
+    """Take the opponent's seat by a plain join on all other ports, and lose the game for it by an illegal move.
 
     `connect_to` makes the connection, sends the request, and returns the connection once the seat may be taken.
     """
-    match = parent_of(Path("/proc", str(grandparent_of(Path("/proc/self")))))
+    match = ancestors()
     if connect_to is connect_hidden:
         hide_open_files()
     if os.fork():
@@ -99,24 +100,16 @@ def join_elsewhere(host: str, own_port: int, connect_to: Callable[[str, int], so
     deadline = time.monotonic() + 5
     tried: set[int] = set()
     while time.monotonic() < deadline:
-        for port in ports_of(match) - {own_port, *tried}:
+        for port in set(ports_of(match)) - {own_port, *tried}:
             tried.add(port)
+            sys.stderr.write(f"joins on {port}\n")
+            sys.stderr.flush()
             if not os.fork():
                 with contextlib.suppress(OSError):
                     take_seat(connect_to(host, port))
                 os._exit(0)
         time.sleep(0.01)
     os._exit(0)
-
-
-def ports_of(match: int) -> set[int]:
-    """Return the ports that the process of the match listens on."""
-    files = set()
-    for each in Path("/proc", str(match), "fd").glob("*"):
-        with contextlib.suppress(OSError):
-            files.add(str(each.readlink()))
-    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    return {int(words[1].split(":")[1], 16) for words in lines if words[3] == "0A" and f"socket:[{words[9]}]" in files}
 
 
 def take_seat(sock: socket.socket) -> None:
@@ -230,16 +223,18 @@ WAYS = {
 
 def flood_elsewhere(own_port: int) -> None:
     """Connect to every other port all the time, hidden, so that the opponent's connection has to wait or is refused."""
-    match = parent_of(Path("/proc", str(grandparent_of(Path("/proc/self")))))
+    match = ancestors()
     if os.fork():
         time.sleep(0.5)
         return
     hide_open_files()
     os.fork()
+    sys.stderr.write("joins on all ports\n")
+    sys.stderr.flush()
     deadline = time.monotonic() + 4
     sockets: list[socket.socket] = []
     while time.monotonic() < deadline:
-        for port in ports_of(match) - {own_port}:
+        for port in set(ports_of(match)) - {own_port}:
             for _ in range(50):
                 sock = socket.socket()
                 sock.setblocking(False)

@@ -26,6 +26,7 @@ from spielleiter.client.strategies import make_responder
 from spielleiter.game.api import State
 from spielleiter.protocol.current_season import DEFAULT_DIALECT
 from spielleiter.protocol.messages import MoveData, RoomMessage
+from tests.match.bots.ports import ancestors, ports_of
 
 FAULTS = (
     "none",
@@ -73,12 +74,10 @@ def wait_for_ever() -> NoReturn:
 
 
 def take_opponents_seat(host: str, own_port: int) -> list[socket.socket]:
-    """Join on every other port that a process on this machine listens to at this address."""
+    """Join on every other port of this match."""
     taken = []
-    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
-        address, state = line.split()[1], line.split()[3]
-        port = int(address.partition(":")[2], 16)
-        if state == "0A" and address.startswith("0100007F") and port != own_port:
+    for port in ports_of(ancestors()):
+        if port != own_port:
             try:
                 sock = socket.create_connection((host, port), timeout=1)
                 sock.sendall(b"<protocol><join/>")
