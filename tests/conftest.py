@@ -40,6 +40,12 @@ VERSION_INDEPENDENT = (
 )
 """Tests of builds, measurements and counts: continuous integration runs them on one version of Python."""
 
+LONGEST_REPORT = 20_000
+"""The characters of a failure, and of each output captured with it, that are shown.
+
+Where the variable CI is set, pytest shows whole values, and those of a test of a match may be a hundred megabytes.
+"""
+
 settings.register_profile(
     "project",
     derandomize=FACTOR == 1,
@@ -114,6 +120,25 @@ def pytest_runtest_setup() -> None:
     """Let other processes of this user look into this one: a command called by an earlier test may have hidden it."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE in <linux/prctl.h>
+
+
+def bounded(text: str) -> str:
+    """Return the text without its middle if it is longer than LONGEST_REPORT: what failed is at its end."""
+    if len(text) <= LONGEST_REPORT:
+        return text
+    first = LONGEST_REPORT // 4
+    left_out = len(text) - LONGEST_REPORT
+    return f"{text[:first]}\n... {left_out:,} characters are left out here ...\n{text[first + left_out :]}"
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Bound what is shown of a test that fails."""
+    report = yield
+    report.sections = [(name, bounded(content)) for name, content in report.sections]
+    if report.failed and len(text := str(report.longrepr)) > LONGEST_REPORT:
+        report.longrepr = bounded(text)
+    return report
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +22,7 @@ from spielleiter.match.setup import Entrant
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.documents import rows
 from tests.interpreter import PYTHON
+from tests.match.bots.ports import ports_of
 from tests.match.setups import lenient_setup
 from tests.timeouts import HANG_TIMEOUT
 
@@ -104,6 +107,23 @@ async def test_no_program_can_take_its_opponents_seat(tmp_path: Path) -> None:
     assert (record.verdict, record.winner) == (Verdict.REGULAR, 1)
     assert set(record.attempts[0]) & {Attempt.SEAT, Attempt.PORT}
     assert record.think_times[1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists the sockets of a process")
+def test_the_attacks_of_these_tests_spare_other_servers_of_this_machine() -> None:
+    code = "import socket; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); input()"
+    with (
+        socket.create_server(("127.0.0.1", 0)) as own,
+        subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as other,
+    ):
+        assert other.stdout
+        foreign = int(other.stdout.readline())
+        found = list(ports_of([os.getpid()]))
+        other.communicate("\n")
+        assert own.getsockname()[1] in found
+        assert foreign not in found
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells apart the processes of one user")

@@ -95,12 +95,13 @@ def join_elsewhere(host: str, own_port: int, connect_to: Callable[[str, int], so
     if os.fork():
         time.sleep(0.5)
         return
+    known = set(ports_of(match))  # from other name spaces, the match cannot be looked into
     if connect_to is connect_from_name_spaces:
         ctypes.CDLL(None).unshare(0x10000000 | 0x20000000)  # CLONE_NEWUSER, CLONE_NEWPID
     deadline = time.monotonic() + 5
     tried: set[int] = set()
     while time.monotonic() < deadline:
-        for port in set(ports_of(match)) - {own_port, *tried}:
+        for port in {*known, *ports_of(match)} - {own_port, *tried}:
             tried.add(port)
             sys.stderr.write(f"joins on {port}\n")
             sys.stderr.flush()
