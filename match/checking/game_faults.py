@@ -7,16 +7,18 @@ is never a finding. A crash whose output names the cause gives the finding of th
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 from spielleiter.match.checking import contest_conditions as contest
 from spielleiter.match.checking.crash_causes import crash_cause, other_spelling, wheel_version
+from spielleiter.match.checking.errors import is_delayed
 from spielleiter.match.checking.package_faults import CODE_OF_VERDICT, FAULTS, fault
 from spielleiter.match.packages.finding import Finding
+from spielleiter.match.programs.answer_meter import AnswerTimes
 from spielleiter.match.programs.starter import output_files
-from spielleiter.match.records.game_record import CRASH_VERDICTS, UNCOUNTED_VERDICTS, GameRecord
+from spielleiter.match.records.game_record import CRASH_VERDICTS, UNCOUNTED_VERDICTS, GameRecord, Verdict
 from spielleiter.match.sandbox.conditions import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT
 from spielleiter.match.sandbox.observations import Observations
 from spielleiter.server.text.counting import count_text
@@ -30,6 +32,16 @@ _MEGABYTE: Final = 1024 * 1024
 def is_machines_fault(record: GameRecord) -> bool:
     """Return whether the game says nothing about the program, because this machine or the opponent failed."""
     return record.verdict in UNCOUNTED_VERDICTS or record.offender not in {None, PROGRAM}
+
+
+def was_delayed(record: GameRecord, answers: Sequence[AnswerTimes], limit: float) -> bool:
+    """Return whether the program lost by an answer that would have been in time if it had waited for no processor.
+
+    `answers` are those of the program, `limit` is the time for each in seconds.
+    """
+    if record.verdict != Verdict.TIMEOUT or record.offender != PROGRAM or not answers:
+        return False
+    return is_delayed(answers[-1].seconds, answers[-1].waited, limit)
 
 
 def game_findings(

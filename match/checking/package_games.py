@@ -15,7 +15,7 @@ from typing import Final
 import trio
 
 from spielleiter.match.checking.check import ATTEMPTS
-from spielleiter.match.checking.game_faults import PROGRAM, game_findings, is_machines_fault
+from spielleiter.match.checking.game_faults import PROGRAM, game_findings, is_machines_fault, was_delayed
 from spielleiter.match.checking.package_report import PlayedGame
 from spielleiter.match.checking.package_setup import PackageCheckSetup
 from spielleiter.match.games.match_server import MatchServer, open_match_server
@@ -127,6 +127,8 @@ class PackageGames:
             replay=record.replay or "",
         )
         observed = record.observations[PROGRAM]
+        limit = setup.server_options["soft_timeout"] * self.time_factor
+        is_undecided = is_machines_fault(record) or was_delayed(record, meter.answers, limit)
         findings = game_findings(
             record,
             observed,
@@ -135,7 +137,9 @@ class PackageGames:
             program_folder=self._program_folder,
             python=self._python,
         )
-        return GameResult(record, game, findings, observed, is_machines_fault(record), tuple(meter.answers))
+        return GameResult(
+            record, game, () if is_undecided else findings, observed, is_undecided, tuple(meter.answers)
+        )
 
     def _match_setup(self, opponent: str) -> MatchSetup:
         setup = self._setup

@@ -131,7 +131,8 @@ class _Referee:
         self._evidence.seconds_waiting = self._seconds_waiting
 
     def measure_answers(self, meter: AnswerMeter) -> None:
-        """Measure the answers of the first program. To be called before `run`."""
+        """Measure the answers of the first program, also a late one. To be called before `run`."""
+        seconds_waiting = self._evidence.seconds_waiting
 
         def on_request() -> None:
             meter.start_request(self._programs[0])
@@ -141,7 +142,12 @@ class _Referee:
             if program == 0:
                 meter.end_request(self._programs[0], think_time)
 
+        def on_late_answer(program: int, think_time: float) -> float:
+            on_answer(program, think_time)
+            return seconds_waiting(program, think_time)
+
         self._evidence.on_request, self._evidence.on_answer = on_request, on_answer
+        self._evidence.seconds_waiting = on_late_answer
 
     async def run(self, relative: str, match_server: MatchServer | None) -> GameRecord:
         started_at = datetime.now().astimezone().isoformat(timespec="milliseconds")

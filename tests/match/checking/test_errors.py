@@ -21,9 +21,15 @@ from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehav
         (
             2.1,
             0.2,
-            UnexpectedBehaviourError,
+            InconclusiveError,
             "late; 0.200 s of it waiting for a processor",
-        ),  # a small share of the time
+        ),  # a program that sleeps for 1.9 s
+        (
+            2.01,
+            0.02,
+            UnexpectedBehaviourError,
+            "late; 0.020 s of it waiting for a processor",
+        ),  # as on an idle machine
     ],
 )
 def test_a_delay_is_inconclusive_if_the_program_would_have_been_in_time_otherwise(

@@ -6,8 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.checking.game_faults import affects_game, game_findings, is_machines_fault, merged, size_text
+from spielleiter.match.checking.game_faults import (
+    affects_game,
+    game_findings,
+    is_machines_fault,
+    merged,
+    size_text,
+    was_delayed,
+)
 from spielleiter.match.checking.package_faults import CODE_OF_VERDICT, FAULTS, fault
+from spielleiter.match.programs.answer_meter import AnswerTimes
 from spielleiter.match.programs.starter import output_files
 from spielleiter.match.records.game_record import UNCOUNTED_VERDICTS, VERDICTS, Verdict
 from spielleiter.match.sandbox.observations import Observations
@@ -81,6 +89,23 @@ def test_the_last_words_name_what_to_do(line: str, code: str, text: str, tmp_pat
     )
     assert finding.code == code
     assert text in finding.text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "offender", "answers", "is_delayed"),
+    [
+        (Verdict.TIMEOUT, 0, [AnswerTimes(0.1, 0.1), AnswerTimes(2.05, 0.01, waited=0.12)], True),  # it sleeps 1.9 s
+        (Verdict.TIMEOUT, 0, [AnswerTimes(2.05, 2.0, waited=0.02)], False),  # as on an idle machine
+        (Verdict.TIMEOUT, 0, [AnswerTimes(2.5, 2.2, waited=0.3)], False),  # too slow without waiting, too
+        (Verdict.TIMEOUT, 0, [], False),
+        (Verdict.TIMEOUT, 1, [AnswerTimes(2.05, 0.01, waited=0.12)], False),
+        (Verdict.ILLEGAL_MOVE, 0, [AnswerTimes(2.05, 0.01, waited=0.12)], False),
+    ],
+)
+def test_a_late_answer_of_a_program_that_had_to_wait_says_nothing(
+    verdict: str, offender: int, answers: list[AnswerTimes], is_delayed: bool
+) -> None:
+    assert was_delayed(faulty(1, offender, verdict), answers, limit=2.0) == is_delayed
 
 
 def test_only_the_end_does_not_affect_the_game() -> None:

@@ -218,6 +218,7 @@ def test_every_code_of_a_game_has_a_planted_fault() -> None:
     elsewhere = {
         "option-order", "option-names", "parameter-order", "plain-join", "not-twice", "failed-step", "missed-step",
         "slow-start", "too-slow", "nearly-too-slow", "much-memory", "much-output", "tampers",
+            "options-in-one-word", "wheel-for-other-python", "other-python", "other-spelling",
             "much-disk", "hides-files", "memory-not-limited", "processes-not-limited", "disk-not-limited",
     }  # fmt: skip
     assert {fault.code for fault in FAULTS.values()} == set(KNOWN) - elsewhere
@@ -230,6 +231,15 @@ def burn(seconds, clock=time.process_time):
     while clock() < end:
         pass
 """
+
+
+async def test_a_late_answer_is_measured_like_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether this machine has delayed it is known only then."""
+    planted = Planted(start=_BURN, move="burn(0.6)")
+    [result] = (await play(tmp_path, planted, NONE, monkeypatch, limits={"move": 0.5})).results
+    assert len(result.answers) == len(result.record.think_times[0]) == 1
+    assert result.answers[0].processor >= 0.5
+    assert result.answers[0].seconds > 0.5
 
 
 async def test_each_answer_has_its_own_processor_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
