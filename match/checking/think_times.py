@@ -3,7 +3,7 @@
 Invariants: a scaled time is an estimate. Only the processor time of an answer is scaled; time in which the program
 slept is not, and time in which it waited for a processor is left out. A few outliers alone do not make a program too
 slow. A program that watches the clock thinks for the same time on every processor, so its times are not scaled; it is
-recognised by long answers within one game that take equally long, while few take a little less.
+recognised by long answers that take equally long, within one game or for different moves, while few take a little less.
 """
 
 from __future__ import annotations
@@ -94,16 +94,20 @@ def _is_disturbed(slow: Sequence[AnswerTimes]) -> bool:
 
 
 def _watches_clock(games: Sequence[Sequence[AnswerTimes]]) -> bool:
-    """Return whether the long answers of a game take equally long, as those of a program that stops at its own limit.
+    """Return whether the long answers take equally long, as those of a program that stops at its own limit.
 
-    Answers of different games are not compared, since the first moves of all games may take the same work.
+    Answers of different games are compared only if they are not the same move of their games: the first moves of all
+    games may take the same work.
     """
-    times = [sorted(map(_undelayed, game), reverse=True) for game in games]
+    times = [[_undelayed(answer) for answer in game] for game in games]
     longest = sorted(itertools.chain.from_iterable(times), reverse=True)
     limit = longest[_outliers(len(longest))]
     if limit < _MIN_BUDGET:
         return False
-    similar = sum(max(0, _count(game, (1 - _SIMILAR) * limit, (1 + _SIMILAR) * limit) - 1) for game in times)
+    least, most = (1 - _SIMILAR) * limit, (1 + _SIMILAR) * limit
+    in_games = sum(max(0, _count(game, least, most) - 1) for game in times)
+    moves = {move for game in times for move, seconds in enumerate(game) if least <= seconds < most}
+    similar = max(in_games, len(moves) - 1)
     shorter = _count(longest, (1 - 3 * _SIMILAR) * limit, (1 - _SIMILAR) * limit)
     return similar >= max(_MIN_SIMILAR - 1, _MIN_DENSITY * shorter)
 

@@ -106,6 +106,14 @@ def test_few_moves_that_use_all_of_the_time_are_enough() -> None:
     assert not judged.is_too_slow
 
 
+def test_one_move_of_each_game_that_uses_all_of_the_time_is_enough() -> None:
+    """It is not the same move in all games, so it is not the same work."""
+    games = [computing(*QUICK[:number], 1.49, *QUICK[number:25]) for number in range(3, 11)]
+    judged = judge_think_times(games, 2.9)
+    assert judged.watches_clock
+    assert (judged.is_too_slow, judged.is_close) == (False, False)
+
+
 def test_an_outlier_does_not_hide_that_a_program_watches_the_clock() -> None:
     assert judge([*computing(0.5, *[1.2] * 20), AnswerTimes(1.49, 1.2)], 2.9).watches_clock
 
