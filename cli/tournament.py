@@ -307,6 +307,7 @@ def _keep(file: Path, folder: Path, described: Tournament, *, is_begun: bool) ->
         named = tomllib.loads(content.decode())
         kept = {
             **_planned(described),
+            "anchor": described.anchor,
             "cwd": described.cwd,
             BASE: str(file.absolute().parent),
         }

@@ -49,6 +49,22 @@ def test_each_match_ends_once_one_program_is_better(lines: str, options: tuple[s
 
 
 @pytest.mark.usefixtures("faults")
+def test_ratings_are_differences_from_the_program_that_an_option_names(tmp_path: Path) -> None:
+    out, file = tmp_path / "out", write(tmp_path, FILE)
+    done = run("tournament", file, "--out", str(out), "--anchor", "d")
+    assert done.exit_code == 2
+    assert "anchor 'd': expected the name of a program, 'a|b' or 'b' or 'c'" in done.stderr
+    done = run("tournament", file, "--out", str(out), "--anchor", "b")
+    assert done.exit_code == 0, done.stderr
+    title, head = "## Ratings: difference from b", "|  | program | rating |"
+    ratings = done.stdout.partition(title)[2]
+    assert ratings.startswith(f"\n\n{head}")
+    assert "| 2 | b | +0 |" in ratings
+    assert title in run("tournament", "--resume", str(out)).stdout
+    assert "## Ratings: difference from c" in run("tournament", "--resume", str(out), "--anchor", "c").stdout
+
+
+@pytest.mark.usefixtures("faults")
 def test_a_resumed_tournament_keeps_its_test_and_plays_no_decided_match_again(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run("tournament", write(tmp_path, LONG), "--out", str(out), "--significance", "0.05").exit_code == 0
