@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
@@ -162,6 +163,7 @@ def _measure(options: Options, json_file: str | None) -> None:
     from spielleiter.bench.report import report_text
     from spielleiter.bench.run import run
     from spielleiter.bench.targets import targets_of
+    from spielleiter.server.record.whole_file import write_whole
 
     head: dict[str, str | int | float] = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -181,8 +183,11 @@ def _measure(options: Options, json_file: str | None) -> None:
             "records": [record.to_json() for record in records],
             "targets": [target.to_json() for target in targets],
         }
+        text = json.dumps(report, indent=1, allow_nan=False) + "\n"
+        if json_file == "-":
+            click.echo(text, nl=False)
+            return
         try:
-            with click.open_file(json_file, "w", encoding="utf-8") as file:
-                file.write(json.dumps(report, indent=1, allow_nan=False) + "\n")
+            write_whole(Path(json_file), text)
         except OSError as error:
             raise Failure(f"{json_file} cannot be written ({error.strerror})") from error

@@ -44,6 +44,12 @@ class FoundPython:
     is_default: bool = False
     """Whether it is the one that is called `python3` anyway."""
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether a sandbox can be given its installation without the home folder, which must not be visible there."""
+        home, prefix = Path(os.path.expanduser("~")), Path(self.prefix)  # noqa: PTH111 - as below
+        return not home.is_relative_to(prefix)
+
     def has_version(self, version: str) -> bool:
         """Return whether it is of this minor version, such as ``3.12``."""
         return self.version.startswith(f"{version}.")
@@ -68,7 +74,7 @@ def find_python(path: str | None = None, built_for: str = "") -> FoundPython | N
     for version in dict.fromkeys(filter(None, (built_for, CONTEST_VERSION))):
         found: list[FoundPython] = []
         for known in (python3, *map(_probe, _candidates(version))):
-            if known is not None and known.has_version(version):
+            if known is not None and known.has_version(version) and (known.is_default or known.is_apart):
                 if known.has_pip:
                     return known
                 found.append(known)
@@ -90,7 +96,7 @@ def write_commands(python: FoundPython, folder: Path) -> None:
 def _candidates(version: str) -> Iterator[str]:
     """The files that may be a Python of this version; that of a virtual environment is replaced by its base."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    found = [shutil.which(f"python{version}", path=folder or os.curdir) for folder in folders]
+    found = [shutil.which(f"python{version}", path=folder) for folder in folders if folder]
     paths = [path for path in found if path is not None]
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path's form raises without a home folder
     for folder, pattern in _FOLDERS:

@@ -76,6 +76,15 @@ def test_what_does_not_answer_like_python_is_none(answer: str, machine: Path) ->
     assert find_python() is None
 
 
+def test_one_whose_installation_is_the_home_folder_is_not_taken(machine: Path) -> None:
+    """A sandbox would show that folder to the program."""
+    for folder in (machine / "home", machine):
+        program = machine / "home" / "bin" / f"python{CONTEST_VERSION}"
+        known = json.dumps([f"{CONTEST_VERSION}.1", str(program), str(folder), True])
+        install(machine / "bin" / program.name, "", answer=known)
+        assert find_python() is None
+
+
 def test_whether_it_is_the_default_is_known(machine: Path) -> None:
     install(machine / "bin" / "python3", f"{CONTEST_VERSION}.9")
     python = find_python()
