@@ -41,8 +41,10 @@ class PlainSandbox(Sandbox):
         super().__init__(memory)
         why = f" {reason}" if reason else ""
         self._found = found = find_python(built_for=python) if self.has_helper else None
+        version = ""
         if self.has_helper:
             self.python = "no Python" if found is None else f"Python {found.version}"
+            version = f" ({self.python})"
         self.gaps = {
             Condition.NETWORK: f"The program can reach the network, since there is no sandbox.{why}",
             Condition.HOST_NAME: "The program gets 127.0.0.1 for the server, since there is no sandbox.",
@@ -51,7 +53,7 @@ class PlainSandbox(Sandbox):
             Condition.SCRATCH: "Only its own folder is a copy; what the program writes elsewhere stays there.",
             Condition.DISK: "Only what the program writes to its own folders is limited, not what it writes elsewhere, "
             "such as in /dev/shm.",
-            Condition.IMAGE: f"The program finds what is installed on this machine ({self.python}).",
+            Condition.IMAGE: f"The program finds what is installed on this machine{version}.",
         }
         if sys.platform != "linux":
             self.gaps |= {
