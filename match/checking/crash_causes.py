@@ -116,10 +116,12 @@ def find_cause(lines: Sequence[str]) -> CrashCause | None:
 
 
 def wheel_version(line: str) -> str:
-    """Return the version of Python that the wheel in a message of pip is for, such as ``3.12``."""
+    """Return the version of Python that the wheel in a message of pip is for, such as ``3.12``.
+
+    Empty if a long name has made the message too long to be quoted up to there.
+    """
     found = _WHEEL.search(line)
-    assert found is not None  # or the line would not have been recognised
-    return f"3.{found[1]}"
+    return f"3.{found[1]}" if found else ""
 
 
 def other_spelling(line: str, folder: Path) -> tuple[str, str] | None:

@@ -90,8 +90,8 @@ def _cause(
         if found := other_spelling(cause.line, program_folder):
             return fault("other-spelling", place, name=found[0], there=found[1], **values)
     elif cause.code == "wheel-for-other-python":
-        values["wheel"] = wheel_version(cause.line)
-        if python.startswith(f"Python {values['wheel']}."):  # the wheel is for another system then
+        wheel = values["wheel"] = wheel_version(cause.line)
+        if not wheel or python.startswith(f"Python {wheel}."):  # in the second case, it is for another system
             return None
     return fault(cause.code, place, **values)
 

@@ -72,6 +72,7 @@ WHEEL = "ERROR: socha-5.1.0-cp312-cp312-manylinux1_x86_64.whl is not a supported
     [
         (WHEEL, "wheel-for-other-python", "--image python:3.12, or build it again with the version of that image"),
         (WHEEL.replace("312", "311"), "does-not-start", "game 1 as first player"),  # a wheel for another system
+        (WHEEL.replace("socha", "s" * 5000), "does-not-start", "game 1 as first player"),
         ("SyntaxError: invalid syntax", "other-python", "not valid for Python 3.11.7, which the check used"),
         ("ModuleNotFoundError: No module named 'Book'", "other-spelling", "looks for Book, but the ZIP has book.py"),
         ("ModuleNotFoundError: No module named 'numpy'", "missing-when-run", "neither in the ZIP nor in the image"),
