@@ -11,7 +11,7 @@ from spielleiter.viewer.web.answers import json_response, whole_number
 from spielleiter.viewer.web.errors import unknown_ply
 from spielleiter.viewer.web.hub import GONE, Hub
 from spielleiter.viewer.web.server_sent_events import EventStreamResponse, OneFrame
-from spielleiter.viewer.web.shares import client_address
+from spielleiter.viewer.web.shares import client_share
 
 
 def room_routes(hub: Hub) -> list[BaseRoute]:
@@ -32,13 +32,13 @@ def room_routes(hub: Hub) -> list[BaseRoute]:
         return json_response(describe_legal_moves(memento.state, ply))
 
     async def list_events(request: Request) -> Response:
-        return EventStreamResponse(hub.watch_list(client_address(request)))
+        return EventStreamResponse(hub.watch_list(client_share(request)))
 
     async def room_events(request: Request) -> Response:
         room_id = request.path_params["room"]
         if not hub.has_game(room_id):
             return EventStreamResponse(OneFrame(GONE))
-        return EventStreamResponse(hub.watch_game(room_id, client_address(request)))
+        return EventStreamResponse(hub.watch_game(room_id, client_share(request)))
 
     return [
         Route("/api/rooms", rooms),

@@ -19,7 +19,7 @@ from spielleiter.viewer.web.hub import Hub
 from spielleiter.viewer.web.seat import SeatSource
 from spielleiter.viewer.web.seats import Seats, SeatWish
 from spielleiter.viewer.web.server_sent_events import EventStreamResponse, OneFrame, frame
-from spielleiter.viewer.web.shares import client_address
+from spielleiter.viewer.web.shares import client_share
 
 FindReplayState = Callable[[str, int], Awaitable[tuple[Edition, State]]]
 """Returns the edition and the position of a replay by its name and the ply. Raises WebError."""
@@ -62,7 +62,7 @@ def seat_routes(seats: Seats, hub: Hub, find_replay_state: FindReplayState) -> l
         form = await read_json(request, _Seat)
         start = None if form.start is None else await find_start(form.start)
         wish = SeatWish(
-            form.game_type, printable(form.name), form.player or 0, form.clock, start, client_address(request)
+            form.game_type, printable(form.name), form.player or 0, form.clock, start, client_share(request)
         )
         match form.opponent:
             case _Opponent(room=str(room), strategy=None, program=False):
@@ -93,7 +93,7 @@ def seat_routes(seats: Seats, hub: Hub, find_replay_state: FindReplayState) -> l
             seat = seats.find(request.path_params["seat"])
         except WebError as error:  # a page with an event stream cannot read the body of a refusal
             return EventStreamResponse(OneFrame(frame("gone", error.as_json())))
-        address = client_address(request)
+        address = client_share(request)
         hub.open_stream(address)
         return EventStreamResponse(SeatSource(seat, lambda: hub.close_stream(address)))
 
