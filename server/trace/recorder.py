@@ -8,7 +8,6 @@ their owner can read them, since those of administrators have the reservation co
 
 from __future__ import annotations
 
-import os
 import stat
 import sys
 import threading
@@ -185,11 +184,12 @@ class Recorder:
         return True
 
     def _require_writable(self, option: str) -> None:
-        probe = self._folder / f".spielleiter-{os.getpid()}"
+        import tempfile  # only here, since it takes a while
+
         try:
             self._folder.mkdir(OWNER_ONLY_FOLDER, parents=True, exist_ok=True)
-            probe.write_bytes(b"")
-            probe.unlink()
+            with tempfile.TemporaryFile(dir=self._folder):  # a new one, whatever somebody has planted in the folder
+                pass
         except OSError as error:
             why = error.strerror or str(error)
             raise StartError(f"{option} {self._folder}: traces cannot be written there ({why})") from None

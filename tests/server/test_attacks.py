@@ -73,9 +73,13 @@ async def test_a_full_outbox_does_not_keep_the_clock_from_starting(is_stalled: b
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system tells why the kernel takes no more")
-async def test_a_player_that_never_reads_gains_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its buffers are full of the answers to its own requests, so the request for its move cannot reach it."""
-    pause = 0.5
+@pytest.mark.parametrize("read_bytes", [0, 1, 2000])
+async def test_a_player_that_never_reads_gains_no_time(read_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its buffers are full of the answers to its own requests, so the request for its move cannot reach it.
+
+    Nor does a player that reads a little before its opponent moves, so that its receive window may open.
+    """
+    pause = 0.2
     # with the buffers that Linux chooses on loopback, it would take minutes to fill them
     monkeypatch.setattr(
         "spielleiter.server.app.notice_vanished",
@@ -93,6 +97,8 @@ async def test_a_player_that_never_reads_gains_no_time(monkeypatch: pytest.Monke
             while not (await admin.status())["queuedBytes"]:
                 await trio.to_thread.run_sync(deaf.sendall, REFUSED * 10)
             state = BLOKUS_2027.with_options({"startPiece": "PENTO_L"}).new_state(random.Random(0))
+            if read_bytes:
+                await trio.to_thread.run_sync(deaf.recv, read_bytes)
             for player, wait in ((honest, 0.0), (deaf, pause)):
                 await trio.sleep(wait)
                 move = next(iter(state.generate_legal_moves()))

@@ -85,6 +85,23 @@ def test_only_the_owner_can_read_traces(tmp_path: Path) -> None:
     assert [stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "traces").iterdir()] == [0o600, 0o600]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links need privileges there")
+def test_a_link_that_was_planted_in_the_folder_is_not_followed(tmp_path: Path) -> None:
+    """Its name can be guessed from the id of the process, or from those of earlier traces."""
+    victim, folder = tmp_path / "victim", tmp_path / "traces"
+    victim.write_text("precious")
+    folder.mkdir()
+    with recording(tmp_path / "model") as (recorder, _):
+        opened(recorder).event(TO_SERVER, 5.0, "(FIN)")
+    names = [path.name for path in (tmp_path / "model").iterdir()]
+    for name in (*names, f".spielleiter-{os.getpid()}"):
+        (folder / name).symlink_to(victim)
+    with recording(folder) as (recorder, _):
+        opened(recorder).event(TO_SERVER, 5.0, "(FIN)")
+    assert victim.read_text() == "precious"
+    assert len(list(folder.iterdir())) == len(names) + 2
+
+
 def test_the_beginnings_of_all_traces_are_on_one_clock(tmp_path: Path) -> None:
     with recording(tmp_path) as (recorder, _):
         for name, instant in (("c1", 5.0), ("c2", 6.25)):
