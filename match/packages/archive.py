@@ -201,6 +201,8 @@ class Archive:
         if sum(info.file_size for info in infos) > MAX_UNPACKED:
             yield finding_of("too-large", limit=MAX_UNPACKED // 1024**2)
         bombs = [each for each in files if each.file_size > max(MIN_BOMB, MAX_RATIO * each.compress_size)]
+        if sum(each.file_size for each in files) > max(MIN_BOMB, MAX_RATIO * sum(each.compress_size for each in files)):
+            bombs = bombs or files  # each of them small, but not all together
         yield from _about("zip-bomb", bombs, limit=MAX_RATIO)
         yield from _about("overlapping-files", self._overlapping(infos))
 

@@ -7,7 +7,7 @@ socket, and the host and port that the server is to listen on inside the sandbox
 2. it receives a JSON object in one line: how to start the program, and its limits;
 3. it sends JSON objects, one a line: ``started`` or ``failed`` and ``errno``; at the end ``exit``, ``cpu`` (seconds),
    ``peak`` (bytes), ``killed`` (the limit that the program has exceeded: "memory", "processes" or "disk"; or empty),
-   ``hidden`` (whether it has hidden its open files) and ``left`` (names of processes).
+   ``hidden`` (whether it has hidden open files or memory) and ``left`` (names of processes).
 
 The limits are watched: twenty times a second memory and processes, and a little less often the disk. A program is
 killed with everything that it has started as soon as it is seen to exceed one. Between two looks it may use more, so
@@ -33,6 +33,7 @@ import select
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,6 +46,7 @@ _FIRST: Final = "first"
 _BACKLOG: Final = 16
 _SAMPLE_INTERVAL: Final = 0.05  # seconds between two looks at memory and processes
 _FILES_INTERVAL: Final = 0.25  # seconds between two looks at the files
+_UNSEEN_LOOKS: Final = 4  # looks at the files, one after the other, after which what is nowhere open is there to stay
 _FILES_SHARE: Final = 0.005  # seconds for looking at files, in each interval between two looks at the memory
 _FILES_AT_ONCE: Final = 50  # files that are looked at before the time is
 _FILE_RESERVE: Final = 64 * 1024 * 1024  # bytes by which a file may exceed the limit, so that it is seen to do so
@@ -60,6 +62,20 @@ _SET_CHILD_SUBREAPER: Final = 36
 _OWN_PROCESS_COUNT: Final = (5, 14)  # the Linux from which on RLIMIT_NPROC counts for each user name space
 _OOM_FILES: Final = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 _PROC: Final = "/proc"
+
+# netlink, <linux/sock_diag.h>, <linux/inet_diag.h>, <linux/unix_diag.h>
+_SOCK_DIAG: Final = 4
+_HEAD: Final = struct.Struct("=IHHII")  # nlmsghdr
+_DUMP_BY_FAMILY: Final = 20, 0x301  # SOCK_DIAG_BY_FAMILY; NLM_F_REQUEST and NLM_F_DUMP
+_LAST_MESSAGES: Final = frozenset({2, 3})  # NLMSG_ERROR, NLMSG_DONE
+_ALL_STATES: Final = 0xFFFFFFFF
+_INET_REQUEST: Final = struct.Struct("=BBBBI48x")
+_INET_MEMORY: Final = 1 << 6  # the extension INET_DIAG_SKMEMINFO
+_INET_ANSWER: Final = 72, 7  # bytes before the attributes; INET_DIAG_SKMEMINFO
+_UNIX_REQUEST: Final = struct.Struct("=BBHIII8x")
+_UNIX_QUEUE: Final = 0x10  # UDIAG_SHOW_RQLEN
+_UNIX_ANSWER: Final = 16, 4  # bytes before the attributes; UNIX_DIAG_RQLEN
+_UNIX_BUFFER: Final = 256 * 1024  # bytes that a Unix socket with something to read may take, however little that is
 
 
 def main() -> None:
@@ -132,6 +148,7 @@ class Program:
         self._exceeded = ""
         self._files = Files(options["folders"], options["disk"], options["files"])
         self._unlinked = Unlinked()
+        self._in_sockets = self._unseen_looks = 0
         self._is_hidden = False
         self._is_terminated = False
         self._wakeup, writing = socket.socketpair()
@@ -256,14 +273,16 @@ class Program:
         if self._files.look():
             self._unlinked = Unlinked()
             self._unlinked.look(tasks, self._files.devices)
-            self._is_hidden |= self._unlinked.is_hidden
+            self._unseen_looks = self._unseen_looks + 1 if self._unlinked.has_unseen else 0
+            self._is_hidden |= self._unlinked.is_hidden or self._unseen_looks >= _UNSEEN_LOOKS
+            self._in_sockets = sockets_size() if self._is_first else 0
         if self._files.is_exceeded or self._files.size + self._unlinked.disk_size > self._options["disk"]:
             return "disk"
         limit = self._options["memory"]
         shared = self._unlinked.memory_size + (_segments_size() if self._is_first else 0)
-        size = _memory_size(map(_resident_sizes, tasks), shared)
+        size = _memory_size(map(_resident_sizes, tasks), shared) + self._in_sockets
         if limit is not None and size > limit:  # counts pages twice that several processes share
-            size = _memory_size(map(_proportional_sizes, tasks), shared)
+            size = _memory_size(map(_proportional_sizes, tasks), shared) + self._in_sockets
         self._peak = max(self._peak, size)
         return "memory" if limit is not None and size > limit else ""
 
@@ -377,11 +396,15 @@ class Unlinked:
         self.disk_size = self.memory_size = 0
         self.is_hidden = False
         """Whether a process does not show its open files."""
+        self.has_unseen = False
+        """Whether there are files that are in no folder and open in no process, but on their way to one, or mapped."""
 
     def look(self, pids: Iterable[int], devices: set[int]) -> None:
         """Look at the open files of `pids`; `devices` are those of the disk."""
         seen: set[tuple[int, int]] = set()
+        mapped: set[int] = set()
         for pid in pids:
+            mapped |= _mapped_deleted(pid)
             folder = f"{_PROC}/{pid}/fd"
             try:
                 names = os.listdir(folder)  # noqa: PTH208 - as above
@@ -394,6 +417,8 @@ class Unlinked:
                 except OSError as error:  # often because it is closed
                     self.is_hidden |= error.errno == errno.EACCES
                     continue
+                if stat.S_ISSOCK(status.st_mode) and _has_files_in_flight(f"{_PROC}/{pid}/fdinfo/{name}"):
+                    self.has_unseen = True
                 key = status.st_dev, status.st_ino
                 if status.st_nlink == 0 and stat.S_ISREG(status.st_mode) and key not in seen:
                     seen.add(key)
@@ -401,6 +426,25 @@ class Unlinked:
                         self.disk_size += status.st_blocks * _BLOCK
                     else:
                         self.memory_size += status.st_blocks * _BLOCK
+        self.has_unseen |= bool(mapped - {inode for _, inode in seen})
+
+
+def _mapped_deleted(pid: int) -> set[int]:
+    """Return the inodes of the shared files in no folder that a process has mapped, but not those of System V."""
+    found = set()
+    with contextlib.suppress(OSError, ValueError, IndexError), open(f"{_PROC}/{pid}/maps", "rb") as file:  # noqa: PTH123
+        for line in file:
+            if line.endswith(b" (deleted)\n"):
+                fields = line.split(maxsplit=5)
+                if fields[1].endswith(b"s") and not fields[5].startswith(b"/SYSV"):
+                    found.add(int(fields[4]))
+    return found
+
+
+def _has_files_in_flight(path: str) -> bool:
+    with contextlib.suppress(OSError), open(path, "rb") as file:  # noqa: PTH123
+        return any(line.startswith(b"scm_fds:") and line.split()[1] != b"0" for line in file)
+    return False
 
 
 def _processes() -> Iterable[tuple[int, int, int]]:
@@ -454,6 +498,46 @@ def _segments_size() -> int:
         columns = [head.index(name) for name in (b"rss", b"swap")]
         return sum(int(fields[column]) for fields in map(bytes.split, file) for column in columns)
     return 0
+
+
+def sockets_size() -> int:
+    """Return about how many bytes the sockets of this name space have queued, whether a process has them open or not.
+
+    That memory belongs to no process. 0 if the kernel cannot be asked.
+    """
+    total = 0
+    for family in (socket.AF_INET, socket.AF_INET6):
+        for protocol in (socket.IPPROTO_TCP, socket.IPPROTO_UDP):
+            request = _INET_REQUEST.pack(family, protocol, _INET_MEMORY, 0, _ALL_STATES)
+            for memory in _ask_for_sockets(request, *_INET_ANSWER):
+                total += memory[0] + memory[5]  # received and not read, sent and not received
+    for unread, sent in _ask_for_sockets(
+        _UNIX_REQUEST.pack(socket.AF_UNIX, 0, 0, _ALL_STATES, 0, _UNIX_QUEUE), *_UNIX_ANSWER
+    ):
+        total += max(sent, unread, _UNIX_BUFFER if unread else 0)
+    return total
+
+
+def _ask_for_sockets(request: bytes, start: int, wanted: int) -> Iterator[tuple[int, ...]]:
+    """Yield the numbers in the attribute `wanted` of each socket; attributes begin `start` bytes after the head."""
+    with (
+        contextlib.suppress(OSError, struct.error),
+        socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _SOCK_DIAG) as kernel,
+    ):
+        kernel.settimeout(1.0)  # it answers at once
+        kernel.sendto(_HEAD.pack(_HEAD.size + len(request), *_DUMP_BY_FAMILY, 0, 0) + request, (0, 0))
+        while True:
+            data = kernel.recv(_READ_SIZE)
+            while data:
+                length, kind, *_ = _HEAD.unpack_from(data)
+                if kind in _LAST_MESSAGES or length < _HEAD.size:
+                    return
+                attributes, data = data[_HEAD.size + start : length], data[(length + 3) & ~3 :]
+                while attributes:
+                    size, name = struct.unpack_from("=HH", attributes)
+                    if name == wanted:
+                        yield struct.unpack(f"={(size - 4) // 4}I", attributes[4:size])
+                    attributes = attributes[(size + 3) & ~3 :] if size >= 4 else b""
 
 
 def _lower_limit(kind: int, value: int) -> None:

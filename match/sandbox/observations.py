@@ -46,7 +46,7 @@ class Observations:
         """What it tried that the contest does not have, and what could not be limited, in words."""
         remarks = [f"its {what} could not be limited here" for what in self.not_limited]
         if self.hid_files:
-            remarks.append("hid its open files, so that its memory and files could not be watched completely")
+            remarks.append("hid open files or memory, so that these could not be watched completely")
         attempts = (("use the network", self.network_attempts), ("open a window", self.window_attempts))
         remarks += [f"tried to {what}, which the contest does not have" for what, found in attempts if found]
         return tuple(remarks)

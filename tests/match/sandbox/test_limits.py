@@ -12,6 +12,7 @@ assert sys.platform == "linux"  # for mypy
 
 import os
 import signal
+import socket
 from pathlib import Path
 
 from spielleiter.match.sandbox import bubblewrap, inside
@@ -67,6 +68,47 @@ while True:
 async def test_memory_without_a_mapping_counts(kind: str, tmp_path: Path) -> None:
     ran = await ran_with(kind, tmp_path, MEMFD)
     assert (ran.program.returncode, ran.program.exceeded) == (-signal.SIGKILL, "memory")
+
+
+SOCKETS = {
+    "unix": "pairs.append(socket.socketpair())",
+    "datagrams": "pairs.append(socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM))",
+    "tcp": "near = socket.create_connection(server.getsockname()); pairs.append((near, server.accept()[0]))",
+}
+QUEUES = """
+import resource, socket
+_, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+server, pairs = socket.create_server(("127.0.0.1", 0)), []
+while True:
+    {}
+    pairs[-1][0].setblocking(False)
+    try:
+        while True: pairs[-1][0].send(b"x" * 4000)
+    except OSError: pass
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pair", SOCKETS)
+async def test_what_is_queued_in_sockets_counts(pair: str, tmp_path: Path) -> None:
+    """It is in the memory of the kernel."""
+    ran = await ran_with(BUBBLEWRAP, tmp_path, QUEUES.format(SOCKETS[pair]))
+    assert (ran.program.returncode, ran.program.exceeded) == (-signal.SIGKILL, "memory")
+
+
+def test_what_is_queued_in_sockets_is_read() -> None:
+    """Those of other processes change meanwhile, so it is tried until they do not matter."""
+    difference = 0
+    while not 50_000 < difference < 500_000:
+        before = inside.sockets_size()
+        near, far = socket.socketpair()
+        server = socket.create_server(("127.0.0.1", 0))
+        with near, far, server, socket.create_connection(server.getsockname()) as sock:
+            near.send(b"x")
+            sock.sendall(b"x" * 20_000)
+            difference = inside.sockets_size() - before
+    assert difference
 
 
 @pytest.mark.slow
@@ -263,9 +305,51 @@ HIDING = "import ctypes, time\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\ntime.slee
 async def test_hidden_files_are_a_remark(tmp_path: Path) -> None:
     ran = await ran_with(BUBBLEWRAP, tmp_path, HIDING)
     assert ran.observations.hid_files
-    assert (
-        "hid its open files, so that its memory and files could not be watched completely" in ran.observations.remarks
-    )
+    assert "hid open files or memory, so that these could not be watched completely" in ran.observations.remarks
+
+
+KEEPING = """
+import ctypes, mmap, os, socket, time
+size = 64 * 2**20
+file = os.memfd_create("x")
+{}
+time.sleep(1.8)
+"""
+UNSEEN = {
+    "mapped": """
+os.write(file, bytes(size))
+ctypes.CDLL(None).mmap(None, ctypes.c_size_t(4096), 1, 1, file, ctypes.c_long(0))
+os.close(file)
+""",
+    "in flight": "pair = socket.socketpair(); socket.send_fds(pair[0], [b'x'], [file]); os.close(file)",
+    "anonymous": "kept = mmap.mmap(-1, size); kept.write(bytes(size)); kept.madvise(mmap.MADV_DONTNEED)",
+}
+"""Where memory is that no open file and no page of a process shows."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", UNSEEN)
+async def test_memory_that_cannot_be_seen_is_a_remark(place: str, tmp_path: Path) -> None:
+    ran = await ran_with(BUBBLEWRAP, tmp_path, KEEPING.format(UNSEEN[place]))
+    assert ran.error == []
+    assert ran.observations.hid_files
+
+
+@pytest.mark.slow
+async def test_files_that_are_passed_on_and_shared_for_a_moment_are_no_remark(tmp_path: Path) -> None:
+    code = """
+import mmap, os, socket, time
+pair = socket.socketpair()
+for _ in range(30):
+    file = os.memfd_create("x")
+    os.ftruncate(file, 4096)
+    with mmap.mmap(file, 4096): os.close(file)
+    socket.send_fds(pair[0], [b"x"], [0])
+    os.close(socket.recv_fds(pair[1], 1, 1)[1][0])
+    time.sleep(0.05)
+"""
+    ran = await ran_with(BUBBLEWRAP, tmp_path, code)
+    assert (ran.error, ran.observations.hid_files) == ([], False)
 
 
 # -- the limits of the kernel -----------------------------------------------------------------------------------------
