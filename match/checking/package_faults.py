@@ -183,7 +183,7 @@ FAULTS: Final[Mapping[str, RuntimeFault]] = {
     "hides-files": RuntimeFault(
         contest.DISK,
         _YELLOW,
-        "the program hides its open files, so its memory and files could not be watched completely; leave that out",
+        "the program hides open files or memory, so these could not be watched completely; leave that out",
     ),
     "too-much-disk": RuntimeFault(
         contest.DISK,

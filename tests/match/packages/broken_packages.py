@@ -103,6 +103,9 @@ BROKEN: dict[str, Sample] = {
     "only a folder": Sample("empty-zip", zipped({"bot/": ""})),
     "too many files": Sample("too-many-files", zipped({f"{n}": "" for n in range(20_001)}, zipfile.ZIP_STORED)),
     "ZIP bomb": Sample("zip-bomb", with_entry("zeros.bin", bytes(17 * 1024 * 1024))),
+    "ZIP bomb of smaller files": Sample(
+        "zip-bomb", zipped({**BOT, **{f"zeros{n}": "\0" * (9 * 1024 * 1024) for n in range(2)}})
+    ),
     "entries that overlap": Sample("overlapping-files", _overlapping()),
     "wrong checksum": Sample("wrong-checksum", _wrong_checksum()),
     "encrypted file": Sample("encrypted", _encrypted()),
