@@ -21,6 +21,7 @@ FIRST_LOOK: Final = 0.02
 """The seconds from a request to the next look at the processes, and the shortest time between two looks."""
 _GROWTH: Final = 20  # the time between two looks is this part of that since the request, so long requests cost little
 _AFTER_LIMIT: Final = 0.005  # seconds; the clock starts a little later than the measurement
+_SHORTEST: Final = 0.001  # seconds; a shorter pause than this may be none
 
 
 class MeasuredProcesses(Protocol):
@@ -65,8 +66,8 @@ class SchedulingDelayMeter:
             self._look()
             thought = self._last_at - self._requested_at
             pause = max(FIRST_LOOK, thought / _GROWTH)
-            limit = math.inf if self._asked is None else self._limits[self._asked] + _AFTER_LIMIT
-            self._due = self._last_at + (limit - thought if thought < limit < thought + pause else pause)
+            after_limit = math.inf if self._asked is None else self._limits[self._asked] + _AFTER_LIMIT - thought
+            self._due = self._last_at + (after_limit if _SHORTEST < after_limit < pause else pause)
 
     def start_request(self, program: int) -> None:
         """Note that `program` is asked for a move next."""
@@ -98,7 +99,7 @@ class SchedulingDelayMeter:
         for thread, run_time in asleep.items():
             if thread not in self._asleep or self._asleep[thread][0] != run_time:  # it was awake in the meantime
                 self._asleep[thread] = run_time, self._waited
-        if self._asleep and at - self._requested_at >= self._limits[self._asked] + _AFTER_LIMIT:
+        if self._asleep and at - self._requested_at >= self._limits[self._asked] + _AFTER_LIMIT / 2:
             # whatever others did since, the thread that was asked would not have answered in time
             self._most = min(self._most, *(waited for _, waited in self._asleep.values()))
         self._last, self._last_at = now, at

@@ -47,6 +47,12 @@ def test_a_program_that_has_played_a_game_is_fit(played: GameRecord) -> None:
     assert unfit_programs([played, *failed]) == ()
 
 
+@pytest.mark.parametrize("verdict", [Verdict.SERVER_FAILED, Verdict.CANCELLED, Verdict.OVERLOAD])
+def test_games_that_the_machine_voids_are_no_evidence_whoever_is_named(verdict: str) -> None:
+    records = [game(number, None, offender=1, verdict=verdict, is_counted=False, **NOT_BEGUN) for number in range(1, 9)]
+    assert unfit_programs(records) == ()
+
+
 def test_a_game_without_the_opponent_is_no_evidence() -> None:
     records = [absent(1, 0), *(fault(number, 1, Verdict.CRASH) for number in (2, 3))]
     assert unfit_programs(records) == ()

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
-from spielleiter.match.games.evidence import MAX_REMARKS, Evidence
+from spielleiter.game.api import State
+from spielleiter.match.games.evidence import MAX_REMARKS, Evidence, describe_unread
 from spielleiter.match.games.verdict import ProgramFacts
 from spielleiter.match.records.game_record import Attempt
+from spielleiter.protocol.messages import Cause, Memento, Result, RoomData, Score
 from spielleiter.server import events
+from spielleiter.server.editions import choose_editions
 from spielleiter.server.errors import Fault
+from spielleiter.server.think_stats import ThinkStats
 
 REFUSED = events.RequestRefused("seat", Fault.UNKNOWN_ROOM, "sc.server.GameRoomException: no such room")
 FORBIDDEN = events.RequestRefused("seat", Fault.FORBIDDEN_HERE, "sc.server.AuthenticationFailedException: who are you")
@@ -82,6 +88,80 @@ def test_a_refusal_without_consequence_is_forgotten() -> None:
     evidence.handle_event(REFUSED, 1)
     evidence.handle_event(events.MovePlayed("room", 0, "old", 0, 1, "move", 0.1, ()), None)
     assert facts_of_program_1(evidence).refusal is None
+
+
+def test_only_what_was_refused_since_the_last_move_is_the_answer_to_a_request() -> None:
+    evidence = new_evidence()
+    evidence.handle_event(REFUSED, 1)
+    assert facts_of_program_1(evidence).refused_answer is None  # nobody has been asked yet
+    evidence.handle_event(events.GameStarted("room", ("new", "old"), False, 0), None)
+    evidence.handle_event(FORBIDDEN, 1)
+    assert facts_of_program_1(evidence).refused_answer is None  # an attempt is not an answer
+    evidence.handle_event(REFUSED, 1)
+    assert facts_of_program_1(evidence).refused_answer == "no such room"
+    evidence.handle_event(events.MovePlayed("room", 0, "old", 0, 1, "move", 0.1, ()), None)
+    assert facts_of_program_1(evidence).refused_answer is None
+
+
+def test_a_fault_before_a_program_has_a_seat_is_its_own() -> None:
+    evidence = Evidence((1, 0), ("new", "old"), limits=(2.0, 2.0))
+    evidence.handle_event(REFUSED, 1)
+    assert facts_of_program_1(evidence).refusal == "no such room"
+
+
+@pytest.mark.parametrize("has_begun", [False, True])
+def test_leaving_counts_as_such_before_the_game_begins(has_begun: bool) -> None:
+    """A program that leaves a game has a result with that cause."""
+    evidence = new_evidence()
+    if has_begun:
+        evidence.handle_event(events.GameStarted("room", ("new", "old"), False, 0), None)
+    evidence.handle_event(events.PlayerLeft("room", 0, "old"), 1)
+    assert facts_of_program_1(evidence).has_left is not has_begun
+
+
+def test_a_late_program_has_its_own_limit_and_what_it_sent_is_kept() -> None:
+    evidence = Evidence((1, 0), ("new", "old"), limits=(1.0, 2.0))
+    evidence.received = lambda program: b"" if program == 0 else b" <room roomId='7'"
+    evidence.handle_event(events.TimeVerdict("room", 0, "old", 3, 3, 2.5, 2.0, False, "kernel", 0.0), None)
+    known = facts_of_program_1(evidence)
+    assert (known.limit, known.unread, known.is_unread_text) == (2.0, "<room roomId='7'", False)
+
+
+@pytest.mark.parametrize("is_played_out", [False, True])
+def test_a_result_before_the_rules_end_the_game_is_cut_short(is_played_out: bool) -> None:
+    state: State = choose_editions({}, {})["swc_2027_blokus"].game.new_state(random.Random(1))
+    while is_played_out and state.outcome() is None:
+        state = state.play(next(iter(state.generate_legal_moves())))
+    final = Result((), (Score(Cause.REGULAR, "", (1,)),) * 2, (0,), ("old", "new"), ((), ()))
+    record: list[RoomData] = [Memento(state), final]
+    evidence = new_evidence()
+    stats = ThinkStats(), ThinkStats()
+    names, times = ("new", "old"), ((0.1,), (0.2, 0.3))
+    ended = events.GameEnded("room", "", names, (), (), (), (0,), 4, stats, times, final, record)
+    evidence.handle_event(ended, None)
+    assert evidence.facts.is_cut_short is not is_played_out
+    assert (evidence.plies, evidence.think_times) == (4, ([0.2, 0.3], [0.1]))
+
+
+@pytest.mark.parametrize(
+    ("data", "is_text"),
+    [
+        (b"", False),
+        (b"\n <room><data", False),  # the beginning of a packet
+        (b"<protocol><room>text</room", False),
+        (b"<?xml version='1.0'?><protocol><room>", False),
+        (b"nonsense", True),  # no packet can begin with it, whatever follows
+        (b"<room/>nonsense", True),
+        (b"<protocol>nonsense", True),
+        (b"<protocol><room/>nonsense", True),
+        (b"<room <<<", True),
+        (b"<!DOCTYPE protocol [<!ENTITY a 'b'>]>", True),
+    ],
+)
+def test_what_can_never_become_a_packet_is_told_from_the_beginning_of_one(data: bytes, is_text: bool) -> None:
+    shown, is_unread_text = describe_unread(data)
+    assert is_unread_text is is_text
+    assert shown == data.strip().decode()
 
 
 def test_a_move_out_of_turn_is_a_bad_message() -> None:

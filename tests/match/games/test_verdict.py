@@ -103,6 +103,24 @@ def test_a_timeout_on_an_overloaded_machine_has_its_own_verdict(cause: Cause) ->
 
 
 @pytest.mark.parametrize(
+    ("seconds", "waiting", "is_excused"),
+    [
+        (2.5, 0.49, False),  # late even without the waiting
+        (2.5, 0.5, True),
+        (2.1, 0.2, False),  # less than a tenth of the time
+        (2.1, 0.22, True),
+    ],
+)
+def test_waiting_excuses_only_what_would_have_been_in_time_without_it(
+    seconds: float, waiting: float, is_excused: bool
+) -> None:
+    known = {"exceeded_think_time": seconds, "limit": 2.0, "seconds_waiting": waiting}
+    judged = judge(started({}, known, result=result(Cause.SOFT_TIMEOUT, Cause.REGULAR, winners=(1,))))
+    assert judged.verdict == (Verdict.OVERLOAD if is_excused else Verdict.TIMEOUT)
+    assert judged.winner == (None if is_excused else 0)
+
+
+@pytest.mark.parametrize(
     ("leftovers", "reason"),
     [
         (("sleep (7)",), "1 process outlived it: sleep (7)"),
@@ -148,6 +166,12 @@ JOINED = {"has_connected": True, "has_joined": True}
             "the server refused: chess is played here",
         ),
         ({}, True, Verdict.NEVER_JOINS, "it did not connect"),
+        (
+            {"has_connected": True, "unread": "hello", "is_unread_text": True},
+            True,
+            Verdict.NONSENSE,
+            "it sent something that is not a message: hello",
+        ),
         ({"has_connected": True}, True, Verdict.NEVER_JOINS, "it connected and then did not take its seat"),
         ({**JOINED, "returncode": 1}, False, Verdict.CRASH, "ended with exit code 1"),
         ({**JOINED, "has_left": True}, False, Verdict.LEAVES, "it ended its connection, its process runs on"),
@@ -188,7 +212,7 @@ def test_at_another_server_nobody_is_blamed_if_both_behave_alike(known: dict[str
 
 
 def test_at_another_server_two_programs_that_died_have_both_failed() -> None:
-    judged = judge(facts({"returncode": 1}, {"returncode": 2}, is_start_over=True, sees_connections=False))
+    judged = judge(facts({"returncode": 1}, {"returncode": 2}, sees_connections=False))
     assert (judged.verdict, judged.offender, judged.is_counted) == (Verdict.NO_START, 0, False)
     assert judged.also == (1, "does not start, ended with exit code 2 before the game began")
 
@@ -229,8 +253,12 @@ def test_nobody_loses_by_a_connection_that_may_be_the_opponents(connections: int
 
 
 @pytest.mark.parametrize(("connections", "is_void"), [(1, False), (2, True)])
-def test_a_regular_game_is_void_only_if_two_claimed_the_seat(connections: int, is_void: bool) -> None:
-    judged = judge(started({"doubtful_connections": connections}, result=result(*PLAYED, winners=(0,))))
+@pytest.mark.parametrize("leftovers", [(), ("sleep (7)",)])
+def test_a_regular_game_is_void_only_if_two_claimed_the_seat(
+    connections: int, is_void: bool, leftovers: tuple[str, ...]
+) -> None:
+    known = {"doubtful_connections": connections, "leftovers": leftovers}
+    judged = judge(started(known, result=result(*PLAYED, winners=(0,))))
     assert (judged.verdict == Verdict.CONTESTED) is is_void
 
 
@@ -289,6 +317,12 @@ def test_a_program_that_keeps_stopping_its_supervisor_loses_whatever_the_result_
     assert (judged.verdict, judged.offender, judged.winner, judged.is_counted) == (Verdict.TAMPERS, 0, 1, True)
     assert "stopped the process that watches over it" in judged.reason
     assert judge(started(None, STOPPED)).winner == 0
+
+
+def test_stopping_the_supervisor_before_the_game_does_not_excuse_an_opponent_that_failed_as_well() -> None:
+    judged = judge(facts(STOPPED, {"returncode": 1}))
+    assert (judged.verdict, judged.offender, judged.winner, judged.is_counted) == (Verdict.TAMPERS, 0, None, False)
+    assert judged.also is not None
 
 
 def test_if_both_programs_keep_stopping_their_supervisors_the_game_does_not_count() -> None:

@@ -149,6 +149,22 @@ async def test_nobody_waits_for_the_workers_of_a_thread_that_sleeps_beyond_its_l
         assert meter.seconds_waiting(0, LIMIT + 0.05) == pytest.approx(waited, abs=0.01)
 
 
+async def test_a_sleep_in_an_earlier_request_says_nothing_about_the_next_one(
+    programs: list[Program | None], autojump_clock: object
+) -> None:
+    program = of(programs)
+    program.wait(WORKER, 0.0, 9.0)
+    program.sleep(MAIN, lambda now: 0.01 < now < LIMIT + 0.2)
+    async with running(programs) as meter:
+        meter.start_request(0)
+        await trio.sleep(LIMIT + 0.1)
+        assert meter.seconds_waiting(0, LIMIT + 0.1) < 0.02
+        await trio.sleep(0.2)
+        meter.start_request(0)
+        await trio.sleep(LIMIT + 0.1)
+        assert meter.seconds_waiting(0, LIMIT + 0.1) == pytest.approx(0.55)
+
+
 async def test_a_thread_that_looks_for_its_worker_now_and_then_waits_for_it(
     programs: list[Program | None], autojump_clock: object
 ) -> None:

@@ -12,6 +12,7 @@ assert sys.platform == "linux"  # for mypy
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import spielleiter.match.programs.processes
@@ -184,6 +185,19 @@ def test_usage_tells_what_a_program_has_chosen_and_when_it_began() -> None:
         assert before.taken_at is not None
         assert usage.taken_at is not None
         assert before.started[os.getpid()] < before.taken_at <= usage.started[bot.pid] <= usage.taken_at
+
+
+@pytest.mark.parametrize(("script", "is_asleep"), [("time.sleep(500)", True), ("sys.stdin.read()", False)])
+def test_a_thread_that_sleeps_is_told_from_one_that_waits(script: str, is_asleep: bool) -> None:
+    command = [sys.executable, "-I", "-S", "-c", f"import sys, time; print('ready', flush=True); {script}"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        deadline = time.monotonic() + HANG_TIMEOUT
+        while is_asleep and not Usage.of([process.pid]).asleep and time.monotonic() < deadline:
+            time.sleep(0.001)
+        assert Usage.of([process.pid]).asleep == ({process.pid} if is_asleep else set())
+        process.kill()
 
 
 def test_the_processor_time_covers_children_that_have_ended() -> None:
