@@ -42,8 +42,15 @@ VERDICTS = {
     "unknown room": Verdict.BAD_MESSAGE,
     "two moves": Verdict.BAD_MESSAGE,
     "garbage and silence": Verdict.BAD_MESSAGE,
+    "text and silence": Verdict.BAD_MESSAGE,
     "half a packet": Verdict.HANGS,
     "late": Verdict.TIMEOUT,
+    "late beside busy threads": Verdict.TIMEOUT,
+    "late beside busy processes": Verdict.TIMEOUT,
+    "late with a low priority": Verdict.TIMEOUT,
+    "late after stopping itself": Verdict.TIMEOUT,
+    "thinks in a thread": Verdict.REGULAR,
+    "thinks in a process": Verdict.REGULAR,
     "silent": Verdict.HANGS,
     "crashes": Verdict.CRASH,
     "ends": Verdict.DIES,
@@ -65,8 +72,9 @@ class Outcome:
     def problem(self) -> str:
         """Why the verdict is wrong; empty if it is right."""
         record, right = self.record, VERDICTS[self.fault]
-        if record.verdict == Verdict.OVERLOAD:  # right only if it is the honest program that was delayed
-            return "" if record.reason.startswith("honest:") and not record.is_counted else "excused"
+        if record.verdict == Verdict.OVERLOAD:  # right only if it is a program without a fault that was delayed
+            is_innocent = record.reason.startswith("honest:") or right == Verdict.REGULAR
+            return "" if is_innocent and not record.is_counted else "excused"
         if record.offender == 1:
             return "the honest program is blamed"
         if record.verdict != right:

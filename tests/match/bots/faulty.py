@@ -13,7 +13,10 @@ assert sys.platform != "win32"
 import argparse
 import fcntl
 import os
+import signal
 import socket
+import subprocess
+import threading
 import time
 from pathlib import Path
 from typing import NoReturn
@@ -41,8 +44,15 @@ FAULTS = (
     "unknown room",
     "two moves",
     "garbage and silence",
+    "text and silence",
     "half a packet",
     "late",
+    "late beside busy threads",
+    "late beside busy processes",
+    "late with a low priority",
+    "late after stopping itself",
+    "thinks in a thread",
+    "thinks in a process",
     "silent",
     "crashes",
     "ends",
@@ -66,6 +76,13 @@ def next_number(folder: Path) -> int:
         number = file.tell()
         file.write(".")
         return number
+
+
+def spin(seconds: float) -> None:
+    """Use this much processor time in this thread."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
 
 
 def wait_for_ever() -> NoReturn:
@@ -105,11 +122,44 @@ def commit_before_joining(fault: str, host: str, port: int) -> None:
                 wait_for_ever()
 
 
+def hold_up(fault: str) -> list[subprocess.Popen[bytes]]:
+    """Let time pass before the answer; return the processes that have to be ended after it."""
+    script = f"import time; time.sleep({SOFT_LIMIT + 0.05})"
+    match fault:
+        case "late beside busy threads":
+            for _ in range(2):
+                threading.Thread(target=spin, args=(60,), daemon=True).start()
+            time.sleep(SOFT_LIMIT + 0.05)
+        case "late beside busy processes":
+            busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+            time.sleep(SOFT_LIMIT + 0.05)
+            return busy
+        case "late with a low priority":
+            os.nice(19)
+            end = time.monotonic() + SOFT_LIMIT + 0.05
+            while time.monotonic() < end:
+                pass
+        case "late after stopping itself":
+            with subprocess.Popen([sys.executable, "-c", f"{script}; import os; os.kill({os.getpid()}, 18)"]):
+                os.kill(os.getpid(), signal.SIGSTOP)
+        case "thinks in a thread":
+            thread = threading.Thread(target=spin, args=(SOFT_LIMIT / 2,))
+            thread.start()
+            thread.join()
+        case "thinks in a process":
+            script = f"import time\nwhile time.process_time() < {SOFT_LIMIT / 3}: pass"
+            subprocess.run([sys.executable, "-c", script], check=True)
+        case _:
+            pass
+    return []
+
+
 async def commit_on_turn(fault: str, player: Player, state: State) -> None:
     """Commit a fault instead of answering a request; play a move if `fault` is none of that kind."""
     room = str(player.room_id).encode()
     chosen = next(iter(state.generate_legal_moves()))
     move = DEFAULT_DIALECT.encode(RoomMessage(player.room_id, MoveData(chosen)))
+    processes = hold_up(fault)
     match fault:
         case "illegal move":
             await make_responder("illegal", seed=1)(player, state)
@@ -121,6 +171,8 @@ async def commit_on_turn(fault: str, player: Player, state: State) -> None:
             await player.send_bytes(move + move)
         case "garbage and silence":
             await player.send_bytes(b"nonsense < nonsense")
+        case "text and silence":
+            await player.send_bytes(b"nonsense")
         case "half a packet":
             await player.send_bytes(move[: len(move) // 2])
         case "late":
@@ -139,6 +191,9 @@ async def commit_on_turn(fault: str, player: Player, state: State) -> None:
             await player.send_move(chosen)
         case _:
             await player.send_move(chosen)
+    for process in processes:
+        process.kill()
+        process.wait()
 
 
 async def main() -> None:
