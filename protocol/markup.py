@@ -11,6 +11,7 @@ parser then reports the fault.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 # No group is possessive, since Python before 3.11.5 finds no match for some possessive groups. Even so, the time is
@@ -189,13 +190,25 @@ def replace_controls(markup: bytes, *, is_inside: bool) -> bytes:
     def replace_in_tag(part: re.Match[bytes]) -> bytes:
         return part[0].translate(_TO_BLANKS) if part[1] is None else _CONTROL.sub(REPLACED, part[1])
 
-    outside = 0 if is_inside else len(markup) - len(markup.lstrip(BLANKS))
-    return markup[:outside].translate(_TO_BLANKS) + _PART.sub(replace, markup[outside:])
+    end = 0 if is_inside else len(markup) - len(markup.lstrip(BLANKS))
+    parts = [markup[:end].translate(_TO_BLANKS)]
+    for part in _parts(markup, end):
+        parts.append(replace(part))
+        end = part.end()
+    parts.append(_CONTROL.sub(REPLACED, markup[end:]))  # this is no markup, and the parser will say so
+    return b"".join(parts)
 
 
 def find_section_end_in_value(markup: bytes) -> int:
     """Return the index of the first `]]>` in the value of an attribute in complete markup; -1 if there is none."""
-    for part in _PART.finditer(markup):
+    for part in _parts(markup, 0):
         if part[1] is None and part[2] is None and (found := part[0].find(SECTION_END)) >= 0:
             return part.start() + found
     return -1
+
+
+def _parts(markup: bytes, start: int) -> Iterator[re.Match[bytes]]:
+    """Yield the parts of markup from `start` up to a fault: to search for more after it would take quadratic time."""
+    while (part := _PART.match(markup, start)) is not None:
+        yield part
+        start = part.end()

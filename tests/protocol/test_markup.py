@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spielleiter.protocol.markup import MarkupScanner, end_of_markups
+from spielleiter.protocol.markup import (
+    REPLACED,
+    MarkupScanner,
+    end_of_markups,
+    find_section_end_in_value,
+    replace_controls,
+)
 from tests.example_counts import examples
 
 MARKUP = {
@@ -76,6 +82,16 @@ def test_markup_may_be_longer_than_a_slice(long: bytes) -> None:
     stream = bytearray(many + long + many + b"<b")
     assert end_of_markups(stream, len(stream)) == len(stream) - 2
     assert end_of_markups(stream, len(many) + len(long) - 1) == len(many)
+
+
+def test_control_characters_around_a_fault() -> None:
+    """The time must be proportional to the length, whatever seems to begin after the fault."""
+    for opening in (b"<!--", b"<?", b"<![CDATA[", b"<a b='"):
+        broken = b"\1<a b='\2' '" + opening * 20_000 + b"\3>"
+        expected = broken.replace(b"\1", REPLACED).replace(b"\2", REPLACED).replace(b"\3", REPLACED)
+        assert replace_controls(broken, is_inside=True) == expected
+        assert find_section_end_in_value(broken + b"]]>") == -1
+    assert replace_controls(b"\0 \1<a\2/>", is_inside=False) == b"   <a />"
 
 
 def test_many_markups_need_little_memory() -> None:
