@@ -117,7 +117,7 @@ def _print_end(report: PackageReport, folder: Path | None) -> None:
             print_line(f"  {gap}")
     if folder is not None and report.games:
         print_line(f"logs and replays: {folder}")
-    if report.is_undecided:
+    if report.is_undecided and report.games:
         print_line(f"{report.headline}; try again when this machine has less to do")
     else:
         print_line(f"{report.headline}; {report.seconds:.0f} s")

@@ -22,7 +22,8 @@ from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.records.journal import SETUP, Journal, extend_setup, load_setup, open_journal, save_setup
-from spielleiter.match.reports import BOTH, PAGE, write_reports
+from spielleiter.match.reports import PAGE, write_reports
+from spielleiter.match.reports.junit import BOTH
 from spielleiter.match.reports.words import headline
 from spielleiter.match.runner import (
     Conditions,

@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from spielleiter.client.removal import remove_tree
 from spielleiter.match.programs.platforms import PLATFORM
 
 LABEL_PREFIX: Final = "spielleiter"
@@ -131,7 +132,7 @@ def _is_own_folder(entry: os.DirEntry[str]) -> bool:
 
 if sys.platform == "win32":
 
-    def _remove(folder: Path, deadline: float) -> None:  # noqa: ARG001 - Windows has no descriptors of folders
+    def _remove(folder: Path, deadline: float) -> None:
         """Remove `folder`, also what is read-only. Raises OSError and RecursionError."""
         shutil.rmtree(folder, ignore_errors=True)
         if folder.exists():
@@ -140,7 +141,7 @@ if sys.platform == "win32":
                     with contextlib.suppress(OSError):
                         if not each.is_symlink():
                             each.chmod(stat.S_IRWXU)
-            shutil.rmtree(folder)
+            remove_tree(folder, deadline - time.monotonic())
 
 else:
 

@@ -17,11 +17,12 @@ import platform
 import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+
+from spielleiter.client.removal import temporary_directory
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 NAME: Final = "spielleiter"
@@ -68,8 +69,8 @@ def build_wheel(folder: Path) -> Path:
 
 def build_folder(wheel: Path, out: Path) -> Path:
     """Freeze what is in `wheel`; return the folder below `out` that holds the program. Raises CalledProcessError."""
-    with tempfile.TemporaryDirectory(prefix="spielleiter-build-") as name:
-        site, work = Path(name) / "site", Path(name) / "work"
+    with temporary_directory("spielleiter-build-") as temporary:
+        site, work = temporary / "site", temporary / "work"
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(site)
         command = [sys.executable, "-P", "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"]
@@ -83,8 +84,8 @@ def build_folder(wheel: Path, out: Path) -> Path:
 
 def build(wheel: Path | None, out: Path) -> Path:
     """Build the folder and its archive below `out`, and return the archive. Raises CalledProcessError."""
-    with tempfile.TemporaryDirectory(prefix="spielleiter-wheel-") as name:
-        wheel = wheel or build_wheel(Path(name))
+    with temporary_directory("spielleiter-wheel-") as temporary:
+        wheel = wheel or build_wheel(temporary)
         folder = build_folder(wheel, out)
         target = out / archive_name(version_of(wheel))
         return Path(shutil.make_archive(str(target), archive_format(), folder.parent, folder.name))

@@ -19,6 +19,7 @@ import pytest
 
 import spielleiter
 from tests.cli.terminal import pty
+from tests.match.checking.packages import make_package
 from tests.test_imports import module_name, python_files
 from tests.timeouts import HANG_TIMEOUT
 
@@ -40,13 +41,15 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     if sys.platform == "win32":
         pytest.skip("this simulates Windows on other systems")
     folder = tmp_path_factory.mktemp("ohne POSIX – größer")
-    launcher = folder / "bin" / "py"
-    launcher.parent.mkdir()
-    launcher.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
-    launcher.chmod(0o755)
+    programs, shell = folder / "bin", folder / "Git" / "bin"
+    for path, started in ((programs / "py", sys.executable), (shell / "sh.exe", "/bin/sh")):
+        path.parent.mkdir(parents=True)
+        path.write_text(f'#!/bin/sh\nexec {shlex.quote(started)} "$@"\n', encoding="utf-8")
+        path.chmod(0o755)
+    make_package(folder / "player.zip")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "PYTEST"))} | {
         "NO_COLOR": "1",
-        "PATH": os.pathsep.join([str(launcher.parent), os.environ["PATH"]]),
+        "PATH": os.pathsep.join([str(programs), str(shell), os.environ["PATH"], str(Path(sys.executable).parent)]),
         "PYTHONIOENCODING": "cp850:strict",
         "PYTHONPATH": str(FOLDER),
     }
@@ -59,7 +62,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     )
     output = (done.stdout + done.stderr).decode("cp850")
     assert done.returncode == 0, output[-4000:]
-    return {**json.loads((folder / "found.json").read_text(encoding="utf-8")), "output": output}
+    reports = {name: json.loads((folder / name).read_text("utf-8")) for name in ("report.json", "missing.json")}
+    jobs = (folder / "jobs").read_text("ascii").splitlines()
+    return {**json.loads((folder / "found.json").read_text("utf-8")), **reports, "output": output, "jobs": jobs}
 
 
 @pytest.mark.slow
@@ -91,6 +96,30 @@ def test_a_game_is_played_on_a_server_without_posix(found: dict[str, Any]) -> No
 def test_a_python_file_in_a_folder_with_umlauts_plays_a_match_without_posix(found: dict[str, Any]) -> None:
     assert found["verdicts"] == ["regular", "regular"]
     assert found["on end"] == "4"  # the file, its parameter, the folder and the answer
+
+
+@pytest.mark.slow
+def test_a_contest_package_is_run_without_posix_with_the_limits_of_a_job_object(found: dict[str, Any]) -> None:
+    states = {each["key"]: each["state"] for each in found["report.json"]["conditions"]}
+    played = ("package", "upload-test", "options", "pairing", "two-games", "protocol")
+    assert {key: states[key] for key in played} == dict.fromkeys(played, "green")
+    assert {states[key] for key in ("memory", "processes")} == {"green"}
+    assert states["disk"] == "yellow"
+    assert set(found["jobs"]) == {"0x260c 1610612736 512 3600"}  # flags, memory, processes and seconds
+    assert len(found["jobs"]) > 10
+    gaps = " ".join(found["report.json"]["sandbox"]["gaps"])
+    assert "which Windows does not limit" in gaps
+    assert "limited on Linux only" not in gaps
+    assert found["package"] in {0, 4}  # 4: the machine of the tests was too busy to judge think times
+
+
+@pytest.mark.slow
+def test_a_contest_package_says_which_program_is_missing_on_windows(found: dict[str, Any]) -> None:
+    package, upload, *others = found["missing.json"]["conditions"]
+    assert (package["state"], upload["state"]) == ("green", "undecided")
+    assert "start.sh is started by sh, which is not on the PATH; install Git for Windows" in upload["text"]
+    assert {each["state"] for each in others} == {"not checked"}
+    assert found["package without sh"] == 4
 
 
 @pytest.mark.slow

@@ -130,13 +130,22 @@ def test_every_supported_system_and_python_is_tested() -> None:
 
 def test_the_tests_import_the_installed_wheel() -> None:
     """Neither an editable install nor the checkout's `src` is on the import path."""
-    scripts = [step["run"] for step in CI["test"]["steps"] if "run" in step]
+    scripts = [step["run"] for step in CI["test"]["steps"] if "run" in step and "if" not in step]
     assert [line for line in scripts if "pip install" in line] == [
         "python -m pip install --require-hashes -r requirements/development.lock",
         "python -m pip install --no-deps --no-index dist/*.whl",
     ]
     assert not any("--editable" in script or "PYTHONPATH" in script for script in scripts)
     assert all(script.startswith("python ") for script in scripts)  # there is no make on Windows
+
+
+def test_windows_starts_the_server_with_nothing_but_what_users_have() -> None:
+    """The lock for development has more, and hid that a console of Windows showed no log."""
+    [step] = [step for step in CI["test"]["steps"] if step.get("if") == "${{ runner.os == 'Windows' }}"]
+    locks = re.findall(r"requirements/(\w+)\.lock", step["run"])
+    assert locks == ["runtime"]
+    assert "grep server_started log.txt\n" in step["run"]
+    assert "spielleiter check player.zip" in step["run"]
 
 
 def test_what_is_published_is_what_was_tested() -> None:

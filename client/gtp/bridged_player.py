@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import enum
 import random
-import tempfile
 from collections import Counter
 from collections.abc import Callable
 from typing import Final
@@ -32,6 +31,7 @@ from spielleiter.client.gtp.blokus_bridge import (
 )
 from spielleiter.client.gtp.engine_process import AsksEngine, shown_text
 from spielleiter.client.gtp.errors import EngineError, EngineRefusalError, EngineStartError
+from spielleiter.client.removal import temporary_directory
 from spielleiter.game.api import Move, State
 from spielleiter.game.blokus import BlokusState
 
@@ -174,7 +174,7 @@ class BridgedPlayer:
         return steps.position
 
     async def _load(self, text: str) -> None:
-        with tempfile.TemporaryDirectory(prefix="spielleiter-", ignore_cleanup_errors=True) as folder:
+        with temporary_directory("spielleiter-") as folder:
             path = trio.Path(folder, "position.blksgf")
             await path.write_text(text, encoding="utf-8")
             await self._engine.ask("loadsgf", f'"{path.as_posix()}"')  # forward slashes: a backslash would escape

@@ -8,6 +8,7 @@ process and no unpacked file is left at the end; logs and replays are below the 
 from __future__ import annotations
 
 import dataclasses
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -32,11 +33,13 @@ from spielleiter.match.checking.package_report import (
 )
 from spielleiter.match.checking.package_setup import PackageCheckSetup
 from spielleiter.match.checking.package_steps import try_steps
-from spielleiter.match.errors import MachineError
+from spielleiter.match.errors import MachineError, SetupError
 from spielleiter.match.packages.finding import Finding
 from spielleiter.match.packages.inspection import Inspection, inspect_package
 from spielleiter.match.packages.package import Package, unpack_package
 from spielleiter.match.programs.command_line import join_command
+from spielleiter.match.programs.program import Command
+from spielleiter.match.programs.startable import require_startable
 from spielleiter.match.records.game_record import Verdict
 from spielleiter.match.sandbox.choice import choose_sandbox
 from spielleiter.match.sandbox.conditions import CONDITIONS as SANDBOX_CONDITIONS
@@ -50,9 +53,6 @@ GREEDY: Final = "builtin:greedy"
 UPLOAD_GAMES: Final = 2
 PAIRING_GAMES: Final = 6
 
-_NOT_ON_WINDOWS: Final = (
-    "the contest runs programs on Linux, and Windows cannot; use --image with Docker, or check in WSL"
-)
 _CANNOT_START: Final = frozenset({Verdict.NO_START, Verdict.NEVER_JOINS, Verdict.NONSENSE})
 
 
@@ -104,9 +104,6 @@ class _PackageCheck:
         self._add_findings(contest.PACKAGE, _inspection_text(inspection), inspection.findings)
         if not inspection.is_startable:
             self._skip_rest("not tried, since the program cannot be started as it is")
-        elif sys.platform == "win32" and setup.sandbox.image is None:
-            self._add(contest.UPLOAD_TEST, State.UNDECIDED, _NOT_ON_WINDOWS)
-            self._skip_rest("not tried on Windows without an image")
         else:
             await self._check_program()
         return PackageReport(
@@ -130,6 +127,10 @@ class _PackageCheck:
         with temporary_folder() as temporary:
             place = temporary / "program"
             package = await trio.to_thread.run_sync(unpack_package, setup.path, place, setup.main, setup.parameters)
+            if sys.platform == "win32" and setup.sandbox.image is None and (missing := _missing_program(package)):
+                self._add(contest.UPLOAD_TEST, State.UNDECIDED, f"Windows cannot start the program: {missing}")
+                self._skip_rest("not tried, since Windows cannot start the program")
+                return
             await self._run_program(package, sandbox, speed)
 
     async def _known_speed(self) -> Speed:
@@ -193,6 +194,16 @@ class _PackageCheck:
     def _skip_rest(self, reason: str) -> None:
         for condition in CONDITIONS[len(self._results) :]:
             self._add(condition, State.NOT_CHECKED, reason)
+
+
+def _missing_program(package: Package) -> str:
+    """Return what this machine lacks for starting the program, and what to do; empty if it can start it."""
+    try:
+        require_startable(Command.parse(join_command(package.words)))
+    except SetupError as error:
+        folder = str(package.folder.absolute())
+        return str(error).partition("': ")[2].replace(f"{folder}{os.sep}", "")
+    return ""
 
 
 def sandbox_report(sandbox: Sandbox) -> SandboxReport:

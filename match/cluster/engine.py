@@ -13,12 +13,12 @@ import contextlib
 import logging
 import os
 import signal
-import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from spielleiter.client.removal import temporary_directory
 from spielleiter.match.cluster import refusals
 from spielleiter.match.cluster.address import ClusterAddress
 from spielleiter.match.errors import ClusterError, SetupError
@@ -218,7 +218,7 @@ def _local_scheduler(workers: int, security: Security) -> Iterator[str]:
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with (
-        tempfile.TemporaryDirectory(prefix="spielleiter-cluster-", ignore_cleanup_errors=True) as scratch,
+        temporary_directory("spielleiter-cluster-") as scratch,
         ExitStack() as stack,
     ):
         with _ignoring_interrupts(), dask.config.set(_NO_PAGES):

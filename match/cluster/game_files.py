@@ -7,12 +7,12 @@ received file name that could lead out of the folder of its game is refused.
 from __future__ import annotations
 
 import re
-import shutil
 import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+from spielleiter.client.removal import remove_tree
 from spielleiter.match.cluster.messages import MAX_RESULT, File
 from spielleiter.match.errors import ClusterError, MachineError
 from spielleiter.match.plan import PlannedGame
@@ -66,7 +66,7 @@ def write_files(folder: Path, records: Sequence[GameRecord], files: Sequence[Fil
     folders = {record.game: folder / record.folder for record in records if record.folder}
     for each in folders.values():
         if each.exists():
-            shutil.rmtree(each)
+            remove_tree(each)
         each.mkdir(parents=True)
     for file in files:
         write_whole(folders[file.game] / file.name, file.content)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import shutil
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Final
 import trio
 
 from spielleiter.client.errors import ClientError
+from spielleiter.client.removal import remove_tree
 from spielleiter.match.errors import MachineError, SandboxError, SupervisorError
 from spielleiter.match.games.builtin_players import BuiltinPlayer
 from spielleiter.match.games.evidence import Evidence, start_name
@@ -77,7 +77,7 @@ async def play_game(
     game_folder = folder / relative
     try:
         if game_folder.exists():  # left by an interrupted run
-            shutil.rmtree(game_folder)
+            await trio.to_thread.run_sync(remove_tree, game_folder)
         game_folder.mkdir(parents=True)
         referee = _Referee(setup, planned, game_folder, cores, persistent_programs)
         if answer_meter is not None:
@@ -88,7 +88,7 @@ async def play_game(
         referee.logs.discard()
         if persistent_programs is not None:
             persistent_programs.pause_outputs()
-        await trio.to_thread.run_sync(shutil.rmtree, game_folder)
+        await trio.to_thread.run_sync(remove_tree, game_folder)
         return dataclasses.replace(record, folder="")
     except OSError as error:
         raise MachineError(f"{game_folder}: {error.strerror or error}") from None
@@ -243,7 +243,9 @@ class _Referee:
         program = self._programs[index]
         if run is not None and isinstance(program, Program):
             outputs = output_files(self._folder, index)
-            self._observations[index] = await trio.to_thread.run_sync(run.observe, outputs, program.output_size)
+            self._observations[index] = await trio.to_thread.run_sync(
+                run.observe, outputs, program.output_size, None if run.sandbox.has_helper else program.peak_memory
+            )
 
     async def _wait_for_exits(self, programs: Sequence[ProgramFacts]) -> None:
         """Wait a moment for programs that left before the game began: their return codes are part of the verdict."""

@@ -31,6 +31,7 @@ Find = Callable[[str], str | None]
 """Returns the path of a command, as `shutil.which` does."""
 
 _BATCH: Final = frozenset({".bat", ".cmd"})
+_SYSTEM_FOLDER: Final = "system32"  # bash.exe there is that of WSL, which knows other paths
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _FIRST_LINE: Final = re.compile(rb"#![ \t]*(\S+)(?:[ \t]+([^\r\n]*))?")
 _HEAD_SIZE: Final = 256  # bytes that contain the first line of a file
@@ -165,8 +166,27 @@ def _interpreter(path: str, find: Find) -> list[str]:
         return []
     if name.startswith("python"):
         return [python_launcher(find)]
-    found = find(name) or (find("bash") or find("sh") if name in _SHELLS else None)
+    found = _shell(name, find) if name in _SHELLS else find(name)
     return [found] if found else []
+
+
+def _shell(name: str, find: Find) -> str | None:
+    """Return a shell: the one of this name, another one on the PATH, or that of Git for Windows.
+
+    Git's installer puts only ``git`` on the PATH, unless it is told otherwise.
+    """
+    for each in (name, "sh", "bash"):
+        found = find(each)
+        if found and _SYSTEM_FOLDER not in map(str.lower, PureWindowsPath(found).parts):
+            return found
+    git = find("git")
+    above = os.path.dirname(git) if git else ""  # noqa: PTH120 - as above
+    for _ in range(2):  # cmd\git.exe, mingw64\bin\git.exe
+        above = os.path.dirname(above)  # noqa: PTH120
+        shell = os.path.join(above, "bin", "sh.exe")  # noqa: PTH118
+        if above and os.path.isfile(shell):  # noqa: PTH113
+            return shell
+    return None
 
 
 def _interpreter_name(head: bytes) -> str:

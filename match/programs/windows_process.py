@@ -51,7 +51,7 @@ class Job(Protocol):
         ...
 
     def peak_memory(self) -> int:
-        """Return the most bytes that one process of the job has allocated."""
+        """Return the most bytes that one process of the job has allocated, or all together if the job limits that."""
         ...
 
     def terminate(self) -> None:
@@ -194,7 +194,7 @@ async def start_on_windows(spec: ProcessSpec, job: Job | None) -> WindowsProcess
             job.close()
         raise
     try:
-        job = _assigned(job, started.pid, is_needed=spec.memory is not None)
+        job = _assigned(job, started.pid, is_needed=spec.memory is not None or spec.job is not None)
         process = psutil.Process(started.pid)
         if spec.cores is not None and sys.platform != "darwin":
             process.cpu_affinity(list(spec.cores))
@@ -220,7 +220,7 @@ def _assigned(job: Job | None, pid: int, *, is_needed: bool) -> Job | None:
         try:
             job.assign(pid)
         except OSError:
-            if is_needed:  # nothing else would limit the memory
+            if is_needed:  # nothing else would keep the limits
                 raise
             job.close()
             return None

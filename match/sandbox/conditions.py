@@ -21,6 +21,8 @@ DISK_LIMIT: Final = 1024 * 1024 * 1024
 """The bytes that a program may have on the disk. The contest names no limit."""
 FILE_LIMIT: Final = 100_000
 """The files and folders that a program may make. The contest names no limit."""
+TIME_LIMIT: Final = 3600.0
+"""The seconds of processor time that a program may use in one run on Windows: more than a game takes."""
 
 
 class Condition(enum.Enum):

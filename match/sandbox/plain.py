@@ -2,8 +2,9 @@
 
 Invariants: the program runs in a copy of its folder, with a home folder and a folder for temporary files of its own,
 without variables that lead to a screen or a proxy. On Linux it is bound to one core, and it is killed if it uses too
-much memory, has too many processes or writes too much into its folders; on other systems it is not. Everything else
-that the contest forbids is possible, and `gaps` says so.
+much memory, has too many processes or writes too much into its folders. On Windows it is bound to one core, and a Job
+Object gives it no more memory, processes and processor time; on other systems nothing is limited. Everything else that
+the contest forbids is possible, and `gaps` says so.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Final
 
 from spielleiter.match.programs.contest_python import find_python, write_commands
 from spielleiter.match.programs.platforms import PLATFORM
-from spielleiter.match.programs.process_spec import ProcessSpec
-from spielleiter.match.sandbox.conditions import MEMORY_LIMIT, Condition
+from spielleiter.match.programs.process_spec import JobLimits, ProcessSpec
+from spielleiter.match.sandbox.conditions import MEMORY_LIMIT, PROCESS_LIMIT, TIME_LIMIT, Condition
 from spielleiter.match.sandbox.python_inside import python_outside
 from spielleiter.match.sandbox.sandbox import HIDDEN_VARIABLES, SLOWER, InnerCommand, Layout, Sandbox
 from spielleiter.match.sandbox.settings import NONE
@@ -55,7 +56,12 @@ class PlainSandbox(Sandbox):
             "such as in /dev/shm.",
             Condition.IMAGE: f"The program finds what is installed on this machine{version}.",
         }
-        if sys.platform != "linux":
+        if sys.platform == "win32":
+            self.gaps |= {
+                Condition.DISK: "The program can write any amount of data, which Windows does not limit.",
+                Condition.DISPLAY: "The program can open windows; only Linux runs it without a screen.",
+            }
+        elif sys.platform != "linux":
             self.gaps |= {
                 Condition.PROCESSOR: "The program can use all processor cores; one can be set on Linux only.",
                 Condition.PROCESSES: "The program can start any number of processes; it can be limited on Linux only.",
@@ -80,6 +86,13 @@ class PlainSandbox(Sandbox):
             return dataclasses.replace(spec, arguments=[*python_outside(), *inner.words], cwd="/")
         visible = {name: value for name, value in spec.environment.items() if name.upper() not in HIDDEN_VARIABLES}
         visible |= inner.variables
+        if sys.platform == "win32":
+            core = self.next_core(spec.cores)
+            spec = dataclasses.replace(
+                spec,
+                cores=None if core is None else (core,),
+                job=JobLimits(self.memory, PROCESS_LIMIT, TIME_LIMIT),
+            )
         return dataclasses.replace(spec, arguments=inner.words, cwd=str(layout.program), environment=visible)
 
     def variables(self, inside: Layout) -> dict[str, str]:

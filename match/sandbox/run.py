@@ -168,13 +168,19 @@ class SandboxRun:
                 self._network_attempts = count_attempts(self._control.counters)
             self._control.disconnect()
 
-    def observe(self, outputs: Sequence[Path], output_size: int) -> Observations:
-        """Return what was observed. `outputs` are the files with what the program wrote. Blocks."""
+    def observe(self, outputs: Sequence[Path], output_size: int, peak_memory: int | None = None) -> Observations:
+        """Return what was observed. Blocks.
+
+        `outputs` are the files with what the program wrote. `peak_memory` is what the system has measured, in bytes; it
+        counts where nothing inside reports it, but the memory is limited.
+        """
+        if Condition.MEMORY in self.sandbox.gaps:
+            peak_memory = None
         files, size = self._scratch.written()
         report = self.report
         return Observations(
             sandbox=self.sandbox.name,
-            peak_memory=None if report is None else report.peak_memory,
+            peak_memory=peak_memory if report is None else report.peak_memory,
             exceeded_memory=report is not None and report.exceeded == Condition.MEMORY.value,
             exceeded_processes=report is not None and report.exceeded == Condition.PROCESSES.value,
             exceeded_disk=report is not None and report.exceeded == Condition.DISK.value,

@@ -12,13 +12,13 @@ from __future__ import annotations
 import abc
 import dataclasses
 import itertools
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.programs.process_spec import ProcessSpec
 from spielleiter.match.sandbox.conditions import CONDITIONS, DISK_LIMIT, MEMORY_LIMIT, Condition
 
@@ -154,8 +154,8 @@ class Sandbox(abc.ABC):
 
     def next_core(self, cores: Sequence[int] | None) -> int | None:
         """Return the processor core for a run, one of `cores` or, if that is None, of all; None if that is unknown."""
-        if cores is None and hasattr(os, "sched_getaffinity"):
-            cores = sorted(os.sched_getaffinity(0))
+        if cores is None and PLATFORM.can_bind_cores:
+            cores = PLATFORM.usable_cores()
             return cores[next(self._turns) % len(cores)]
         return None if not cores else cores[0]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import pkgutil
 import subprocess
 import sys
@@ -101,6 +102,19 @@ def serve_a_game(folder: Path) -> list[int]:
             server.terminate()
 
 
+def run_package(folder: Path, report: str, without: str = "") -> int:
+    """Check the contest package, with its report as JSON; the program `without` is not on the PATH."""
+    path = os.environ["PATH"]
+    os.environ["SIMULATED_JOBS"] = str(folder / "jobs")
+    if without:
+        os.environ["PATH"] = str(folder / "bin")
+    try:
+        return run("check", str(folder / "player.zip"), "--json", str(folder / report), *PATIENT)
+    finally:
+        os.environ["PATH"] = path
+        del os.environ["SIMULATED_JOBS"]
+
+
 def main(folder: Path) -> dict[str, Any]:
     (folder / "Jörgs Spieler").mkdir()
     (folder / "Jörgs Spieler" / "bot.py").write_text(PLAYER, encoding="utf-8")
@@ -117,6 +131,8 @@ def main(folder: Path) -> dict[str, Any]:
         "check": lambda: run("check", "builtin:first", *PATIENT),
         "replay": lambda: run("replay", str(next(match.rglob("replay*.xml*"))), "--text"),
         "html": lambda: run("replay", str(next(match.rglob("replay*.xml*"))), "--html", str(folder / "größe.html")),
+        "package": lambda: run_package(folder, "report.json"),
+        "package without sh": lambda: run_package(folder, "missing.json", without="sh"),
         "bench": lambda: run("bench"),
         "serve": lambda: serve_a_game(folder / "replays"),
     }

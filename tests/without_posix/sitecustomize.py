@@ -6,7 +6,7 @@ afterwards: it finds `sys.platform` to be "win32", and no module, function, sign
 does structlog, which behaves differently on Windows.
 
 A terminal is a console that cannot act on escape sequences, as before Windows 10; with the environment variable
-SIMULATED_CONSOLE=new, it is one that can.
+SIMULATED_CONSOLE=new, it is one that can. With SIMULATED_JOBS there are Job Objects; see `_load_library`.
 
 What stays as it is: paths have slashes, `os.name` is "posix", and a process that is killed ends by a signal. Names that
 the standard library itself uses whenever it runs on this system stay, too (`os.posix_spawn`, `os.O_NONBLOCK`).
@@ -22,10 +22,12 @@ import platform
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
 import types
+from pathlib import Path
 from typing import Any
 
 LOADED_BEFORE = (
@@ -76,28 +78,79 @@ def _popen(self: subprocess.Popen[Any], *arguments: Any, creationflags: int = 0,
 
 
 def _find(name: str, *arguments: Any, **options: Any) -> str | None:
-    """The `shutil.which` of this system, which asks for the platform when it is called."""
+    """The `shutil.which` of this system, which asks for the platform when it is called; prefers NAME.exe."""
     sys.platform = "linux"
     try:
-        return _which(name, *arguments, **options)
+        return _which(f"{name}.exe", *arguments, **options) or _which(name, *arguments, **options)
     finally:
         sys.platform = "win32"
 
 
-class _Console:
-    """The functions of kernel32 for the mode of a console, which is one of Windows 10 or newer."""
+def _load_library(name: str, *_arguments: Any, **_options: Any) -> types.SimpleNamespace:
+    """Return kernel32 with the functions for consoles, and for Job Objects if SIMULATED_JOBS names a file.
 
-    def GetConsoleMode(self, _handle: Any, _mode: Any) -> int:  # noqa: N802
+    Each line of that file is what one job limits: flags, memory, processes, and processor time in seconds. What happens
+    at a limit is not simulated. A job holds a process and its descendants.
+    """
+    if name != "kernel32":
+        raise OSError("there is no such library here")
+    psutil = sys.modules["psutil"]
+    jobs: dict[int, list[Any]] = {}
+    log = os.environ.get("SIMULATED_JOBS")
+
+    def create(_security: Any, _name: Any) -> int:
+        if log is None:
+            return 0
+        jobs[len(jobs) + 1] = []
+        return len(jobs)
+
+    def limit(_handle: Any, _kind: int, data: Any, size: int) -> int:
+        raw = ctypes.string_at(data, size)
+        seconds, flags, processes = struct.unpack_from("<8xqI20xI", raw)
+        (memory,) = struct.unpack_from("<Q", raw, 120)
+        assert log is not None
+        with Path(log).open("a", encoding="ascii") as file:
+            file.write(f"{flags:#x} {memory} {processes} {seconds / 10_000_000:g}\n")
         return 1
 
-    def SetConsoleMode(self, _handle: Any, _mode: Any) -> int:  # noqa: N802
+    def members(handle: Any) -> list[Any]:
+        found: list[Any] = []
+        for process in jobs[handle]:
+            with contextlib.suppress(psutil.Error):
+                found += [process, *process.children(recursive=True)]
+        return found
+
+    def assign(handle: Any, pid: int) -> int:
+        jobs[handle].append(psutil.Process(pid))
         return 1
 
+    def query(handle: Any, kind: int, data: Any, size: int, _length: Any) -> int:
+        running = [each.pid for each in members(handle) if each.is_running() and each.status() != "zombie"]
+        raw = struct.pack(f"<II{len(running)}Q", len(running), len(running), *running) if kind == 3 else bytes(size)
+        ctypes.memmove(data, raw, min(size, len(raw)))
+        return 1
 
-def _load_library(name: str, *_arguments: Any, **_options: Any) -> _Console:
-    if name == "kernel32" and os.environ.get("SIMULATED_CONSOLE") == "new":
-        return _Console()
-    raise OSError("there is no such library here")
+    def terminate(handle: Any, _code: int) -> int:
+        for process in reversed(members(handle)):
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        return 1
+
+    def close(handle: Any) -> int:
+        return terminate(handle, 1) if handle in jobs else 1
+
+    is_new = os.environ.get("SIMULATED_CONSOLE") == "new"
+    return types.SimpleNamespace(
+        GetConsoleMode=lambda _handle, _mode: int(is_new),
+        SetConsoleMode=lambda _handle, _mode: int(is_new),
+        CreateJobObjectW=create,
+        SetInformationJobObject=limit,
+        QueryInformationJobObject=query,
+        AssignProcessToJobObject=assign,
+        TerminateJobObject=terminate,
+        OpenProcess=lambda _access, _inherits, pid: pid,
+        CloseHandle=close,
+    )
 
 
 def become_windows() -> None:
@@ -118,6 +171,8 @@ def become_windows() -> None:
         (socket, "socketpair", lambda: _pair(_unix)),
         (shutil, "which", _find),
         (ctypes, "WinDLL", _load_library),
+        (ctypes, "get_last_error", lambda: 5),
+        (ctypes, "WinError", lambda number: OSError(number, f"error {number} of Windows")),
     ):
         setattr(owner, name, value)
     msvcrt = types.ModuleType("msvcrt")

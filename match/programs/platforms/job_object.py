@@ -10,10 +10,15 @@ import ctypes
 import sys
 from typing import Any, ClassVar, Final
 
+from spielleiter.match.programs.process_spec import JobLimits
+
 _BASIC_ACCOUNTING: Final = 1  # the values of JOBOBJECTINFOCLASS
 _PROCESS_ID_LIST: Final = 3
 _EXTENDED_LIMITS: Final = 9
+_LIMIT_JOB_TIME: Final = 0x00000004
+_LIMIT_ACTIVE_PROCESS: Final = 0x00000008
 _LIMIT_PROCESS_MEMORY: Final = 0x00000100
+_LIMIT_JOB_MEMORY: Final = 0x00000200
 _LIMIT_DIE_ON_UNHANDLED_EXCEPTION: Final = 0x00000400  # no dialog about a crash, which nobody could close
 _LIMIT_KILL_ON_JOB_CLOSE: Final = 0x00002000
 _PROCESS_TERMINATE: Final = 0x0001
@@ -83,10 +88,12 @@ class JobObject:
     """A Job Object; it is a `Job` (match/programs/windows_process.py).
 
     `memory` limits what each of its processes may allocate, in bytes; None for no limit. `kernel32` is the
-    library of that name, and `last_error` returns the number of the last error that it has reported.
+    library of that name, and `last_error` returns the number of the last error that it has reported. `together` limits
+    all processes of the job; None for no such limits.
     """
 
-    def __init__(self, memory: int | None, kernel32: Any, last_error: Any) -> None:
+    def __init__(self, memory: int | None, kernel32: Any, last_error: Any, together: JobLimits | None = None) -> None:
+        self._counts_together = together is not None
         self._kernel32 = kernel32
         self._last_error = last_error
         self._handle: Any = self._checked(kernel32.CreateJobObjectW(None, None))
@@ -95,6 +102,12 @@ class JobObject:
         if memory is not None:
             limits.BasicLimitInformation.LimitFlags |= _LIMIT_PROCESS_MEMORY
             limits.ProcessMemoryLimit = memory
+        if together is not None:
+            basic = limits.BasicLimitInformation
+            basic.LimitFlags |= _LIMIT_JOB_MEMORY | _LIMIT_ACTIVE_PROCESS | _LIMIT_JOB_TIME
+            limits.JobMemoryLimit = together.memory
+            basic.ActiveProcessLimit = together.processes
+            basic.PerJobUserTimeLimit = round(together.seconds * _TICKS_PER_SECOND)
         try:
             self._checked(
                 kernel32.SetInformationJobObject(
@@ -129,7 +142,7 @@ class JobObject:
     def peak_memory(self) -> int:
         limits = ExtendedLimits()
         self._query(_EXTENDED_LIMITS, limits)
-        return int(limits.PeakProcessMemoryUsed)
+        return int(limits.PeakJobMemoryUsed if self._counts_together else limits.PeakProcessMemoryUsed)
 
     def terminate(self) -> None:
         self._checked(self._kernel32.TerminateJobObject(self._handle, _EXIT_CODE))
@@ -157,12 +170,12 @@ def windows_error(number: int) -> OSError:
     return OSError(number, f"error {number} of Windows")
 
 
-def open_job(memory: int | None = None) -> JobObject:
-    """Create a Job Object on Windows. Raises OSError."""
+def open_job(memory: int | None = None, together: JobLimits | None = None) -> JobObject:
+    """Create a Job Object on Windows with these limits; see `JobObject`. Raises OSError."""
     if sys.platform == "win32":
         kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
         declare_functions(kernel32)
-        return JobObject(memory, kernel32, ctypes.get_last_error)
+        return JobObject(memory, kernel32, ctypes.get_last_error, together)
     raise NotImplementedError
 
 

@@ -14,7 +14,7 @@ import psutil
 from spielleiter.match.programs.platforms.job_object import open_job
 from spielleiter.match.programs.platforms.platform import common_gaps
 from spielleiter.match.programs.process import Process
-from spielleiter.match.programs.process_spec import ProcessSpec
+from spielleiter.match.programs.process_spec import JobLimits, ProcessSpec
 from spielleiter.match.programs.process_table import find_tagged, kill_by_ids, start_stamp
 from spielleiter.match.programs.processes import ProcessInfo
 from spielleiter.match.programs.windows_process import Job, start_on_windows
@@ -32,7 +32,7 @@ _VARIABLES: Final = frozenset(
 
 
 class WindowsPlatform:
-    """See `Platform` (match/programs/platforms/platform.py). `open_job` creates a Job Object with a memory limit."""
+    """See `Platform` (match/programs/platforms/platform.py). `open_job` creates a Job Object with limits."""
 
     name = "Windows"
     gaps = common_gaps(name)
@@ -40,7 +40,7 @@ class WindowsPlatform:
     can_limit_memory = True
     program_variables = _VARIABLES
 
-    def __init__(self, open_job: Callable[[int | None], Job] = open_job) -> None:
+    def __init__(self, open_job: Callable[[int | None, JobLimits | None], Job] = open_job) -> None:
         self._open_job = open_job
 
     def home_variables(self, folder: str) -> dict[str, str]:
@@ -57,9 +57,9 @@ class WindowsPlatform:
     async def start(self, spec: ProcessSpec) -> Process:
         job: Job | None = None
         try:
-            job = self._open_job(spec.memory)
+            job = self._open_job(spec.memory, spec.job)
         except OSError:
-            if spec.memory is not None:  # only a job can limit it
+            if spec.memory is not None or spec.job is not None:  # only a job can keep these limits
                 raise
         return await start_on_windows(spec, job)
 

@@ -162,16 +162,6 @@ async def test_a_sandbox_that_is_not_there_is_refused(tmp_path: Path) -> None:
         await check_package(setup, tmp_path / "out", Recorder())
 
 
-async def test_windows_cannot_run_a_program_of_the_contest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spielleiter.match.checking.package_check.sys.platform", "win32")
-    report, recorder = await check(tmp_path, make_package(tmp_path / "player.zip"))
-    found = states(report)
-    assert (found["package"], found["upload-test"]) == (State.GREEN, State.UNDECIDED)
-    assert "WSL" in report.results[1].text
-    assert report.is_undecided
-    assert recorder.starts == []
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("python_on_the_path")
 async def test_a_sandbox_that_fails_is_not_the_programs_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,6 +74,27 @@ def test_the_first_word_is_what_windows_starts(words: list[str], started: list[s
     assert windows_words(words, str(folder), find) == [word.format(folder=folder) for word in started]
 
 
+@pytest.mark.parametrize("git", ["cmd/git.exe", "mingw64/bin/git.exe"])
+def test_a_script_is_started_by_the_shell_of_git_if_only_git_is_on_the_path(
+    git: str, folder: Path, tmp_path: Path
+) -> None:
+    shell = tmp_path / "Git" / "bin" / "sh.exe"
+    shell.parent.mkdir(parents=True)
+    shell.write_bytes(b"MZ")
+    started = windows_words(["start.sh"], str(folder), finding(git=str(tmp_path / "Git" / git)))
+    assert started == [str(shell), str(folder / "start.sh")]
+    missing = windows_words(["start.sh"], str(folder), finding(git=str(tmp_path / "elsewhere" / git)))
+    assert missing == [str(folder / "start.sh")]
+
+
+def test_the_shell_of_the_windows_subsystem_for_linux_is_none(folder: Path) -> None:
+    """It knows the files of Windows by other paths."""
+    find = finding(bash=r"C:\Windows\System32\bash.exe")
+    assert windows_words(["start.sh"], str(folder), find) == [str(folder / "start.sh")]
+    both = finding(bash=r"C:\Windows\System32\bash.exe", sh="C:/Git/bin/sh.exe")
+    assert windows_words(["start.sh"], str(folder), both) == ["C:/Git/bin/sh.exe", str(folder / "start.sh")]
+
+
 def test_a_command_on_the_path_is_preferred_to_a_file_without_a_folder(folder: Path) -> None:
     find = finding(bot="C:/bin/bot.exe")
     assert windows_words(["bot"], str(folder), find) == ["bot"]

@@ -20,7 +20,7 @@ from spielleiter.match.programs import program as program_module
 from spielleiter.match.programs import windows_process
 from spielleiter.match.programs.platforms.windows import WindowsPlatform
 from spielleiter.match.programs.process import READ_SIZE
-from spielleiter.match.programs.process_spec import ProcessSpec
+from spielleiter.match.programs.process_spec import JobLimits, ProcessSpec
 from spielleiter.match.programs.process_table import ProcessTree
 from spielleiter.match.programs.program import Program
 from spielleiter.match.programs.windows_process import WindowsProcess
@@ -36,6 +36,7 @@ class FakeJob:
 
     def __init__(self, memory: int | None = None) -> None:
         self.memory = memory
+        self.together: JobLimits | None = None
         self.is_refusing = self.is_broken = self.is_closed = False
         self._tree: ProcessTree | None = None
 
@@ -79,10 +80,10 @@ class Windows:
         self.refuses_jobs = False
         self.platform = WindowsPlatform(self._open)
 
-    def _open(self, memory: int | None) -> FakeJob:
+    def _open(self, memory: int | None, together: JobLimits | None = None) -> FakeJob:
         if self.refuses_jobs:
             raise OSError(8, "not enough memory")
-        self.job.memory = memory
+        self.job.memory, self.job.together = memory, together
         self.jobs.append(self.job)
         return self.job
 
@@ -289,3 +290,20 @@ async def test_a_whole_program_is_run_on_windows(
     missing = Program(["./no-such-program"], "tag", out, error)
     with pytest.raises(NotStartedError, match="there is no such program"):
         await missing.run()
+
+
+async def test_limits_for_everything_are_those_of_the_job(windows: Windows) -> None:
+    limits = JobLimits(1 << 30, 512, 3600)
+    process = await windows.start("pass", job=limits)
+    assert windows.job.together == limits
+    await process.wait()
+    await process.end()
+
+
+async def test_without_a_job_nothing_is_started_that_needs_its_limits(windows: Windows) -> None:
+    windows.refuses_jobs = True
+    with pytest.raises(OSError, match="not enough memory"):
+        await windows.start("pass", job=JobLimits(1 << 30, 512, 3600))
+    windows.refuses_jobs, windows.job.is_refusing = False, True
+    with pytest.raises(OSError, match="access denied"):
+        await windows.start("pass", job=JobLimits(1 << 30, 512, 3600))

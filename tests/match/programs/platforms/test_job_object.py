@@ -18,6 +18,7 @@ from spielleiter.match.programs.platforms.job_object import (
     declare_functions,
     open_job,
 )
+from spielleiter.match.programs.process_spec import JobLimits
 
 JOB, PROCESS = 40, 41
 """The handles that the stand-in gives out."""
@@ -69,7 +70,8 @@ class Kernel32:
             accounting = ctypes.cast(data, ctypes.POINTER(BasicAccounting)).contents
             accounting.TotalUserTime, accounting.TotalKernelTime = 15_000_000, 5_000_000
         else:
-            ctypes.cast(data, ctypes.POINTER(ExtendedLimits)).contents.PeakProcessMemoryUsed = 123_456
+            limits = ctypes.cast(data, ctypes.POINTER(ExtendedLimits)).contents
+            limits.PeakProcessMemoryUsed, limits.PeakJobMemoryUsed = 123_456, 654_321
         return self._result("query", handle, kind, size)
 
 
@@ -180,6 +182,16 @@ def test_every_function_that_is_called_has_declared_types() -> None:
     called = {name for name in vars(Kernel32) if name[0].isupper()}
     assert {name for name, function in vars(library).items() if function.argtypes} == called
     assert vars(library)["OpenProcess"].restype is ctypes.c_void_p
+
+
+def test_limits_for_all_processes_together() -> None:
+    kernel = Kernel32()
+    job = JobObject(None, kernel, lambda: 0, JobLimits(memory=1 << 30, processes=512, seconds=90.5))
+    basic = kernel.limits.BasicLimitInformation
+    assert basic.LimitFlags == 0x2000 | 0x400 | 0x200 | 0x8 | 0x4
+    assert (kernel.limits.JobMemoryLimit, kernel.limits.ProcessMemoryLimit) == (1 << 30, 0)
+    assert (basic.ActiveProcessLimit, basic.PerJobUserTimeLimit) == (512, 905_000_000)
+    assert job.peak_memory() == 654_321
 
 
 @pytest.mark.skipif(sys.platform != "win32", reason="only Windows has Job Objects")
