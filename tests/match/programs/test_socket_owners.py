@@ -118,7 +118,7 @@ def test_an_open_file_whose_path_is_too_long_for_the_system_hides_nothing(tmp_pa
             with accepted:
                 far = far_socket(accepted)
                 assert far is not None
-                assert look([process.pid], far) == Look(has_socket=True, users=frozenset({os.getuid()}))
+                assert look(lambda: [process.pid], far) == Look(has_socket=True, users=frozenset({os.getuid()}))
                 assert f"({process.pid})" in find_holder(far)
 
 
