@@ -133,7 +133,7 @@ def _read(path: Path, content: bytes) -> tuple[dict[int, GameRecord], int]:
     for number, line in enumerate(content[:length].splitlines(), 1):
         try:
             record = GameRecord.from_json(json.loads(line))
-        except (ValueError, RecordError) as error:
+        except (ValueError, RecordError, RecursionError) as error:
             raise JournalError(f"{path}:{number}: {error}") from None
         if record.game in records:
             raise JournalError(f"{path}:{number}: game {record.game} is there twice")
@@ -175,7 +175,7 @@ def load_setup(folder: Path) -> dict[str, Any]:
         value = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise JournalError(f"{path}: cannot be read ({error.strerror or error}); is there a match?") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise JournalError(f"{path}: {error}") from None
     if not isinstance(value, dict):
         raise JournalError(f"{path}: not the setup of a match")

@@ -93,7 +93,7 @@ class Control:
         line, _, self._buffer = self._buffer.partition(b"\n")
         try:
             message = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ConfinementError from None
         if not isinstance(message, dict):
             raise ConfinementError

@@ -196,6 +196,13 @@ async def test_a_program_that_kills_its_supervisor_loses(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
+async def test_a_program_that_forges_reports_of_its_supervisor_loses(tmp_path: Path) -> None:
+    record = await play_against_attack(tmp_path, "garble-reports", honest="builtin:greedy")
+    assert record.offender == 0
+    assert not record.is_counted or record.winner == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
 async def test_a_program_that_keeps_stopping_its_supervisor_loses(tmp_path: Path) -> None:
     record = await play_against_attack(tmp_path, "stop-parent-for-ever", honest="builtin:greedy")
     assert (record.verdict, record.offender, record.winner) == (Verdict.TAMPERS, 0, 1)

@@ -23,13 +23,19 @@ KILL_TIMEOUT: Final = 5.0
 """Seconds after which killing processes is given up."""
 
 _SET_CHILD_SUBREAPER: Final = 36  # <linux/prctl.h>
+_SET_DUMPABLE: Final = 4
 _PROC: Final = "/proc"
 _THREAD_COUNT: Final = 17  # index of the number of threads in /proc/PID/stat, counted from the state
 _POLL_INTERVAL: Final = 0.005  # seconds between two searches for processes that were killed
 
 
 def become_subreaper() -> None:
-    """Make this process the parent of every orphan among its descendants. Raises OSError."""
+    """Make this process the parent of every orphan among its descendants. Raises OSError.
+
+    From now on, programs of the same user can neither read its memory nor take its open files, nor those of the
+    processes that it forks.
+    """
+    _libc().prctl(_SET_DUMPABLE, 0, 0, 0, 0)
     if _libc().prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError("PR_SET_CHILD_SUBREAPER is not possible")
 

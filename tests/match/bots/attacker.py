@@ -322,6 +322,17 @@ def stop_parent(times: int | None) -> None:
     os._exit(0)
 
 
+def garble_reports() -> None:
+    """Write to the socket through which the supervisor reports to the match."""
+    libc, supervisor = ctypes.CDLL(None), os.getppid()
+    process = os.pidfd_open(supervisor)
+    for path in Path("/proc", str(supervisor), "fd").iterdir():
+        copy = libc.syscall(438, process, int(path.name), 0)  # pidfd_getfd
+        if copy >= 0 and str(Path("/proc/self/fd", str(copy)).readlink()).startswith("socket:"):
+            with contextlib.suppress(OSError):
+                os.write(copy, b'nonsense\n[1]\n{"left": 7, "cpu": "x"}\n' + b"[" * 50_000 + b"\n")
+
+
 def guess_codes(host: str, port: int, own_code: str) -> None:
     """Try codes that are similar to its own, and those that common seeds would give."""
     similar = [own_code[:-1] + chr(ord(own_code[-1]) ^ flip) for flip in (1, 2)]
@@ -365,6 +376,7 @@ ACTIONS: dict[str, Callable[[str, int, str], None]] = {
     "hide": lambda _host, _port, _code: leave_process({}),
     "frame": lambda _host, _port, _code: leave_process_of_opponent(),
     "kill-parent": lambda _host, _port, _code: kill_parent(),
+    "garble-reports": lambda _host, _port, _code: garble_reports(),
     "guess": guess_codes,
     "everything": try_everything,
     "read-secrets": lambda host, port, _code: read_secrets(host, port),

@@ -244,9 +244,7 @@ async def test_the_number_of_programs_at_a_time_is_limited() -> None:
 
 async def test_the_number_of_connections_is_limited() -> None:
     async with program_server(python("raise SystemExit"), max_programs=1) as port, AsyncExitStack() as stack:
-        streams = [
-            await stack.enter_async_context(await trio.open_tcp_stream("127.0.0.1", port)) for _ in range(65)
-        ]
+        streams = [await stack.enter_async_context(await trio.open_tcp_stream("127.0.0.1", port)) for _ in range(65)]
         with trio.fail_after(HANG_TIMEOUT):
             async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
                 assert await stream.receive_some(10) == b""

@@ -71,7 +71,7 @@ def test_no_game_is_counted_twice(tmp_path: Path) -> None:
         read_journal(tmp_path)
 
 
-@pytest.mark.parametrize("broken", ["{}\n", "oh\n", "[]\n", "\n"])
+@pytest.mark.parametrize("broken", ["{}\n", "oh\n", "[]\n", "\n", "[" * 100_000 + "\n"])
 def test_an_invalid_line_is_reported_with_its_number(broken: str, tmp_path: Path) -> None:
     write(tmp_path, line(1) + broken + line(2))
     with pytest.raises(JournalError, match=r"games\.jsonl:2: "), open_journal(tmp_path):

@@ -166,7 +166,10 @@ def test_a_supervisor_ends_with_a_program_that_cannot_be_started(fork_server: Fo
     [
         "os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)",
         "resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (100, 100))",
-        "open(f'/proc/{os.getppid()}/oom_score_adj', 'w').write('1000')",
+        pytest.param(
+            "open(f'/proc/{os.getppid()}/oom_score_adj', 'w').write('1000')",
+            marks=pytest.mark.skipif(os.geteuid() != 0, reason="only root can change it"),
+        ),
     ],
     ids=["priority", "limit", "oom score"],
 )
@@ -176,6 +179,16 @@ def test_a_supervisor_that_its_program_has_changed_is_not_reused(fork_server: Fo
     assert program.reports["exit"] == 0
     program.close()
     wait_for_end(program.reports["supervisor"])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look into every process")
+@pytest.mark.parametrize("name", ["environ", "mem", "maps", "fd"])
+def test_no_program_can_look_into_its_supervisor(fork_server: ForkServer, name: str) -> None:
+    code = f"import os; os.listdir(p) if os.path.isdir(p := f'/proc/{{os.getppid()}}/{name}') else open(p)"
+    program = fork_server.start(sys.executable, "-I", "-S", "-c", code)
+    program.wait_for_report("gone")
+    assert program.reports["exit"] == 1
+    program.close()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
