@@ -25,7 +25,7 @@ def test_only_the_offenders_are_affected(
 ) -> None:
     monkeypatch.chdir(ROOT)
     load = load_of(EDITION)
-    patience = ("--first-packet-timeout", "1", "--packet-timeout", "1")
+    patience = ("--loopback-timeouts", "--first-packet-timeout", "1", "--packet-timeout", "1")
     limits = ("--soft-timeout", "60000", "--hard-timeout", "60000")  # this machine may be busy
     with running_server(tmp_path, *patience, *limits) as (port, server):
         with hostile_clients(port, HOSTILE):
