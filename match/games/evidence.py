@@ -190,7 +190,8 @@ class Evidence:
                 elif not self._is_cancelled:
                     known.refusal = text
                     known.plays_another_game = fault is Fault.OTHER_GAME
-                    if self.facts.has_begun and fault not in _ATTEMPTS:
+                    # an answer after the game, as to a hard time limit, is refused because it is late
+                    if self.facts.has_begun and self.facts.result is None and fault not in _ATTEMPTS:
                         known.refused_answer = text
             case events.ProtocolBroken(text=text):
                 self._record_protocol_error(known, program, text, is_elsewhere=is_elsewhere)

@@ -135,10 +135,13 @@ def test_a_result_before_the_rules_end_the_game_is_cut_short(is_played_out: bool
     final = Result((), (Score(Cause.REGULAR, "", (1,)),) * 2, (0,), ("old", "new"), ((), ()))
     record: list[RoomData] = [Memento(state), final]
     evidence = new_evidence()
+    evidence.handle_event(events.GameStarted("room", ("new", "old"), False, 0), None)
     stats = ThinkStats(), ThinkStats()
     names, times = ("new", "old"), ((0.1,), (0.2, 0.3))
     ended = events.GameEnded("room", "", names, (), (), (), (0,), 4, stats, times, final, record)
     evidence.handle_event(ended, None)
+    evidence.handle_event(REFUSED, 1)
+    assert facts_of_program_1(evidence).refused_answer is None  # what comes after the end is not the cause of it
     assert evidence.facts.is_cut_short is not is_played_out
     assert (evidence.plies, evidence.think_times) == (4, ([0.2, 0.3], [0.1]))
 
