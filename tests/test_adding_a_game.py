@@ -28,29 +28,18 @@ NOT_COPIED = shutil.ignore_patterns(".*_cache", ".coverage*", ".git", ".hypothes
 RELAYED = ("PYTEST_", "COV_CORE_", "COVERAGE_", "SPIELLEITER_", "PYTHON")
 """Prefixes of the environment variables that the surrounding test run sets for its own processes."""
 
-DERIVED = {
-    "tables": (
-        "tests/protocol/test_current_season.py",
-        "tests/server/test_editions.py",
-        "tests/test_document_tables.py",
-    ),
-    "dialects": (
-        *(
-            "tests/protocol/dialects/test_lobby.py",
-            "tests/server/core/test_dispatch.py",
-            "tests/server/core/test_policy.py",
-        ),
-    ),
-    "server": ("tests/server/test_seasons.py",),
-    "commands": (
-        "tests/cli/test_play.py",
-        "tests/cli/test_admin.py",
-        "-k",
-        "edition or failure_and_misuse",
-    ),
-    "project": ("tests/test_project.py", "-k", "documents or concrete_games or seasons or source_file"),
-}
-"""The tests that run over all games, over their tables, or over the files of the project."""
+EDITION_NAMES = re.compile(r"\b(?:EDITIONS|choose_editions|CURRENT_SEASON|COMMANDS|DOCUMENTS|SOURCES)\b")
+"""What a test mentions that runs over all games, over their tables, or over the files of the project."""
+NOT_AGAIN = ("tests/bench", "tests/viewer/browser", "tests/test_readme.py", "tests/test_adding_a_game.py")
+"""Measurements, the page, which draws such a game as a table, and what applies this page again."""
+
+
+def tests_of_all_games(folder: Path) -> list[str]:
+    """Return the files with tests that depend on the table of editions, or on the files of the project."""
+    files = sorted((folder / "tests").rglob("test_*.py"))
+    names = [path.relative_to(folder).as_posix() for path in files if EDITION_NAMES.search(path.read_text("utf-8"))]
+    return [name for name in names if not name.startswith(NOT_AGAIN)]
+
 
 # -- applying the page ----------------------------------------------------------------------------------------------
 
@@ -63,9 +52,14 @@ def file_named_before(block: Block) -> str:
 
 
 def patched(text: str, diff: str) -> str:
-    """`text` with a diff applied whose hunks have no line numbers: the text they replace must occur exactly once."""
+    """`text` with a diff applied whose hunks have no line numbers: the text they replace must occur exactly once.
+
+    A hunk that is applied already, by somebody who follows the page in the project itself, changes nothing.
+    """
     for hunk in re.split(r"^@@\n", diff, flags=re.MULTILINE)[1:]:
         lines = hunk.splitlines(keepends=True)
+        if text.count("".join(line[1:] for line in lines if line[0] in " +")) == 1:
+            continue
         old = "".join(line[1:] for line in lines if line[0] in " -")
         assert text.count(old) == 1, f"{PAGE}: its diff no longer fits, correct these lines:\n{old}"
         text = text.replace(old, "".join(line[1:] for line in lines if line[0] in " +"))
@@ -73,7 +67,9 @@ def patched(text: str, diff: str) -> str:
 
 
 def with_last_row(text: str, row: str) -> str:
-    """`text` with one more row in the table of editions."""
+    """`text` with one more row in the table of editions, unless it is there."""
+    if row in text:
+        return text
     return re.sub(r"^\| gameType \|.*\n(?:\|.*\n)+", lambda table: table[0] + row, text, count=1, flags=re.MULTILINE)
 
 
@@ -82,7 +78,7 @@ def apply(folder: Path) -> list[str]:
     new = []
     for block in blocks(PAGE, "python"):
         path = folder / file_named_before(block)
-        assert not path.exists(), f"{path} is there already"
+        assert not path.exists() or path.read_text("utf-8") == block.text, f"{path} is there already, but differs"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(block.text, encoding="utf-8")
         new.append(file_named_before(block))
@@ -93,7 +89,7 @@ def apply(folder: Path) -> list[str]:
         path = folder / file_named_before(block)
         text = path.read_text(encoding="utf-8")
         path.write_text(changes[file_named_before(block)](text, block.text), encoding="utf-8")
-        assert path.read_text(encoding="utf-8") != text
+        assert "tic_tac_toe" in path.read_text(encoding="utf-8")
     return new
 
 
@@ -221,18 +217,29 @@ def test_its_own_tests_pass_and_reach_every_branch(project: Project) -> None:
     project.run("-m", "pytest", "-q", "-n", "0", *own, *measured, "--cov-report=", "--cov-fail-under=100")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("what", DERIVED)
-def test_nothing_else_is_needed(what: str, project: Project) -> None:
-    """The tests that run over all games pass with one more game."""
-    project.run("-m", "pytest", "-q", "-n", "0", *DERIVED[what])
+PARALLEL = ("-q", "-n", "2", "-p", "no:cacheprovider")
 
 
 @pytest.mark.slow
-def test_tests_that_run_over_all_games_find_it(project: Project) -> None:
-    output = project.run("-m", "pytest", "-q", "--collect-only", *DERIVED["commands"][:2], "-k", "tic-tac-toe")
+def test_everything_that_depends_on_the_games_passes_with_one_more(project: Project, tmp_path: Path) -> None:
+    """The short tests with all games, and of the long ones those that have this game in their name."""
+    files = tests_of_all_games(project.folder)
+    assert {"tests/game/test_api.py", "tests/cli/test_play.py", "tests/viewer/replays/test_reading.py"} <= set(files)
+    base = f"--basetemp={tmp_path / 'base'}"
+    project.run("-m", "pytest", *PARALLEL, base, "-m", "not slow and not no_cover", *files)
+    of_this_game = ("-m", "slow", "-k", "tic_tac_toe or tic-tac-toe")
+    output = project.run("-m", "pytest", *PARALLEL, "-v", base, *of_this_game, *files)
     for test in ("test_every_edition_is_played", "test_every_edition_is_administered"):
         assert f"{test}[tic-tac-toe]" in output
+
+
+@pytest.mark.slow
+def test_the_page_can_be_followed_in_the_project_itself(project: Project) -> None:
+    """Then these tests apply it to a copy in which everything is done already."""
+    names = (*project.new_files, "server/editions.py", "README.md")
+    before = [(project.folder / name).read_bytes() for name in names]
+    assert apply(project.folder) == project.new_files
+    assert [(project.folder / name).read_bytes() for name in names] == before
 
 
 @pytest.mark.slow

@@ -77,6 +77,8 @@ def test_a_complete_python_is_preferred_to_an_incomplete_one(incomplete: str, tm
 
 @pytest.mark.slow
 def test_ctrl_c_ends_the_server_without_an_error_of_make(tmp_path: Path) -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
     venv = tmp_path / "venv"
     (venv / "bin").mkdir(parents=True)
     (venv / "bin" / "spielleiter").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m spielleiter "$@"\n')

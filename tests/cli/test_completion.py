@@ -46,8 +46,11 @@ def ask(instruction: str, words: list[str], number: int | None = None) -> str:
     [
         (["serve", "--start-piece", "PENTO_"], {shape.name for shape in PENTOMINOES}),
         (["play", "--edition", "b"], {name for name in EDITIONS if name.startswith("b")}),
-        (["play", "--game", "s"], {edition.game_type for edition in EDITIONS.values()}),
-        (["serve", "--edition", "s"], {f"{each.game_type}={each.name}" for each in EDITIONS.values()}),
+        (["play", "--game", "s"], {each.game_type for each in EDITIONS.values() if each.game_type.startswith("s")}),
+        (
+            ["serve", "--edition", "s"],
+            {f"{each.game_type}={each.name}" for each in EDITIONS.values() if each.game_type.startswith("s")},
+        ),
         (["bor"], {"borrow"}),
     ],
 )

@@ -59,7 +59,19 @@ def test_no_move_is_legal_once_the_outcome_is_known(edition: str) -> None:
         assert isinstance(refused.value, GameError)
 
 
-@games
+def _has_field(state: State, name: str) -> bool:
+    return name in getattr(type(state), "__dataclass_fields__", ())
+
+
+COUNTING = [name for name, each in EDITIONS.items() if _has_field(each.game.new_state(random.Random(1)), "turn")]
+"""The editions whose positions hold their turn, and which a limit of rounds ends. Others end by their rules."""
+
+
+def test_the_games_of_the_contest_count_their_turns() -> None:
+    assert {"blokus-2027", "blokus-2021-r3", "hase-und-igel-2018"} <= set(COUNTING)
+
+
+@pytest.mark.parametrize("edition", COUNTING)
 def test_a_position_stopped_by_the_round_limit_has_no_legal_move(edition: str) -> None:
     """The players could still move there; only the number of the turn ends the game."""
     (state, move), *_ = play_out(edition)

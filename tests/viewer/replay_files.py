@@ -69,12 +69,16 @@ def _text(element: ET.Element) -> str:
 
 def assert_equals_state(position: dict[str, object], state: ET.Element) -> None:
     """Compare the JSON of a position with the element of the file, value by value."""
-    if state.find("orderedColors") is None:  # release 21.1.0 counts turns differently once a colour has left
+    # release 21.1.0 counts turns differently once a colour has left
+    if "turn" in state.attrib and state.find("orderedColors") is None:
         assert position["turn"] == int(state.get("turn", ""))
-    if position["game"] == "blokus":
-        _assert_equals_blokus(position, state)
-    else:
-        _assert_equals_hase_und_igel(position, state)
+    match position["game"]:
+        case "blokus":
+            _assert_equals_blokus(position, state)
+        case "hase_und_igel":
+            _assert_equals_hase_und_igel(position, state)
+        case other:
+            assert other == "table"  # a game without a view of its own; its fields are those of its dialect
 
 
 def _assert_equals_blokus(position: dict[str, object], state: ET.Element) -> None:

@@ -50,7 +50,7 @@ def test_a_replay_of_each_edition_is_recognised(name: str) -> None:
     replay = read_replay(content, "file.xml")
     assert replay.edition.game_type == EDITIONS[name].game_type
     assert encode_replay(replay.edition.dialect, "room", replay.record) == content
-    assert assert_every_ply_is_in_the_file(content) > 20
+    assert assert_every_ply_is_in_the_file(content) == len(played(EDITIONS[name])) > 1
 
 
 def test_two_editions_with_the_same_packets_are_told_apart_by_their_rules() -> None:
