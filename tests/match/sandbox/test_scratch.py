@@ -11,7 +11,7 @@ import pytest
 from spielleiter.match.programs.processes import start_ticks_of
 from spielleiter.match.sandbox import scratch as module
 from spielleiter.match.sandbox.scratch import Scratch
-from spielleiter.match.temporary_folders import is_stale, remove_stale_folders
+from spielleiter.match.temporary_folders import is_stale, remove_folder, remove_stale_folders
 
 
 @pytest.fixture
@@ -106,6 +106,7 @@ def test_a_source_that_is_nested_too_deeply_is_an_error_of_the_system(source: Pa
     with pytest.raises(OSError, match="name too long"):
         Scratch(source)
     assert list(source.parent.glob("*/*-*")) == []
+    remove_folder(source)  # pytest cannot remove it
 
 
 def test_the_holes_of_a_sparse_file_are_not_written(source: Path) -> None:
