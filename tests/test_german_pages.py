@@ -47,7 +47,11 @@ SAME_AGAIN = "    return globals().setdefault('first', next(iter(state.generate_
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("line", "expected"), [(LAST_LINE, r"(?:nicht )?gewonnen \n"), (SAME_AGAIN, r"nicht gewonnen player 2: .+\n")]
+    ("line", "expected"),
+    [
+        (LAST_LINE, r"(?:nicht )?gewonnen \(\d+, \d+\)\n"),
+        (SAME_AGAIN, r"nicht gewonnen \(\d+, \d+\)\nSpieler 2: .+\n"),
+    ],
 )
 def test_the_function_plays_and_reports_its_mistake(line: str, expected: str, tmp_path: Path) -> None:
     """The player of `erstes-spiel.md`, as it is and with a strategy that always repeats its first move."""
