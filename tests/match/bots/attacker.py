@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-assert sys.platform != "win32"
+assert sys.platform == "linux"
 
 import argparse
 import contextlib
