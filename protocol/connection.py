@@ -119,6 +119,11 @@ class Connection:
         return self._reader.has_partial_packet
 
     @property
+    def has_partial_markup(self) -> bool:
+        """Whether an incomplete tag or reference has arrived. Meaningful after `next_event` has returned None."""
+        return self._reader.has_partial_markup
+
+    @property
     def _is_strict(self) -> bool:
         """Whether packets are read exactly as the official server reads those of its clients."""
         return self.dialect.is_strict and self.role is Role.SERVER
@@ -132,6 +137,8 @@ class Connection:
         Never raises.
         """
         if not data:
+            if self._is_strict and self._input_phase is _READING:
+                self._reader.complete()
             self._advance_input(InputTrigger.END_OF_INPUT)
         elif self._input_phase is _READING:
             self._reader.receive(data)

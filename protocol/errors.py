@@ -26,6 +26,7 @@ class Refusal(enum.Enum):
     MALFORMED = "malformed"
     DOCTYPE = "doctype"
     ENTITY = "entity"
+    REFERENCE = "reference"  # one without a name or number, at which not the official server's parser fails
     ENCODING = "encoding"
     PACKET_SIZE = "packet_size"
     DEPTH = "depth"

@@ -44,6 +44,8 @@ CONTROLS: Final = bytes({*range(0x20)} - {*b"\t\n\r"})
 BLANKS: Final = b" \t\r\n" + CONTROLS
 """What may surround packets and stand between the parts of a tag: white space and, for the official server, these."""
 REPLACED: Final = "\N{REPLACEMENT CHARACTER}".encode()
+TAB: Final = b"&#x0009;"
+"""A tab in a value, as it is given to the parser, which would make a blank of it; nobody else writes it like this."""
 _CONTROL: Final = re.compile(b"[" + re.escape(CONTROLS) + b"]")
 _TO_BLANKS: Final = bytes.maketrans(CONTROLS, b" " * len(CONTROLS))
 _PART: Final = re.compile(rb"([^<]+|<!--.*?-->|<!\[CDATA\[.*?\]\]>)|(<\?.*?\?>)|<(?![!?])" + _QUOTED + rb">", re.DOTALL)
@@ -168,8 +170,8 @@ def end_of_markups(buffer: bytearray, end: int) -> int:
 
 
 def has_controls(data: bytes) -> bool:
-    """Return whether `data` contains a control character that XML does not allow."""
-    return len(data.translate(None, CONTROLS)) < len(data)
+    """Return whether `data` contains a tab, or a control character that XML does not allow."""
+    return b"\t" in data or len(data.translate(None, CONTROLS)) < len(data)
 
 
 def replace_controls(markup: bytes, *, is_inside: bool) -> bytes:
@@ -178,6 +180,7 @@ def replace_controls(markup: bytes, *, is_inside: bool) -> bytes:
     In a tag, in an instruction, and before the root unless `is_inside` it, they become blanks, as for the official
     server. In text and in values they become U+FFFD:
     nothing with such a character in it has a meaning in this protocol, so it does not matter which one it was.
+    A tab in a value becomes `TAB`, since the official server keeps it.
     """
 
     def replace(part: re.Match[bytes]) -> bytes:
@@ -188,7 +191,9 @@ def replace_controls(markup: bytes, *, is_inside: bool) -> bytes:
         return _PART_OF_TAG.sub(replace_in_tag, part[0])
 
     def replace_in_tag(part: re.Match[bytes]) -> bytes:
-        return part[0].translate(_TO_BLANKS) if part[1] is None else _CONTROL.sub(REPLACED, part[1])
+        if part[1] is None:
+            return part[0].translate(_TO_BLANKS)
+        return _CONTROL.sub(REPLACED, part[1]).replace(b"\t", TAB)
 
     end = 0 if is_inside else len(markup) - len(markup.lstrip(BLANKS))
     parts = [markup[:end].translate(_TO_BLANKS)]

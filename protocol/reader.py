@@ -22,6 +22,7 @@ from spielleiter.protocol.markup import (
     BLANKS,
     REPLACED,
     SECTION_END,
+    TAB,
     MarkupScanner,
     end_of_markups,
     find_section_end_in_value,
@@ -58,10 +59,12 @@ _MARKUP_START: Final = re.compile(rb"<(?:!--.*?-->|\?.*?\?>|!\[CDATA\[.*?\]\]>|[
 """The beginning of markup; only a start tag has a group."""
 _REPLACED_GROWTH: Final = len(REPLACED) - 1
 """The additional bytes of an invalid byte after it has been replaced."""
+_TAB_GROWTH: Final = len(TAB) - 1
 _NONCHARACTER: Final = re.compile(rb"\xef\xbf[\xbe\xbf]")
 """U+FFFE or U+FFFF, which XML does not allow and the official server accepts."""
 _DOCTYPE: Final = b"<!DOCTYPE"
 _OPENING: Final = len(b"<!")
+_EMPTY_REFERENCE: Final = re.compile(rb"&(?:#[0-9A-Za-z_#\x80-\xff-]*)?;")
 _MISMATCH: Final = expat.errors.codes[expat.errors.XML_ERROR_TAG_MISMATCH]
 _UNDECLARED: Final = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
 
@@ -134,9 +137,19 @@ class PacketReader:
         """Whether a packet, or markup before it, has begun and not ended yet; text between packets has no meaning."""
         return self._end_mark is not None or b"<" in self._buffer
 
+    @property
+    def has_partial_markup(self) -> bool:
+        """Whether a tag, other markup, or a reference has begun and not ended yet."""
+        return b"<" in self._buffer or b"&" in self._buffer.rpartition(b";")[2]
+
     def receive(self, data: bytes) -> None:
         """Append bytes that have arrived to the buffer."""
         self._buffer += data
+
+    def complete(self) -> None:
+        """End the open packet, as the official server's parser does when the input ends between two tags."""
+        if self._end_mark is not None and b"<" not in self._buffer:
+            self._buffer += self._builder.end_tags()
 
     @property
     def is_empty(self) -> bool:
@@ -308,7 +321,8 @@ class PacketReader:
     def _position(self, piece: bytearray, text: bytes, index: int) -> int:
         """Return the number of bytes from the end of the last packet to `index` in `text`, which is `piece` decoded."""
         before = text[: max(0, index)]
-        return self._spent - len(piece) + len(before) - _REPLACED_GROWTH * before.count(REPLACED)
+        growth = _REPLACED_GROWTH * before.count(REPLACED) + _TAB_GROWTH * before.count(TAB)
+        return self._spent - len(piece) + len(before) - growth
 
     def _decode(self, piece: bytearray) -> bytes:
         """Return `piece` as valid UTF-8, without characters that XML does not allow.
@@ -354,7 +368,10 @@ class PacketReader:
         if error.code == _UNDECLARED:
             explanation = f"{what} ({where}); only &amp; &lt; &gt; &quot; &apos; and numbers such as &#228; are known"
             return RemoteProtocolError(Refusal.ENTITY, explanation)
-        return RemoteProtocolError(Refusal.MALFORMED, f"Not well-formed XML ({where}): {what}")
+        reference = _EMPTY_REFERENCE.match(data, max(0, data.rfind(b"&", 0, index + 1)))
+        is_outside = builder.packet_tag is None  # inside a packet, the official server's parser reports every failure
+        refusal = Refusal.REFERENCE if reference is not None and is_outside else Refusal.MALFORMED
+        return RemoteProtocolError(refusal, f"Not well-formed XML ({where}): {what}")
 
 
 def _index_of_tag(text: bytes, number: int) -> int:

@@ -64,7 +64,9 @@ class UnreadableError(Exception):
 def unknown_packet(tag: str) -> RemoteProtocolError:
     """Return the error for a packet that the dialect does not know."""
     text = f"<{quote(tag)}> is not a packet of this protocol"
-    return RemoteProtocolError(Refusal.UNKNOWN_PACKET, text, UnknownPacket(tag))
+    # the official server has no object for these two, and fails in the code after its parser
+    refusal = Refusal.INCOMPLETE_PACKET if tag in {"", "null"} else Refusal.UNKNOWN_PACKET
+    return RemoteProtocolError(refusal, text, UnknownPacket(tag))
 
 
 def quote(text: str) -> str:

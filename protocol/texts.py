@@ -106,8 +106,8 @@ class Texts:
     unreadable: Callable[[str, UnreadableData], MoveRefusal]
     """The player's name, and the data that it sent."""
     out_of_turn: Callable[[Seat | None, Seat, Seat, tuple[str, str], RoomData], MoveRefusal]
-    """The seat whose move was requested (None: none was), the seat on turn, the seat of the sender, the names in the
-    order of the seats, and the data that was sent."""
+    """The player whose turn it is (None: the game has not begun), the seat that moves first or next, the seat of the
+    sender, the names in the order of the seats, and the data that was sent."""
 
     # reasons in the scores of a result
     regular_reason: Callable[[Outcome], str]
@@ -214,9 +214,12 @@ def release_texts(
         return MoveRefusal(unreadable_reason(data.problem), error, error, invalid_move_packet(what), data)
 
     def out_of_turn(
-        requested: Seat | None, _on_turn: Seat, actual: Seat, names: tuple[str, str], data: RoomData
+        active: Seat | None, _on_turn: Seat, actual: Seat, names: tuple[str, str], data: RoomData
     ) -> MoveRefusal:
-        awaited, sender = describe_player(requested, names), describe_player(actual, names)
+        awaited, sender = describe_player(active, names), describe_player(actual, names)
+        if active == actual:
+            error = f"Move from {sender} has not been requested."
+            return MoveRefusal(LEFT_REASON, error, error, f"{_EXCEPTIONS}.GameLogicException: {error}", data)
         sent = describe_data(data)
         error = f"It's not your turn yet; expected: {awaited}, got {sender} (msg was {sent})."
         packet = f"NotYourTurnException(expected={awaited}, actual={sender}, data={sent})"

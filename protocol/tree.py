@@ -67,6 +67,10 @@ class TreeBuilder:
         """The tag of the open packet; None between packets."""
         return self._open[0].tag if self._open else None
 
+    def end_tags(self) -> bytes:
+        """Return the end tags of the open packet and its open descendants."""
+        return "".join(f"</{node.tag}>" for node in reversed(self._open)).encode()
+
     def take(self) -> Element | None:
         """Return the packet that has ended since the last call; None if there is none."""
         packet, self._finished = self._finished, None

@@ -1,9 +1,9 @@
 """Writes XML elements as strings, in the form that the official server uses.
 
 Invariants: `indent` is a line feed and blanks. It is written before every tag that is on a line of its own; nothing
-follows the last tag. The same characters are escaped as by the official server: `&`, `<`, `>`, both quotes and carriage
-return everywhere, tab and line feed in attributes. A character that XML does not allow becomes U+FFFD, so the result is
-always well-formed.
+follows the last tag. The same characters are escaped as by the official server: `&`, `<`, `>`, both quotes, carriage
+return and the controls from DEL to U+009F everywhere, tab and line feed in attributes. A character that XML does not
+allow becomes U+FFFD, so the result is always well-formed.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import re
 from typing import Final, NamedTuple
 
 _NOT_XML: Final = "\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff"
-_SPECIAL: Final = re.compile(f"[&<>\"'\r{_NOT_XML}]")
-_SPECIAL_IN_ATTRIBUTE: Final = re.compile(f"[&<>\"'\r\t\n{_NOT_XML}]")
+_CONTROLS: Final = "\x7f-\x9f"
+_SPECIAL: Final = re.compile(f"[&<>\"'\r{_CONTROLS}{_NOT_XML}]")
+_SPECIAL_IN_ATTRIBUTE: Final = re.compile(f"[&<>\"'\r\t\n{_CONTROLS}{_NOT_XML}]")
 _REFERENCES: Final = {
     "&": "&amp;",
     "<": "&lt;",
@@ -23,6 +24,7 @@ _REFERENCES: Final = {
     "\r": "&#xd;",
     "\t": "&#x9;",
     "\n": "&#xa;",
+    **{chr(code): f"&#x{code:x};" for code in range(0x7F, 0xA0)},
 }
 _REPLACEMENT: Final = "\ufffd"
 

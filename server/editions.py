@@ -36,7 +36,9 @@ _RELEASE_2021: Final = _DOCUMENTED.evolve(
     observing_sends_state=False,
     accepts_single_slot=True,
     explains_protocol_errors=False,
-    unanswered_faults=frozenset({Fault.BAD_SLOTS, Fault.NO_GAME_TYPE, Fault.NO_ROOM_ID, Fault.INCOMPLETE_MOVE}),
+    unanswered_faults=frozenset(
+        {Fault.BAD_SLOTS, Fault.NO_GAME_TYPE, Fault.NO_ROOM_ID, Fault.INCOMPLETE_MOVE, Fault.UNKNOWN_PLAYER}
+    ),
     has_default_game=False,
     answers_end_tag=False,
 )

@@ -59,7 +59,7 @@ _COMMON_TEXTS: Final = release_texts(
 
 
 def _refuse_out_of_turn(
-    _requested: Seat | None, on_turn: Seat, actual: Seat, names: tuple[str, str], data: RoomData
+    _active: Seat | None, on_turn: Seat, actual: Seat, names: tuple[str, str], data: RoomData
 ) -> MoveRefusal:
     """Return the texts for a player that loses the game; the reason in the result is the text of the error."""
     if actual == on_turn:

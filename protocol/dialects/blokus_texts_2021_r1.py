@@ -106,7 +106,7 @@ def _refuse_unreadable(name: str, data: UnreadableData) -> MoveRefusal:
 
 
 def _refuse_out_of_turn(
-    _requested: Seat | None, on_turn: Seat, actual: Seat, names: tuple[str, str], data: RoomData
+    _active: Seat | None, on_turn: Seat, actual: Seat, names: tuple[str, str], data: RoomData
 ) -> MoveRefusal:
     if actual == on_turn:
         error = _NOT_REQUESTED

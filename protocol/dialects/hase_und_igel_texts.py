@@ -76,7 +76,7 @@ def _refuse_unreadable(name: str, data: UnreadableData) -> MoveRefusal:
 
 
 def _refuse_out_of_turn(
-    _requested: Seat | None, on_turn: Seat, actual: Seat, _names: tuple[str, str], data: RoomData
+    _active: Seat | None, on_turn: Seat, actual: Seat, _names: tuple[str, str], data: RoomData
 ) -> MoveRefusal:
     error = _NOT_REQUESTED if actual == on_turn else _NOT_YOUR_TURN
     return MoveRefusal(LEFT_REASON, error, error, None, data)

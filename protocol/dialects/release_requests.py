@@ -108,15 +108,21 @@ def read_room(packet: Element, reading: Reading) -> RoomMessage:
 
     form = ObjectForm(frozenset({"room", _ROOM_CLASS}), {"roomId": TEXT, "data": read_data})
     values = read_fields(packet, form, reading)
-    return RoomMessage(values.get("roomId"), values.get("data"))
+    message = RoomMessage(values.get("roomId"), values.get("data"))
+    if reading.is_strict and isinstance(message.data, UnreadableData):  # only the whole packet shows what is missing
+        raise UnreadableError(message.data.problem, message, is_incomplete=True)
+    return message
 
 
 def _read_data(data: Element, reading: Reading, packet: Element | None = None) -> RoomData | None:
-    """Return the data in `packet` or in other data. Raises UnreadableError in a strict dialect."""
+    """Return the data in `packet` or in other data. Raises UnreadableError in a strict dialect.
+
+    Incomplete data in `packet` is returned: whether the rest of the packet can be read comes first.
+    """
     if class_attribute(data) == NULL:
         return None
     read = reading.dialect.read_data(data, reading)
-    if reading.is_strict and isinstance(read, UnreadableData):
+    if reading.is_strict and isinstance(read, UnreadableData) and not (read.is_incomplete and packet is not None):
         original = None if packet is None else RoomMessage(packet.get("roomId"), read)
         raise UnreadableError(read.problem, original, is_incomplete=read.is_incomplete)
     return read

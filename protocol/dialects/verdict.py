@@ -71,7 +71,7 @@ def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
 
 
 def _player(name: str, team_name: str) -> str:
-    return attribute("name", name if name.strip() else None) + attribute("team", team_name)
+    return attribute("name", None if _is_blank(name) else name) + attribute("team", team_name)
 
 
 def _winner(message: Result, dialect: Dialect, indent: str) -> str:
@@ -95,8 +95,13 @@ def _winner(message: Result, dialect: Dialect, indent: str) -> str:
 
 def _names(names: tuple[str, str], dialect: Dialect) -> tuple[str, str]:
     """Return the names of the players in sentences: the team's name for a player without a name of its own."""
-    first, second = (name if name.strip() else team for name, team in zip(names, dialect.team_names, strict=True))
+    first, second = (team if _is_blank(name) else name for name, team in zip(names, dialect.team_names, strict=True))
     return first, second
+
+
+def _is_blank(name: str) -> bool:
+    """Return whether a name is white space only. For the official server, U+0085 is none, unlike for Python."""
+    return not name or (name.isspace() and "\x85" not in name)
 
 
 def _fault(score: Score, name: str) -> str:

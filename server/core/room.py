@@ -152,12 +152,12 @@ class Room:
         sender is not a player of this room, if the packet is not a move, and for moves after which the edition ends the
         sender's stream.
         """
-        player_slot = self.slot_of(peer)
-        if player_slot is None:
-            raise RequestError(Fault.NOT_A_MEMBER, self._texts.not_member(self.id))
         data = message.data
         if not isinstance(data, MoveData | UnreadableData):
             raise RequestError(Fault.NOT_A_MOVE, self._texts.non_move(shortened(message)))
+        player_slot = self.slot_of(peer)
+        if player_slot is None:
+            raise RequestError(Fault.NOT_A_MEMBER, self._texts.not_member(self.id))
         pending = self._pending
         if pending is None or pending.seat != player_slot.seat or not pending.is_answered_by(arrival):
             self._refuse_out_of_turn(peer, player_slot, shortened(data))
@@ -252,8 +252,9 @@ class Room:
 
     def _refuse_out_of_turn(self, peer: Peer, player_slot: PlayerSlot, data: MoveData | UnreadableData) -> None:
         """Send the error; then, depending on the edition, disconnect the sender or let it lose the game."""
-        requested = None if self._pending is None else self._pending.seat
-        refusal = self._texts.out_of_turn(requested, self.state.seat_on_turn, player_slot.seat, self.names, data)
+        on_turn = self.state.seat_on_turn
+        active = None if self.phase is Phase.OPEN else on_turn
+        refusal = self._texts.out_of_turn(active, on_turn, player_slot.seat, self.names, data)
         self._publish_refused(player_slot, Fault.NOT_YOUR_TURN, "not on turn")
         self._broadcaster.send(peer, ErrorMessage(refusal.error, refusal.shown))
         cause = self.edition.policy.out_of_turn_cause

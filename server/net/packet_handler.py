@@ -6,6 +6,8 @@ connection's outbox, so nothing here waits. The phase follows the table in `spie
 
 from __future__ import annotations
 
+from typing import Final
+
 import trio
 
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, StreamEnd
@@ -29,6 +31,9 @@ BUG = "bug"
 """The reason of a connection that ended because of a bug of this server."""
 ENDED_BY_SERVER = "the server ended the stream"
 """The reason of a connection whose stream was ended by a room or by the lobby."""
+
+_AFTER_PARSING: Final = frozenset({Refusal.INCOMPLETE_PACKET, Refusal.REFERENCE})
+"""The refusals of what the official server's parser accepts."""
 
 
 class PacketHandler:
@@ -92,7 +97,9 @@ class PacketHandler:
         elif isinstance(event, StreamEnd):
             self.end("end tag", Departure.LOST_CONNECTION, with_end_tag=policy.answers_end_tag)
         elif isinstance(event, ConnectionClosed):
-            self.end_lost("end of input", with_end_tag=policy.answers_end_tag)
+            # to the official server, an end of input is an error of its parser if it comes within a tag
+            departure = Departure.PROTOCOL_ERROR if self._connection.has_partial_markup else Departure.LOST_CONNECTION
+            self.end_lost("end of input", departure, with_end_tag=policy.answers_end_tag)
         else:
             self._dispatch(event, arrival, now)
 
@@ -143,7 +150,7 @@ class PacketHandler:
             cause = error.__cause__ or error
             self._stream.publish(events.InternalError.of(cause, self._peer.label, error.data))
         # the official server counts as the departure's cause what failed: its parser, or the code after it
-        departure = Departure.UNKNOWN if error.refusal is Refusal.INCOMPLETE_PACKET else Departure.PROTOCOL_ERROR
+        departure = Departure.UNKNOWN if error.refusal in _AFTER_PARSING else Departure.PROTOCOL_ERROR
         self._break_protocol(error.refusal.value, shortened_text(str(error)), error.original, departure, error.position)
 
     def refuse_slow_packet(self) -> None:

@@ -28,7 +28,7 @@ NOT_XML = "\x00\x01\x08\x0b\x0c\x0e\x1f\ud800\udfff\ufffe\uffff"
         ("<Ä\"ö'&> €😀", "&lt;Ä&quot;ö&apos;&amp;&gt; €😀", "&lt;Ä&quot;ö&apos;&amp;&gt; €😀"),
         ("a\tb\nc\rd", "a\tb\nc&#xd;d", "a&#x9;b&#xa;c&#xd;d"),
         (NOT_XML, "\ufffd" * len(NOT_XML), "\ufffd" * len(NOT_XML)),
-        ("\x7f\x85\ufffd\U0001ffff", "\x7f\x85\ufffd\U0001ffff", "\x7f\x85\ufffd\U0001ffff"),
+        ("\x7f\x85\xa0\ufffd\U0001ffff", "&#x7f;&#x85;\xa0\ufffd\U0001ffff", "&#x7f;&#x85;\xa0\ufffd\U0001ffff"),
         ("", "", ""),
     ],
 )

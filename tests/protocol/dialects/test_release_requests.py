@@ -137,12 +137,20 @@ def test_requests_that_cannot_be_read(dialect: Dialect, packet: str, problem: st
     assert problem in str(error.value)
 
 
-@pytest.mark.parametrize("packet", ["<Join/>", "<null/>", "<int>1</int>", '<join class="foo"/>', '<join class=""/>'])
+@pytest.mark.parametrize("packet", ["<Join/>", "<int>1</int>", '<join class="foo"/>'])
 @pytest.mark.parametrize("dialect", [BLOKUS_2027, BLOKUS_2021_RELEASE], ids=lambda dialect: dialect.name)
 def test_unknown_packets(dialect: Dialect, packet: str) -> None:
     with pytest.raises(RemoteProtocolError) as error:
         decode(dialect, packet)
     assert error.value.refusal is Refusal.UNKNOWN_PACKET
+
+
+@pytest.mark.parametrize("packet", ["<null/>", '<join class="null"/>', '<join class=""/>', '<foo resolves-to=""/>'])
+@pytest.mark.parametrize("dialect", [BLOKUS_2027, BLOKUS_2021_RELEASE], ids=lambda dialect: dialect.name)
+def test_packets_without_a_class(dialect: Dialect, packet: str) -> None:
+    with pytest.raises(RemoteProtocolError) as error:
+        decode(dialect, packet)
+    assert error.value.refusal is Refusal.INCOMPLETE_PACKET
 
 
 def test_the_class_replaces_the_tag_only_in_a_strict_dialect() -> None:

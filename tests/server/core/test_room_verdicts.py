@@ -87,7 +87,7 @@ def test_a_move_that_was_not_requested_is_out_of_turn(harness: RoomHarness) -> N
     error = one.moves(room, first_move(room))
     assert error is not None
     assert error.fault is Fault.NOT_YOUR_TURN
-    assert "expected=null" in str(error)
+    assert "Move from Team 1(Eins) has not been requested." in str(error)
 
 
 def test_a_stranger_s_move_is_refused_without_effect_on_the_game(harness: RoomHarness) -> None:
