@@ -1,0 +1,897 @@
+"""Conversations to hold with two servers: packets and their variations, what came back, and where they differ.
+
+A conversation is a list of steps. The bytes of a step may contain tokens such as ``@kind@``, which are replaced when it
+is sent, since the start piece is drawn by the server and ids are made by it. `Exchange` is what one step led to: for
+each connection the packets and the end of the stream, with ids and positions replaced by short names.
+
+Invariants: conversations depend on the seed only. An exchange says nothing about the order of packets to different
+connections, which is not fixed in either server.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import io
+import json
+import random
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+from xml.parsers import expat
+
+import trio
+from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
+
+from spielleiter.game.blokus.move import SetMove
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.protocol.messages import MoveData, RoomMessage
+from spielleiter.server.app import Server
+from spielleiter.server.config.config import Config
+from spielleiter.server.core.policy import Edition
+from tests.server.wires import StreamWire
+
+CURRENT: Final = "blokus-2027"
+RELEASES: Final[Mapping[str, str]] = {CURRENT: "27.0.4", "blokus-2021-21.4.0": "21.4.0"}
+"""The editions that follow a release."""
+
+FIN, CLOSE = "(ends its stream)", "(closes the connection)"
+ENDED: Final = "(end of the stream)"
+PLAYERS: Final = ("p1", "p2")
+MOVER: Final = "(side to move)"
+PACKAGES: Final = {CURRENT: "sc.plugin2027", "blokus-2021-21.4.0": "sc.plugin2021"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One connection sends bytes, ends its stream (`FIN`) or closes the connection (`CLOSE`).
+
+    `text` holds bytes as Latin-1, and tokens. After the step nothing is sent for `wait` seconds.
+    """
+
+    peer: str
+    text: str
+    wait: float = 0.0
+
+
+@dataclass(frozen=True)
+class Conversation:
+    name: str
+    steps: tuple[Step, ...]
+    is_alone: bool = False
+    """Whether it needs the server for itself: open rooms and `joined` reach the clients of other conversations."""
+
+
+Exchange = dict[str, list[str]]
+"""What one step led to, by connection; connections that got nothing are left out."""
+
+
+@dataclass
+class Talk:
+    """A conversation and what one server said to it."""
+
+    conversation: Conversation
+    start_piece: str
+    exchanges: list[Exchange]
+
+
+# -- tokens, ids, positions -------------------------------------------------------------------------------------------
+
+_UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_START_PIECE: Final = re.compile(r'startPiece="(\w+)"')
+_TURN: Final = re.compile(r' turn="(\d+)"')
+_MEMENTO: Final = re.compile(r'<data class="memento">.*?</data>', re.DOTALL)
+_PACKET: Final = re.compile(r"\n  <(?!/)|\n</protocol>|(?<!^)<protocol>|<protocol/>")
+_ROOM_JOINED: Final = re.compile(r"\n  <joinedGameRoom [^>]*/>")
+_TOKEN: Final = re.compile(r"@(\w+)(?::(\d+))?@")
+
+
+class NoFirstMoveError(Exception):
+    """The server has drawn a start piece that fits into no corner: the conversation has to begin again."""
+
+
+class Script:
+    """Fills in the tokens of one conversation, and gives ids and positions short names.
+
+    `@ID1@` is the first id that the server has sent, `@type@` and `@package@` belong to the season. `@kind@`,
+    `@rotation@` and `@flip@` describe a legal first move of BLUE on cell (0, 0), `@reply@` is one of YELLOW after it.
+    `@move:7@` is a legal move of the side to move, chosen with the seed 7 and played in the script's own position.
+    """
+
+    def __init__(self, edition: Edition, conversation: Conversation) -> None:
+        self._edition = edition
+        self._is_alone = conversation.is_alone
+        self._needs_corner = any(re.search("@(kind|reply|first)@", step.text) for step in conversation.steps)
+        self._ids: dict[str, str] = {}
+        self.start_piece = ""
+        self._state: BlokusState | None = None
+
+    def resolve(self, step: Step) -> tuple[str, bytes] | None:
+        """Return who sends what; None if it would be a move after the end of the game."""
+        if step.peer == MOVER:
+            if not self.start_piece:
+                return None
+            state = self._state or self._begin()
+            if state.outcome() is not None:
+                return None
+            return PLAYERS[state.seat_on_turn], self._fill(step.text)
+        return step.peer, self._fill(step.text)
+
+    def _fill(self, text: str) -> bytes:
+        return _TOKEN.sub(self._value, text).encode("latin-1")
+
+    def _value(self, match: re.Match[str]) -> str:
+        name, seed = match.groups()
+        edition = self._edition
+        if name.startswith("ID"):
+            return next((known for known, label in self._ids.items() if label == name), "unknown")
+        if name == "type":
+            return edition.game_type
+        if name == "package":
+            return PACKAGES[edition.name]
+        if not self.start_piece:
+            return "unknown"
+        state = self._state or self._begin()
+        if name == "move":
+            moves = list(state.generate_legal_moves())
+            move = random.Random(int(seed)).choice(moves)
+            self._state = state.play(move)
+            return self._data(move)
+        first = _in_corner(self._begin(), 0, 0)
+        if name == "reply":
+            return self._data(_in_corner(self._begin().play(first), 19, 19))
+        return {
+            "kind": first.shape.name,
+            "rotation": first.rotation.name,
+            "flip": str(first.is_flipped).lower(),
+            "first": self._data(first),
+        }[name]
+
+    def _begin(self) -> BlokusState:
+        game = self._edition.game.with_options({"startPiece": self.start_piece})
+        state = game.new_state(random.Random(0))
+        assert isinstance(state, BlokusState)
+        return state
+
+    def _data(self, move: object) -> str:
+        packet = self._edition.dialect.encode(RoomMessage("", MoveData(move))).decode()
+        return re.sub(r"\n\s*", "", packet[packet.index("<data") : packet.index("</room>")])
+
+    def mask(self, received: Mapping[str, bytes], ended: Iterable[str]) -> Exchange:
+        """Return what the connections have received, and which of them have ended."""
+        exchange: Exchange = {}
+        for peer in sorted(received):
+            text = received[peer].decode("utf-8", "surrogateescape")
+            if not self.start_piece and (drawn := _START_PIECE.search(text)):
+                self.start_piece = drawn[1]
+                if self._needs_corner:
+                    _in_corner(self._begin(), 0, 0)
+            if not self._is_alone:  # administrators are told of the rooms of other conversations, too
+                text = _ROOM_JOINED.sub("", text)
+            for found in _UUID.findall(text):
+                self._ids.setdefault(found, f"ID{len(self._ids) + 1}")
+            text = _UUID.sub(lambda match: self._ids[match[0]], text)
+            text = _MEMENTO.sub(_shorten_position, text)
+            starts = [match.start() for match in _PACKET.finditer(text)]
+            bounds = sorted({0, *starts, len(text)})
+            packets = [text[begin:end] for begin, end in pairwise(bounds)]
+            if packets:
+                exchange[peer] = packets
+        for peer in ended:
+            exchange.setdefault(peer, []).append(ENDED)
+        return exchange
+
+
+def count_packets(received: bytes) -> int:
+    """Return how many packets the bytes hold, as `Script.mask` counts them."""
+    text = received.decode("utf-8", "surrogateescape")
+    return len({0, *(match.start() for match in _PACKET.finditer(text))}) if text else 0
+
+
+def _in_corner(state: BlokusState, x: int, y: int) -> SetMove:
+    """Return a legal first move that covers the cell (x, y)."""
+    for move in state.generate_legal_moves():
+        assert isinstance(move, SetMove)
+        if state.play(move).color_at(x, y) is not None:
+            return move
+    raise NoFirstMoveError(state.start_shape.name)
+
+
+def _shorten_position(match: re.Match[str]) -> str:
+    turn = _TURN.search(match[0])
+    return f"<<memento turn={turn[1] if turn else '?'}, {hashlib.sha256(match[0].encode()).hexdigest()[:16]}>>"
+
+
+# -- our server -------------------------------------------------------------------------------------------------------
+
+
+def talk_to_ours(conversation: Conversation, edition: Edition, start_piece: str) -> Talk:
+    """Hold a conversation with our server in virtual time; `start_piece` is drawn in every game."""
+    exchanges: list[Exchange] = []
+    trio.run(_talk, conversation, edition, start_piece, exchanges, clock=MockClock(autojump_threshold=0))
+    return Talk(conversation, start_piece, exchanges)
+
+
+async def _talk(conversation: Conversation, edition: Edition, start_piece: str, exchanges: list[Exchange]) -> None:
+    game = edition.game.with_options({"startPiece": start_piece}) if start_piece else edition.game
+    server = Server(Config(), io.StringIO(), {edition.game_type: replace(edition, game=game)}, lambda: 0.0)
+    script = Script(edition, conversation)
+    received: dict[str, bytearray] = {}
+    ended: set[str] = set()
+    peers: dict[str, trio.abc.HalfCloseableStream] = {}
+
+    async def listen(name: str, stream: trio.abc.HalfCloseableStream) -> None:
+        try:
+            async for data in stream:
+                received[name] += data
+        except trio.BrokenResourceError:
+            pass
+        except trio.ClosedResourceError:
+            return
+        ended.add(name)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(server.timers.run)
+        for step in conversation.steps:
+            resolved = script.resolve(step)
+            if resolved is not None:
+                name, data = resolved
+                if name not in peers:
+                    peers[name], far = memory_stream_pair()
+                    received[name] = bytearray()
+                    nursery.start_soon(listen, name, peers[name])
+                    nursery.start_soon(server.serve_wire, StreamWire(far), name)
+                    await wait_all_tasks_blocked()
+                try:
+                    if step.text == FIN:
+                        await peers[name].send_eof()
+                    elif step.text == CLOSE:
+                        await peers[name].aclose()
+                    else:
+                        await peers[name].send_all(data)
+                except (trio.BrokenResourceError, trio.ClosedResourceError):
+                    pass
+            await wait_all_tasks_blocked()
+            if step.wait:
+                await trio.sleep(step.wait)
+                await wait_all_tasks_blocked()
+            exchanges.append(script.mask({name: bytes(data) for name, data in received.items()}, ended))
+            for data_of in received.values():
+                data_of.clear()
+            ended.clear()
+        nursery.cancel_scope.cancel()
+
+
+# -- comparing --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first difference between two talks: after which step, for whom, and what it was sent."""
+
+    conversation: Conversation
+    step: int
+    peer: str
+    theirs: list[str]
+    ours: list[str]
+
+    def __str__(self) -> str:
+        lines = [f"{self.conversation.name}:"]
+        for number, step in enumerate(self.conversation.steps[: self.step + 1], 1):
+            wait = f"  then {step.wait:g} s" if step.wait else ""
+            lines.append(f"  {number:2} {step.peer} sends {step.text!r}{wait}")
+        return "\n".join([*lines, f"  {self.peer} gets from the release: {brief(self.theirs)}",
+                          f"  {self.peer} gets from our server:  {brief(self.ours)}"])  # fmt: skip
+
+    @property
+    def kind(self) -> str:
+        """What differs, without what depends on the single conversation."""
+        texts = re.sub(r'message="[^"]*"', "message", f"{brief(self.theirs)} {brief(self.ours)}")
+        return f"{self.peer} {re.sub(r'turn=[^>]*', '', re.sub('<original.*?</errorpacket>', '', texts))}"
+
+
+def brief(packets: list[str]) -> str:
+    """Return packets in one line, results without what is the same in all of them."""
+    text = re.sub(r"\s*\n\s*", "", " ".join(packets))
+    return re.sub(r"<definition>.*?</definition>", "", text) or "nothing"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What one connection got after one step, from both servers, and what it has sent so far."""
+
+    conversation: Conversation
+    step: Step
+    sent: str
+    has_started: bool
+    theirs: list[str]
+    ours: list[str]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A deliberate difference.
+
+    `place` is a part of docs/compatibility.md, where the reason stands. `is_this` recognises it. After it, the
+    conversations have parted if it `ends` them.
+    """
+
+    place: str
+    is_this: Callable[[Case], bool]
+    editions: frozenset[str] = frozenset(RELEASES)
+    ends: bool = True
+
+
+_ADDRESS: Final = re.compile(r"sc\.protocol\.requests\.(?=TestModeRequest@)|@[0-9a-f]{5,8}\b|\(testMode=\w+\)")
+_CONTROL_REFERENCE: Final = re.compile(r"&#x(?:[0-8bcef]|1[0-9a-f]|d[89a-f]..|fff[ef]);")
+_REFERENCE: Final = re.compile(r"&#(?:x([0-9A-Fa-f]+)|([0-9]+));")
+_STRICTER: Final = re.compile(
+    r"""<!DOCTYPE|=\s*"[^"<]*<|=\s*'[^'<]*<|"[\w.:-]+\s*=|'[\w.:-]+\s*=|/\s+>|<!--(?:(?!-->).)*?--(?!>)|"""
+    r"""\s([\w.:-]+)\s*=\s*(?:"[^"]*"|'[^']*')(?:\s+[\w.:-]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s+\1\s*=|^[^<]*[^\s<\0]""",
+    re.DOTALL,
+)
+
+
+def _explains(case: Case) -> bool:
+    """The release ends a stream, and ours says why before."""
+    theirs, ours = case.theirs, case.ours
+    if theirs[-1:] != [ENDED] or ours[-1:] != [ENDED]:
+        return False
+    common = theirs[:-1] if theirs[:-1] != ["<protocol/>"] else []
+    said = ours[len(common) : -1]
+    if said[:1] == ["<protocol>"] and not common:
+        said = said[1:]
+    return ours[: len(common)] == common and (
+        not said
+        or (said[-2:] == ["\n  <close/>", "\n</protocol>"] and all("<errorpacket" in each for each in said[:-2]))
+    )
+
+
+def _is_stricter(case: Case) -> bool:
+    """The client has sent something that is no XML, which the parser of the release accepts."""
+    numbers = (int(high, 16) if high else int(low) for high, low in _REFERENCE.findall(case.sent))
+    is_no_character = any(
+        number > sys.maxunicode or _CONTROL_REFERENCE.fullmatch(f"&#x{number:x};") is not None for number in numbers
+    )
+    return is_no_character or _STRICTER.search(case.sent) is not None
+
+
+def _is_in_open_packet(case: Case) -> bool:
+    """The release has found a fault in a packet that has not ended."""
+    parser = expat.ParserCreate()
+    depth = 0
+
+    def change(difference: int) -> None:
+        nonlocal depth
+        depth += difference
+
+    parser.StartElementHandler = lambda *_: change(1)
+    parser.EndElementHandler = lambda *_: change(-1)
+    with contextlib.suppress(expat.ExpatError):
+        parser.Parse(case.sent.encode("latin-1").translate(None, bytes(range(9))))
+    is_in_value = re.search(r"""<[^<>"']*=[^<>"']*("[^"]*|'[^']*)$""", case.sent) is not None
+    return (depth > 1 or is_in_value) and case.theirs != [] and case.ours == []
+
+
+def _without_controls(packets: list[str]) -> list[str]:
+    return [_CONTROL_REFERENCE.sub("\ufffd", each) for each in packets]
+
+
+def _without_addresses(packets: list[str]) -> list[str]:
+    return [_ADDRESS.sub("", each) for each in packets]
+
+
+_THIS_YEAR: Final = frozenset({CURRENT})
+_IN_2021: Final = frozenset(RELEASES) - _THIS_YEAR
+
+KNOWN: Final = (
+    Known("| malformed XML, an unknown packet | an `errorpacket`", _explains, _THIS_YEAR, ends=False),
+    Known(
+        "| a first tag that cannot be read |",
+        lambda case: case.theirs == ["<protocol/>", ENDED] and case.ours == [ENDED],
+    ),
+    Known(
+        "| `observe` during a game | `observed`, then the state | `observed` |",
+        lambda case: "<observe " in case.step.text and case.ours[:-1] == case.theirs and "<<memento" in case.ours[-1],
+        _THIS_YEAR,
+        ends=False,
+    ),
+    Known(
+        "| a packet that is not a move is answered with its name |",
+        lambda case: _without_addresses(case.theirs) == _without_addresses(case.ours),
+        _THIS_YEAR,
+        ends=False,
+    ),
+    Known(
+        "| An error names a request by its address in memory",
+        lambda case: _without_addresses(case.theirs) == _without_addresses(case.ours),
+        _IN_2021,
+        ends=False,
+    ),
+    Known(
+        "| such a character in a value that the server repeats |",
+        lambda case: _without_controls(case.theirs) == _without_controls(case.ours),
+        ends=False,
+    ),
+    Known("| a part of a `result` (21.4.0) |", lambda case: 'class="result"' in case.sent, _IN_2021),
+    Known(
+        "| a part of a position, also in `memento`; a `result` without players (27.0.4) |",
+        lambda case: re.search(r'"memento"[^>]*>.*<state|class="(result|state)"', case.sent, re.DOTALL) is not None,
+    ),
+    Known("We are stricter than the releases only where bytes are not well-formed XML", _is_stricter),
+    Known("| a fault in a packet that has not ended |", _is_in_open_packet),
+    Known(
+        "- **`<status/>`** from an administrator",
+        lambda case: case.theirs == [ENDED] and any("<status>" in each for each in case.ours),
+    ),
+    Known(
+        "| A reservation of a closed room is answered with `joined`",
+        lambda case: case.theirs[-1:] == ['\n  <joined roomId="ID1"/>'] and "UnknownReservation" in "".join(case.ours),
+        _THIS_YEAR,
+        ends=False,
+    ),
+    Known(
+        "| A player that leaves before the second one has joined leaves a room that is never closed",
+        lambda case: not case.has_started and "joinPrepared" in "".join(each.text for each in case.conversation.steps),
+        _IN_2021,
+    ),
+    Known(
+        "| a `piece` without `rotation` or `position`, while no move is requested or the room is not known |",
+        lambda case: "<piece" in case.sent and "errorpacket" in "".join(case.theirs) and case.ours == [ENDED],
+        _IN_2021,
+    ),
+    Known(
+        "while a request is pending",
+        lambda case: case.step.peer == "admin" and re.search("<(step|pause)|Step|Pause", case.step.text) is not None,
+    ),
+)
+
+
+def compare(theirs: Talk, ours: Talk, edition: str) -> tuple[Difference | None, list[Known]]:
+    """Return the first difference that is not in `KNOWN`, and those before it that are."""
+    found: list[Known] = []
+    sent: dict[str, str] = {}
+    conversation = theirs.conversation
+    for number, (step, their_part, our_part) in enumerate(
+        zip(conversation.steps, theirs.exchanges, ours.exchanges, strict=True)
+    ):
+        if step.text not in (FIN, CLOSE):
+            sent[step.peer] = sent.get(step.peer, "") + step.text
+        for peer in sorted({*their_part, *our_part}):
+            their_packets, our_packets = their_part.get(peer, []), our_part.get(peer, [])
+            if their_packets == our_packets:
+                continue
+            text = sent.get(step.peer, "")
+            case = Case(conversation, step, text, bool(theirs.start_piece), their_packets, our_packets)
+            known = next((each for each in KNOWN if edition in each.editions and each.is_this(case)), None)
+            if known is None:
+                return Difference(conversation, number, peer, their_packets, our_packets), found
+            found.append(known)
+            if known.ends:
+                return None, found
+    return None, found
+
+
+# -- packets and their variations -------------------------------------------------------------------------------------
+
+MOVE: Final = (
+    '<room roomId="@ID1@"><data class="@package@.SetMove"><piece color="BLUE" kind="@kind@" rotation="@rotation@" '
+    'isFlipped="@flip@"><position x="0" y="0"/></piece></data></room>'
+)
+SKIP: Final = '<room roomId="@ID1@"><data class="@package@.SkipMove"><color>BLUE</color></data></room>'
+REPLY: Final = '<room roomId="@ID1@">@reply@</room>'
+AUTHENTICATE: Final = '<authenticate password="examplepassword"/>'
+SLOT: Final = '<slot displayName="Alice" canTimeout="false" reserved="true"/>'
+PREPARE: Final = (
+    f'<prepare gameType="@type@" pause="false">{SLOT}<slot displayName="Bob" canTimeout="false" reserved="true"/>'
+    "</prepare>"
+)
+PROBE: Final = '<joinRoom roomId="none"/>'
+"""A request that a server refuses, and so shows that it still reads."""
+LOBBY: Final = (
+    '<join gameType="@type@"/>',
+    '<joinRoom roomId="@ID1@"/>',
+    '<joinPrepared reservationCode="@ID3@"/>',
+    AUTHENTICATE,
+    '<observe roomId="@ID1@"/>',
+    '<pause roomId="@ID1@" pause="true"/>',
+    '<step roomId="@ID1@" forced="false"/>',
+    '<cancel roomId="@ID1@"/>',
+    PREPARE,
+)
+ROOM_DATA: Final = (
+    "",
+    "<data/>",
+    '<data class="null"/>',
+    '<data class="paused" paused="true"/>',
+    '<data class="memento"/>',
+    '<data class="memento"><state class="state" turn="0"/></data>',
+    '<data class="welcomeMessage" color="ONE"/>',
+    '<data class="welcomeMessage"><color>ONE</color></data>',
+    '<data class="welcomeMessage"><playerColor class="team">ONE</playerColor></data>',
+    '<data class="moveRequest"/>',
+    '<data class="@package@.MoveRequest"/>',
+    '<data class="sc.protocol.room.MoveRequest"/>',
+    '<data class="result"/>',
+    '<data class="result"><scores/></data>',
+    '<data class="error" message="x"/>',
+    '<data class="error"><originalRequest class="null"/></data>',
+    '<data class="string">x</data>',
+    '<data class="int">1</data>',
+    '<data class="joined"/>',
+    '<data class="list"/>',
+    '<data class="state"/>',
+)
+OTHERS: Final = (
+    "<status/>",
+    "<null/>",
+    "<foo/>",
+    "<string>x</string>",
+    "<int>1</int>",
+    "<close/>",
+    "<sc.protocol.CloseConnection/>",
+    "<sc.protocol.responses.CloseConnection/>",
+    '<joined roomId="@ID1@"/>',
+    '<left roomId="@ID1@"/>',
+    '<errorpacket message="x"/>',
+    '<testMode testMode="true"/>',
+    '<scoreForPlayer displayName="x"/>',
+    '<prepared roomId="@ID1@"/>',
+    '<observed roomId="@ID1@"/>',
+    '<paused roomId="@ID1@"/>',
+    '<room roomId="none"/>',
+    "<room/>",
+    '<room roomId="@ID1@"/>',
+    "</protocol>",
+    "]]>",
+    "text",
+    "&amp;",
+    "&foo;",
+    "&;",
+    "&#9;",
+    "&#0;",
+    "&#xD800;",
+    "<!-- c -->",
+    "<!-- c -- d -->",
+    "<?pi x?>",
+    "<?xml version='1.0'?>",
+    "<![CDATA[x]]>",
+    "<!DOCTYPE protocol>",
+    "\x00",
+    "\x01",
+    "\x1f",
+    "\x7f",
+    "\xc2\x85",
+    "\xef\xbb\xbf",
+    "\xff",
+    "<protocol>",
+    "<protocol/>",
+    "<",
+    "<room",
+    "<room roomId=",
+    '<room roomId="@ID1@"',
+    '<room roomId="@ID1@">',
+    '<room roomId="@ID1@"><data',
+    "</room>",
+    "</>",
+    "< room/>",
+)
+
+
+def _before_start(second: bool = False, pause: str = "false") -> tuple[Step, ...]:
+    """A prepared game, observed by its administrator, and the first player."""
+    prepare = PREPARE.replace('pause="false"', f'pause="{pause}"')
+    steps = (
+        Step("admin", f"<protocol>{AUTHENTICATE}{prepare}"),
+        Step("admin", '<observe roomId="@ID1@"/>'),
+        Step("p1", '<protocol><joinPrepared reservationCode="@ID2@"/>'),
+    )
+    return (*steps, Step("p2", '<protocol><joinPrepared reservationCode="@ID3@"/>')) if second else steps
+
+
+def _ending(peer: str) -> tuple[Step, ...]:
+    """Show who is still there, and end the game."""
+    return Step(peer, PROBE), Step("admin", '<cancel roomId="@ID1@"/>'), Step("admin", PROBE)
+
+
+def on_turn(name: str, *sent: str) -> Conversation:
+    return Conversation(
+        f"on turn: {name}",
+        (*_before_start(True), *(Step("p1", each) for each in sent), Step("p2", REPLY), *_ending("p1")),
+    )
+
+
+def off_turn(name: str, *sent: str) -> Conversation:
+    return Conversation(
+        f"not on turn: {name}",
+        (*_before_start(True), *(Step("p2", each) for each in sent), Step("p1", MOVE), *_ending("p2")),
+    )
+
+
+def paused(name: str, *sent: str) -> Conversation:
+    return Conversation(
+        f"paused: {name}",
+        (
+            *_before_start(True, "true"),
+            *(Step("p1", each) for each in sent),
+            Step("admin", '<pause roomId="@ID1@" pause="false"/>'),
+            *_ending("p1"),
+        ),
+    )
+
+
+def waiting(name: str, *sent: str) -> Conversation:
+    for token, value in (("@kind@", "PENTO_L"), ("@rotation@", "NONE"), ("@flip@", "false")):  # nothing is drawn yet
+        sent = tuple(each.replace(token, value) for each in sent)
+    return Conversation(
+        f"before the second player: {name}",
+        (
+            *_before_start(),
+            *(Step("p1", each) for each in sent),
+            Step("p2", '<protocol><joinPrepared reservationCode="@ID3@"/>'),
+            *_ending("p1"),
+        ),
+    )
+
+
+def after_the_end(name: str, *sent: str) -> Conversation:
+    return Conversation(
+        f"after the end: {name}",
+        (*_before_start(True), Step("p2", CLOSE), *(Step("p1", each) for each in sent), Step("p1", PROBE)),
+    )
+
+
+def stranger(name: str, *sent: str) -> Conversation:
+    steps = (
+        Step("admin", f"<protocol>{AUTHENTICATE}{PREPARE}"),
+        Step("x", "<protocol>"),
+        *(Step("x", each) for each in sent),
+        Step("x", PROBE),
+        Step("admin", '<cancel roomId="@ID1@"/>'),
+    )
+    return Conversation(f"a stranger: {name}", steps, _is_open(sent))
+
+
+def first(name: str, *sent: str) -> Conversation:
+    return Conversation(f"first bytes: {name}", (*(Step("x", each) for each in sent), Step("x", PROBE)), _is_open(sent))
+
+
+def admin(name: str, *sent: str) -> Conversation:
+    steps = (*_before_start(True), *(Step("admin", each) for each in sent), Step("p1", MOVE), *_ending("admin"))
+    return Conversation(f"the administrator: {name}", steps, _is_open(sent))
+
+
+def _is_open(sent: Iterable[str]) -> bool:
+    """Whether a room with a free seat may come of this."""
+    text = "".join(sent)
+    return bool(re.search(r"join(?!Prepared|Room|ed)|oin|JoinGame|prepare|Prepare|slot", text))
+
+
+Situation = Callable[..., Conversation]
+SITUATIONS: Final[tuple[Situation, ...]] = (on_turn, off_turn, paused, waiting, after_the_end, stranger, admin)
+
+_ATTRIBUTE: Final = re.compile(r'(?<=[ ])([\w.:-]+)="([^"]*)"')
+_TAG: Final = re.compile(r"</?([\w.:-]+)")
+_NAMES: Final = (
+    *("foo", "id", "reference", "class", "resolves-to", "defined-in", "xmlns", "p:x", "_.0078", "kind", "x", "roomId"),
+    *("gameType", "displayName", "color", "piece", "position", "data", "hint", "isFlipped", "serialization"),
+)
+_VALUES: Final = (
+    *("", " ", "null", "0", "1", "-1", "+1", "010", "0x1F", "1.0", " 1", "2147483648", "4294967296", "true", "TRUE"),
+    *("yes", "BLUE", "blue", "YELLOW", "ONE", "MONO", "PENTO_L", "NONE", "LEFT", "piece", "join", "room", "string"),
+    *("@package@.SetMove", "@package@.SkipMove", "@package@.Piece", "sc.protocol.room.RoomPacket", "java.lang.String"),
+    *("int", "list", "a&lt;b", "a<b", "a>b", "a]]>b", "&amp;", "&foo;", "&;", "&#65;", "&#x41;", "&#9;", "&#0;"),
+    *("&#1;", "&#xA;", "&#13;", "a\tb", "a\nb", "a\rb", "\x00", "\x01", "\x7f", "\xc2\x85", "\xc3\xa4", "\xff"),
+    *("\xf0\x9f\x90\xb0", "\xe2\x80\xa8", "@ID1@", "@ID2@", "@ID9@", "@type@"),
+)
+_CONTENT: Final = (
+    *(*OTHERS, "<hint content='x'/>", "<x>0</x>", "<color>BLUE</color>", "<kind>@kind@</kind>", "<_-foo/>", "<a.b/>"),
+    *("<position x='0' y='0'/>", "<data class='@package@.SkipMove'/>", "<rotation>NONE</rotation>", "\n  ", "\xc3\xa4"),
+)
+
+
+def vary(packet: str, rng: random.Random) -> str:
+    """Return the packet with one variation; a variation for which it has no place leaves it as it is."""
+    attributes = list(_ATTRIBUTE.finditer(packet))
+    tags = list(_TAG.finditer(packet))
+    bounds = [match.start() for match in re.finditer("<", packet)] + [len(packet)]
+
+    def replaced(match: re.Match[str], new: str) -> str:
+        return packet[: match.start()] + new + packet[match.end() :]
+
+    kind = rng.randrange(16)
+    if kind <= 5 and attributes:
+        each = rng.choice(attributes)
+        name, value = each.groups()
+        other = rng.choice((name.upper(), name.lower(), f"{name}_", f"_{name}", f"p:{name}"))
+        quoted = (f"{name}='{value}'", f'{name} = "{value}"', f'\n{name}\t=\r\n"{value}"', f'{name}=" {value} "')
+        broken = (f"{name}={value}", name, f'{name}="{value}', f'{name}="{value}"{name}2="x"')
+        variations = (
+            f'{name}="{rng.choice(_VALUES)}"',
+            "",
+            f'{each[0]} {rng.choice(_NAMES)}="{rng.choice(_VALUES)}"',
+            f'{other}="{value}"',
+            f"{each[0]} {each[0]}",
+            rng.choice((*quoted, *broken)),
+        )
+        return replaced(each, variations[kind])
+    if kind <= 8:
+        place = rng.choice(bounds)
+        return packet[:place] + rng.choice(_CONTENT) + packet[place:]
+    if kind == 9 and tags:
+        tag = rng.choice(tags)[1]
+        new = rng.choice((tag.upper(), tag.capitalize(), "p:" + tag, tag + "s", "_" + tag, "foo", _escape(tag)))
+        return re.sub(rf"(</?){re.escape(tag)}(?=[ />])", rf"\g<1>{new}", packet)
+    if kind == 10 and attributes:
+        each = rng.choice(attributes)
+        return replaced(each, f'{_escape(each[1])}="{each[2]}"')
+    found = list(re.finditer(r'(?<=[\w"]) ([\w.]+)="([^"]*)"([^<>]*?)(/?)>', packet))
+    if kind == 11 and found and "<" in packet[: found[0].start()]:  # an attribute as an element
+        each = rng.choice(found)
+        name, value, rest, slash = each.groups()
+        end = f"</{packet[packet.rindex('<', 0, each.start()) + 1 :].split(' ', maxsplit=1)[0]}>" if slash else ""
+        return replaced(each, f"{rest}><{name}>{value}</{name}>{end}")
+    found = list(re.finditer(r"<(\w+)[^<>]*/>|<(\w+)[^<>]*>[^<>]*</\2>", packet))
+    if kind == 12 and found:  # an element twice, or not at all
+        each = rng.choice(found)
+        return replaced(each, rng.choice((each[0] * 2, "")))
+    if kind == 13 and packet:
+        place = rng.randrange(len(packet))
+        return packet[:place] + rng.choice("<>&;\"'/=\x00\x01\x0b \t\r\n]-!?x\x85") + packet[place + rng.randrange(2) :]
+    if kind == 14:
+        return (
+            rng.choice(("", *(chr(code) for code in (0, 1, 9, 10, 13)), *OTHERS)) + packet + rng.choice(("", *OTHERS))
+        )
+    ends = [match.end() for match in re.finditer(r"<[\w.]+", packet)]
+    if not ends:
+        return packet + rng.choice(_CONTENT)
+    place = rng.choice(ends)
+    return f'{packet[:place]} {rng.choice(_NAMES)}="{rng.choice(_VALUES)}"{packet[place:]}'
+
+
+def _escape(name: str) -> str:
+    """Write the first letter of a name in XStream's escape."""
+    return f"_.{ord(name[0]):04x}{name[1:]}"
+
+
+def base_packets(edition: str) -> tuple[str, ...]:
+    rooms = (f'<room roomId="@ID1@">{data}</room>' for data in ROOM_DATA)
+    return (MOVE, MOVE, MOVE, MOVE, SKIP, *LOBBY, *rooms, *OTHERS)
+
+
+def varied(edition: str, seed: int, count: int) -> Iterator[Conversation]:
+    """Yield `count` conversations with varied packets."""
+    packets = base_packets(edition)
+    for number in range(count):
+        rng = random.Random(f"{seed}/{number}")
+        situation = rng.choices((*SITUATIONS, first), (6, 2, 1, 1, 1, 3, 2, 1))[0]
+        pool = (
+            packets if rng.random() < 0.4 else (LOBBY if situation in (stranger, admin, first) else (MOVE, MOVE, SKIP))
+        )
+        packet = rng.choice(pool)
+        for _ in range(rng.choice((1, 1, 1, 2, 3))):
+            packet = vary(packet, rng)
+        if situation is first:
+            packet = rng.choice(("<protocol>", "", "<a>", "<?xml version='1.0' encoding='UTF-8'?><protocol>")) + packet
+        sent = [packet]
+        if rng.random() < 0.1:
+            cut = rng.randrange(len(packet) + 1)
+            sent = [packet[:cut], packet[cut:]] if "@" not in packet[max(0, cut - 9) : cut + 9] else [packet]
+        if rng.random() < 0.08:
+            sent = [sent[0], rng.choice((FIN, CLOSE))]
+        yield situation(f"{seed}/{number}", *(each for each in sent if each))
+
+
+def whole_game(seed: int) -> Conversation:
+    """A game of random legal moves."""
+    moves = (Step(MOVER, f'<room roomId="@ID1@">@move:{seed * 1000 + ply}@</room>') for ply in range(110))
+    return Conversation(f"whole game {seed}", (*_before_start(True), *moves, Step("p1", PROBE), Step("p2", PROBE)))
+
+
+def scripted(edition: str) -> Iterator[Conversation]:
+    """Yield the conversations that are held in every run."""
+    yield from (on_turn(each, each) for each in (MOVE, SKIP))
+    for situation in SITUATIONS:
+        for packet in (*OTHERS, *(f'<room roomId="@ID1@">{data}</room>' for data in ROOM_DATA)):
+            yield situation(packet, packet)
+    for half in (
+        "<room",
+        '<room roomId="@ID1@"><data',
+        "<room>text",
+        "<!-- c",
+        "text",
+        " ",
+        "<!-- c -->",
+        "&am",
+        MOVE[:-3],
+    ):
+        for end in (FIN, CLOSE):
+            yield on_turn(f"{half}{end}", half, end)
+            yield off_turn(f"{half}{end}", half, end)
+    no_rotation = MOVE.replace(' rotation="@rotation@"', "")
+    for packet in (
+        *('<room class="null"/>', '<room class=""/>', '<foo resolves-to=""/>', "&;<room/>", '<room roomId="&#x;"/>'),
+        *("<room>&;</room>", '<room><data class=""/></room>', MOVE.replace("<piece ", '<piece class="" ')),
+        *(no_rotation, *(no_rotation.replace(end, f"<foo/>{end}") for end in ("</room>", "</data>", "</piece>"))),
+        *('<joinRoom roomId="a\tb\nc\rd"/>', '<joinRoom roomId="&#9;&#10;&#13;\x7f\xc2\x85\xc2\x9f\xc2\xa0"/>'),
+        *(MOVE + MOVE, MOVE + "\0", "\0" + MOVE, MOVE + SKIP, f"{MOVE}</protocol>"),
+    ):
+        for situation in (on_turn, off_turn, paused):
+            yield situation(packet, packet)
+    for name in (
+        "\x7f",
+        "\xc2\x85",
+        "\xc2\xa0",
+        "a\tb\nc",
+        "&#9;&#10;&#13;",
+        "&lt;&quot;",
+        "\xf0\x9f\x90\xb0",
+        " Bob ",
+        "",
+    ):
+        begin = (Step("admin", f"<protocol>{AUTHENTICATE}{PREPARE.replace('Alice', name)}"), *_before_start(True)[1:])
+        yield Conversation(f"display name: {name!r}", (*begin, Step("p1", CLOSE)))
+    for pause, move in (("false", MOVE), ("true", SKIP)):  # a paused game shows its start piece to nobody
+        for observed in ('<observe roomId="@ID1@"/>', '<observe roomId="none"/>', "<observe/>"):
+            admin_first, _, *players = _before_start(True, pause)
+            steps = (admin_first, *players, Step("admin", observed), Step("p1", move), Step("admin", observed))
+            yield Conversation(f"late observer, paused {pause}: {observed}", steps)
+    step = Step("admin", '<step roomId="@ID1@"/>')
+    yield Conversation(
+        "stepwise", (*_before_start(True, "true"), step, Step("p1", MOVE), step, Step("p2", REPLY), *_ending("p1"))
+    )
+    yield Conversation("stepwise, other player", (*_before_start(True, "true"), step, Step("p2", MOVE), *_ending("p2")))
+    yield Conversation(
+        "stepwise, twice", (*_before_start(True, "true"), step, Step("p1", MOVE), Step("p1", MOVE), *_ending("p1"))
+    )
+    join = "<protocol><join gameType='@type@'/>"
+    yield Conversation(
+        "two joins",
+        (Step("p1", join), Step("p2", join), Step("p1", MOVE), Step("p2", CLOSE), Step("p1", "<join/>")),
+        True,
+    )
+    for packet in (
+        MOVE.replace("@kind@", "PENTO_L").replace("@rotation@", "NONE").replace("@flip@", "false"),
+        SKIP,
+        "<foo/>",
+        PROBE,
+    ):
+        yield Conversation(
+            f"one join: {packet}", (Step("p1", join), Step("p1", packet), Step("p2", join), Step("p2", CLOSE)), True
+        )
+
+
+# -- recordings -------------------------------------------------------------------------------------------------------
+
+
+def write_recording(path: Path | str, talks: Iterable[Talk]) -> None:
+    """Write talks as compressed lines of JSON."""
+    lines = [
+        json.dumps(
+            [
+                talk.conversation.name,
+                talk.conversation.is_alone,
+                talk.start_piece,
+                [
+                    [step.peer, step.text, step.wait, exchange]
+                    for step, exchange in zip(talk.conversation.steps, talk.exchanges, strict=True)
+                ],
+            ]
+        )
+        for talk in sorted(talks, key=lambda each: each.conversation.name)
+    ]
+    Path(path).write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))
+
+
+def read_recording(path: Path) -> list[Talk]:
+    talks = []
+    for line in gzip.decompress(path.read_bytes()).decode().splitlines():
+        name, is_alone, start_piece, lines = json.loads(line)
+        steps = tuple(Step(peer, text, wait) for peer, text, wait, _ in lines)
+        talks.append(Talk(Conversation(name, steps, is_alone), start_piece, [part for *_, part in lines]))
+    return talks

@@ -1,0 +1,103 @@
+"""Our server says what the official releases said in the recordings that `python -m tests.official` has made of them.
+
+The recordings hold conversations with unchanged releases. `KNOWN` in `tests/official/conversations.py` names the
+differences that are meant.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from spielleiter.server.editions import EDITIONS
+from tests.cli.background import background_server
+from tests.official.__main__ import Comparison, Official, Patience, main
+from tests.official.conversations import (
+    CURRENT,
+    KNOWN,
+    RELEASES,
+    Known,
+    Talk,
+    compare,
+    on_turn,
+    read_recording,
+    scripted,
+    stranger,
+    talk_to_ours,
+    varied,
+    whole_game,
+)
+from tests.timeouts import HANG_TIMEOUT
+
+HERE = Path(__file__).parent
+PROJECT = HERE.parents[1]
+RECORDINGS = {edition: read_recording(HERE / f"{release}.jsonl.gz") for edition, release in RELEASES.items()}
+GROUP_SIZE = 40
+OTHER_EDITION = "blokus-2021-21.4.0"
+PATIENT = Patience(HANG_TIMEOUT, 0.02)
+
+
+def groups() -> list[tuple[str, str, list[Talk]]]:
+    """Return the recorded conversations in groups: the edition, a name, and the conversations."""
+    found = []
+    for edition, talks in RECORDINGS.items():
+        for kind, members in groupby(talks, lambda talk: talk.conversation.name.split(":")[0]):
+            each = list(members)
+            starts = range(0, len(each), GROUP_SIZE)
+            found += [(edition, f"{kind} {start}", each[start : start + GROUP_SIZE]) for start in starts]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("edition", "talks"), [pytest.param(edition, talks, id=f"{edition} {name}") for edition, name, talks in groups()]
+)
+def test_recorded_conversations(edition: str, talks: list[Talk]) -> None:
+    ours = [talk_to_ours(talk.conversation, EDITIONS[edition], talk.start_piece or "PENTO_L") for talk in talks]
+    compared = (compare(*pair, edition)[0] for pair in zip(talks, ours, strict=True))
+    differences = [str(each) for each in compared if each is not None]
+    assert not differences, "\n".join(differences)
+
+
+def test_every_recording_holds_whole_games_and_all_situations() -> None:
+    for edition, talks in RECORDINGS.items():
+        recorded = {talk.conversation.name.split(":")[0].rstrip(" 0123456789") for talk in talks}
+        assert recorded >= {each.name.split(":")[0] for each in scripted(edition)} | {"whole game"}
+
+
+@pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.place[:40])
+def test_a_deliberate_difference_is_documented(known: Known) -> None:
+    document = " ".join((PROJECT / "docs" / "compatibility.md").read_text(encoding="utf-8").split())
+    assert known.place in document
+
+
+def test_conversations_depend_on_the_seed_only() -> None:
+    assert list(varied(CURRENT, 1, 50)) == list(varied(CURRENT, 1, 50))
+    assert list(varied(CURRENT, 1, 50)) != list(varied(CURRENT, 2, 50))
+    assert whole_game(1) == whole_game(1) != whole_game(2)
+
+
+def test_the_tool_finds_no_difference_between_our_server_and_itself(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = tmp_path / "recording.gz"
+    options = ["--count", "0", "--games", "0", "--only", "on turn: <foo/>", "--record", str(recording)]
+    with background_server() as server:
+        assert main([f"127.0.0.1:{server.port}", *options], PATIENT) == 0
+    assert "1 conversations, 0 differences" in capsys.readouterr().out
+    (talk,) = read_recording(recording)
+    assert talk.conversation == on_turn("<foo/>", "<foo/>")
+    assert compare(talk, talk_to_ours(talk.conversation, EDITIONS[CURRENT], talk.start_piece), CURRENT) == (None, [])
+
+
+def test_the_tool_finds_a_planted_difference_and_shortens_it() -> None:
+    """The server plays another edition than the one it is compared with, which cuts off without a word."""
+    conversation = stranger("a comment and an unknown packet", "<!-- c -->", "<foo/>")
+    with background_server(default_game="swc_2021_blokus") as server:
+        comparison = Comparison(Official(("127.0.0.1", server.port), OTHER_EDITION), OTHER_EDITION, PATIENT, PATIENT)
+        _, difference = comparison.confirm(conversation)
+        assert difference is not None
+        shortened = comparison.shorten(difference)
+    assert [step.text for step in shortened.conversation.steps][: shortened.step + 1] == ["<protocol>", "<foo/>"]
+    assert "is not a packet of this protocol" in str(shortened)
