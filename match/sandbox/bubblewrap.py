@@ -21,6 +21,7 @@ from typing import Final
 
 from spielleiter.match.programs.contest_python import FoundPython, find_python, write_commands
 from spielleiter.match.programs.process_spec import ProcessSpec
+from spielleiter.match.sandbox.cgroup import MEMORY_RESERVE, TASKS_RESERVE, RunCgroup, delegated_cgroup, own_cgroup
 from spielleiter.match.sandbox.conditions import MEMORY_LIMIT, PROCESS_LIMIT, Condition
 from spielleiter.match.sandbox.network_counters import UNREACHABLE_DNS
 from spielleiter.match.sandbox.python_inside import TOOLS, PythonInside, python_inside
@@ -33,6 +34,7 @@ from spielleiter.match.sandbox.sandbox import (
     X86_64,
     InnerCommand,
     Layout,
+    Resources,
     Sandbox,
     mounted_folders,
 )
@@ -49,9 +51,6 @@ _SHARED_MEMORY_SIZE: Final = 64 * 1024 * 1024
 """Bytes, as in a container of Docker."""
 _SYSTEMD_RUN: Final = "systemd-run"
 _OF_SYSTEMD: Final = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
-_SCOPE_RESERVE: Final = 128 * 1024 * 1024
-"""Bytes for what is in the cgroup besides the program, so that the process inside sees first what exceeds a limit."""
-_SCOPE_TASKS: Final = 64
 _PRINT_LIMITS: Final = 'cd "/sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup)" && cat memory.max pids.max'
 
 HOSTS: Final = (
@@ -68,18 +67,20 @@ _NAME_SPACES: Final = (
 class BubblewrapSandbox(Sandbox):
     """Programs run in name spaces of their own. Raises OSError if this Python cannot be moved there.
 
-    `python` is the version of Python that programs are built for.
+    `python` is the version of Python that programs are built for. `cgroup` is the folder of this process's cgroup; None
+    to find it.
     """
 
     name = BUBBLEWRAP
     has_own_users = True
 
-    def __init__(self, memory: int = MEMORY_LIMIT, python: str = "") -> None:
+    def __init__(self, memory: int = MEMORY_LIMIT, python: str = "", cgroup: Path | None = None) -> None:
         super().__init__(memory)
         self._python: PythonInside = python_inside()
         self._found = found = find_python(_PATH, python)
         self.python = "no Python" if found is None else f"Python {found.version}"
-        self._limited = _limited_scope(memory)
+        self._cgroup = delegated_cgroup(own_cgroup() if cgroup is None else cgroup, memory)
+        self._limited = [] if self._cgroup is not None else _limited_scope(memory)
         self._has_size = _has_size_option()
         self.more_folders = () if self._has_size else (_SHARED_MEMORY,)
         self.gaps = {
@@ -92,6 +93,12 @@ class BubblewrapSandbox(Sandbox):
 
     def folders(self, layout: Layout) -> Layout:
         return mounted_folders(layout)
+
+    def open_resources(self, layout: Layout) -> Resources:
+        if self._cgroup is not None:
+            with contextlib.suppress(OSError):  # then the process inside watches alone
+                return RunCgroup(self._cgroup / layout.label, self.memory)
+        return Resources()
 
     def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:
         inside = self.folders(layout)
@@ -144,7 +151,7 @@ def _limited_scope(memory: int) -> list[str]:
     """
     if sys.platform != "linux" or shutil.which(_SYSTEMD_RUN) is None:
         return []
-    limits = memory + _SCOPE_RESERVE, PROCESS_LIMIT + _SCOPE_TASKS
+    limits = memory + MEMORY_RESERVE, PROCESS_LIMIT + TASKS_RESERVE
     options = [f"--property=MemoryMax={limits[0]}", "--property=MemorySwapMax=0", f"--property=TasksMax={limits[1]}"]
     mode = [] if os.geteuid() == 0 else ["--user"]
     words = [_SYSTEMD_RUN, *mode, "--scope", "--quiet", "--collect", *options, "--"]

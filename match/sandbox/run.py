@@ -24,12 +24,13 @@ from spielleiter.match.sandbox.conditions import FILE_LIMIT, LIMITS, PROCESS_LIM
 from spielleiter.match.sandbox.control import Control
 from spielleiter.match.sandbox.network_counters import count_attempts
 from spielleiter.match.sandbox.observations import Observations
-from spielleiter.match.sandbox.sandbox import HIDDEN_VARIABLES, SERVER_ADDRESS, InnerCommand, Sandbox
+from spielleiter.match.sandbox.sandbox import HIDDEN_VARIABLES, SERVER_ADDRESS, InnerCommand, Resources, Sandbox
 from spielleiter.match.sandbox.scratch import Scratch
 from spielleiter.match.sandbox.windows import find_window_attempts
 
 _LOCAL: Final = "127.0.0.1"
 _BACKLOG: Final = 16
+_SIGKILL: Final = 9  # Windows has no name for it
 _REPORT_TIMEOUT: Final = 2.0  # seconds for the last message to arrive after the process has ended
 
 
@@ -55,12 +56,16 @@ class SandboxRun:
     `disconnect`, and then `observe`. `listener` may be awaited at any time.
     """
 
-    def __init__(self, sandbox: Sandbox, source: Path, scratch: Scratch) -> None:
+    def __init__(self, sandbox: Sandbox, source: Path, scratch: Scratch, resources: Resources) -> None:
         self.sandbox = sandbox
         self.report: Report | None = None
-        """Set by `finish`; None if nothing was reported, since the program was killed or there is no process inside."""
+        """Set by `finish`; None if nothing was reported, since the program was killed or there is no process inside.
+
+        If the kernel has killed both for exceeding a limit, it is made from what the kernel has counted.
+        """
         self._source = source
         self._scratch = scratch
+        self._resources = resources
         self._inside = sandbox.folders(scratch.layout)
         self._options: dict[str, Any] = {}
         self._control = Control(scratch.layout.control) if sandbox.has_helper else None
@@ -115,7 +120,8 @@ class SandboxRun:
         host, port = SERVER_ADDRESS if sandbox.has_own_network else ("", 0)
         mode = "first" if sandbox.is_first_process else "below"
         inner = (mode, f"{inside.control}/socket", host, str(port))
-        return sandbox.process_spec(spec, InnerCommand(inner, {}), self._scratch.layout)
+        spec = sandbox.process_spec(spec, InnerCommand(inner, {}), self._scratch.layout)
+        return dataclasses.replace(spec, arguments=[*self._resources.words, *spec.arguments])
 
     def _translated(self, word: str) -> str:
         """Return a word of the command line with a path in the program's folder as it is inside the sandbox."""
@@ -145,21 +151,29 @@ class SandboxRun:
         """Take the report, after the process that `process_spec` describes has ended."""
         if self._control is None or self.report is not None:
             return
+        self.report = await self._received_report(self._control)
+        exceeded = self._resources.exceeded()
+        if exceeded and self.report is None:  # the kernel has killed the process inside as well
+            self.report = Report(-_SIGKILL, 0.0, self.sandbox.memory, exceeded, is_hidden=False, leftovers=())
+        elif exceeded and self.report is not None and not self.report.exceeded:
+            self.report = dataclasses.replace(self.report, exceeded=exceeded, leftovers=())
+
+    async def _received_report(self, control: Control) -> Report | None:
         with trio.move_on_after(_REPORT_TIMEOUT):
             try:
-                message = await self._control.receive()
-                if message["killed"] not in {"", *(each.value for each in LIMITS)}:
-                    return
-                self.report = Report(
-                    int(message["exit"]),
-                    float(message["cpu"]),
-                    int(message["peak"]),
-                    str(message["killed"]),
-                    bool(message["hidden"]),
-                    tuple(map(str, message["left"])),
-                )
+                message = await control.receive()
+                if message["killed"] in {"", *(each.value for each in LIMITS)}:
+                    return Report(
+                        int(message["exit"]),
+                        float(message["cpu"]),
+                        int(message["peak"]),
+                        str(message["killed"]),
+                        bool(message["hidden"]),
+                        tuple(map(str, message["left"])),
+                    )
             except (ConfinementError, KeyError, TypeError, ValueError):
-                return
+                pass
+        return None
 
     def disconnect(self) -> None:
         """End everything that is still running inside."""
@@ -209,7 +223,7 @@ async def open_run(sandbox: Sandbox, folder: Path) -> AsyncIterator[SandboxRun]:
     try:
         resources = await trio.to_thread.run_sync(sandbox.open_resources, scratch.layout)
         try:
-            run = SandboxRun(sandbox, folder, scratch)
+            run = SandboxRun(sandbox, folder, scratch, resources)
             try:
                 yield run
             finally:

@@ -163,5 +163,14 @@ class Sandbox(abc.ABC):
 class Resources:
     """What has to be removed after a run, also if this process is killed; here: nothing."""
 
+    @property
+    def words(self) -> Sequence[str]:
+        """The words before the command that starts the sandbox."""
+        return ()
+
+    def exceeded(self) -> str:
+        """Return the limit that the run has exceeded as far as the kernel has counted; empty if none."""
+        return ""
+
     def release(self) -> None:
         """Remove it. Blocks for a moment."""
