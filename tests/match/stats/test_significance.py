@@ -133,6 +133,24 @@ def test_the_program_with_the_better_pairs_is_named(kind: int) -> None:
     assert one_sided_p_value(own) < 0.001 < 0.999 < one_sided_p_value(mirror(own))
 
 
+@pytest.mark.parametrize(
+    ("counts", "points"),
+    [
+        ((0, 300, 0, 0, 200), 50),  # 200 pairs won by a point each, 300 lost by half a point each
+        ((0, 300, 0, 0, 100), -50),
+        ((100, 0, 0, 300, 0), 50),
+        ((200, 0, 0, 300, 0), -50),
+        ((0, 100, 0, 200, 0), 50),
+        ((100, 0, 0, 0, 150), 50),
+    ],
+)
+def test_the_program_with_more_points_is_named_however_the_pairs_are_won(counts: PairCounts, points: int) -> None:
+    """`points` are the points by which program 0 leads over all pairs, computed by hand."""
+    better = 0 if points > 0 else 1
+    assert better_program_by_evidence(counts, 0.5) == better
+    assert better_program_by_evidence(mirror(counts), 0.5) == 1 - better
+
+
 @given(PAIRS, st.integers(0, 3))
 def test_a_better_pair_is_never_worse(counts: PairCounts, kind: int) -> None:
     if not counts[kind]:
