@@ -21,6 +21,8 @@ class ProgramFacts:
 
     not_started: str | None = None
     """Why its process could not be started; None if it was started."""
+    has_lost_its_file: bool = False
+    """Whether it was not started because its file is not the one that the match began with, or is gone."""
     has_connected: bool = False
     has_joined: bool = False
     has_left: bool = False
@@ -248,7 +250,8 @@ def _judge_without_result(facts: GameFacts) -> Judgement:
     assert first is not None
     verdict, reason = first
     if len(guilty) == 1:
-        if facts.programs[offender].not_started is not None:  # this machine could not start it
+        known = facts.programs[offender]
+        if known.not_started is not None and not known.has_lost_its_file:  # this machine could not start it
             return Judgement(verdict, offender, reason, is_counted=False)
         return Judgement(verdict, offender, reason, 1 - offender)
     other = judged[1]

@@ -1,7 +1,9 @@
 """Providing the two programs of a game: new processes, processes kept from the last game, or built-in players.
 
-Invariants: a program that cannot be started is a fact about the game and not an error. A process that was kept from the
-last game and does not connect is not held against its program: the program is started anew.
+Invariants: a program that cannot be started is a fact about the game and not an error. If its file was there when the
+match began, and is gone or is another one now, the game is lost: otherwise a program could void all later games. A
+process that was kept from the last game and does not connect is not held against its program: the program is started
+anew.
 """
 
 from __future__ import annotations
@@ -12,15 +14,17 @@ from typing import Final
 
 import trio
 
-from spielleiter.match.errors import NotStartedError
+from spielleiter.match.errors import NotStartedError, SetupError
 from spielleiter.match.games.builtin_players import BuiltinPlayer, builtin_strategy
 from spielleiter.match.games.evidence import Evidence
 from spielleiter.match.games.external_server import ExternalRoom
 from spielleiter.match.games.match_server import InternalRoom, MatchServer
 from spielleiter.match.plan import PlannedGame
+from spielleiter.match.programs.content import content_of
 from spielleiter.match.programs.environment import added_variables
 from spielleiter.match.programs.persistent_programs import PersistentPrograms
 from spielleiter.match.programs.program import Command, Program
+from spielleiter.match.programs.startable import require_startable
 from spielleiter.match.sandbox.run import SandboxRun
 from spielleiter.match.setup import MatchSetup
 
@@ -86,12 +90,25 @@ class ProgramStarter:
         if program is None:
             try:
                 program = await self._start_process(index, values, run, nursery)
-            except NotStartedError as error:
-                self._facts.programs[index].not_started = str(error)
+            except (NotStartedError, SetupError) as error:  # without its file, a command line may not even be one
+                known = self._facts.programs[index]
+                known.not_started = str(error)
+                known.has_lost_its_file = await trio.to_thread.run_sync(self._has_lost_its_file, index)
                 return None
         if isinstance(room, InternalRoom):
             room.set_processes(index, program)
         return program
+
+    def _has_lost_its_file(self, index: int) -> bool:
+        """Return whether the file that a program was started from when the match began cannot be started any more."""
+        entrant, cwd = self._setup.entrants[index], self._setup.cwd_of(index)
+        try:
+            if entrant.content and content_of(entrant.command, cwd) == entrant.content:
+                require_startable(Command.parse(entrant.command, cwd), cwd)
+                return False
+        except SetupError:
+            pass
+        return bool(entrant.content)
 
     async def _start_process(
         self, index: int, values: Mapping[str, str], run: SandboxRun | None, nursery: trio.Nursery

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from pathlib import Path
 
@@ -142,6 +143,20 @@ def test_a_program_that_never_starts_has_lost_and_is_no_draw(tmp_path: Path) -> 
     assert (tally.wins, tally.draws, tally.losses) == (0, 0, 2)
     assert [(record.winner, record.is_draw, record.is_counted) for record in result.records] == [(1, False, True)] * 2
     assert result.faults == (2, 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a running program cannot be deleted there")
+@pytest.mark.parametrize("folder", ["bots", "it's a bot"])  # the second one is no command line without the file
+@pytest.mark.parametrize("how", ['rm "$0"', 'chmod a-x "$0"', 'echo "#!/no/such/interpreter" > "$0"'])
+def test_a_program_that_makes_its_file_unusable_loses_the_later_games(tmp_path: Path, folder: str, how: str) -> None:
+    bot = tmp_path / folder / "bot.sh"
+    bot.parent.mkdir()
+    bot.write_text(f"#!/bin/sh\n{how}\nexit 1\n")
+    bot.chmod(0o755)
+    setup = prepare(Entrant("vanishing", str(bot)), games=4)
+    result = play_match(setup, tmp_path / "match", conditions=Conditions(keeps_playing=True))
+    assert [(record.verdict, record.offender) for record in result.records] == [("does not start", 0)] * 4
+    assert [(record.winner, record.is_counted) for record in result.records] == [(1, True)] * 4
 
 
 def test_a_match_is_extended(tmp_path: Path) -> None:

@@ -144,6 +144,7 @@ JOINED = {"has_connected": True, "has_joined": True}
     ("known", "is_start_over", "verdict", "reason"),
     [
         ({"not_started": "no such program"}, False, Verdict.NO_START, "no such program"),
+        ({"not_started": "no such program", "has_lost_its_file": True}, False, Verdict.NO_START, "no such program"),
         ({"protocol_error": "GET /"}, False, Verdict.NONSENSE, "GET /"),
         ({"returncode": 3}, False, Verdict.NO_START, "ended with exit code 3 and had not connected"),
         (
@@ -184,7 +185,7 @@ def test_a_program_that_prevents_the_start_is_at_fault(
     programs = [known, JOINED] if offender == 0 else [JOINED, known]
     game = facts(*programs, is_start_over=is_start_over)
     assert [has_failed_to_start(game, program) for program in (0, 1)] == [offender == 0, offender == 1]
-    is_lost = "not_started" not in known  # otherwise this machine could not start it
+    is_lost = "not_started" not in known or "has_lost_its_file" in known  # otherwise this machine could not start it
     winner = 1 - offender if is_lost else None
     assert judge(game) == Judgement(verdict, offender, reason, winner, is_counted=is_lost)
 
