@@ -39,6 +39,9 @@ _POLICY: Final = 38
 _LOW_POLICIES: Final = frozenset({3, 5})  # SCHED_BATCH and SCHED_IDLE
 _TICKS: Final = 0.02  # seconds; the system counts the time of processors and processes in ticks
 _SLEEP: Final = b"hrtimer_nanosleep"  # where the kernel keeps a thread that sleeps
+# and one that waits for messages: (e)poll, select and a read from a socket
+_LISTENING: Final = (b"ep_poll", b"do_epoll", b"do_poll", b"poll_schedule", b"do_select", b"wait_woken", b"sk_wait")
+_SWITCHES: Final = b"\nvoluntary_ctxt_switches:"
 _READ_SIZE: Final = 4096
 
 
@@ -192,6 +195,10 @@ class Usage:
     """The processor cores that each thread may use."""
     asleep: frozenset[int] = frozenset()
     """The threads that sleep until a time that they have chosen (`sleep`, `nanosleep`)."""
+    listening: frozenset[int] = frozenset()
+    """The threads that wait for messages, so that a request can wake them without the help of another thread."""
+    switches: Mapping[int, int] = field(default_factory=dict)
+    """How often each thread has begun to wait for anything other than a processor."""
 
     @classmethod
     def of(cls, pids: Iterable[int], processor: float | None = None) -> Usage:
@@ -201,7 +208,8 @@ class Usage:
         """
         if sys.platform != "linux":
             return cls({})
-        threads, started, cores, yielding, asleep = {}, {}, {}, set[int](), set[int]()
+        threads, started, cores, switches = {}, {}, {}, {}
+        yielding, asleep, listening = set[int](), set[int](), set[int]()
         nice, policy, group = os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0), _group_nice(os.getpid())
         found = tuple(pids)
         for pid in found:
@@ -214,13 +222,29 @@ class Usage:
                     cores[thread] = frozenset(os.sched_getaffinity(thread))
                     if is_lower or int(fields[_NICE]) > nice or int(fields[_POLICY]) in _LOW_POLICIES - {policy}:
                         yielding.add(thread)
-                    if _read(f"{_PROC}/{pid}/task/{thread}/wchan") == _SLEEP:
+                    place = _read(f"{_PROC}/{pid}/task/{thread}/wchan")
+                    if place == _SLEEP:
                         asleep.add(thread)
+                    elif place.startswith(_LISTENING):
+                        listening.add(thread)
+                    status = _read(f"{_PROC}/{pid}/task/{thread}/status")
+                    switches[thread] = int(status.partition(_SWITCHES)[2].split(maxsplit=1)[0])
         if not threads:
             return cls({})
         used = cpu_seconds_of(found) if processor is None else processor
         now = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
-        return cls(threads, _machine_busy(), frozenset(yielding), used, started, now, cores, frozenset(asleep))
+        return cls(
+            threads,
+            _machine_busy(),
+            frozenset(yielding),
+            used,
+            started,
+            now,
+            cores,
+            frozenset(asleep),
+            frozenset(listening),
+            switches,
+        )
 
     def seconds_lost(self, since: Usage, elapsed: float, cores: int) -> float:
         """Return an upper bound for how much longer the last `elapsed` seconds took than on an idle machine.
@@ -246,6 +270,18 @@ class Usage:
             longest = max(longest, lost)
         return longest
 
+    def waiting_shares(self, since: Usage, elapsed: float, cores: int) -> dict[int, float]:
+        """Return which part of the last `elapsed` seconds each thread waited.
+
+        Only threads that were there all the time, and have kept their priority and at least `cores` cores.
+        """
+        if elapsed <= 0:
+            return {}
+        waited = self._of_threads(since)[1]
+        allowed = {thread: self._cores_of(thread, since) for thread in waited.keys() & since.threads.keys()}
+        free = (thread for thread, own_cores in allowed.items() if own_cores is None or len(own_cores) >= cores)
+        return {thread: min(1.0, waited[thread] / elapsed) for thread in free}
+
     def most_caused_by_others(self, since: Usage, elapsed: float, cores: int) -> float:
         """Return for how many seconds others can have delayed these processes, however long they waited."""
         running = sum(self._of_threads(since)[0].values())
@@ -255,6 +291,18 @@ class Usage:
         if self.machine_busy is not None and since.machine_busy is not None:
             most = min(most, self.machine_busy - since.machine_busy - running + _TICKS)
         return most
+
+    def of_thread(self, thread: int, since: Usage) -> tuple[float, float, int | None]:
+        """Return for how many seconds a thread has run since, and waited, and how often it began to wait otherwise.
+
+        If the thread has ended, it is (0, 0, None); the last is None also if it is not known.
+        """
+        if thread not in self.threads or thread not in since.threads:
+            return 0.0, 0.0, None
+        (ran, waited), (ran_before, waited_before) = self.threads[thread], since.threads[thread]
+        switches, before = self.switches.get(thread), since.switches.get(thread)
+        times = (ran - ran_before) * 1e-9, (waited - waited_before) * 1e-9
+        return *times, None if switches is None or before is None else switches - before
 
     def _of_threads(self, since: Usage) -> tuple[dict[int, float], dict[int, float]]:
         """Return for how many seconds each thread has run since, and waited, if it has kept its priority."""

@@ -29,6 +29,7 @@ class Program:
         self.looks = 0
         self._threads: dict[int, tuple[float, float, float]] = dict.fromkeys(pids, (0.0, 0.0, 0.0))
         self._asleep: dict[int, Callable[[float], bool]] = {}
+        self._times: dict[int, tuple[float, ...]] = {}
 
     def wait(self, thread: int, begin: float, end: float, share: float = 0.5) -> None:
         """`thread` waits for a processor from `begin` to `end` for `share` of the time, and runs otherwise."""
@@ -36,6 +37,15 @@ class Program:
 
     def sleep(self, thread: int, is_asleep: Callable[[float], bool]) -> None:
         self._asleep[thread] = is_asleep
+
+    def sleep_once(self, thread: int, begin: float, end: float) -> None:
+        """`thread` waits for the request until `begin`, sleeps until `end`, and then waits for the next request."""
+        self.sleep(thread, lambda now: begin < now < end)
+        self._times[thread] = begin, end
+
+    def block(self, thread: int, *times: float) -> None:
+        """`thread` begins to wait for something at each of these times."""
+        self._times[thread] += times
 
     def usage(self) -> Usage:
         """The usage now. A thread without processor time after its waiting has ended, unless it is a main thread."""
@@ -46,7 +56,8 @@ class Program:
                 waited = max(0.0, min(now, end) - begin)
                 threads[thread] = int(waited * (1 - share) * 1e9), int(waited * share * 1e9)
         asleep = frozenset(thread for thread, is_asleep in self._asleep.items() if is_asleep(now))
-        return Usage(threads, asleep=asleep)
+        switches = {thread: sum(now > time for time in times) for thread, times in self._times.items()}
+        return Usage(threads, asleep=asleep, listening=frozenset(switches.keys() - asleep), switches=switches)
 
 
 @pytest.fixture
@@ -132,8 +143,9 @@ async def test_threads_beside_each_other_count_once(programs: list[Program | Non
 @pytest.mark.parametrize(
     ("is_asleep", "waited"),
     [
-        (lambda now: 0.01 < now < LIMIT + 0.05, 0.01),
-        (lambda now: 0.01 < now < LIMIT - 0.05, 0.525),  # it may have waited for the worker after that
+        (lambda now: 0.01 < now < LIMIT + 0.06, 0.0),
+        (lambda now: 0.01 < now < LIMIT / 2, 0.525),  # it may have waited for the worker after that
+        (lambda now: 0.02 < now < LIMIT - 0.05, 0.15),  # but not longer than from then on
         (lambda now: now < LIMIT + 0.05, 0.525),  # it slept when the request came, so it is not the one that answers
     ],
 )
@@ -146,7 +158,53 @@ async def test_nobody_waits_for_the_workers_of_a_thread_that_sleeps_beyond_its_l
     async with running(programs) as meter:
         meter.start_request(0)
         await trio.sleep(LIMIT + 0.05)
-        assert meter.seconds_waiting(0, LIMIT + 0.05) == pytest.approx(waited, abs=0.01)
+        assert meter.seconds_waiting(0, LIMIT + 0.05) == pytest.approx(waited, abs=0.03)
+
+
+@pytest.mark.parametrize(("first_look", "second_look"), [(0.3, 0.7), (0.3, LIMIT + 0.5), (0.9, LIMIT + 0.5)])
+async def test_where_a_sleep_began_and_ended_is_known_although_the_looks_are_late(
+    programs: list[Program | None], autojump_clock: object, first_look: float, second_look: float
+) -> None:
+    """The match itself waited for a processor, so it looked late."""
+    program = of(programs)
+    program.wait(WORKER, 0.0, 9.0)
+    program.sleep_once(MAIN, 0.0, LIMIT + 0.05)
+    meter = SchedulingDelayMeter(programs, (LIMIT, LIMIT), cores=8)
+    meter.start_request(0)
+    for look in (first_look, second_look):
+        await trio.sleep_until(look)
+        meter.look()
+    await trio.sleep_until(LIMIT + 0.6)
+    assert meter.seconds_waiting(0, LIMIT + 0.05) == pytest.approx(0.0, abs=0.001)
+
+
+async def test_a_thread_that_sleeps_and_then_waits_for_its_worker_has_not_slept_until_the_answer(
+    programs: list[Program | None], autojump_clock: object
+) -> None:
+    program = of(programs)
+    program.wait(WORKER, 0.0, 9.0)
+    program.sleep_once(MAIN, 0.0, 0.4)
+    program.block(MAIN, 0.4, 0.8, 1.1)
+    meter = SchedulingDelayMeter(programs, (LIMIT, LIMIT), cores=8)
+    meter.start_request(0)
+    for look in (0.2, 1.5):
+        await trio.sleep_until(look)
+        meter.look()
+    assert meter.seconds_waiting(0, 1.1) == pytest.approx(0.75)
+
+
+async def test_a_thread_that_has_ended_before_a_late_look_has_waited_until_then(
+    programs: list[Program | None], autojump_clock: object
+) -> None:
+    program = of(programs)
+    program.wait(WORKER, 0.0, 1.2)
+    meter = SchedulingDelayMeter(programs, (LIMIT, LIMIT), cores=8)
+    meter.start_request(0)
+    for look in (0.2, 0.4):
+        await trio.sleep_until(look)
+        meter.look()
+    await trio.sleep_until(1.5)
+    assert meter.seconds_waiting(0, 1.2) == pytest.approx(0.6)
 
 
 async def test_a_sleep_in_an_earlier_request_says_nothing_about_the_next_one(

@@ -12,6 +12,7 @@ assert sys.platform == "linux"  # for mypy
 
 import os
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -187,17 +188,62 @@ def test_usage_tells_what_a_program_has_chosen_and_when_it_began() -> None:
         assert before.started[os.getpid()] < before.taken_at <= usage.started[bot.pid] <= usage.taken_at
 
 
-@pytest.mark.parametrize(("script", "is_asleep"), [("time.sleep(500)", True), ("sys.stdin.read()", False)])
-def test_a_thread_that_sleeps_is_told_from_one_that_waits(script: str, is_asleep: bool) -> None:
-    command = [sys.executable, "-I", "-S", "-c", f"import sys, time; print('ready', flush=True); {script}"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+@pytest.mark.parametrize(
+    ("script", "state"),
+    [
+        ("time.sleep(500)", "asleep"),
+        ("select.epoll().poll()", "listening"),
+        ("select.poll().poll()", "listening"),
+        ("select.select([], [], [], 500)", "listening"),
+        ("threading.Event().wait()", ""),
+        ("s = socket.create_server(('127.0.0.1', 0)); c = socket.create_connection(s.getsockname()); c.recv(1)",
+         "listening"),
+        ("subprocess.run(['sleep', '500'])", ""),
+    ],
+)  # fmt: skip
+def test_a_thread_that_sleeps_or_listens_is_told_from_one_that_waits_for_another(script: str, state: str) -> None:
+    imports = "import select, socket, subprocess, sys, threading, time"
+    command = [sys.executable, "-I", "-S", "-c", f"{imports}; print('ready', flush=True); {script}"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         deadline = time.monotonic() + HANG_TIMEOUT
-        while is_asleep and not Usage.of([process.pid]).asleep and time.monotonic() < deadline:
-            time.sleep(0.001)
-        assert Usage.of([process.pid]).asleep == ({process.pid} if is_asleep else set())
-        process.kill()
+        is_blocked, before = False, Usage.of([process.pid])
+        while not is_blocked and time.monotonic() < deadline:
+            time.sleep(0.02)
+            usage = Usage.of([process.pid])
+            is_blocked, before = usage.threads == before.threads, usage
+        assert before.asleep == ({process.pid} if state == "asleep" else set())
+        assert before.listening == ({process.pid} if state == "listening" else set())
+        os.killpg(process.pid, 9)
+
+
+def test_usage_tells_how_often_a_thread_has_waited_otherwise() -> None:
+    thread, before = threading.get_native_id(), Usage.of([os.getpid()])
+    for _ in range(3):
+        time.sleep(0.001)
+    after = Usage.of([os.getpid()])
+    ran, waited, switches = after.of_thread(thread, before)
+    assert ran > 0
+    assert waited >= 0
+    assert switches is not None
+    assert switches >= 3
+    assert after.of_thread(0, before) == (0.0, 0.0, None)
+
+
+@pytest.mark.parametrize(
+    ("after", "shares"),
+    [
+        (Usage({1: (0, 500_000_000), 2: (0, 9_000_000_000)}), {1: 0.25}),  # the other one was not there before
+        (Usage({1: (0, 500_000_000)}, yielding=frozenset({1})), {}),
+        (Usage({1: (0, 500_000_000)}, cores={1: frozenset({0})}), {}),  # it may have waited for its siblings
+        (Usage({1: (0, 500_000_000)}, cores={1: frozenset({0, 1})}), {1: 0.25}),
+    ],
+)
+def test_only_waiting_for_others_is_the_share_of_a_thread(after: Usage, shares: dict[int, float]) -> None:
+    before = Usage({1: (0, 0)})
+    assert after.waiting_shares(before, 2.0, 2) == shares
+    assert after.waiting_shares(before, 0.0, 2) == {}
 
 
 def test_the_processor_time_covers_children_that_have_ended() -> None:
