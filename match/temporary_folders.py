@@ -87,6 +87,17 @@ def remove_folder(folder: Path, seconds: float = REMOVE_TIMEOUT) -> bool:
     return is_gone
 
 
+def remove_game_folder(folder: Path) -> None:
+    """Remove a game's folder, which programs of the same user can find and fill. Blocks.
+
+    If something cannot be removed, there is one warning.
+    """
+    try:
+        remove_tree(folder)  # the folder need not belong to this user, as on some shared file systems
+    except (OSError, RecursionError):
+        remove_folder(folder)
+
+
 def remove_stale_folders(seconds: float = STALE_TIMEOUT) -> None:
     """Remove the folders of earlier processes that were killed, in `seconds` at most. Blocks."""
     deadline = time.monotonic() + seconds

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from spielleiter.client.removal import remove_tree
 from spielleiter.match.cluster.messages import MAX_RESULT, File
 from spielleiter.match.errors import ClusterError, MachineError
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records.game_record import GameRecord
+from spielleiter.match.temporary_folders import remove_game_folder
 from spielleiter.server.errors import os_error_text
 from spielleiter.server.record.whole_file import write_whole
 
@@ -66,7 +66,7 @@ def write_files(folder: Path, records: Sequence[GameRecord], files: Sequence[Fil
     folders = {record.game: folder / record.folder for record in records if record.folder}
     for each in folders.values():
         if each.exists():
-            remove_tree(each)
+            remove_game_folder(each)
         each.mkdir(parents=True)
     for file in files:
         write_whole(folders[file.game] / file.name, file.content)

@@ -17,7 +17,6 @@ from typing import Final
 import trio
 
 from spielleiter.client.errors import ClientError
-from spielleiter.client.removal import remove_tree
 from spielleiter.match.errors import MachineError, SandboxError, SupervisorError
 from spielleiter.match.games.builtin_players import BuiltinPlayer
 from spielleiter.match.games.evidence import Evidence, start_name
@@ -45,6 +44,7 @@ from spielleiter.match.records.game_record import FAILED_AS_WELL, GameRecord
 from spielleiter.match.sandbox.observations import Observations
 from spielleiter.match.sandbox.run import SandboxRun
 from spielleiter.match.setup import MatchSetup
+from spielleiter.match.temporary_folders import remove_game_folder
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import Cause
 from spielleiter.server.errors import StartError
@@ -77,7 +77,7 @@ async def play_game(
     game_folder = folder / relative
     try:
         if game_folder.exists():  # left by an interrupted run
-            await trio.to_thread.run_sync(remove_tree, game_folder)
+            await trio.to_thread.run_sync(remove_game_folder, game_folder)
         game_folder.mkdir(parents=True)
         referee = _Referee(setup, planned, game_folder, cores, persistent_programs)
         if answer_meter is not None:
@@ -88,7 +88,7 @@ async def play_game(
         referee.logs.discard()
         if persistent_programs is not None:
             persistent_programs.pause_outputs()
-        await trio.to_thread.run_sync(remove_tree, game_folder)
+        await trio.to_thread.run_sync(remove_game_folder, game_folder)
         return dataclasses.replace(record, folder="")
     except OSError as error:
         raise MachineError(f"{game_folder}: {error.strerror or error}") from None

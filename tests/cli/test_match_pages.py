@@ -104,7 +104,7 @@ def test_pages_that_cannot_be_made_are_one_line(
     def fail(*_arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr("spielleiter.viewer.exports.match_pages._write", fail)
+    monkeypatch.setattr("spielleiter.viewer.exports.match_pages.write_whole", fail)
     assert write_pages({tmp_path: records_with_replays(tmp_path, 1)}, command="tournament")
     assert capsys.readouterr().err == line
     assert write_pages({tmp_path: [game(2, folder="", replay=None)]}) == []

@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from spielleiter.client.admin import AdminClient
 from spielleiter.match.errors import MachineError
 from spielleiter.match.games.referee import VERDICT, play_game
 from spielleiter.match.programs.machine_delay import SchedulingDelayMeter
-from spielleiter.match.records.game_files import REPLAY
+from spielleiter.match.records.game_files import GAMES, REPLAY, KeepPolicy
 from spielleiter.match.records.game_log import SERVER_LOG
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.wire_log import WIRE_LOG
@@ -168,6 +169,21 @@ async def test_a_missing_server_is_not_blamed_on_a_program(tmp_path: Path) -> No
     record = await play(tmp_path, IDLE, IDLE, server=("127.0.0.1", 1))
     assert (record.verdict, record.is_counted, record.offender) == (Verdict.SERVER_FAILED, False, None)
     assert "cannot connect to 127.0.0.1:1" in record.reason
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no folders without permissions")
+async def test_a_program_that_fills_the_folder_of_its_game_breaks_nothing(tmp_path: Path) -> None:
+    """As another user than root, nobody can look into the last folder; as every user, the path is too long."""
+    nest = "import os, sys; os.chdir(sys.argv[1])\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')\nos.chmod('.', 0)"
+    folder = shlex.quote(str(tmp_path / GAMES / "0001"))
+    new = Entrant("new", shell(f"{PYTHON} -c {shlex.quote(nest)} {folder}; exit 3"))
+    setup = dataclasses.replace(
+        setup_of("builtin:first", "builtin:first"), entrants=(new, Entrant("old", "builtin:first"))
+    )
+    with trio.fail_after(HANG_TIMEOUT):
+        record = await play_game(setup, setup.plan()[0], tmp_path, keep=KeepPolicy.NONE)
+    assert (record.offender, record.is_counted) == (0, True)
+    assert list((tmp_path / GAMES).iterdir()) == []
 
 
 async def test_a_program_has_its_own_directory_environment_and_memory(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from spielleiter.match.programs.program import Program
 from spielleiter.match.records.game_files import KeepPolicy
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.match.temporary_folders import remove_game_folder
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.interpreter import PYTHON
 from tests.timeouts import HANG_TIMEOUT
@@ -165,15 +165,13 @@ async def test_no_file_is_open_in_a_folder_that_is_removed(tmp_path: Path, monke
     """Windows could not remove it."""
     removed: list[str] = []
     still_open: list[str] = []
-    remove = shutil.rmtree
-
     def note_and_remove(folder: Path) -> None:
         removed.append(folder.name)
         files = [str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.exists()]
         still_open.extend(file for file in files if file.startswith(str(folder)))
-        remove(folder)
+        remove_game_folder(folder)
 
-    monkeypatch.setattr(shutil, "rmtree", note_and_remove)
+    monkeypatch.setattr("spielleiter.match.games.referee.remove_game_folder", note_and_remove)
     patience = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
     records = await play_three(tmp_path, f"{PLAYER} --stay", PLAYER, patience, KeepPolicy.NONE)
     assert [record.verdict for record in records] == [Verdict.REGULAR] * 3

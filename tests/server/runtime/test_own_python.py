@@ -19,8 +19,11 @@ from tests.timeouts import HANG_TIMEOUT
 
 ENTRY = ROOT / "release" / "start.py"
 PACKAGES = [path.parent for path in ROOT.glob("*/__init__.py")]
-OTHER_USES = {"cli/doctor/machine.py", "cli/doctor/programs.py", "match/programs/windows_command.py"}
-"""The files that print the path of the interpreter, and the one that runs programs of users with it."""
+OTHER_USES = {
+    *("cli/doctor/machine.py", "cli/doctor/programs.py"),  # print the path of the interpreter
+    "match/programs/windows_command.py",  # runs programs of users with it
+    *("match/programs/contest_python.py", "match/sandbox/bubblewrap.py"),  # use the Python that a package is built for
+}
 
 
 @pytest.fixture
