@@ -140,11 +140,13 @@ class _Referee:
 
         def on_answer(program: int, think_time: float) -> None:
             if program == 0:
-                meter.end_request(self._programs[0], think_time)
+                meter.end_request(self._programs[0], think_time, seconds_waiting(program, think_time))
 
         def on_late_answer(program: int, think_time: float) -> float:
-            on_answer(program, think_time)
-            return seconds_waiting(program, think_time)
+            waited = seconds_waiting(program, think_time)
+            if program == 0:
+                meter.end_request(self._programs[0], think_time, waited)
+            return waited
 
         self._evidence.on_request, self._evidence.on_answer = on_request, on_answer
         self._evidence.seconds_waiting = on_late_answer

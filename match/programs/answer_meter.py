@@ -1,17 +1,16 @@
 """Measuring the answers of a program: how much processor time each one took, and how long it waited for a processor.
 
 Invariants: the program is looked at immediately before each request and immediately after each answer, so what it does
-at its start and while its opponent thinks is not counted. This takes some milliseconds for each move, so it is for
-checks, not for matches.
+at its start and while its opponent thinks is not counted. How long it waited is measured as in matches
+(machine_delay.py), but for every answer. This takes some milliseconds for each move, so it is for checks only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from spielleiter.match.programs.processes import Usage
+from spielleiter.match.programs.processes import machine_busy
 
 _CORES = 1  # that a program has in a check, as in the contest
 
@@ -34,9 +33,6 @@ class MeasuredProgram(Protocol):
     """A program whose answers can be measured."""
 
     @property
-    def pids(self) -> Iterable[int]: ...
-
-    @property
     def cpu_seconds_so_far(self) -> float: ...
 
 
@@ -45,20 +41,18 @@ class AnswerMeter:
 
     def __init__(self) -> None:
         self.answers: list[AnswerTimes] = []
-        self._before: tuple[float, Usage] | None = None
+        self._before: tuple[float, float | None] | None = None
 
     def start_request(self, program: MeasuredProgram | None) -> None:
         """Note that one of the programs is asked for a move next."""
-        self._before = None if program is None else (program.cpu_seconds_so_far, Usage.of(program.pids))
+        self._before = None if program is None else (program.cpu_seconds_so_far, machine_busy())
 
-    def end_request(self, program: MeasuredProgram | None, seconds: float) -> None:
-        """Note that `program` has answered the last request after `seconds`."""
+    def end_request(self, program: MeasuredProgram | None, seconds: float, waited: float) -> None:
+        """Note that `program` has answered the last request after `seconds`, and `waited` because of others."""
         if program is None or self._before is None:
             return
-        processor_before, before = self._before
-        processor, now = program.cpu_seconds_so_far - processor_before, Usage.of(program.pids)
-        others = 0.0
-        if now.machine_busy is not None and before.machine_busy is not None:
-            others = now.machine_busy - before.machine_busy - processor
-        waited = now.seconds_lost(before, seconds, _CORES)
-        self.answers.append(AnswerTimes(seconds, max(0.0, processor), waited, max(0.0, others)))
+        (processor_before, busy_before), busy = self._before, machine_busy()
+        processor = max(0.0, program.cpu_seconds_so_far - processor_before)
+        others = 0.0 if busy is None or busy_before is None else max(0.0, busy - busy_before - processor)
+        waited = max(0.0, min(waited, seconds - processor / _CORES))
+        self.answers.append(AnswerTimes(seconds, processor, waited, others))

@@ -235,7 +235,7 @@ class Usage:
         now = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
         return cls(
             threads,
-            _machine_busy(),
+            machine_busy(),
             frozenset(yielding),
             used,
             started,
@@ -323,7 +323,7 @@ class Usage:
         return before if now is None or (before is not None and len(before) < len(now)) else now
 
 
-def _machine_busy() -> float | None:
+def machine_busy() -> float | None:
     """Return for how many seconds the processors have been busy, or taken away by a host; None if it is not known."""
     if sys.platform == "win32":
         return None
