@@ -47,6 +47,7 @@ VERDICTS = {
     "late": Verdict.TIMEOUT,
     "late beside busy threads": Verdict.TIMEOUT,
     "late beside busy processes": Verdict.TIMEOUT,
+    "late beside short processes": Verdict.TIMEOUT,
     "late with a low priority": Verdict.TIMEOUT,
     "late after stopping itself": Verdict.TIMEOUT,
     "thinks in a thread": Verdict.REGULAR,

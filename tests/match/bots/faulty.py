@@ -49,6 +49,7 @@ FAULTS = (
     "late",
     "late beside busy threads",
     "late beside busy processes",
+    "late beside short processes",
     "late with a low priority",
     "late after stopping itself",
     "thinks in a thread",
@@ -132,6 +133,10 @@ def hold_up(fault: str) -> list[subprocess.Popen[bytes]]:
             time.sleep(SOFT_LIMIT + 0.05)
         case "late beside busy processes":
             busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+            time.sleep(SOFT_LIMIT + 0.05)
+            return busy
+        case "late beside short processes":
+            busy = [subprocess.Popen(["sh", "-c", "while :; do /bin/true; done"]) for _ in range(2)]
             time.sleep(SOFT_LIMIT + 0.05)
             return busy
         case "late with a low priority":
