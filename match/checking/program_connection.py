@@ -16,7 +16,13 @@ from typing import Final
 
 import trio
 
-from spielleiter.match.checking.errors import InconclusiveError, ToleratedError, UnexpectedBehaviourError, too_slow
+from spielleiter.match.checking.errors import (
+    UNFINISHED_SHARE,
+    InconclusiveError,
+    ToleratedError,
+    UnexpectedBehaviourError,
+    too_slow,
+)
 from spielleiter.match.games.stopwatch import Stopwatch
 from spielleiter.match.programs.program import Program
 from spielleiter.match.records.wire_log import WireLog
@@ -104,7 +110,7 @@ class ProgramConnection:
 
     def _late(self, text: str, stopwatch: Stopwatch, limit: float) -> UnexpectedBehaviourError:
         """Return the error for something that has not happened since the stopwatch was started."""
-        return too_slow(text, stopwatch.seconds, stopwatch.seconds_lost(self.program.pids), limit)
+        return too_slow(text, stopwatch.seconds, stopwatch.seconds_lost(self.program.pids), limit, UNFINISHED_SHARE)
 
     # -- bytes ------------------------------------------------------------------------------------------------------
 

@@ -133,11 +133,9 @@ def test_an_unknown_default_game_is_misuse() -> None:
     [(each.field, each.option, each.default) for each in SETTINGS if each.group == "Limits"],
 )
 def test_every_limit_has_an_option(served: _Served, field: str, option: str, default: float) -> None:
-    if default is False:
-        other, value = 1.0, []
-    else:
-        other = default + 1 if default >= 1 else default / 2  # a share is at most 1
-        value = [f"{other:.10g}"]
+    is_switch = isinstance(default, bool)
+    other = 1.0 if is_switch else default + 1 if default >= 1 else default / 2  # a share is at most 1
+    value = [] if is_switch else [f"{other:.10g}"]
     assert run("serve", option, *value).exit_code == 0
     assert getattr(served.config, field) == other
 

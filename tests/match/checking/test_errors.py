@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehaviourError, too_slow
+from spielleiter.match.checking.errors import UNFINISHED_SHARE, InconclusiveError, UnexpectedBehaviourError, too_slow
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,10 @@ def test_a_delay_is_inconclusive_if_the_program_would_have_been_in_time_otherwis
     error = too_slow("late", seconds, lost, limit=2.0)
     assert type(error) is kind
     assert str(error) == text
+
+
+@pytest.mark.parametrize(("lost", "kind"), [(0.19, UnexpectedBehaviourError), (0.21, InconclusiveError)])
+def test_little_waiting_says_nothing_about_what_has_not_happened_yet(
+    lost: float, kind: type[UnexpectedBehaviourError]
+) -> None:
+    assert type(too_slow("it still runs", 2.0, lost, 2.0, UNFINISHED_SHARE)) is kind
