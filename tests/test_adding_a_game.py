@@ -1,4 +1,4 @@
-"""The worked example of docs/adding-a-game.md works, and nothing else is needed.
+"""The worked examples of docs/adding-a-game.md work, and nothing else is needed.
 
 The page is applied to a copy of the project whose path contains spaces and an umlaut. Everything runs there in separate
 processes, which import the copy.
@@ -10,17 +10,20 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.documents import ROOT, Block, blocks
 from tests.timeouts import HANG_TIMEOUT
+from tests.viewer.browser.browsers import Visit, expect_ply, started_browser
 
 PAGE = "docs/adding-a-game.md"
 GAME = ("--game", "tic_tac_toe")
@@ -31,10 +34,10 @@ RELAYED = ("PYTEST_", "COV_CORE_", "COVERAGE_", "SPIELLEITER_", "PYTHON")
 EDITION_NAMES = re.compile(r"\b(?:EDITIONS|choose_editions|CURRENT_SEASON|COMMANDS|DOCUMENTS|SOURCES)\b")
 """What a test mentions that runs over all games, over their tables, or over the files of the project."""
 NOT_AGAIN = ("tests/bench", "tests/viewer/browser", "tests/test_readme.py", "tests/test_adding_a_game.py")
-"""Measurements, the page, which draws such a game as a table, and what applies this page again."""
+"""Measurements, the tests of the page, which play the games of the contest, and what applies this page again."""
 
 
-def tests_of_all_games(folder: Path) -> list[str]:
+def files_with_all_games(folder: Path) -> list[str]:
     """Return the files with tests that depend on the table of editions, or on the files of the project."""
     files = sorted((folder / "tests").rglob("test_*.py"))
     names = [path.relative_to(folder).as_posix() for path in files if EDITION_NAMES.search(path.read_text("utf-8"))]
@@ -46,7 +49,7 @@ def tests_of_all_games(folder: Path) -> list[str]:
 
 def file_named_before(block: Block) -> str:
     """The first file that the paragraph before a block names."""
-    named = re.search(r"`([\w/]+\.(?:py|md))`", block.lead)
+    named = re.search(r"`([\w/]+\.(?:py|js|md))`", block.lead)
     assert named, f"no file is named before {block}"
     return named[1]
 
@@ -58,7 +61,7 @@ def patched(text: str, diff: str) -> str:
     """
     for hunk in re.split(r"^@@\n", diff, flags=re.MULTILINE)[1:]:
         lines = hunk.splitlines(keepends=True)
-        if text.count("".join(line[1:] for line in lines if line[0] in " +")) == 1:
+        if set(text.splitlines(keepends=True)).issuperset(line[1:] for line in lines if line[0] == "+"):
             continue
         old = "".join(line[1:] for line in lines if line[0] in " -")
         assert text.count(old) == 1, f"{PAGE}: its diff no longer fits, correct these lines:\n{old}"
@@ -73,24 +76,34 @@ def with_last_row(text: str, row: str) -> str:
     return re.sub(r"^\| gameType \|.*\n(?:\|.*\n)+", lambda table: table[0] + row, text, count=1, flags=re.MULTILINE)
 
 
-def apply(folder: Path) -> list[str]:
-    """Do in `folder` what the page says; return the names of the new files."""
-    new = []
-    for block in blocks(PAGE, "python"):
-        path = folder / file_named_before(block)
-        assert not path.exists() or path.read_text("utf-8") == block.text, f"{path} is there already, but differs"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(block.text, encoding="utf-8")
-        new.append(file_named_before(block))
-    (diff,) = blocks(PAGE, "diff")
-    (row,) = blocks(PAGE, "markdown")
-    changes = {file_named_before(diff): patched, file_named_before(row): with_last_row}
-    for block in (diff, row):
-        path = folder / file_named_before(block)
-        text = path.read_text(encoding="utf-8")
-        path.write_text(changes[file_named_before(block)](text, block.text), encoding="utf-8")
-        assert "tic_tac_toe" in path.read_text(encoding="utf-8")
-    return new
+def patches(block: Block) -> dict[str, str]:
+    """The hunks of a diff, by the file that they change."""
+    parts = re.split(r"^--- a/.*\n\+\+\+ b/(.*)\n", block.text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def apply(folder: Path) -> tuple[list[str], list[str]]:
+    """Do in `folder` what the page says; return the names of the new files, and of those that it changes."""
+    new, changed = [], []
+    for block in blocks(PAGE):
+        if block.language in {"python", "js"}:
+            name = file_named_before(block)
+            path = folder / name
+            assert not path.exists() or path.read_text("utf-8") == block.text, f"{path} is there already, but differs"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+            new.append(name)
+        elif block.language == "markdown":
+            path = folder / file_named_before(block)
+            path.write_text(with_last_row(path.read_text("utf-8"), block.text), encoding="utf-8")
+        elif block.language == "diff":
+            for name, hunks in patches(block).items():
+                path = folder / name
+                path.write_text(patched(path.read_text("utf-8"), hunks), encoding="utf-8")
+                changed.append(name)
+    assert new
+    assert "server/editions.py" in changed
+    return new, changed
 
 
 class Project:
@@ -99,7 +112,7 @@ class Project:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         shutil.copytree(ROOT, folder, symlinks=True, ignore=NOT_COPIED)
-        self.new_files = apply(folder)
+        self.new_files, self.changed_files = apply(folder)
         # these folders come before all installed packages, including the editable installation of the project
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(RELAYED)}
         self.environment = {
@@ -159,13 +172,44 @@ class Server:
                 return entry
         raise AssertionError(f"the server ended before {event}")
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        return self._project.start("-m", "spielleiter", *arguments, "--port", self.port, *GAME)
+    def start(self, *arguments: str, game: str = "tic_tac_toe") -> subprocess.Popen[str]:
+        return self._project.start("-m", "spielleiter", *arguments, "--port", self.port, "--game", game)
 
-    def prepare(self) -> tuple[str, str, str]:
+    def prepare(self, game: str = "tic_tac_toe") -> tuple[str, str, str]:
         """Prepare a game; return the room and the codes of its seats."""
-        room = json.loads(finished(self.start("admin", "prepare", "--slot", "Jörg", "--slot", "Bo", "--json")))
+        slots = ("--slot", "Jörg", "--slot", "Bo")
+        room = json.loads(finished(self.start("admin", "prepare", *slots, "--json", game=game)))
         return room["roomId"], *room["reservations"]
+
+
+class Pupil:
+    """A client that is no more than a socket, for the packets of Nim."""
+
+    def __init__(self, server: Server, code: str) -> None:
+        self._socket = socket.create_connection(("localhost", int(server.port)), HANG_TIMEOUT)
+        self._received = ""
+        self._send(f'<protocol><joinPrepared reservationCode="{code}"/>')
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def _send(self, text: str) -> None:
+        self._socket.sendall(text.encode())
+
+    def move(self, room: str, data: str) -> None:
+        self._send(f'<room roomId="{room}">{data}</room>')
+
+    def read_until(self, end: str) -> str:
+        """Return what comes up to this text, which is in a packet that the server sends."""
+        while end not in self._received:
+            chunk = self._socket.recv(4096)
+            assert chunk, self._received
+            self._received += chunk.decode()
+        read, _, self._received = self._received.partition(end)
+        return read + end
 
 
 def finished(process: subprocess.Popen[str]) -> str:
@@ -211,34 +255,37 @@ def test_the_copy_is_what_runs(project: Project) -> None:
 
 @pytest.mark.slow
 def test_its_own_tests_pass_and_reach_every_branch(project: Project) -> None:
-    project.run("-m", "ruff", "check", "--no-cache", *project.new_files, "server/editions.py")
+    touched = [name for name in (*project.new_files, *project.changed_files) if name.endswith(".py")]
+    project.run("-m", "ruff", "check", "--no-cache", *touched)
+    project.run("-m", "ruff", "format", "--no-cache", "--check", *touched)
     own = [name for name in project.new_files if name.startswith("tests/")]
-    measured = ("--cov=spielleiter.game.tic_tac_toe", "--cov=spielleiter.protocol.dialects.tic_tac_toe", "--cov-branch")
-    project.run("-m", "pytest", "-q", "-n", "0", *own, *measured, "--cov-report=", "--cov-fail-under=100")
+    pure = ("game.tic_tac_toe", "protocol.dialects.tic_tac_toe", "game.nim", "protocol.dialects.nim")
+    measured = [*(f"--cov=spielleiter.{module}" for module in pure), "--cov-branch", "--cov-report="]
+    project.run("-m", "pytest", "-q", "-n", "0", *own, *measured, "--cov-fail-under=100")
 
 
 PARALLEL = ("-q", "-n", "2", "-p", "no:cacheprovider")
 
 
 @pytest.mark.slow
-def test_everything_that_depends_on_the_games_passes_with_one_more(project: Project, tmp_path: Path) -> None:
-    """The short tests with all games, and of the long ones those that have this game in their name."""
-    files = tests_of_all_games(project.folder)
+def test_everything_that_depends_on_the_games_passes_with_two_more(project: Project, tmp_path: Path) -> None:
+    """The short tests with all games, and of the long ones those that have one of these games in their name."""
+    files = files_with_all_games(project.folder)
     assert {"tests/game/test_api.py", "tests/cli/test_play.py", "tests/viewer/replays/test_reading.py"} <= set(files)
     base = f"--basetemp={tmp_path / 'base'}"
     project.run("-m", "pytest", *PARALLEL, base, "-m", "not slow and not no_cover", *files)
-    of_this_game = ("-m", "slow", "-k", "tic_tac_toe or tic-tac-toe")
-    output = project.run("-m", "pytest", *PARALLEL, "-v", base, *of_this_game, *files)
-    for test in ("test_every_edition_is_played", "test_every_edition_is_administered"):
-        assert f"{test}[tic-tac-toe]" in output
+    of_these_games = ("-m", "slow", "-k", "tic_tac_toe or tic-tac-toe or [nim or nim]")
+    output = project.run("-m", "pytest", *PARALLEL, "-vv", base, *of_these_games, *files)
+    for game in ("tic-tac-toe", "nim"):
+        assert f"test_a_replay_of_each_edition_is_recognised[{game}]" in output
 
 
 @pytest.mark.slow
 def test_the_page_can_be_followed_in_the_project_itself(project: Project) -> None:
     """Then these tests apply it to a copy in which everything is done already."""
-    names = (*project.new_files, "server/editions.py", "README.md")
+    names = (*project.new_files, *project.changed_files)
     before = [(project.folder / name).read_bytes() for name in names]
-    assert apply(project.folder) == project.new_files
+    assert apply(project.folder) == (project.new_files, project.changed_files)
     assert [(project.folder / name).read_bytes() for name in names] == before
 
 
@@ -290,3 +337,66 @@ def test_a_match_and_a_demo_are_played(project: Project, tmp_path: Path) -> None
     assert "4 of 4 games played, 4 counted" in output
     demo_output = project.spielleiter("demo", *GAME, "--first", "first", "--second", "first")
     assert demo_output.splitlines()[-1].startswith("first wins 1:0")
+
+
+@pytest.mark.slow
+def test_the_levels_of_nim_play_over_a_socket(project: Project) -> None:
+    with project.serving("--no-timeout") as server:
+        _, *codes = server.prepare("nim")
+        pairs = zip(("level-1", "level-2"), codes, strict=True)
+        players = [server.start("play", "-s", level, "-r", code, "--json", game="nim") for level, code in pairs]
+        reports = [json.loads(finished(each)) for each in players]
+    # whoever begins has lost, unless the other one makes a mistake
+    assert [(each["outcome"], each["cause"]) for each in reports] == [("lost", "REGULAR"), ("won", "REGULAR")]
+    with pytest.raises(AssertionError, match="this game has level-1 to level-2"):
+        project.spielleiter("match", "--game", "nim", "--player1", "builtin:level-3", "--player2", "builtin:level-1")
+
+
+REQUEST = 'class="sc.framework.plugins.protocol.MoveRequest"/>'
+
+
+@pytest.mark.slow
+def test_a_player_gives_up_with_a_packet_that_only_nim_has(project: Project, tmp_path: Path) -> None:
+    with project.serving("--no-timeout", f"--save-replay={tmp_path}") as server:
+        room, *codes = server.prepare("nim")
+        with Pupil(server, codes[0]) as pupil:
+            other = server.start("play", "-s", "level-2", "-r", codes[1], "--json", game="nim")
+            assert '<state turn="0" sticks="15"/>' in pupil.read_until(REQUEST)
+            pupil.move(room, '<data class="take" count="2"/>')
+            answer = pupil.read_until(REQUEST)
+            assert [int(sticks) for sticks in re.findall(r'sticks="(\d+)"', answer)] == [13, 10]
+            pupil.move(room, '<data class="giveUp"/>')
+            answer = pupil.read_until("</protocol>")
+        report = json.loads(finished(other))
+        server.wait_for("replay_saved")
+    assert '<state turn="3" sticks="10">\n        <lastMove class="giveUp"/>' in answer
+    assert '<winner displayName="Bo">' in answer
+    assert (report["outcome"], report["cause"]) == ("won", "REGULAR")
+
+    (replay,) = tmp_path.glob("replay_nim_*.xml")
+    picture = tmp_path / "nim.png"
+    moves = project.spielleiter("replay", str(replay), "--text", "--png", str(picture))
+    assert "give up" in moves
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_the_page_shows_the_board_of_nim_while_it_is_played(project: Project) -> None:
+    with started_browser() as browser, project.serving("--viewer", "127.0.0.1:0", "--no-timeout") as server:
+        url = server.wait_for("viewer_started")["url"]
+        room, *codes = server.prepare("nim")
+        with Pupil(server, codes[0]) as pupil, Pupil(server, codes[1]):
+            pupil.read_until(REQUEST)
+            context = browser.new_context(viewport={"width": 1280, "height": 800}, locale="de-DE")
+            watching = Visit(url, context, context.new_page())
+            page = watching.open(f"#/room/{room}")
+            expect_ply(page, 0)
+            expect(page.get_by_role("img", name="15 Hölzer")).to_be_visible()
+            expect(page.locator(".nim rect[fill=currentColor]")).to_have_count(15)
+            pupil.move(room, '<data class="take" count="3"/>')
+            expect_ply(page, 1)
+            expect(page.get_by_role("img", name="12 Hölzer")).to_be_visible()
+            expect(page.locator(".nim rect[fill=currentColor]")).to_have_count(12)
+            expect(page.locator(".nim rect")).to_have_count(15)
+            watching.screenshot("nim")
+            watching.close()

@@ -63,7 +63,12 @@ def _has_field(state: State, name: str) -> bool:
     return name in getattr(type(state), "__dataclass_fields__", ())
 
 
-COUNTING = [name for name, each in EDITIONS.items() if _has_field(each.game.new_state(random.Random(1)), "turn")]
+def _has_round_limit(edition: str) -> bool:
+    state = EDITIONS[edition].game.new_state(random.Random(1))
+    return _has_field(state, "turn") and replace(state, turn=1000).outcome() is not None  # type: ignore[type-var]
+
+
+COUNTING = [edition for edition in EDITIONS if _has_round_limit(edition)]
 """The editions whose positions hold their turn, and which a limit of rounds ends. Others end by their rules."""
 
 
