@@ -8,7 +8,8 @@ one look.
 A thread that sleeps (`nanosleep`) waits for nobody: its sleep takes as long on an idle machine. So a delay excuses at
 most the time in which no thread that was there at the request slept without interruption; and if it slept until after
 the limit, what others waited for meanwhile excuses nothing. Looks come late on a busy machine, so where a sleep began
-and ended is calculated from the processor time, the waiting and the switches of the thread, not from the looks alone.
+and ended is calculated from the processor time, the waiting and the switches of the thread, not from the looks alone:
+a few switches beside the sleep are taken for short ones, as when processes are started or ended.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ _GROWTH: Final = 20  # the time between two looks is this part of that since the
 _AFTER_LIMIT: Final = 0.005  # seconds; the clock starts a little later than the measurement
 _AT_LIMIT: Final = 0.0025  # seconds; half of that
 _SHORTEST: Final = 0.001  # seconds; a shorter pause than this may be none
+_FEW: Final = 8  # as many short waits as it takes to start a process or two, or to end them
+_GAP: Final = 0.3  # seconds between two looks in which several waits are taken for short ones
 
 
 class MeasuredProcesses(Protocol):
@@ -64,8 +67,8 @@ class _Sleep:
         if self.after is None:
             return answer
         ran, waited, switches = self.after.of_thread(thread, self.usage)
-        has_answered = self.after_at >= answer and switches == 1 and thread in self.after.listening
-        if switches == 0 or has_answered:  # it has waited for nothing else before the answer
+        has_answered = self.after_at >= answer and thread in self.after.listening
+        if switches == 0 or (has_answered and _is_short(switches, answer - self.last)):
             return max(self.last, min(self.after_at, answer) - ran - waited)
         return self.last
 
@@ -159,9 +162,14 @@ class SchedulingDelayMeter:
     def _begin_of(self, thread: int, now: Usage, thought: float) -> _Sleep:
         """Return the sleep of a thread that sleeps `now`, `thought` seconds after the request."""
         ran, waited, switches = now.of_thread(thread, self._at_request)
-        if thread in self._at_request.listening and switches == 1:  # it has waited for nothing else since the request
+        if thread in self._at_request.listening and _is_short(switches, thought):
             return _Sleep(min(thought, ran + waited), waited, thought, now)
         return _Sleep(thought, self._waited, thought, now)
+
+
+def _is_short(switches: int | None, seconds: float) -> bool:
+    """Return whether a thread that has switched so often in `seconds` has made one long wait at most."""
+    return switches == 1 or (switches is not None and 1 < switches <= _FEW and seconds <= _GAP)
 
 
 def usage_of(program: MeasuredProcesses | None) -> Usage:

@@ -178,6 +178,23 @@ async def test_where_a_sleep_began_and_ended_is_known_although_the_looks_are_lat
     assert meter.seconds_waiting(0, LIMIT + 0.05) == pytest.approx(0.0, abs=0.001)
 
 
+async def test_a_thread_that_starts_and_ends_processes_around_its_sleep_has_slept(
+    programs: list[Program | None], autojump_clock: object
+) -> None:
+    """Each of that is a short wait, which no look has seen."""
+    program = of(programs)
+    program.wait(WORKER, 0.0, 9.0)
+    program.sleep_once(MAIN, 0.01, LIMIT + 0.05)
+    program.block(MAIN, 0.002, 0.006)
+    program.block(MAIN, LIMIT + 0.06, LIMIT + 0.07)
+    meter = SchedulingDelayMeter(programs, (LIMIT, LIMIT), cores=8)
+    meter.start_request(0)
+    for look in (0.25, 0.5, 0.8, LIMIT + 0.5):
+        await trio.sleep_until(look)
+        meter.look()
+    assert meter.seconds_waiting(0, LIMIT + 0.05) == pytest.approx(0.0, abs=0.01)
+
+
 async def test_a_thread_that_sleeps_and_then_waits_for_its_worker_has_not_slept_until_the_answer(
     programs: list[Program | None], autojump_clock: object
 ) -> None:
