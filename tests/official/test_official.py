@@ -13,7 +13,7 @@ import pytest
 
 from spielleiter.server.editions import EDITIONS
 from tests.cli.background import background_server
-from tests.official.__main__ import Comparison, Official, Patience, main
+from tests.official.__main__ import Comparison, Official, Pace, main
 from tests.official.conversations import (
     CURRENT,
     KNOWN,
@@ -29,14 +29,13 @@ from tests.official.conversations import (
     varied,
     whole_game,
 )
-from tests.timeouts import HANG_TIMEOUT
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]
 RECORDINGS = {edition: read_recording(HERE / f"{release}.jsonl.gz") for edition, release in RELEASES.items()}
 GROUP_SIZE = 40
 OTHER_EDITION = "blokus-2021-21.4.0"
-PATIENT = Patience(HANG_TIMEOUT, 0.02)
+AT_ONCE = Pace(0.001, 0, 0)  # our own server answers questions in their order
 
 
 def groups() -> list[tuple[str, str, list[Talk]]]:
@@ -84,7 +83,7 @@ def test_the_tool_finds_no_difference_between_our_server_and_itself(
     recording = tmp_path / "recording.gz"
     options = ["--count", "0", "--games", "0", "--only", "on turn: <foo/>", "--record", str(recording)]
     with background_server() as server:
-        assert main([f"127.0.0.1:{server.port}", *options], PATIENT) == 0
+        assert main([f"127.0.0.1:{server.port}", *options], AT_ONCE) == 0
     assert "1 conversations, 0 differences" in capsys.readouterr().out
     (talk,) = read_recording(recording)
     assert talk.conversation == on_turn("<foo/>", "<foo/>")
@@ -94,9 +93,12 @@ def test_the_tool_finds_no_difference_between_our_server_and_itself(
 def test_the_tool_finds_a_planted_difference_and_shortens_it() -> None:
     """The server plays another edition than the one it is compared with, which cuts off without a word."""
     conversation = stranger("a comment and an unknown packet", "<!-- c -->", "<foo/>")
-    with background_server(default_game="swc_2021_blokus") as server:
-        comparison = Comparison(Official(("127.0.0.1", server.port), OTHER_EDITION), OTHER_EDITION, PATIENT, PATIENT)
-        _, difference = comparison.confirm(conversation)
+    with (
+        background_server(default_game="swc_2021_blokus") as server,
+        Official(("127.0.0.1", server.port), OTHER_EDITION, AT_ONCE) as official,
+    ):
+        comparison = Comparison(official, OTHER_EDITION)
+        _, difference = comparison.try_once(conversation)
         assert difference is not None
         shortened = comparison.shorten(difference)
     assert [step.text for step in shortened.conversation.steps][: shortened.step + 1] == ["<protocol>", "<foo/>"]
