@@ -947,10 +947,10 @@ def _more() -> Iterator[Conversation]:
         yield off_turn(f"more: {half!r}, {FIN}", half, FIN)
     for wait, half in ((15, "ping"), (15, "<room"), (15, "<!-- "), (15, "<![CDATA[ "), (15, "\0"), (36, " ")):
         for name, situation in (("p1", on_turn), ("p2", off_turn)):
-            steps = list(situation("", half).steps)
             waiting_step = Step(name, half, wait)
             yield Conversation(
-                f"{wait} s: {name} {half!r}", tuple(waiting_step if each.text == half else each for each in steps)
+                f"{wait} s: {name} {half!r}",
+                tuple(waiting_step if each.text == half else each for each in situation("", half).steps),
             )
     for half, rest in (
         ("", "<protocol>"),
@@ -963,9 +963,9 @@ def _more() -> Iterator[Conversation]:
     ended = after_the_end("65 s after the end").steps
     yield Conversation("65 s after the end", (*ended[:-1], Step("p1", PROBE, 65), Step("p1", PROBE)))
     for pause in ("true", "false"):
-        steps = (*_before_start(True, pause), Step("second", f"<protocol>{AUTHENTICATE}"))
+        begin = (*_before_start(True, pause), Step("second", f"<protocol>{AUTHENTICATE}"))
         observe = Step("second", '<observe roomId="@ID1@"/>')
-        yield Conversation(f"a second observer, paused {pause}", (*steps, observe, observe, *_ending("p1"), observe))
+        yield Conversation(f"a second observer, paused {pause}", (*begin, observe, observe, *_ending("p1"), observe))
 
 
 _MORE_DATA: Final = (
