@@ -37,6 +37,7 @@ from tests.official.conversations import (
     CURRENT,
     FIN,
     MOVER,
+    PREPARE,
     PROBE,
     RELEASES,
     Conversation,
@@ -145,7 +146,14 @@ class Official:
                     sockets[name] = socket.create_connection(self._address)
                     sockets[name].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._act(sockets, name, step, data)
-                exchanges.append(script.mask(*self._settle(sockets, step.wait, patience)))
+                outcome = self._settle(sockets, step.wait, patience)
+                if not exchanges and PREPARE in step.text:  # it always answers, if it does not hang
+                    hang = time.monotonic() + _HANG
+                    while not outcome[0]:
+                        if time.monotonic() > hang:
+                            raise TimeoutError("the server does not answer to a preparation: it hangs")
+                        outcome = self._settle(sockets, 0, patience)
+                exchanges.append(script.mask(*outcome))
                 if start_piece and script.start_piece not in ("", start_piece):
                     raise WrongPieceError
         finally:
@@ -262,7 +270,7 @@ class Comparison:
         if not must_repeat and self.compare(talk) is None:
             return talk, None
         is_random = any(step.peer == MOVER for step in conversation.steps)
-        for patience in (2, 4):
+        for patience in (1, 3):
             before = talk
             talk = self.official.talk(conversation, before.start_piece if is_random else "", patience)
             if is_same_course(before, talk):
@@ -328,13 +336,20 @@ def run(official: Official, everything: list[Conversation], options: argparse.Na
         if difference is not None:
             kinds.setdefault(difference.kind, []).append(difference)
 
-    with ThreadPoolExecutor(options.workers) as pool:
-        list(pool.map(hold, (each for each in everything if not each.is_alone)))
-    for each in everything:
-        if each.is_alone:
-            hold(each)
-    if options.record:
-        write_recording(options.record, talks, comparison.unstable)
+    def record() -> None:
+        if options.record:
+            write_recording(options.record, talks, comparison.unstable)
+
+    longest_first = sorted(everything, key=lambda each: -len(each.steps) - sum(step.wait for step in each.steps))
+    try:
+        with ThreadPoolExecutor(options.workers) as pool:
+            list(pool.map(hold, (each for each in longest_first if not each.is_alone)))
+        record()
+        for each in everything:
+            if each.is_alone:
+                hold(each)
+    finally:  # a release can hang
+        record()
     for found in kinds.values():
         print(comparison.shorten(found[0]) if options.shorten else found[0])
         if len(found) > 1:

@@ -150,7 +150,7 @@ class Script:
             "rotation": first.rotation.name,
             "flip": str(first.is_flipped).lower(),
             "first": self._data(first),
-        }[name]
+        }.get(name, match[0])  # a variation of a token
 
     def _begin(self) -> BlokusState:
         game = self._edition.game.with_options({"startPiece": self.start_piece})
@@ -239,7 +239,7 @@ async def _talk(conversation: Conversation, edition: Edition, start_piece: str, 
                     peers[name], far = memory_stream_pair()
                     received[name] = bytearray()
                     nursery.start_soon(listen, name, peers[name])
-                    nursery.start_soon(server.serve_wire, StreamWire(far), name)
+                    nursery.start_soon(server.serve_wire, StreamWire(far), f"127.0.0.1:{len(peers)}")
                     await wait_all_tasks_blocked()
                 try:
                     if step.text == FIN:
@@ -353,7 +353,7 @@ def _is_stricter(case: Case) -> bool:
     is_no_character = any(
         number > sys.maxunicode or _CONTROL_REFERENCE.fullmatch(f"&#x{number:x};") is not None for number in numbers
     )
-    return _cuts_off(case) and (is_no_character or _STRICTER.search(case.sent) is not None)
+    return _cuts_off(case) and (is_no_character or _STRICTER.search(case.sent) is not None or "&#-" in case.sent)
 
 
 def _cuts_off(case: Case) -> bool:
@@ -375,7 +375,8 @@ def _is_in_open_packet(case: Case) -> bool:
     with contextlib.suppress(expat.ExpatError):
         parser.Parse(case.sent.encode("latin-1").translate(None, bytes(range(9))))
     is_in_value = re.search(r"""<[^<>"']*=[^<>"']*("[^"]*|'[^']*)$""", case.sent) is not None
-    return (depth > 1 or is_in_value) and case.theirs != [] and case.ours == []
+    is_in_tag = re.search(r"<[^<>]*$", case.sent) is not None
+    return (depth > 1 or is_in_value or is_in_tag) and case.theirs != [] and case.ours == []
 
 
 def _without_controls(packets: list[str]) -> list[str]:
@@ -451,6 +452,15 @@ KNOWN: Final = (
         "| a `piece` without `rotation` or `position`, while no move is requested or the room is not known |",
         lambda case: "<piece" in case.sent and "errorpacket" in "".join(case.theirs) and case.ours == [ENDED],
         _IN_2021,
+    ),
+    Known(
+        "| A client that observes a room twice gets everything about it twice. |",
+        lambda case: (
+            case.conversation.name.startswith("a second observer")
+            and [each for index, each in enumerate(case.theirs) if each not in case.theirs[:index]]
+            == [each for index, each in enumerate(case.ours) if each not in case.ours[:index]]
+        ),
+        ends=False,
     ),
     Known(
         "while a request is pending",
