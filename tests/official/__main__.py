@@ -177,7 +177,7 @@ class Official:
     ) -> tuple[dict[str, bytes], list[str]]:
         """Read until the server has answered several questions in a row and sent nothing else meanwhile.
 
-        If it sends nothing at all, it is asked on a new connection, too, and for a longer time.
+        If it sends nothing at all, it is asked for a longer time.
         """
         received: dict[str, bytes] = {}
         ended: list[str] = []
@@ -190,7 +190,7 @@ class Official:
             or time.monotonic()
             < latest + patience * (self._pace.after_answer if received else self._pace.without_answer)
         ):
-            self._ask(is_new=not received and answered == 0)
+            self._ask()
             answered += 1
             by_socket = {each: name for name, each in sockets.items() if each.fileno() >= 0}
             ready, _, _ = select.select(list(by_socket), [], [], self._pace.pause)
@@ -207,26 +207,25 @@ class Official:
                 answered, latest = 0, time.monotonic()
         return received, ended
 
-    def _ask(self, is_new: bool) -> None:
-        """Ask on the connection of this thread, or on a new one: the server needs longer for its first packet."""
+    def _ask(self) -> None:
+        """Ask on the connection of this thread, which stays open: the releases end others when one goes."""
         thread = threading.get_ident()
         while True:
             questioner = self._questioners.get(thread)
-            if questioner is None or is_new:
-                if questioner is not None:
-                    questioner.close()
+            if questioner is None:
                 self._questioners[thread] = questioner = Questioner(self._address, self._edition.name)
             try:
                 return questioner.ask()
             except TimeoutError:
                 raise
             except OSError:  # a release can end a connection because another one has ended
-                is_new = True
+                questioner.close()
+                del self._questioners[thread]
 
     def _fill_open_rooms(self) -> None:
         """Take every free seat, so that the next `join` opens a room.
 
-        Before that, games of the last conversation must have ended: release 27.0.4 deadlocks if one ends at a `join`.
+        After that, games must have ended: a `join` that arrives meanwhile can be cut off, or the releases deadlock.
         """
         time.sleep(_PAUSE_OF_GAMES)
         join = Step("a", f'<protocol><join gameType="{self._edition.game_type}"/>')
@@ -239,10 +238,11 @@ class Official:
                     continue
                 self._act(sockets, "b", join, join.text.encode())
                 self._settle(sockets, 0, 3)
-                return
+                break
             finally:
                 for each in sockets.values():
                     each.close()
+        time.sleep(_PAUSE_OF_GAMES)
 
 
 class Comparison:

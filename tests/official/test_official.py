@@ -62,7 +62,7 @@ def test_recorded_conversations(edition: str, talks: list[Talk]) -> None:
 def test_every_recording_holds_whole_games_and_all_situations() -> None:
     for edition, talks in RECORDINGS.items():
         recorded = {talk.conversation.name.split(":")[0].rstrip(" 0123456789") for talk in talks}
-        assert recorded >= {each.name.split(":")[0] for each in scripted(edition)} | {"whole game"}
+        assert recorded >= {each.name.split(":")[0] for each in scripted(edition) if not each.is_alone} | {"whole game"}
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.place[:40])
