@@ -18,7 +18,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -70,7 +70,9 @@ def temporary_folder() -> Iterator[Path]:
         remove_folder(folder)
 
 
-def remove_folder(folder: Path, seconds: float = REMOVE_TIMEOUT) -> bool:
+def remove_folder(
+    folder: Path, seconds: float = REMOVE_TIMEOUT, *, clock: Callable[[], float] = time.monotonic
+) -> bool:
     """Remove a folder of this user with everything in it, also what its programs have made read-only.
 
     Links are removed and not followed. Return whether the folder is gone. If something cannot be removed within
@@ -78,7 +80,7 @@ def remove_folder(folder: Path, seconds: float = REMOVE_TIMEOUT) -> bool:
     """
     problem = ""
     try:
-        _remove(folder, time.monotonic() + seconds)
+        _remove(folder, clock() + seconds, clock)
     except (OSError, RecursionError) as error:
         problem = f": {error.strerror or error}" if isinstance(error, OSError) else ""
     is_gone = not os.path.lexists(folder)
@@ -92,10 +94,11 @@ def remove_game_folder(folder: Path) -> None:
 
     If something cannot be removed, there is one warning.
     """
-    try:
-        remove_tree(folder)  # the folder need not belong to this user, as on some shared file systems
-    except (OSError, RecursionError):
-        remove_folder(folder)
+    with contextlib.suppress(OSError, RecursionError):
+        if sys.platform != "win32" and folder.stat().st_uid != os.geteuid():  # as on some shared file systems
+            remove_tree(folder)
+            return
+    remove_folder(folder)
 
 
 def remove_stale_folders(seconds: float = STALE_TIMEOUT) -> None:
@@ -143,7 +146,7 @@ def _is_own_folder(entry: os.DirEntry[str]) -> bool:
 
 if sys.platform == "win32":
 
-    def _remove(folder: Path, deadline: float) -> None:
+    def _remove(folder: Path, deadline: float, clock: Callable[[], float]) -> None:
         """Remove `folder`, also what is read-only. Raises OSError and RecursionError."""
         shutil.rmtree(folder, ignore_errors=True)
         if folder.exists():
@@ -152,11 +155,11 @@ if sys.platform == "win32":
                     with contextlib.suppress(OSError):
                         if not each.is_symlink():
                             each.chmod(stat.S_IRWXU)
-            remove_tree(folder, deadline - time.monotonic())
+            remove_tree(folder, deadline - clock())
 
 else:
 
-    def _remove(folder: Path, deadline: float) -> None:
+    def _remove(folder: Path, deadline: float, clock: Callable[[], float]) -> None:
         """Remove `folder` by the `deadline`. Raises OSError, but only after everything else has been removed."""
         parent = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -165,7 +168,7 @@ else:
                 status = os.fstat(top)
                 if status.st_uid != os.geteuid():
                     raise PermissionError(errno.EPERM, "belongs to another user")
-                _Removal(top, status.st_dev, deadline).run()
+                _Removal(top, status.st_dev, deadline, clock).run()
             finally:
                 os.close(top)
             os.rmdir(folder.name, dir_fd=parent)
@@ -179,10 +182,11 @@ else:
         matters, and every folder is moved once.
         """
 
-        def __init__(self, top: int, device: int, deadline: float) -> None:
+        def __init__(self, top: int, device: int, deadline: float, clock: Callable[[], float]) -> None:
             self._top = top
             self._device = device
             self._deadline = deadline
+            self._clock = clock
             token = secrets.token_hex(8)
             self._new_names = (f"{token}-{number}" for number in itertools.count())
             self._pending: list[str] = []
@@ -196,9 +200,14 @@ else:
                 before, self._error = self._count, None
                 self._empty(self._top)
                 while self._pending:
+                    self._require_time()
                     self._remove_folder(self._pending.pop())
             if self._error is not None:
                 raise self._error
+
+        def _require_time(self) -> None:
+            if self._clock() > self._deadline:
+                raise TimeoutError(errno.ETIMEDOUT, "it takes too long")
 
         def _remove_folder(self, name: str) -> None:
             """Remove a folder at the top after it was emptied. Raises TimeoutError."""
@@ -225,8 +234,7 @@ else:
             """Remove the files of a folder, and move the folders in it to the top. Raises TimeoutError."""
             with os.scandir(descriptor) as entries:
                 for entry in entries:
-                    if time.monotonic() > self._deadline:
-                        raise TimeoutError(errno.ETIMEDOUT, "it takes too long")
+                    self._require_time()
                     try:
                         if not entry.is_dir(follow_symlinks=False):
                             os.unlink(entry.name, dir_fd=descriptor)

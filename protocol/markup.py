@@ -178,9 +178,8 @@ def replace_controls(markup: bytes, *, is_inside: bool) -> bytes:
     """Return complete markup, with the text before it, without control characters that XML does not allow.
 
     In a tag, in an instruction, and before the root unless `is_inside` it, they become blanks, as for the official
-    server. In text and in values they become U+FFFD:
-    nothing with such a character in it has a meaning in this protocol, so it does not matter which one it was.
-    A tab in a value becomes `TAB`, since the official server keeps it.
+    server. In text and in values they become U+FFFD: nothing with such a character in it has a meaning in this
+    protocol, so it does not matter which one it was. A tab in a value becomes `TAB`: the official server keeps it.
     """
 
     def replace(part: re.Match[bytes]) -> bytes:

@@ -12,7 +12,7 @@ import pytest
 
 from spielleiter.match.programs.contest_python import CONTEST_VERSION, FoundPython, find_python, write_commands
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows does not run the packages of the contest")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="these commands are scripts of a shell")
 
 
 @pytest.fixture

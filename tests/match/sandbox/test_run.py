@@ -346,7 +346,7 @@ def test_plain_limits_are_always_there() -> None:
 EXECUTABLE = os.path.realpath(sys.executable)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not run the packages of the contest")
+@pytest.mark.skipif(sys.platform == "win32", reason="these commands are scripts of a shell")
 @pytest.mark.parametrize("kind", [NONE, BUBBLEWRAP])
 async def test_a_program_finds_the_python_of_the_contest(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
