@@ -57,10 +57,13 @@ def _others() -> Path:
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder)
     for place in reversed(os.get_exec_path()):
-        for command in Path(place).iterdir() if Path(place).is_dir() else ():
-            if command.name not in FAKES:
-                (folder / command.name).unlink(missing_ok=True)
-                (folder / command.name).symlink_to(command)
+        try:
+            commands = {each.name for each in Path(place).iterdir()}
+        except OSError:  # there is no such folder, or it belongs to another user
+            continue
+        for name in commands - FAKES.keys():
+            (folder / name).unlink(missing_ok=True)
+            (folder / name).symlink_to(Path(place, name))
     return folder
 
 

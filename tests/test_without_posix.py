@@ -47,11 +47,13 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         path.write_text(f'#!/bin/sh\nexec {shlex.quote(started)} "$@"\n', encoding="utf-8")
         path.chmod(0o755)
     make_package(folder / "player.zip")
+    (folder / "temp").mkdir()  # on Windows, every user has one of his own
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "PYTEST"))} | {
         "NO_COLOR": "1",
         "PATH": os.pathsep.join([str(programs), str(shell), os.environ["PATH"], str(Path(sys.executable).parent)]),
         "PYTHONIOENCODING": "cp850:strict",
         "PYTHONPATH": str(FOLDER),
+        "TMPDIR": str(folder / "temp"),
     }
     done = subprocess.run(
         [sys.executable, "-P", str(FOLDER / "everything.py"), str(folder)],
