@@ -113,7 +113,8 @@ def _probe(path: str) -> FoundPython | None:
         return None
     match answer:
         case [str(version), str(executable), str(prefix), bool(has_pip)]:
-            return FoundPython(version, executable, prefix, has_pip)
+            # the shim of a version manager may have started that of a virtual environment
+            return FoundPython(version, os.path.realpath(executable), prefix, has_pip)
     return None
 
 
