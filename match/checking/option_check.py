@@ -89,7 +89,7 @@ async def one_word_fault(
             return None
         form, *_ = option_forms(package.parameters)
         try:
-            await _Starts(setup, copy, sandbox, folder)._start(form, "options/one-word")  # noqa: SLF001 - of this module
+            await _Starts(setup, copy, sandbox, folder).start(form, "options/one-word")
         except UnexpectedBehaviourError:
             return None
     return fault("options-in-one-word", failed.game.folder, file=corrected, reason=failed.record.reason)
@@ -138,7 +138,7 @@ class _Starts:
         """Start the program in this form; repeat that if only this machine was too busy."""
         for _ in range(ATTEMPTS):
             try:
-                how, seconds = await self._start(form, relative)
+                how, seconds = await self.start(form, relative)
             except InconclusiveError:
                 continue
             except UnexpectedBehaviourError as error:
@@ -148,7 +148,7 @@ class _Starts:
             return OptionResult(form, seconds)
         return OptionResult(form, is_undecided=True)
 
-    async def _start(self, form: OptionForm, relative: str) -> tuple[str, float]:
+    async def start(self, form: OptionForm, relative: str) -> tuple[str, float]:
         """Start the program; return how it asks for a seat and the seconds until then. Raises MatchError."""
         main, *parameters = self._package.words
         command = Command.parse(join_command([main, *form.arguments(_PLACEHOLDERS, parameters)]))

@@ -8,8 +8,8 @@ a check goes on.
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -58,66 +58,56 @@ async def open_scripted_server(
     None for none. `environment` are its variables beside those that every program gets. Raises
     UnexpectedBehaviourError, and InconclusiveError if this machine or the sandbox failed.
     """
+    with _failures_of_this_machine():
+        await trio.Path(folder).mkdir(parents=True, exist_ok=True)
+        with WireLog(folder / WIRE_LOG) as log:
+            async with _open_port(confined) as port:
+                host, number = port.address
+                values = {"host": host, "port": str(number), "reservation": RESERVATION, "seed": "1"}
+                values["game"] = edition.game_type
+                program = Program(
+                    command.arguments(values),
+                    tag,
+                    folder / "stdout.log",
+                    folder / "stderr.log",
+                    cwd="" if confined is None else str(confined.folder),
+                    environment=environment,
+                    is_own=command.is_builtin,
+                    confinement=port.run,
+                )
+                problem: MatchError | None = None
+                async with trio.open_nursery() as nursery:
+                    scripted_server: ScriptedServer | None = None
+                    try:
+                        await nursery.start(program.run)
+                        listener = await port.listener()
+                        scripted_server = ScriptedServer(edition, seat, program, listener, connect_timeout, log)
+                        yield scripted_server
+                    except UnexpectedBehaviourError as error:  # raised later, so that it is not wrapped in a group
+                        problem = error
+                    except NotStartedError as error:
+                        problem = UnexpectedBehaviourError(str(error))
+                    finally:
+                        if scripted_server is not None:
+                            with trio.CancelScope(shield=True, deadline=trio.current_time() + 1):
+                                await scripted_server.aclose()
+                    await program.end(0)
+                    nursery.cancel_scope.cancel()
+                if problem is not None:
+                    raise problem
+
+
+@contextmanager
+def _failures_of_this_machine() -> Iterator[None]:
+    """Raise a failure of this machine or of a sandbox as InconclusiveError, without an exception group."""
     problem: BaseException | None = None
     try:
-        await trio.Path(folder).mkdir(parents=True, exist_ok=True)
-        async with _open(
-            edition, command, seat, folder, tag, connect_timeout, confined, environment
-        ) as scripted_server:
-            yield scripted_server
+        yield
     except* (SandboxError, SupervisorError, OSError) as group:
         problem = first_error(group)
     if problem is not None:
         text = os_error_text(problem) if isinstance(problem, OSError) else str(problem)
         raise InconclusiveError(f"this machine failed: {text}")
-
-
-@asynccontextmanager
-async def _open(
-    edition: Edition,
-    command: Command,
-    seat: Seat,
-    folder: Path,
-    tag: str,
-    connect_timeout: float,
-    confined: Confined | None,
-    environment: Mapping[str, str],
-) -> AsyncIterator[ScriptedServer]:
-    with WireLog(folder / WIRE_LOG) as log:
-        async with _open_port(confined) as port:
-            host, number = port.address
-            values = {"host": host, "port": str(number), "reservation": RESERVATION, "seed": "1"}
-            values["game"] = edition.game_type
-            program = Program(
-                command.arguments(values),
-                tag,
-                folder / "stdout.log",
-                folder / "stderr.log",
-                cwd="" if confined is None else str(confined.folder),
-                environment=environment,
-                is_own=command.is_builtin,
-                confinement=port.run,
-            )
-            problem: MatchError | None = None
-            async with trio.open_nursery() as nursery:
-                scripted_server: ScriptedServer | None = None
-                try:
-                    await nursery.start(program.run)
-                    listener = await port.listener()
-                    scripted_server = ScriptedServer(edition, seat, program, listener, connect_timeout, log)
-                    yield scripted_server
-                except UnexpectedBehaviourError as error:  # raised later, so that it is not wrapped in a group
-                    problem = error
-                except NotStartedError as error:
-                    problem = UnexpectedBehaviourError(str(error))
-                finally:
-                    if scripted_server is not None:
-                        with trio.CancelScope(shield=True, deadline=trio.current_time() + 1):
-                            await scripted_server.aclose()
-                await program.end(0)
-                nursery.cancel_scope.cancel()
-            if problem is not None:
-                raise problem
 
 
 @asynccontextmanager
