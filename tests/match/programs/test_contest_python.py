@@ -85,6 +85,18 @@ def test_one_whose_installation_is_the_home_folder_is_not_taken(machine: Path) -
         assert find_python() is None
 
 
+def test_that_of_a_virtual_environment_is_replaced_by_its_base(machine: Path) -> None:
+    """The shim of a version manager may start one. A sandbox is given the installation, without the environment."""
+    name = f"python{CONTEST_VERSION}"
+    base = install(machine / "base" / "bin" / name, f"{CONTEST_VERSION}.1")
+    environment = machine / "venv" / name
+    environment.parent.mkdir()
+    environment.symlink_to(base)
+    known = json.dumps([f"{CONTEST_VERSION}.1", str(environment), str(machine / "base"), True])
+    install(machine / "bin" / name, "", answer=known)
+    assert found(machine) == f"base/bin/{name}"
+
+
 def test_whether_it_is_the_default_is_known(machine: Path) -> None:
     install(machine / "bin" / "python3", f"{CONTEST_VERSION}.9")
     python = find_python()
