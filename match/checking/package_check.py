@@ -33,13 +33,13 @@ from spielleiter.match.checking.package_report import (
 )
 from spielleiter.match.checking.package_setup import PackageCheckSetup
 from spielleiter.match.checking.package_steps import try_steps
-from spielleiter.match.errors import MachineError, SetupError
+from spielleiter.match.errors import MachineError
 from spielleiter.match.packages.finding import Finding
 from spielleiter.match.packages.inspection import Inspection, inspect_package
 from spielleiter.match.packages.package import Package, unpack_package
 from spielleiter.match.programs.command_line import join_command
 from spielleiter.match.programs.program import Command
-from spielleiter.match.programs.startable import require_startable
+from spielleiter.match.programs.startable import start_problem
 from spielleiter.match.records.game_record import Verdict
 from spielleiter.match.sandbox.choice import choose_sandbox
 from spielleiter.match.sandbox.conditions import CONDITIONS as SANDBOX_CONDITIONS
@@ -198,12 +198,8 @@ class _PackageCheck:
 
 def _missing_program(package: Package) -> str:
     """Return what this machine lacks for starting the program, and what to do; empty if it can start it."""
-    try:
-        require_startable(Command.parse(join_command(package.words)))
-    except SetupError as error:
-        folder = str(package.folder.absolute())
-        return str(error).partition("': ")[2].replace(f"{folder}{os.sep}", "")
-    return ""
+    problem = start_problem(Command.parse(join_command(package.words)))
+    return problem.replace(f"{package.folder.absolute()}{os.sep}", "")
 
 
 def sandbox_report(sandbox: Sandbox) -> SandboxReport:

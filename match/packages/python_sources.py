@@ -11,13 +11,14 @@ import re
 import sys
 import warnings
 from collections.abc import Collection, Iterator
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Final
 
 from spielleiter.match.packages.archive import Archive, Entry
 from spielleiter.match.packages.faults import finding_of
 from spielleiter.match.packages.finding import Finding
-from spielleiter.match.programs.contest_python import CONTEST_VERSION, find_python
+from spielleiter.match.programs.contest_python import CONTEST_VERSION, FoundPython, find_python
 
 _MAX_SOURCE: Final = 1024 * 1024
 _MAX_FILES: Final = 500
@@ -143,11 +144,15 @@ class _Program:
         """Whether a program that this Python cannot read is valid for the newer one of the contest, if that is here."""
         if sys.version_info[:2] >= _CONTEST or len(self.with_syntax_errors) >= _MAX_ASKED:
             return False
-        python = find_python()
+        python = self._found_python
         if python is None or not python.has_version(CONTEST_VERSION):
             return False
         self._version = CONTEST_VERSION
         return python.parses(source)
+
+    @cached_property
+    def _found_python(self) -> FoundPython | None:
+        return find_python()  # this starts every candidate
 
     def _imports(self, path: PurePosixPath, source: bytes) -> list[str]:
         """The absolute imports of a file that are certain to be executed or likely to be."""

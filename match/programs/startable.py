@@ -36,15 +36,20 @@ def require_startable(command: Command, cwd: str = "", platform: str = sys.platf
 
     `cwd` is the directory that it is started in; empty for the current one. `platform` is a value of `sys.platform`.
     """
-    if command.text.startswith(BUILTIN):
-        return
-    if command.is_package:
-        raise SetupError(
-            f"program {command.text!r}: a ZIP file cannot be started here; unpack it and give the path of its main file"
-        )
-    problem = _program_problem(command.words[0], cwd, platform) or _script_problem(command.words, cwd)
-    if problem:
+    if problem := start_problem(command, cwd, platform):
         raise SetupError(f"program {command.text!r}: {problem}")
+
+
+def start_problem(command: Command, cwd: str = "", platform: str = sys.platform) -> str:
+    """Return why the program cannot be started on this machine, and what to do; empty if nothing is known.
+
+    The arguments are those of `require_startable`.
+    """
+    if command.text.startswith(BUILTIN):
+        return ""
+    if command.is_package:
+        return "a ZIP file cannot be started here; unpack it and give the path of its main file"
+    return _program_problem(command.words[0], cwd, platform) or _script_problem(command.words, cwd)
 
 
 def _program_problem(word: str, cwd: str, platform: str) -> str:
