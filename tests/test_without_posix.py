@@ -64,6 +64,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     )
     output = (done.stdout + done.stderr).decode("cp850")
     assert done.returncode == 0, output[-4000:]
+    assert (folder / "report.json").exists(), output[-4000:]
     reports = {name: json.loads((folder / name).read_text("utf-8")) for name in ("report.json", "missing.json")}
     jobs = (folder / "jobs").read_text("ascii").splitlines()
     return {**json.loads((folder / "found.json").read_text("utf-8")), **reports, "output": output, "jobs": jobs}

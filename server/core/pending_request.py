@@ -3,10 +3,10 @@
 Invariants: the clock of a request starts when the request has been handed to the kernel, or has been queued if that is
 impossible because the player does not read (`spielleiter.server.net.outbox`). Where this cannot be told from a slow
 network, the clock starts at the latest `delivery_timeout` seconds after the request was queued.
-The player's input is checked when the clock starts and when a limit has passed: no verdict is made while bytes are
-unread, and if a check found nothing, bytes that come later cannot count as an answer in time. Bytes of the player can
-delay the verdict by one second at most, and this delay is not reported as lateness of the server. After `cancel`, a
-request does nothing.
+The player's input is checked before the request is sent, when the clock starts and when a limit has passed: no verdict
+is made while bytes are unread, and if a check found nothing, bytes that come later cannot count as an answer in time,
+nor as sent before the request. Bytes of the player can delay the verdict by one second at most, and this delay is not
+reported as lateness of the server. After `cancel`, a request does nothing.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class PendingRequest:
     `on_expired` is called once if the hard limit passes without an answer.
     """
 
-    __slots__ = ("_host", "_on_expired", "_phase", "_player_slot", "_timer")
+    __slots__ = ("_had_input", "_host", "_on_expired", "_phase", "_player_slot", "_timer")
 
     def __init__(self, host: RoomHost, player_slot: PlayerSlot, on_expired: ExpiredCallback) -> None:
         self._host = host
@@ -58,6 +58,7 @@ class PendingRequest:
         self._on_expired = on_expired
         self._timer: Timer | None = None
         self._phase: RequestPhase = _QUEUED
+        self._had_input = self._check_input()  # before the request is sent
 
     @property
     def seat(self) -> int:
@@ -87,7 +88,9 @@ class PendingRequest:
 
     def is_answered_by(self, arrival: Arrival) -> bool:
         """Return whether bytes that arrived then can be an answer; False if they came before the request was sent."""
-        return self._phase is not _DELIVERED or not self._player_slot.clock.precedes_start(arrival.instant)
+        if self._phase is not _DELIVERED or not self._had_input:  # a stamp alone is not exact enough to blame anybody
+            return True
+        return not self._player_slot.clock.precedes_start(arrival.instant)
 
     def stop_clock(self, arrival: Arrival) -> float:
         """Close the answered request and return the think time in seconds.

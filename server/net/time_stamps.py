@@ -39,7 +39,7 @@ class StampReader:
         self._wall = wall
         self._monotonic = monotonic
         self._empty_since = -inf
-        self._offset, self._compared_at, _ = self._compare()
+        self._offset, self._compared_at, _, _ = self._compare()
 
     def saw_empty(self, at: float) -> None:
         """Note that the socket was found empty, at the instant `at` or after it.
@@ -47,7 +47,7 @@ class StampReader:
         Bytes that arrive from now on are stamped with the present wall clock.
         """
         self._empty_since = at
-        offset, compared_at, is_uninterrupted = self._compare()
+        offset, compared_at, _, is_uninterrupted = self._compare()
         if is_uninterrupted:
             self._offset, self._compared_at = offset, compared_at
 
@@ -58,15 +58,15 @@ class StampReader:
         right before the read. `has_emptied` says that the read has left nothing in the socket.
         """
         now = self._now()  # taken first, so that the delay of an interruption counts in favour of the sender
-        offset, compared_at, is_uninterrupted = self._compare()
+        offset, compared_at, instant, is_uninterrupted = self._compare()
         arrival = Arrival(now)
         if stamp is not None:
             old_offset = self._offset
             step = offset - old_offset if is_uninterrupted else 0.0  # an interrupted comparison cannot show a step
             if abs(step) <= self._tolerance(compared_at):
-                candidates = [now - (old_offset + step + compared_at - stamp)]
+                candidates = [instant - (old_offset + step + compared_at - stamp)]
             else:
-                candidates = [now - (each + compared_at - stamp) for each in (old_offset, offset)]
+                candidates = [instant - (each + compared_at - stamp) for each in (old_offset, offset)]
             arrival = self._choose(candidates, now)
         if has_emptied:
             self._empty_since = read_at
@@ -91,14 +91,19 @@ class StampReader:
     def _tolerance(self, compared_at: float) -> float:
         return MIN_STEP + DRIFT * min(LONGEST_DRIFT_TIME, compared_at - self._compared_at)
 
-    def _compare(self) -> tuple[float, float, bool]:
-        """Return wall minus monotonic time, the monotonic instant, and whether nothing interrupted the comparison."""
+    def _compare(self) -> tuple[float, float, float, bool]:
+        """Compare the clocks, which an interruption between two readings would falsify.
+
+        Return wall minus monotonic time, the monotonic instant, the server's instant, and whether nothing interrupted the
+        comparison. If something did, the server's instant is too early, in favour of the sender.
+        """
         attempts = ATTEMPTS
         while True:
             before = self._monotonic()
+            instant = self._now()
             wall = self._wall()
             after = self._monotonic()
             attempts -= 1
             is_uninterrupted = after - before <= LONGEST_COMPARISON
             if is_uninterrupted or not attempts:
-                return wall - after, after, is_uninterrupted
+                return wall - after, after, instant, is_uninterrupted

@@ -37,29 +37,31 @@ class Sink:
 @dataclass
 class RequestCase:
     limits: TimeLimits
+    has_unread: bool = False
     harness: RoomHarness = field(default_factory=RoomHarness)
     expired: list[tuple[float, float, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.sink = Sink(self.harness)
+        self.sink.has_unread = self.has_unread
         peer = Peer("player", self.sink, EDITIONS["blokus-2021-r3"])
         self.clock = MoveClock(self.limits)
         self.player_slot = PlayerSlot(0, "Eins", None, self.clock, peer)
         self.pending = PendingRequest(self.harness.lobby, self.player_slot, lambda *args: self.expired.append(args))
 
 
-def test_input_is_checked_when_the_clock_starts_and_at_each_limit() -> None:
+def test_input_is_checked_before_the_request_when_the_clock_starts_and_at_each_limit() -> None:
     case = RequestCase(TimeLimits(2.0, 10.0))
     case.pending.start_clock(0.0)
     case.harness.advance(20.0)
-    assert case.sink.checks == [0.0, 2.0 + SOFT_CHECK_DELAY, 10.0]
+    assert case.sink.checks == [0.0, 0.0, 2.0 + SOFT_CHECK_DELAY, 10.0]
     assert case.expired == [(10.0, 10.0, 0.0)]
     assert not case.clock.is_running
 
 
 @pytest.mark.parametrize(
     ("limits", "checks"),
-    [(TimeLimits(3.0, 3.0), [0.0, 3.0]), (TimeLimits(2.97, 3.0), [0.0, 3.0]), (TimeLimits(None, 3.0), [0.0, 3.0])],
+    [(TimeLimits(3.0, 3.0), [0.0, 0.0, 3.0]), (TimeLimits(2.97, 3.0), [0.0, 0.0, 3.0]), (TimeLimits(None, 3.0), [0.0, 0.0, 3.0])],
 )
 def test_limits_that_are_close_together_need_only_one_check(limits: TimeLimits, checks: list[float]) -> None:
     case = RequestCase(limits)
@@ -73,9 +75,26 @@ def test_without_a_hard_limit_the_soft_limit_only_checks_the_input() -> None:
     case = RequestCase(TimeLimits(2.0, None))
     case.pending.start_clock(0.0)
     case.harness.advance(20.0)
-    assert case.sink.checks == [0.0, 2.0 + SOFT_CHECK_DELAY]
+    assert case.sink.checks == [0.0, 0.0, 2.0 + SOFT_CHECK_DELAY]
     assert case.expired == []
     assert case.clock.is_running
+
+
+@pytest.mark.parametrize(
+    ("has_unread", "arrival", "is_answer"),
+    [
+        (False, 4.5, True),  # nothing was there yet, so the stamp is wrong
+        (True, 4.5, False),
+        (True, 5.5, True),  # only the bytes before the move were there
+        (True, 4.9999, True),
+    ],
+)
+def test_a_move_was_sent_before_its_request_only_if_there_was_unread_input(
+    has_unread: bool, arrival: float, is_answer: bool
+) -> None:
+    case = RequestCase(UNLIMITED, has_unread)
+    case.pending.start_clock(5.0)
+    assert case.pending.is_answered_by(Arrival(arrival)) is is_answer
 
 
 def test_without_limits_there_is_no_timer() -> None:

@@ -29,9 +29,13 @@ class Machine:
         self.wall_offset = WALL
         self.tick = 0.0
         self.readings = 0
+        self.interruptions: list[float] = []
+        """The seconds that each next reading of the server's clock is followed by."""
 
     def now(self) -> float:
-        return self.uptime - 90.0
+        now = self.uptime - 90.0
+        self.uptime += self.interruptions.pop(0) if self.interruptions else 0.0
+        return now
 
     def wall(self) -> float:
         return self.uptime + self.wall_offset
@@ -192,6 +196,21 @@ def test_a_stamp_from_the_future_or_from_long_ago_is_ignored(age: float) -> None
     machine = Machine()
     stamps = machine.stamps()
     assert read(stamps, machine, machine.wall() - age) == Arrival(machine.now())
+
+
+@pytest.mark.parametrize("interruptions", [[0.003], [0.0, 0.003], [0.003, 0.002, 0.001]])
+def test_an_interruption_while_the_clocks_are_compared_moves_no_arrival(interruptions: list[float]) -> None:
+    """Otherwise the answer to a request would seem to have come before the request."""
+    machine = Machine()
+    stamps = machine.stamps()
+    machine.uptime += 1.0
+    stamp, arrived = machine.wall(), machine.now()
+    machine.uptime += 0.0001
+    read_at = machine.now()
+    machine.interruptions = interruptions
+    arrival = stamps.arrival(stamp, read_at=read_at, has_emptied=True)
+    assert arrival.source is StampSource.KERNEL
+    assert arrival.instant == pytest.approx(arrived, abs=1e-5)
 
 
 def test_an_interrupted_comparison_is_repeated() -> None:
