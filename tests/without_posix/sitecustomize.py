@@ -77,6 +77,13 @@ def _popen(self: subprocess.Popen[Any], *arguments: Any, creationflags: int = 0,
     _start(self, *arguments, **options, start_new_session=bool(creationflags & 0x200))
 
 
+def _kill_process(process: Any) -> None:
+    try:
+        _kill(process.pid, _KILL)
+    except ProcessLookupError:  # it has ended meanwhile
+        raise sys.modules["psutil"].NoSuchProcess(process.pid) from None
+
+
 def _find(name: str, *arguments: Any, **options: Any) -> str | None:
     """The `shutil.which` of this system, which asks for the platform when it is called; prefers NAME.exe."""
     sys.platform = "linux"
@@ -161,7 +168,7 @@ def become_windows() -> None:
     platform.uname()  # is remembered
     psutil_process = sys.modules["psutil"].Process
     for owner, name, value in (
-        (psutil_process, "kill", lambda process: _kill(process.pid, _KILL)),
+        (psutil_process, "kill", _kill_process),
         (psutil_process, "resume", lambda _process: None),
         (subprocess.Popen, "kill", lambda process: process.send_signal(_KILL)),
         (subprocess.Popen, "__init__", _popen),
