@@ -15,7 +15,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
@@ -33,8 +33,9 @@ from spielleiter.match.programs.socket_owners import (
     Look,
     attribute,
     far_socket,
-    find_holder,
+    find_holders,
     has_socket,
+    holders,
     look,
 )
 from spielleiter.match.records.game_files import GameLogs
@@ -72,10 +73,12 @@ GAMES_PER_COLLECTION: Final = 50
 
 MAX_REMEMBERED: Final = 4096
 """How many bytes are remembered of what a program has sent instead of a move."""
-MAX_ASKED_ABOUT: Final = 16
-"""The maximum number of connections to a port whose owner is being looked for."""
+MAX_ASKED_ABOUT: Final = 64
+"""The maximum number of connections to a port whose owner is not known after the first look."""
 
 _FOREIGN: Final = "it connected to a port that is not its own"
+_CLOSED: Final = "it was closed before it was known whose it is"
+_TOO_MANY: Final = "too many connections of unknown processes"
 _PAUSES: Final = (0.0, 0.05, 0.15, 0.3, 0.5)  # seconds before looking for the owner of a connection
 _LOOKS: Final = 4
 """The number of looks after each pause: a program may overlook what another one moves about."""
@@ -83,7 +86,7 @@ _AGREEING: Final = 3
 """The number of times that must agree that a connection can be nobody else's."""
 _START_TIMEOUT: Final = 5.0  # seconds for a process that has connected to be known
 _HOST: Final = "127.0.0.1"
-_BACKLOG: Final = 16
+_BACKLOG: Final = 128
 _RESERVATION_MARGIN: Final = 3600.0  # seconds that a reservation stays valid after it has to be used
 
 Listener: TypeAlias = Callable[[events.ServerEvent, int | None], None]
@@ -211,7 +214,9 @@ class MatchServer:
         """Serve the connections to the port of this program, within MAX_CONNECTIONS and MAX_CONNECTIONS_PER_GAME."""
         listener = await own.ports[program].listener()
         port = DedicatedPort(own.room, own.seats.index(program))
-        admitted = open_count = asked_about = 0
+        admitted = open_count = 0
+        waiting: list[_Waiting] = []  # in the order of their arrival
+        changed = trio.lowlevel.ParkingLot()
 
         async def serve(sock: socket.socket, address: str, label: str) -> None:
             nonlocal open_count
@@ -228,6 +233,9 @@ class MatchServer:
         def admit(sock: socket.socket, address: str) -> None:
             """Serve a connection of the program itself."""
             nonlocal admitted, open_count
+            if admitted >= MAX_CONNECTIONS_PER_GAME:
+                sock.close()
+                return
             admitted += 1
             own.connections[program] = admitted
             if open_count >= MAX_CONNECTIONS:
@@ -239,20 +247,32 @@ class MatchServer:
             self._connections[label] = own, program
             nursery.start_soon(serve, sock, address, label)
 
-        async def ask(sock: socket.socket, far: FarSocket, address: str) -> None:
-            """Serve or close a connection whose owner is not seen at first glance."""
-            nonlocal asked_about
-            asked_about += 1
-            is_own = False
+        async def decide_all() -> None:
+            """Serve or close the connections whose owner is not seen at first glance."""
+            is_started = own.is_started[program]
             try:
-                is_own = await self._is_own(own, program, far, address)
+                while True:
+                    if not waiting:
+                        await changed.park()
+                    delay = 0.0 if is_started.is_set() else _START_TIMEOUT  # before the first look
+                    times = {each: each.due + (0.0 if each.found else delay) for each in waiting}
+                    due = [each for each, time in times.items() if time <= trio.current_time()]
+                    if not due:
+                        with trio.move_on_at(min(times.values())):
+                            await (changed.park() if is_started.is_set() else is_started.wait())
+                        continue
+                    for each, is_own in await self._decide(own, program, due, waiting):
+                        waiting.remove(each)
+                        if is_own:
+                            admit(each.sock, each.address)
+                        else:
+                            each.sock.close()
+                    changed.unpark_all()
             finally:
-                asked_about -= 1
-                if not is_own:
-                    sock.close()
-            if is_own:
-                admit(sock, address)
+                for each in waiting:
+                    each.sock.close()
 
+        nursery.start_soon(decide_all)
         while admitted < MAX_CONNECTIONS_PER_GAME:
             sock, peer, _ = await accept(listener)
             address = f"{peer[0]}:{peer[1]}"
@@ -261,13 +281,14 @@ class MatchServer:
                 admit(sock, address)  # nobody else can reach this port
             elif (far := far_socket(sock)) is None:
                 sock.close()
+                own.refuse_foreign(None, address, _CLOSED)
             elif has_socket(own.processes[program].pids, far):
                 admit(sock, address)
-            elif asked_about >= MAX_ASKED_ABOUT:
-                sock.close()
-                own.refuse_foreign(None, address, "too many connections of unknown processes")
             else:
-                nursery.start_soon(ask, sock, far, address)
+                waiting.append(_Waiting(sock, far, address, trio.current_time()))
+                changed.unpark_all()
+                while len(waiting) >= 2 * MAX_ASKED_ABOUT:
+                    await changed.park()
             await trio.lowlevel.checkpoint()
         own.refuse(
             program,
@@ -276,48 +297,71 @@ class MatchServer:
         )
         listener.close()
 
-    async def _is_own(self, own: InternalRoom, program: int, far: FarSocket, address: str) -> bool:
-        """Return whether a connection to the port of `program` is its own; otherwise report it as refused.
+    async def _decide(
+        self, own: InternalRoom, program: int, due: Sequence[_Waiting], waiting: Sequence[_Waiting]
+    ) -> Sequence[tuple[_Waiting, bool]]:
+        """Look once for the owners of the connections `due`, which are among those `waiting` at the port of `program`.
 
-        A process that has just been started may not be found at once, so the answer takes up to a second longer than
-        the start of the program.
+        Return those that are decided, each with whether it is the program's own; the others are reported as refused. A
+        process that has just been started may not be found at once, so it takes up to a second until all are decided.
         """
-        with trio.move_on_after(_START_TIMEOUT):
-            await own.is_started[program].wait()
         if sys.platform == "win32":
             user = -1
         else:
             user = os.getuid()
-        found: list[Attribution] = []
-        rooms: list[InternalRoom] = []
-        for pause in _PAUSES:
-            await trio.sleep(pause)
-            rooms = list(self._rooms.values())
-            opponents = [room.processes[1 - program] for room in rooms]
-            looks = partial(_look_at_both, own.processes[program], opponents, far)
-            attribution = attribute(far.user, *await trio.to_thread.run_sync(looks), user)
-            if attribution is Attribution.OTHER:
-                break
-            if attribution is Attribution.OWN:
-                return True
-            # a process that is started meanwhile may be overlooked, so one time excludes nobody
-            found.append(attribution)
-            if found[-_AGREEING:] == _AGREEING * [Attribution.OWN_BY_EXCLUSION]:
-                if not await trio.to_thread.run_sync(find_holder, far):
-                    return True
-                break
-        else:
-            if Attribution.NOT_OWN not in found[-_AGREEING:]:
+        rooms = list(self._rooms.values())
+        opponents = [room.processes[1 - program] for room in rooms]
+        find = partial(_look_at_both, own.processes[program], opponents, [each.far for each in due])
+        looks = await trio.to_thread.run_sync(find)
+        owned: list[_Waiting] = []
+        candidates: list[_Waiting] = []
+        refused: dict[_Waiting, str] = {}
+        for each in due:
+            each.found.append(attribute(each.far.user, *looks[each.far], user))
+            if each.found[-1] is Attribution.OWN:
+                owned.append(each)
+            elif each.found[-1] is Attribution.OTHER:
+                refused[each] = ""
+            elif far_socket(each.sock) != each.far:  # nobody has it any more, so the look excludes nobody
+                refused[each] = _CLOSED
+            elif each.is_excluded or (len(each.found) == len(_PAUSES) and not each.is_foreign):
+                candidates.append(each)
+            elif len(each.found) == len(_PAUSES):
+                refused[each] = ""
+            else:
+                each.due = trio.current_time() + _PAUSES[len(each.found)]
+        open_ones = [each for each in waiting if each not in {*owned, *candidates, *refused}]
+        for each in open_ones[MAX_ASKED_ABOUT:]:
+            if each.found:
+                refused[each] = _TOO_MANY
+                if not each.is_foreign:
+                    own.has_turned_away[program] = True
+        if candidates:
+            held = await trio.to_thread.run_sync(find_holders, [each.far for each in candidates])
+            refused.update({each: "" for each in candidates if each.far in held})
+        if refused:
+            others = [(room, each) for room in rooms for each in (0, 1) if (room, each) != (own, program)]
+            fars = [each.far for each in refused]
+            culprits, names = await trio.to_thread.run_sync(_find_culprits, others, fars)
+            for each, reason in refused.items():
+                if each.far in culprits:
+                    room, culprit = culprits[each.far]
+                    room.refuse_foreign(culprit, each.address, _FOREIGN)
+                else:
+                    maker = names.get(each.far, "a process that hides it")
+                    text = reason or f"it was made by {maker}, not by the program of this port"
+                    own.refuse_foreign(None, each.address, text)
+        for each in candidates:
+            if each in refused:
+                continue
+            if far_socket(each.sock) != each.far:  # closed since the last look
+                refused[each] = _CLOSED
+                own.refuse_foreign(None, each.address, _CLOSED)
+                continue
+            if not each.is_excluded:
                 own.has_doubtful_connection[program] = True
-                return True
-        others = [(room, each) for room in rooms for each in (0, 1) if (room, each) != (own, program)]
-        culprit, holder = await trio.to_thread.run_sync(_find_culprit, others, far)
-        if culprit is not None:
-            culprit[0].refuse_foreign(culprit[1], address, _FOREIGN)
-        else:
-            reason = f"it was made by {holder or 'a process that hides it'}, not by the program of this port"
-            own.refuse_foreign(None, address, reason)
-        return False
+            owned.append(each)
+        return [*((each, True) for each in owned), *((each, False) for each in refused)]
 
     # -- events -----------------------------------------------------------------------------------------------------
 
@@ -333,25 +377,54 @@ class MatchServer:
                 each.handle_event(event, None)
 
 
-def _look_at_both(own: ProgramProcesses, opponents: Sequence[ProgramProcesses], far: FarSocket) -> tuple[Look, Look]:
+@dataclass(eq=False, slots=True)
+class _Waiting:
+    """A connection whose owner is being looked for."""
+
+    sock: socket.socket
+    far: FarSocket
+    address: str
+    due: float
+    """The time of the next look, on trio's clock."""
+    found: list[Attribution] = field(default_factory=list)
+    """What each look has shown."""
+
+    @property
+    def is_excluded(self) -> bool:
+        """Whether it can be nobody else's; a process that is started meanwhile may be overlooked by a single look."""
+        return self.found[-_AGREEING:] == _AGREEING * [Attribution.OWN_BY_EXCLUSION]
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is not the program's own."""
+        return Attribution.NOT_OWN in self.found[-_AGREEING:]
+
+
+def _look_at_both(
+    own: ProgramProcesses, opponents: Sequence[ProgramProcesses], sockets: Sequence[FarSocket]
+) -> dict[FarSocket, tuple[Look, Look]]:
     """Look into the processes of a port's program, and into those of all its opponents, several times. Blocks."""
-    first, second = Look(), Look()
+    found = {each: (Look(), Look()) for each in sockets}
+    left = list(sockets)
     for _ in range(_LOOKS):
-        first |= look(own.find_all, far)
-        second |= look(lambda: [pid for each in opponents for pid in each.find_all()], far)
-        if first.has_socket or second.has_socket:
+        first = look(own.find_all, left)
+        second = look(lambda: [pid for each in opponents for pid in each.find_all()], left)
+        found |= {each: (found[each][0] | first[each], found[each][1] | second[each]) for each in left}
+        left = [each for each in left if not any(seen.has_socket for seen in found[each])]
+        if not left:
             break
-    return first, second
+    return found
 
 
-def _find_culprit(
-    others: Sequence[tuple[InternalRoom, int]], far: FarSocket
-) -> tuple[tuple[InternalRoom, int] | None, str]:
-    """Return the program that is seen to have a socket; otherwise None and any process that has it. Blocks."""
+def _find_culprits(
+    others: Sequence[tuple[InternalRoom, int]], sockets: Collection[FarSocket]
+) -> tuple[dict[FarSocket, tuple[InternalRoom, int]], dict[FarSocket, str]]:
+    """Return the programs that are seen to have the sockets, and any processes that have the remaining ones. Blocks."""
+    culprits: dict[FarSocket, tuple[InternalRoom, int]] = {}
     for room, each in others:
-        if has_socket(room.processes[each].find_all(), far):
-            return (room, each), ""
-    return None, find_holder(far)
+        culprits |= dict.fromkeys(holders(room.processes[each].find_all(), sockets), (room, each))
+    left = [each for each in sockets if each not in culprits]
+    return culprits, find_holders(left) if left else {}
 
 
 class ProgramProcesses(Protocol):
@@ -424,6 +497,8 @@ class InternalRoom:
         """By program: the connections that were served as its own."""
         self.has_doubtful_connection = [False, False]
         """By program: whether one of them may also be the other program's."""
+        self.has_turned_away = [False, False]
+        """By program: whether a connection was refused that may have been its own, since there were too many."""
         codes = {seats[player_slot.seat]: player_slot.reservation or "" for player_slot in room.player_slots}
         self.reservations = codes[0], codes[1]
         """The reservation codes by program."""

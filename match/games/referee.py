@@ -196,6 +196,7 @@ class _Referee:
             for program, known in enumerate(self._facts.programs):
                 if room.has_doubtful_connection[program]:
                     known.doubtful_connections = room.connections[program]
+                known.was_turned_away = room.has_turned_away[program]
 
     # -- the course of a game ---------------------------------------------------------------------------------------
 

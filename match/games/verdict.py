@@ -63,6 +63,8 @@ class ProgramFacts:
     """Whether it ended when the match closed a room in which the game had not begun; noted at another server."""
     doubtful_connections: int = 0
     """How many connections were served as its own, if one of them may be its opponent's; otherwise 0."""
+    was_turned_away: bool = False
+    """Whether a connection was refused that may have been its own, since too many waited whose owner was not known."""
 
 
 @dataclass(slots=True)
@@ -120,7 +122,24 @@ def judge(facts: GameFacts) -> Judgement:
             doubt = f"the connection in the seat of {name} may be that of {opponent}"
             text = f"{doubt}, since neither shows all of its open files; {found.verdict}"
             return Judgement(Verdict.CONTESTED, reason=text, is_counted=False)
+        if known.was_turned_away and program in _absent(facts, found):
+            text = f"too many unknown connections may have kept {facts.names[program]} from its seat; {found.verdict}"
+            return Judgement(Verdict.CONTESTED, reason=text, is_counted=False)
     return found
+
+
+def _absent(facts: GameFacts, found: Judgement) -> set[int]:
+    """Return the programs that are blamed for not having taken their seats, although they were started."""
+    if facts.has_begun or facts.machine_problem is not None:
+        return set()
+    blamed = {found.offender, None if found.also is None else found.also[0]}
+    waited_for = {
+        program for program, known in enumerate(facts.programs) if known.not_started is None and not known.has_joined
+    }
+    faults = {program: _judge_start(facts, facts.programs[program]) for program in waited_for & blamed}
+    return {
+        program for program, fault in faults.items() if fault and fault[0] in {Verdict.NO_START, Verdict.NEVER_JOINS}
+    }
 
 
 def _judge(facts: GameFacts) -> Judgement:

@@ -15,10 +15,10 @@ import random
 import socket
 import struct
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import psutil
 
@@ -41,56 +41,14 @@ _MAPPED: Final = f"{0:016X}{int.from_bytes(bytes((0, 0, 255, 255)), sys.byteorde
 _CONTAINER_ENGINES: Final = frozenset({"docker", "nerdctl", "podman"})
 
 
-class FarSocket(Protocol):
+@dataclass(frozen=True, slots=True)
+class FarSocket:
     """The socket at the other end of a connection, which is on this machine."""
 
-    @property
-    def user(self) -> int | None:
-        """The user whose process made it; None if the system does not say so."""
-        ...
-
-    def is_held_by(self, pid: int) -> bool:
-        """Return whether the first thread of a process has it open.
-
-        Raises PermissionError if the process cannot be looked into, and ProcessLookupError if it has ended.
-        """
-        ...
-
-    def is_held_by_a_thread(self, pid: int) -> bool:
-        """Return whether any thread of a process has it open, as `is_held_by` does. This takes longer."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class _LinuxSocket:
-    inode: int
-    user: int
-
-    def is_held_by(self, pid: int) -> bool:
-        return f"socket:[{self.inode}]" in _open_files(f"{_PROC}/{pid}")
-
-    def is_held_by_a_thread(self, pid: int) -> bool:
-        return f"socket:[{self.inode}]" in _open_files_of_threads(pid)
-
-
-@dataclass(frozen=True, slots=True)
-class _ListedSocket:
-    """A socket in the table of connections that psutil reads, on systems without /proc."""
-
-    address: tuple[str, int]
-    peer: tuple[str, int]
-    user: None = None
-
-    def is_held_by(self, pid: int) -> bool:
-        try:
-            connections = psutil.Process(pid).net_connections("tcp")
-        except psutil.AccessDenied:
-            raise PermissionError(pid) from None
-        except psutil.Error:
-            raise ProcessLookupError(pid) from None
-        return any((each.laddr, each.raddr) == (self.address, self.peer) for each in connections)
-
-    is_held_by_a_thread = is_held_by
+    name: Hashable
+    """What it is called among the open files of a process; without /proc, its two addresses."""
+    user: int | None = None
+    """The user whose process made it; None if the system does not say so."""
 
 
 def far_socket(sock: socket.socket) -> FarSocket | None:
@@ -100,15 +58,16 @@ def far_socket(sock: socket.socket) -> FarSocket | None:
     except OSError:
         return None
     if sys.platform != "linux":
-        return _ListedSocket(far, near)
+        return FarSocket((far, near))
     try:
-        found = _ask_kernel(near, far)
+        user, inode = _ask_kernel(near, far)
     except (OSError, struct.error):  # a kernel without this interface
-        found = _read_table(near, far)
-    return found if found.inode else None
+        user, inode = _read_table(near, far)
+    return FarSocket(f"socket:[{inode}]", user) if inode else None
 
 
-def _ask_kernel(near: tuple[str, int], far: tuple[str, int]) -> _LinuxSocket:
+def _ask_kernel(near: tuple[str, int], far: tuple[str, int]) -> tuple[int, int]:
+    """Return the user and the inode of a socket. Raises OSError and struct.error."""
     if sys.platform != "linux":
         raise NotImplementedError
     query = _ID.pack(far[1], near[1], _packed(far[0]), _packed(near[0])) + _REST.pack(0, _ANY, _ANY)
@@ -121,10 +80,11 @@ def _ask_kernel(near: tuple[str, int], far: tuple[str, int]) -> _LinuxSocket:
     if struct.unpack_from("=H", answer, 4)[0] == _NLMSG_ERROR:
         raise OSError("the kernel does not know this socket")
     user, inode = _USER_AND_INODE.unpack_from(answer, _USER_OFFSET)
-    return _LinuxSocket(inode, user)
+    return user, inode
 
 
-def _read_table(near: tuple[str, int], far: tuple[str, int]) -> _LinuxSocket:
+def _read_table(near: tuple[str, int], far: tuple[str, int]) -> tuple[int, int]:
+    """Return the user and the inode of a socket; 0 if it is closed."""
     ends = [_in_table(far), _in_table(near)]
     # a program may have made an IPv6 socket for an IPv4 address, as Java does
     wanted = {"tcp": ends, "tcp6": [f"{_MAPPED}{each}" for each in ends]}
@@ -132,8 +92,8 @@ def _read_table(near: tuple[str, int], far: tuple[str, int]) -> _LinuxSocket:
         for line in _lines_of(f"{_PROC}/net/{name}"):
             words = line.split()
             if words[1:3] == addresses:
-                return _LinuxSocket(int(words[9]), int(words[7]))
-    return _LinuxSocket(0, 0)
+                return int(words[7]), int(words[9])
+    return 0, 0
 
 
 def _packed(host: str) -> bytes:
@@ -148,9 +108,20 @@ def has_socket(pids: Iterable[int], far: FarSocket) -> bool:
     """Return whether one of these processes is seen to have the socket open, at first glance."""
     for pid in pids:
         with contextlib.suppress(PermissionError, ProcessLookupError):
-            if far.is_held_by(pid):
+            files = _open_files(f"{_PROC}/{pid}") if sys.platform == "linux" else _sockets_of(pid)
+            if far.name in files:
                 return True
     return False
+
+
+def holders(pids: Iterable[int], sockets: Collection[FarSocket]) -> dict[FarSocket, int]:
+    """Return which of these processes is seen to have which socket open; those that nobody has are missing. Blocks."""
+    found: dict[FarSocket, int] = {}
+    for pid in pids:
+        with contextlib.suppress(PermissionError, ProcessLookupError):
+            files = _sockets_of(pid)
+            found |= {each: pid for each in sockets if each.name in files}
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,20 +159,22 @@ class Look:
         )
 
 
-def look(find: Callable[[], Collection[int]], far: FarSocket) -> Look:
-    """Look into the processes of a program, which `find` returns. Blocks.
+def look(find: Callable[[], Collection[int]], sockets: Collection[FarSocket]) -> dict[FarSocket, Look]:
+    """Look into the processes of a program, which `find` returns, for all of these sockets at once. Blocks.
 
     A program can pass a socket on from one process to another, from those that are looked into later to those that
     were looked into before. The order is random, so several looks find it.
     """
-    is_held = is_hidden = can_hide = uses_containers = False
+    held: set[FarSocket] = set()
+    is_hidden = can_hide = uses_containers = False
     users: set[int] = set()
     pids = list(find())
     before = {(pid, thread) for pid in pids for thread in _thread_ids(pid)}
     random.shuffle(pids)
     for pid in pids:
         try:
-            is_held = is_held or far.is_held_by_a_thread(pid)
+            files = _sockets_of(pid)
+            held.update(each for each in sockets if each.name in files)
             can_hide = can_hide or _can_hide_sockets(pid)
         except PermissionError:
             is_hidden = is_hidden or bool(_running_threads(pid))
@@ -210,7 +183,8 @@ def look(find: Callable[[], Collection[int]], far: FarSocket) -> Look:
         users |= _users_of(pid)
         uses_containers = uses_containers or _command_name(pid) in _CONTAINER_ENGINES
     is_changing = before != {(pid, thread) for pid in find() for thread in _thread_ids(pid)}
-    return Look(is_held, is_hidden, can_hide, is_changing, frozenset(users), uses_containers)
+    known = Look(False, is_hidden, can_hide, is_changing, frozenset(users), uses_containers)
+    return {each: replace(known, has_socket=each in held) for each in sockets}
 
 
 class Attribution(enum.Enum):
@@ -249,18 +223,30 @@ def attribute(socket_user: int | None, own: Look, other: Look, match_user: int) 
     return Attribution.OWN_BY_EXCLUSION if is_clear else Attribution.UNDECIDED
 
 
-def find_holder(far: FarSocket) -> str:
-    """Return the name and id of any process of this machine that is seen to have the socket open; empty if none is.
+def find_holders(sockets: Collection[FarSocket]) -> dict[FarSocket, str]:
+    """Return the name and id of any process of this machine that is seen to have a socket open, by socket.
 
     Blocks: looks into every process of this machine.
     """
-    for pid in psutil.pids():
-        is_holder = False
-        with contextlib.suppress(PermissionError, ProcessLookupError):
-            is_holder = far.is_held_by_a_thread(pid)
-        if is_holder:
-            return "".join(f"{each.name} ({each.pid})" for each in still_running([pid])) or f"process {pid}"
-    return ""
+    return {
+        each: "".join(f"{found.name} ({found.pid})" for found in still_running([pid])) or f"process {pid}"
+        for each, pid in holders(psutil.pids(), sockets).items()
+    }
+
+
+def _sockets_of(pid: int) -> Container[Hashable]:
+    """Return the names of the sockets that any thread of a process has open; on Linux of its other files, too.
+
+    Raises PermissionError if the process cannot be looked into, and ProcessLookupError if it has ended.
+    """
+    if sys.platform != "linux":
+        try:
+            return {(each.laddr, each.raddr) for each in psutil.Process(pid).net_connections("tcp")}
+        except psutil.AccessDenied:
+            raise PermissionError(pid) from None
+        except psutil.Error:
+            raise ProcessLookupError(pid) from None
+    return _open_files_of_threads(pid)
 
 
 def _thread_ids(pid: int) -> Collection[str]:

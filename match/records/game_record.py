@@ -51,7 +51,7 @@ class Verdict:
     OVERLOAD: Final = "overloaded machine"
     """A program was too slow only because it had to wait for a processor; the game does not count."""
     CONTESTED: Final = "contested seat"
-    """Nobody can tell which program was in a seat; the game does not count."""
+    """Nobody can tell which program was in a seat, or who kept one from it; the game does not count."""
     CANCELLED: Final = "cancelled"
     """The game was cancelled; it does not count."""
     SERVER_FAILED: Final = "server failed"

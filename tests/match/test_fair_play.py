@@ -140,14 +140,25 @@ async def test_no_program_can_take_its_opponents_seat_by_a_plain_join(attack: st
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells apart the processes of one user")
-@pytest.mark.parametrize("attack", [f"join-{way}" for way in HIDDEN_WAYS])
+@pytest.mark.parametrize("attack", [*(f"join-{way}" for way in HIDDEN_WAYS), "flood-elsewhere"])
 async def test_nobody_loses_for_a_connection_of_the_opponent_although_he_hides_his_own(
     attack: str, tmp_path: Path
 ) -> None:
-    bot = f"env PYTHONPATH={shlex.quote(str(PROJECT))} {PYTHON} -P -m tests.match.bots.attacker honest-hidden {OPTIONS}"
-    record = await play_against_attack(tmp_path, attack, honest=bot, has_remarks=True)
+    record = await play_against_attack(tmp_path, attack, honest=attacker("honest-hidden"), has_remarks=True)
     assert record.offender in {None, 0}
     assert record.think_times[1] or not record.is_counted
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells apart the processes of one user")
+@pytest.mark.parametrize("attack", ["close-elsewhere", "flood-visibly"])
+async def test_an_opponent_that_hides_nothing_cannot_take_or_block_a_seat(attack: str, tmp_path: Path) -> None:
+    """Run as root, the match sees what the honest program hides; as another user, it does not."""
+    record = await play_against_attack(tmp_path, attack, honest=attacker("honest-hidden"))
+    assert b"joins on " in error_output(tmp_path)
+    assert record.offender in {None, 0}
+    assert record.is_counted
+    assert record.think_times[1]
+    assert record.foreign_connections or record.attempts[0]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux hides the open files of a process")

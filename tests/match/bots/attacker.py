@@ -222,14 +222,35 @@ WAYS = {
 """How the opponent's port is connected to, by the end of the attack's name."""
 
 
-def flood_elsewhere(own_port: int) -> None:
-    """Connect to every other port all the time, hidden, so that the opponent's connection has to wait or is refused."""
+def close_elsewhere(host: str, own_port: int) -> None:
+    """Join on every other port and close at once, so that nobody has the connection when its owner is looked for."""
     match = ancestors()
     if os.fork():
         time.sleep(0.5)
         return
-    hide_open_files()
-    os.fork()
+    sys.stderr.write("joins on all ports\n")
+    sys.stderr.flush()
+    deadline = time.monotonic() + 2
+    tried: set[int] = set()
+    while time.monotonic() < deadline:
+        for port in set(ports_of(match)) - {own_port, *tried}:
+            tried.add(port)
+            for seconds in 4 * (0.0005, 0.001, 0.002, 0.003, 0.005, 0.008):
+                with contextlib.suppress(OSError), connect_visibly(host, port):
+                    time.sleep(seconds)
+        time.sleep(0.01)
+    os._exit(0)
+
+
+def flood_elsewhere(own_port: int, *, is_hidden: bool) -> None:
+    """Connect to every other port all the time, so that the opponent's connection has to wait or is refused."""
+    match = ancestors()
+    if os.fork():
+        time.sleep(0.5)
+        return
+    if is_hidden:
+        hide_open_files()
+        os.fork()
     sys.stderr.write("joins on all ports\n")
     sys.stderr.flush()
     deadline = time.monotonic() + 4
@@ -371,7 +392,9 @@ open_sockets: list[socket.socket] = []
 ACTIONS: dict[str, Callable[[str, int, str], None]] = {
     "sockets": lambda host, port, _code: open_connections(host, port),
     "steal": steal_seat,
-    "flood-elsewhere": lambda _host, port, _code: flood_elsewhere(port),
+    "close-elsewhere": lambda host, port, _code: close_elsewhere(host, port),
+    "flood-elsewhere": lambda _host, port, _code: flood_elsewhere(port, is_hidden=True),
+    "flood-visibly": lambda _host, port, _code: flood_elsewhere(port, is_hidden=False),
     "honest-hidden": lambda _host, _port, _code: hide_open_files(),
     "hide": lambda _host, _port, _code: leave_process({}),
     "frame": lambda _host, _port, _code: leave_process_of_opponent(),

@@ -19,6 +19,7 @@ from spielleiter.client.errors import ClientError
 from spielleiter.client.player import Player
 from spielleiter.client.strategies import make_responder
 from spielleiter.match.games.match_server import (
+    MAX_ASKED_ABOUT,
     MAX_CONNECTIONS,
     MAX_CONNECTIONS_PER_GAME,
     InternalRoom,
@@ -296,3 +297,30 @@ async def test_refused_connections_use_up_nothing_of_the_ports_own_program(tmp_p
             for _ in range(2 * MAX_CONNECTIONS_PER_GAME):
                 await (await trio.open_tcp_stream(*room.addresses[0])).aclose()
             await play_again(room, listener)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells apart the processes of one user")
+async def test_every_connection_of_a_visible_flood_is_attributed_to_its_program(tmp_path: Path) -> None:
+    """None of them is refused as unknown because there are too many, so none can take the place of an honest one."""
+    with trio.fail_after(HANG_TIMEOUT):
+        async with open_room(tmp_path) as (room, listener):
+            room.set_processes(0, NoProcess())  # program 1 is this process
+            streams = [await trio.open_tcp_stream(*room.addresses[0]) for _ in range(2 * MAX_ASKED_ABOUT)]
+            await listener.wait_for(events.ConnectionRefused, len(streams))
+            assert listener.programs_of(events.ConnectionRefused) == [1] * len(streams)
+            assert room.has_turned_away == [False, False]
+            for stream in streams:
+                await stream.aclose()
+            await play_again(room, listener)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells apart the processes of one user")
+async def test_a_connection_that_is_closed_before_its_owner_is_known_is_reported(tmp_path: Path) -> None:
+    with trio.fail_after(HANG_TIMEOUT):
+        async with open_room(tmp_path) as (room, listener):
+            room.set_processes(0, NoProcess())
+            with socket.create_connection(room.addresses[0]) as thief:  # closed before the server accepts it
+                thief.sendall(b"<protocol><join/>")
+            await listener.wait_for(events.ConnectionRefused)
+            assert listener.programs_of(events.ConnectionRefused) == [None]
+            assert not listener.programs_of(events.PlayerJoined)

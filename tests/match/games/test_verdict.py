@@ -263,6 +263,35 @@ def test_a_regular_game_is_void_only_if_two_claimed_the_seat(
     assert (judged.verdict == Verdict.CONTESTED) is is_void
 
 
+@pytest.mark.parametrize("opponent", [JOINED, {}])
+@pytest.mark.parametrize(
+    ("known", "is_void"),
+    [
+        ({"was_turned_away": True}, True),
+        ({"was_turned_away": True, "returncode": 1}, True),
+        ({"was_turned_away": False}, False),
+        # these faults are its own, whoever else has connected
+        ({"was_turned_away": True, "not_started": "no such program"}, False),
+        ({"was_turned_away": True, "protocol_error": "GET /"}, False),
+    ],
+)
+def test_nobody_loses_who_may_have_been_kept_from_its_seat(
+    known: dict[str, Any], opponent: dict[str, Any], is_void: bool
+) -> None:
+    judged = judge(facts(opponent, known, is_start_over=True))
+    assert (judged.verdict == Verdict.CONTESTED) is is_void
+    assert (judged.offender is None) is is_void
+    assert not (is_void and judged.is_counted)
+
+
+def test_a_program_that_was_turned_away_once_may_still_lose_its_game() -> None:
+    final = result(Cause.RULE_VIOLATION, Cause.REGULAR, winners=(1,))
+    judged = judge(started({}, {"was_turned_away": True}, result=final))
+    assert (judged.verdict, judged.offender) == (Verdict.ILLEGAL_MOVE, 1)
+    judged = judge(facts({"returncode": 1}, {**JOINED, "was_turned_away": True}))
+    assert (judged.verdict, judged.offender, judged.is_counted) == (Verdict.NO_START, 0, True)
+
+
 def test_the_result_of_a_game_that_never_began_is_ignored() -> None:
     final = result(Cause.LEFT, Cause.REGULAR, winners=(1,))
     judged = judge(facts({"not_started": "no such program"}, JOINED, result=final))

@@ -23,7 +23,7 @@ from spielleiter.match.programs.socket_owners import (
     Look,
     attribute,
     far_socket,
-    find_holder,
+    find_holders,
     has_socket,
     look,
 )
@@ -83,8 +83,8 @@ def test_a_connection_of_this_process_is_attributed_to_it() -> None:
             assert far.user == os.getuid()
             assert has_socket([os.getpid()], far)
             assert not has_socket([1 << 30], far)
-            assert f"({os.getpid()})" in find_holder(far)
-            seen = look(lambda: [os.getpid()], far)
+            assert f"({os.getpid()})" in find_holders([far])[far]
+            seen = look(lambda: [os.getpid()], [far])[far]
             assert (seen.has_socket, seen.has_hidden_files) == (True, False)
             assert os.getuid() in seen.users
 
@@ -118,8 +118,8 @@ def test_an_open_file_whose_path_is_too_long_for_the_system_hides_nothing(tmp_pa
             with accepted:
                 far = far_socket(accepted)
                 assert far is not None
-                assert look(lambda: [process.pid], far) == Look(has_socket=True, users=frozenset({os.getuid()}))
-                assert f"({process.pid})" in find_holder(far)
+                assert look(lambda: [process.pid], [far])[far] == Look(has_socket=True, users=frozenset({os.getuid()}))
+                assert f"({process.pid})" in find_holders([far])[far]
 
 
 @pytest.mark.parametrize("is_in_flight", [False, True])
@@ -138,9 +138,9 @@ def test_a_descriptor_on_its_way_through_a_unix_socket_is_noticed(is_in_flight: 
                 connected.close()
             far = far_socket(accepted)
             assert far is not None
-            seen = look(lambda: [os.getpid()], far)
+            seen = look(lambda: [os.getpid()], [far])[far]
             assert (seen.has_socket, seen.can_hide_sockets) == (not is_in_flight, is_in_flight)
-            assert not (is_in_flight and find_holder(far))
+            assert not (is_in_flight and find_holders([far]))
 
 
 OWN_FILES = """
@@ -169,13 +169,13 @@ time.sleep(500)
 @pytest.mark.parametrize("first_thread", ["running", "ended"])
 def test_the_open_files_of_each_thread_are_seen(first_thread: str) -> None:
     with connected(OWN_FILES, first_thread) as (process, far):
-        seen = look(lambda: [process.pid], far)
+        seen = look(lambda: [process.pid], [far])[far]
         assert (seen.has_socket, seen.has_hidden_files) == (True, False)
 
 
 def test_a_socket_that_only_a_mapping_keeps_open_is_noticed() -> None:
     with connected(MAPPED) as (process, far):
-        while (seen := look(lambda: [process.pid], far)).has_socket:  # it is not closed yet
+        while (seen := look(lambda: [process.pid], [far])[far]).has_socket:  # it is not closed yet
             pass
         assert seen.can_hide_sockets
         assert not seen.is_clear
@@ -203,9 +203,9 @@ def test_processes_that_begin_or_end_meanwhile_make_a_look_unclear() -> None:
             assert far is not None
             for before, after in (([], [os.getppid()]), ([os.getppid()], [])):
                 finds = iter((before, after))
-                seen = look(lambda finds=finds: next(finds), far)  # type: ignore[misc]
+                seen = look(lambda finds=finds: next(finds), [far])[far]  # type: ignore[misc]
                 assert (seen.is_changing, seen.is_clear) == (True, False)
-            assert look(list, far).is_clear
+            assert look(list, [far])[far].is_clear
 
 
 def test_a_process_that_has_ended_hides_nothing() -> None:
@@ -217,7 +217,7 @@ def test_a_process_that_has_ended_hides_nothing() -> None:
         with accepted:
             far = far_socket(accepted)
             assert far is not None
-            assert look(lambda: [process.pid], far).is_clear
+            assert look(lambda: [process.pid], [far])[far].is_clear
         process.wait()
 
 
