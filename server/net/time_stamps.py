@@ -94,8 +94,8 @@ class StampReader:
     def _compare(self) -> tuple[float, float, float, bool]:
         """Compare the clocks, which an interruption between two readings would falsify.
 
-        Return wall minus monotonic time, the monotonic instant, the server's instant, and whether nothing interrupted the
-        comparison. If something did, the server's instant is too early, in favour of the sender.
+        Return wall minus monotonic time, the monotonic instant, the server's instant, and whether nothing interrupted
+        the comparison. If something did, the server's instant is too early, in favour of the sender.
         """
         attempts = ATTEMPTS
         while True:

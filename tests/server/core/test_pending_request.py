@@ -61,7 +61,11 @@ def test_input_is_checked_before_the_request_when_the_clock_starts_and_at_each_l
 
 @pytest.mark.parametrize(
     ("limits", "checks"),
-    [(TimeLimits(3.0, 3.0), [0.0, 0.0, 3.0]), (TimeLimits(2.97, 3.0), [0.0, 0.0, 3.0]), (TimeLimits(None, 3.0), [0.0, 0.0, 3.0])],
+    [
+        (TimeLimits(3.0, 3.0), [0.0, 0.0, 3.0]),
+        (TimeLimits(2.97, 3.0), [0.0, 0.0, 3.0]),
+        (TimeLimits(None, 3.0), [0.0, 0.0, 3.0]),
+    ],
 )
 def test_limits_that_are_close_together_need_only_one_check(limits: TimeLimits, checks: list[float]) -> None:
     case = RequestCase(limits)
