@@ -70,8 +70,13 @@ test: lint types imports ## check style, types and import contracts, run all tes
 	@$(PY) -m coverage report --include='game/*,protocol/*' --fail-under=100
 	@$(PY) -m coverage report --fail-under=95
 
-lint: setup-dev ## check the style (ruff)
+lint: setup-dev ## check the style (ruff), and the files for GitHub and for containers (check-jsonschema, zizmor)
 	@$(PY) -m ruff check
+	@$(PY) -m check_jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(PY) -m check_jsonschema --quiet --builtin-schema custom.github-workflows-require-timeout .github/workflows/*.yml
+	@$(PY) -m check_jsonschema --quiet --builtin-schema vendor.github-actions action.yml
+	@$(PY) -m check_jsonschema --quiet --builtin-schema vendor.compose-spec docker/*.yaml
+	@"$(VENV)/bin/zizmor" --quiet --no-progress --offline --min-severity medium .github/workflows action.yml
 
 # Each platform has a cache of its own, since a change of the platform makes a cache useless. What is for one platform
 # only is unreachable on the others, so that is an error for Linux alone.

@@ -6,7 +6,6 @@ import atexit
 import os
 import re
 import shutil
-import stat
 import subprocess
 import tempfile
 from functools import cache
@@ -16,7 +15,6 @@ from typing import Final
 import pytest
 
 from tests.commands import ROOT, run
-from tests.shared import SHARED
 
 FAKE_PYTHON = """\
 #!/bin/sh
@@ -260,11 +258,3 @@ def test_ci_fails_if_tests_of_the_page_are_skipped_although_there_is_a_browser(m
     done = run_ci(tmp_path / "without", skipped, npm="#!/bin/sh\nexit 1\n")
     assert done.returncode == 0
     assert "left out: the tests of the page" in done.stdout
-
-
-def test_the_ci_script_is_executable() -> None:
-    assert (ROOT / ".ci" / "run").stat().st_mode & stat.S_IXUSR
-
-
-def test_the_recordings_are_found_where_the_environment_says() -> None:
-    assert SHARED is not None or not os.environ.get("SPIELLEITER_SHARED")
