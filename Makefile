@@ -133,8 +133,8 @@ lock: $(VENV)/.python ## update the locks to the newest versions that pyproject.
 	    --output-file requirements/development.lock
 	$(SOLVE) --group fuzz --only-binary :all: --constraints requirements/development.lock --output-file requirements/fuzz.lock
 
-man: setup ## update docs/spielleiter.1 from the help of the commands
-	@$(PY) -m spielleiter.cli.manual > docs/spielleiter.1.new && mv docs/spielleiter.1.new docs/spielleiter.1
+man: setup ## write the man page, made from the help of the commands, to build/spielleiter.1
+	@mkdir -p build && $(PY) -m spielleiter.cli.manual > build/spielleiter.1
 
 publish: $(VENV)/.python ## publish the version that pyproject.toml names (make publish ARGS=--dry-run only checks it)
 	@$(PY) release/publish.py $(ARGS)

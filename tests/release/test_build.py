@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from release.build import archive_format, archive_name, build, files_beside, main, version_of
+from release.build import MAN_PAGE, archive_format, archive_name, build, files_beside, main, version_of
 from tests.documents import read
 from tests.timeouts import HANG_TIMEOUT
 
@@ -108,7 +108,10 @@ def test_the_build_does_everything_in_an_empty_environment(tmp_path: Path, subte
 
     with subtests.test("the settings and the manual are next to it"):
         names = {path.name for path in folder.iterdir()}
-        assert names == {"_internal", program.program.name, *(path.name for path in files_beside())}
+        page = set() if sys.platform == "win32" else {MAN_PAGE}
+        assert names == {"_internal", program.program.name, *page, *(path.name for path in files_beside())}
+        for name in page:
+            assert f"spielleiter {version_of_project()}" in (folder / name).read_text(encoding="utf-8")
 
     with subtests.test("it holds no packages that only the tests need"):
         internal = {path.name.partition("-")[0].lower() for path in (folder / "_internal").iterdir()}
