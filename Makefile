@@ -10,7 +10,7 @@ PY := "$(VENV)/bin/python"
 PIP := $(PY) -m pip --disable-pip-version-check --no-input --quiet --quiet
 LOCK_TOOL := uv==0.13.8
 
-.PHONY: help setup setup-dev serve demo test lint types imports bench fuzz fuzz-guided soak lock man publish clean
+.PHONY: help setup setup-dev serve demo test test-all test-rest lint types imports bench fuzz fuzz-guided soak lock man publish clean
 .DELETE_ON_ERROR:
 
 help: ## list the commands, as make without a target does
@@ -65,10 +65,19 @@ demo: setup ## play one game between two built-in players and print the result
 
 # -- testing ----------------------------------------------------------------------------------------------------------
 
-test: lint types imports ## check style, types and import contracts, run all tests, check coverage
-	@$(PY) -m pytest --quiet --numprocesses auto --cov --cov-report= $(ARGS)
+test: lint types imports ## check style, types, import contracts; run the tests for every change; check coverage
+	@$(PY) -m pytest --quiet --numprocesses auto -m "not extended" --cov --cov-report= $(ARGS)
 	@$(PY) -m coverage report --include='game/*,protocol/*' --fail-under=100
 	@$(PY) -m coverage report --fail-under=95
+
+test-all: test test-rest ## make test, and everything else that is tested
+
+test-rest: setup-dev ## what make test leaves out: the longest tests, fuzzing, 1,000 games beside hostile clients
+	@$(PY) -m pytest --quiet --numprocesses auto -m extended $(ARGS)
+	@mkdir -p build # libFuzzer writes a line for each new input
+	@$(MAKE) --no-print-directory fuzz-guided FUZZ_SECONDS=10 >build/fuzz.log 2>&1 || { tail -n 99 build/fuzz.log; exit 1; }
+	@tail -n 3 build/fuzz.log
+	@$(MAKE) --no-print-directory soak ARGS=1000
 
 lint: setup-dev ## check the style (ruff), and the files for GitHub and for containers (check-jsonschema, zizmor)
 	@$(PY) -m ruff check

@@ -22,23 +22,32 @@ from hypothesis.strategies import none
 from spielleiter.server.runtime.garbage import keep_frozen
 from tests.example_counts import FACTOR
 
-VERSION_INDEPENDENT = (
-    "tests/bench",
+EXTENDED = (
+    "tests/bench/",
     "tests/cli/test_bench.py",
-    "tests/game/test_perft.py",
     "tests/match/cluster/test_interruptions.py",
     "tests/match/cluster/test_venue.py",
-    "tests/match/stats/test_sprt.py",
+    "tests/match/packages/test_archive.py::test_any_bytes_are_no_package",
+    "tests/match/packages/test_python_sources.py::test_any_source_can_be_examined",
     "tests/match/test_error_rates.py",
-    "tests/release",
+    "tests/release/test_build.py",
     "tests/test_action.py",
     "tests/test_adding_a_game.py",
     "tests/test_docker.py",
+    "tests/test_foreign_modules.py::test_bench",
+    "tests/test_fuzz.py::test_a_short_run_finds_nothing_or_says_what_to_install",
     "tests/test_german_pages.py",
     "tests/test_match_compose.py",
     "tests/test_packaging.py",
+    "tests/test_without_posix.py",
+    "tests/viewer/browser/test_seat.py::test_a_person_plays_a_whole_game",
+    "tests/viewer/browser/test_seat.py::test_hase_und_igel_is_played_by_keys",
 )
-"""Tests of builds, measurements and counts: continuous integration runs them on one version of Python."""
+"""What `make test` leaves to `make test-rest`: tests that take about five seconds or more, and files full of them.
+
+They are the measurements, the builds, whole pages of the documents, and the longest attacks and searches. Continuous
+integration runs them on one version of Python.
+"""
 
 LONGEST_REPORT = 20_000
 """The characters of a failure, and of each output captured with it, that are shown.
@@ -99,12 +108,11 @@ def pytest_xdist_auto_num_workers() -> int | None:
     return usable + 1
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that give the same result with every version of Python."""
-    folders = [config.rootpath / name for name in VERSION_INDEPENDENT]
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that `make test` leaves out."""
     for item in items:
-        if any(item.path.is_relative_to(folder) for folder in folders):
-            item.add_marker(pytest.mark.version_independent)
+        if item.nodeid.startswith(EXTENDED):
+            item.add_marker(pytest.mark.extended)
 
 
 def pytest_collection_finish() -> None:
