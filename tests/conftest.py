@@ -25,8 +25,9 @@ from tests.example_counts import FACTOR
 EXTENDED = (
     "tests/bench/",
     "tests/cli/test_bench.py",
-    "tests/match/cluster/test_interruptions.py",
-    "tests/match/cluster/test_venue.py",
+    "tests/match/cluster/test_interruptions.py::test_the_pairs_of_a_silent_worker_are_played_by_others",
+    "tests/match/cluster/test_venue.py::test_a_machine_that_becomes_ten_times_slower_plays_less_and_loses_nothing",
+    "tests/match/cluster/test_venue.py::test_forty_pairs_are_the_same_games_as_on_one_machine",
     "tests/match/packages/test_archive.py::test_any_bytes_are_no_package",
     "tests/match/packages/test_python_sources.py::test_any_source_can_be_examined",
     "tests/match/test_error_rates.py",
