@@ -10,7 +10,7 @@ PY := "$(VENV)/bin/python"
 PIP := $(PY) -m pip --disable-pip-version-check --no-input --quiet --quiet
 LOCK_TOOL := uv==0.13.8
 
-.PHONY: help setup setup-dev serve demo test lint types imports bench fuzz fuzz-guided soak lock man publish clean
+.PHONY: help setup setup-dev serve demo test test-all test-rest lint types imports bench fuzz fuzz-guided soak lock man publish clean
 .DELETE_ON_ERROR:
 
 help: ## list the commands, as make without a target does
@@ -65,13 +65,27 @@ demo: setup ## play one game between two built-in players and print the result
 
 # -- testing ----------------------------------------------------------------------------------------------------------
 
-test: lint types imports ## check style, types and import contracts, run all tests, check coverage
-	@$(PY) -m pytest --quiet --numprocesses auto --cov --cov-report= $(ARGS)
+test: lint types imports ## check style, types, import contracts; run the tests for every change; check coverage
+	@$(PY) -m pytest --quiet --numprocesses auto -m "not extended" --cov --cov-report= $(ARGS)
 	@$(PY) -m coverage report --include='game/*,protocol/*' --fail-under=100
 	@$(PY) -m coverage report --fail-under=95
 
-lint: setup-dev ## check the style (ruff)
+test-all: test test-rest ## make test, and everything else that is tested
+
+test-rest: setup-dev ## what make test leaves out: the longest tests, fuzzing, 1,000 games beside hostile clients
+	@$(PY) -m pytest --quiet --numprocesses auto -m extended $(ARGS)
+	@mkdir -p build # libFuzzer writes a line for each new input
+	@$(MAKE) --no-print-directory fuzz-guided FUZZ_SECONDS=10 >build/fuzz.log 2>&1 || { tail -n 99 build/fuzz.log; exit 1; }
+	@tail -n 3 build/fuzz.log
+	@$(MAKE) --no-print-directory soak ARGS=1000
+
+lint: setup-dev ## check the style (ruff), and the files for GitHub and for containers (check-jsonschema, zizmor)
 	@$(PY) -m ruff check
+	@$(PY) -m check_jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(PY) -m check_jsonschema --quiet --builtin-schema custom.github-workflows-require-timeout .github/workflows/*.yml
+	@$(PY) -m check_jsonschema --quiet --builtin-schema vendor.github-actions action.yml
+	@$(PY) -m check_jsonschema --quiet --builtin-schema vendor.compose-spec docker/*.yaml
+	@"$(VENV)/bin/zizmor" --quiet --no-progress --offline --min-severity medium .github/workflows action.yml
 
 # Each platform has a cache of its own, since a change of the platform makes a cache useless. What is for one platform
 # only is unreachable on the others, so that is an error for Linux alone.
@@ -128,8 +142,8 @@ lock: $(VENV)/.python ## update the locks to the newest versions that pyproject.
 	    --output-file requirements/development.lock
 	$(SOLVE) --group fuzz --only-binary :all: --constraints requirements/development.lock --output-file requirements/fuzz.lock
 
-man: setup ## update docs/spielleiter.1 from the help of the commands
-	@$(PY) -m spielleiter.cli.manual > docs/spielleiter.1.new && mv docs/spielleiter.1.new docs/spielleiter.1
+man: setup ## write the man page, made from the help of the commands, to build/spielleiter.1
+	@mkdir -p build && $(PY) -m spielleiter.cli.manual > build/spielleiter.1
 
 publish: $(VENV)/.python ## publish the version that pyproject.toml names (make publish ARGS=--dry-run only checks it)
 	@$(PY) release/publish.py $(ARGS)

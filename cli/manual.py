@@ -1,8 +1,8 @@
 """The man page, made from the help of every command: ``python -m spielleiter.cli.manual`` writes it to standard output.
 
 Invariants: the page contains the `--help` of every command, in the same order, and says nothing about a command that
-its help does not say; the same version gives the same bytes. `make man` updates the page in docs/, and a test checks
-that it is up to date.
+its help does not say; the same version gives the same bytes. release/build.py puts the page into the archives for Linux
+and macOS; `make man` writes it to build/.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE, EXIT_UNFIT
 
 _PROGRAM = "spielleiter"
 
-_HEAD = r""".\" Made from the help of the commands by `make man`; do not edit.
+_HEAD = r""".\" Made from the help of the commands; do not edit.
 .TH SPIELLEITER 1 "" "spielleiter {version}" "User Commands"
 .nh
 .ad l

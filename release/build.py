@@ -29,6 +29,8 @@ NAME: Final = "spielleiter"
 SPEC: Final = ROOT / "release" / "spielleiter.spec"
 BESIDE: Final = (ROOT / "LICENSE", ROOT / "README.md", ROOT / "README.de.md", ROOT / "server.properties")
 """Files that are put next to the program. It reads its settings from `server.properties` if it is started there."""
+MAN_PAGE: Final = "spielleiter.1"
+"""The man page, which is put there too, except on Windows: it is made from the help of the commands."""
 BESIDE_ON_WINDOWS: Final = (ROOT / "release" / "start.bat",)
 
 _SYSTEMS: Final = {"darwin": "macos", "linux": "linux", "win32": "windows"}
@@ -77,6 +79,12 @@ def build_folder(wheel: Path, out: Path) -> Path:
         command += ["--distpath", str(out), "--workpath", str(work), str(SPEC)]
         # found before an installed or editable spielleiter
         _run(command, {"PYTHONPATH": str(site), "PYINSTALLER_CONFIG_DIR": str(work / "cache")})
+        if sys.platform != "win32":
+            page = subprocess.run(
+                [sys.executable, "-P", "-m", "spielleiter.cli.manual"],
+                env={**os.environ, "PYTHONPATH": str(site)}, check=True, stdout=subprocess.PIPE,
+            )  # fmt: skip
+            (out / NAME / MAN_PAGE).write_bytes(page.stdout)
     for path in files_beside():
         shutil.copy(path, out / NAME)
     return out / NAME

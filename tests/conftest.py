@@ -22,23 +22,37 @@ from hypothesis.strategies import none
 from spielleiter.server.runtime.garbage import keep_frozen
 from tests.example_counts import FACTOR
 
-VERSION_INDEPENDENT = (
-    "tests/bench",
+EXTENDED = (
+    "tests/bench/",
     "tests/cli/test_bench.py",
-    "tests/game/test_perft.py",
-    "tests/match/cluster/test_interruptions.py",
-    "tests/match/cluster/test_venue.py",
-    "tests/match/stats/test_sprt.py",
+    "tests/match/cluster/test_interruptions.py::test_the_pairs_of_a_silent_worker_are_played_by_others",
+    "tests/match/cluster/test_venue.py::test_a_machine_that_becomes_ten_times_slower_plays_less_and_loses_nothing",
+    "tests/match/cluster/test_venue.py::test_forty_pairs_are_the_same_games_as_on_one_machine",
+    "tests/match/packages/test_archive.py::test_any_bytes_are_no_package",
+    "tests/match/packages/test_python_sources.py::test_any_source_can_be_examined",
     "tests/match/test_error_rates.py",
-    "tests/release",
+    "tests/match/test_fair_play.py::test_no_program_can_take_its_opponents_seat_by_a_plain_join[flood-elsewhere]",
+    "tests/match/test_program_variables.py::test_a_program_gets_a_few_variables_and_a_home_folder_of_its_own[cluster]",
+    "tests/match/test_program_variables.py::test_a_program_gets_the_variables_that_are_passed_on_or_set[cluster]",
+    "tests/release/test_build.py",
     "tests/test_action.py",
     "tests/test_adding_a_game.py",
     "tests/test_docker.py",
+    "tests/test_foreign_modules.py::test_bench",
+    "tests/test_fuzz.py::test_a_short_run_finds_nothing_or_says_what_to_install",
     "tests/test_german_pages.py",
+    "tests/test_makefile.py::test_a_complete_python_is_preferred_to_an_incomplete_one",
     "tests/test_match_compose.py",
     "tests/test_packaging.py",
+    "tests/test_without_posix.py",
+    "tests/viewer/browser/test_seat.py::test_a_person_plays_a_whole_game",
+    "tests/viewer/browser/test_seat.py::test_hase_und_igel_is_played_by_keys",
 )
-"""Tests of builds, measurements and counts: continuous integration runs them on one version of Python."""
+"""What `make test` leaves to `make test-rest`: tests that take about five seconds or more, and files full of them.
+
+They are the measurements, the builds, whole pages of the documents, and the longest attacks and searches. Continuous
+integration runs them on one version of Python.
+"""
 
 LONGEST_REPORT = 20_000
 """The characters of a failure, and of each output captured with it, that are shown.
@@ -99,12 +113,11 @@ def pytest_xdist_auto_num_workers() -> int | None:
     return usable + 1
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that give the same result with every version of Python."""
-    folders = [config.rootpath / name for name in VERSION_INDEPENDENT]
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that `make test` leaves out."""
     for item in items:
-        if any(item.path.is_relative_to(folder) for folder in folders):
-            item.add_marker(pytest.mark.version_independent)
+        if item.nodeid.startswith(EXTENDED):
+            item.add_marker(pytest.mark.extended)
 
 
 def pytest_collection_finish() -> None:

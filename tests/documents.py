@@ -62,8 +62,3 @@ def rows(document: str, heading: str) -> list[list[str]]:
             break
         table.append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
     return table
-
-
-def column(document: str, heading: str) -> list[str]:
-    """Return the words in backticks in the first column of that table, in order."""
-    return [word for row in rows(document, heading) for word in re.findall(r"`([^`]+)`", row[0])]

@@ -1,4 +1,4 @@
-"""action.yml, whose scripts are run by bash as GitHub's runner does, and the workflows of docs/ci.md."""
+"""action.yml, whose scripts are run by bash as GitHub's runner does, and the script of docs/ci.md."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ import pytest
 import yaml
 from lxml import etree
 
-from spielleiter.cli.cli import cli
-from spielleiter.cli.match import match_command
 from tests.documents import blocks
 from tests.match.checking.packages import write_package
 from tests.shell import end_of, shell
@@ -29,8 +27,7 @@ STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 SCRIPTS = [step for step in STEPS if "run" in step]
 [PLAY] = [step for step in STEPS if step.get("id") == "match"]
 [CHECK] = [step for step in STEPS if step.get("id") == "check"]
-DOCS = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
-GITHUB, GITLAB = (yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```", DOCS, re.MULTILINE | re.DOTALL))
+GITHUB = yaml.safe_load(blocks("docs/ci.md", "yaml")[0].text)
 DEFAULTS = {name: value["default"] for name, value in ACTION["inputs"].items() if not value.get("required")}
 
 
@@ -70,45 +67,6 @@ def run_step(step: dict[str, Any], folder: Path, inputs: Mapping[str, str]) -> R
         files["GITHUB_STEP_SUMMARY"].read_text(encoding="utf-8"),
         done.stdout + done.stderr,
     )
-
-
-# -- the file --------------------------------------------------------------------------------------------------
-
-
-def test_inputs_reach_the_scripts_as_variables_only() -> None:
-    assert SCRIPTS
-    for step in SCRIPTS:
-        assert "${{" not in step["run"]
-        assert step["shell"] == "bash"
-        unset = set(re.findall(r"\$\{?([A-Z][A-Z0-9_]*)", step["run"])) - set(step["env"])
-        assert {name for name in unset if not name.startswith("GITHUB_")} == set()
-
-
-def test_the_inputs_are_those_that_are_used() -> None:
-    text = (ROOT / "action.yml").read_text(encoding="utf-8")
-    assert set(re.findall(r"inputs\.([a-z0-9-]+)", text)) == set(ACTION["inputs"])
-    assert all(isinstance(value, str) for value in DEFAULTS.values())
-
-
-def test_outputs_come_from_steps_that_exist() -> None:
-    steps = {step["id"] for step in STEPS if "id" in step}
-    for value in ACTION["outputs"].values():
-        if found := re.fullmatch(r"\$\{\{ steps\.([a-z]+)\.outputs\.([a-z-]+) \}\}", value["value"]):
-            assert found[1] in steps
-            assert f"{found[2]}=" in PLAY["run"]
-
-
-def test_only_locked_packages_and_the_project_are_installed() -> None:
-    [install] = [step["run"] for step in SCRIPTS if step not in (PLAY, CHECK)]
-    for lock in re.findall(r"requirements/\w+\.lock", install):
-        assert (ROOT / lock).is_file()
-    lines = [line for line in install.splitlines() if line.startswith('"${pip[@]}"')]
-    assert [line.split()[1] for line in lines] == ["--require-hashes", "--no-deps"]
-
-
-def test_the_default_python_is_a_supported_one() -> None:
-    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert f'"Programming Language :: Python :: {DEFAULTS["python-version"]}"' in pyproject
 
 
 FAKE_PYTHON = """\
@@ -220,36 +178,7 @@ def test_a_package_that_is_not_there_has_no_summary(tmp_path: Path) -> None:
     assert not (tmp_path / "evil").exists()
 
 
-def test_either_a_match_is_played_or_a_package_is_checked() -> None:
-    assert PLAY["if"] == "${{ inputs.package == '' }}"
-    assert CHECK["if"] == "${{ inputs.package != '' }}"
-
-
-# -- the workflows of the documentation ---------------------------------------------------------------------------
-
-
-def test_the_github_workflow_uses_inputs_and_outputs_that_exist() -> None:
-    [step] = [step for step in GITHUB["jobs"]["match"]["steps"] if step.get("id") == "match"]
-    assert set(step["with"]) <= set(ACTION["inputs"])
-    assert {name for name, value in ACTION["inputs"].items() if value.get("required")} <= set(step["with"])
-    chosen = {**DEFAULTS, **step["with"]}
-    options = [f"--player1={chosen['player1']}", f"--player2={chosen['player2']}", *chosen["options"].split()]
-    with match_command.make_context("match", options) as context:
-        assert context.params["require"] == "not-worse"
-    for name in re.findall(r"steps\.match\.outputs\.([a-z-]+)", DOCS):
-        assert name in ACTION["outputs"]
-
-
-def test_the_gitlab_pipeline_uses_options_and_files_that_exist() -> None:
-    [line] = GITLAB["match"]["script"]
-    program, name, *arguments = line.split()
-    assert program == "spielleiter"
-    command = cli.get_command(cli.make_context("spielleiter", ["demo"]), name)
-    assert command is match_command
-    with command.make_context(name, arguments) as context:
-        out = context.params["out"]
-    assert GITLAB["match"]["artifacts"]["reports"]["junit"] == f"{out}/junit.xml"
-    assert GITLAB["match"]["artifacts"]["paths"] == [str(out)]
+# -- the script of the documentation --------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

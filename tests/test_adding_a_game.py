@@ -1,4 +1,4 @@
-"""The worked examples of docs/adding-a-game.md work, and nothing else is needed.
+"""The worked example of docs/adding-a-game.md works, and nothing else is needed.
 
 The page is applied to a copy of the project whose path contains spaces and an umlaut. Everything runs there in separate
 processes, which import the copy.
@@ -26,7 +26,7 @@ from tests.timeouts import HANG_TIMEOUT
 from tests.viewer.browser.browsers import Visit, expect_ply, started_browser
 
 PAGE = "docs/adding-a-game.md"
-GAME = ("--game", "tic_tac_toe")
+GAME = ("--game", "nim")
 NOT_COPIED = shutil.ignore_patterns(".*_cache", ".coverage*", ".git", ".hypothesis", ".venv*", "__pycache__", "venv*")
 RELAYED = ("PYTEST_", "COV_CORE_", "COVERAGE_", "SPIELLEITER_", "PYTHON")
 """Prefixes of the environment variables that the surrounding test run sets for its own processes."""
@@ -48,10 +48,10 @@ def files_with_all_games(folder: Path) -> list[str]:
 
 
 def file_named_before(block: Block) -> str:
-    """The first file that the paragraph before a block names."""
-    named = re.search(r"`([\w/]+\.(?:py|js|md))`", block.lead)
-    assert named, f"no file is named before {block}"
-    return named[1]
+    """The new file that the paragraph before a block names."""
+    named = re.findall(r"`([\w/]*nim[\w/]*\.(?:py|js))`", block.lead)
+    assert len(named) == 1, f"no file is named before {block}, or several"
+    return str(named[0])
 
 
 def patched(text: str, diff: str) -> str:
@@ -67,13 +67,6 @@ def patched(text: str, diff: str) -> str:
         assert text.count(old) == 1, f"{PAGE}: its diff no longer fits, correct these lines:\n{old}"
         text = text.replace(old, "".join(line[1:] for line in lines if line[0] in " +"))
     return text
-
-
-def with_last_row(text: str, row: str) -> str:
-    """`text` with one more row in the table of editions, unless it is there."""
-    if row in text:
-        return text
-    return re.sub(r"^\| gameType \|.*\n(?:\|.*\n)+", lambda table: table[0] + row, text, count=1, flags=re.MULTILINE)
 
 
 def patches(block: Block) -> dict[str, str]:
@@ -93,9 +86,6 @@ def apply(folder: Path) -> tuple[list[str], list[str]]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.text, encoding="utf-8")
             new.append(name)
-        elif block.language == "markdown":
-            path = folder / file_named_before(block)
-            path.write_text(with_last_row(path.read_text("utf-8"), block.text), encoding="utf-8")
         elif block.language == "diff":
             for name, hunks in patches(block).items():
                 path = folder / name
@@ -172,13 +162,13 @@ class Server:
                 return entry
         raise AssertionError(f"the server ended before {event}")
 
-    def start(self, *arguments: str, game: str = "tic_tac_toe") -> subprocess.Popen[str]:
-        return self._project.start("-m", "spielleiter", *arguments, "--port", self.port, "--game", game)
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        return self._project.start("-m", "spielleiter", *arguments, "--port", self.port, *GAME)
 
-    def prepare(self, game: str = "tic_tac_toe") -> tuple[str, str, str]:
+    def prepare(self) -> tuple[str, str, str]:
         """Prepare a game; return the room and the codes of its seats."""
         slots = ("--slot", "Jörg", "--slot", "Bo")
-        room = json.loads(finished(self.start("admin", "prepare", *slots, "--json", game=game)))
+        room = json.loads(finished(self.start("admin", "prepare", *slots, "--json")))
         return room["roomId"], *room["reservations"]
 
 
@@ -241,7 +231,7 @@ def test_a_diff_that_no_longer_fits_is_reported() -> None:
 def test_the_copy_is_what_runs(project: Project) -> None:
     modules = (
         "spielleiter.client",
-        "spielleiter.game.tic_tac_toe",
+        "spielleiter.game.nim",
         "spielleiter.protocol",
         "spielleiter.server.editions",
         "spielleiter",
@@ -259,7 +249,7 @@ def test_its_own_tests_pass_and_reach_every_branch(project: Project) -> None:
     project.run("-m", "ruff", "check", "--no-cache", *touched)
     project.run("-m", "ruff", "format", "--no-cache", "--check", *touched)
     own = [name for name in project.new_files if name.startswith("tests/")]
-    pure = ("game.tic_tac_toe", "protocol.dialects.tic_tac_toe", "game.nim", "protocol.dialects.nim")
+    pure = ("game.nim", "protocol.dialects.nim")
     measured = [*(f"--cov=spielleiter.{module}" for module in pure), "--cov-branch", "--cov-report="]
     project.run("-m", "pytest", "-q", "-n", "0", *own, *measured, "--cov-fail-under=100")
 
@@ -268,16 +258,15 @@ PARALLEL = ("-q", "-n", "2", "-p", "no:cacheprovider")
 
 
 @pytest.mark.slow
-def test_everything_that_depends_on_the_games_passes_with_two_more(project: Project, tmp_path: Path) -> None:
-    """The short tests with all games, and of the long ones those that have one of these games in their name."""
+def test_everything_that_depends_on_the_games_passes_with_one_more(project: Project, tmp_path: Path) -> None:
+    """The short tests with all games, and of the long ones those that have this game in their name."""
     files = files_with_all_games(project.folder)
     assert {"tests/game/test_api.py", "tests/cli/test_play.py", "tests/viewer/replays/test_reading.py"} <= set(files)
     base = f"--basetemp={tmp_path / 'base'}"
     project.run("-m", "pytest", *PARALLEL, base, "-m", "not slow and not no_cover", *files)
-    of_these_games = ("-m", "slow", "-k", "tic_tac_toe or tic-tac-toe or [nim or nim]")
-    output = project.run("-m", "pytest", *PARALLEL, "-vv", base, *of_these_games, *files)
-    for game in ("tic-tac-toe", "nim"):
-        assert f"test_a_replay_of_each_edition_is_recognised[{game}]" in output
+    of_this_game = ("-m", "slow", "-k", "[nim or nim]")
+    output = project.run("-m", "pytest", *PARALLEL, "-vv", base, *of_this_game, *files)
+    assert "test_a_replay_of_each_edition_is_recognised[nim]" in output
 
 
 @pytest.mark.slow
@@ -299,15 +288,15 @@ def test_a_game_is_played_watched_saved_and_resumed(project: Project, tmp_path: 
         seen = [json.loads(line) for line in finished(observing).splitlines()]
         reports = [json.loads(finished(each)) for each in (first, second)]
         server.wait_for("replay_saved")
-    assert [each["turn"] for each in seen if each["event"] == "state"] == list(range(8))
-    # cell by cell, row by row, the first player completes the diagonal with its fourth mark
+    assert [each["turn"] for each in seen if each["event"] == "state"] == list(range(16))
+    # one stick at a time, the first player takes the last of fifteen
     assert [(each["outcome"], each["points"], each["movesPlayed"]) for each in reports] == [
-        ("won", [[1], [0]], 4),
-        ("lost", [[1], [0]], 3),
+        ("won", [[1], [0]], 8),
+        ("lost", [[1], [0]], 7),
     ]
 
-    (replay,) = tmp_path.glob("replay_tic_tac_toe_*_Jörg_Bo.xml")
-    with project.serving("--load-game-file", str(replay), "--turn", "5") as server:
+    (replay,) = tmp_path.glob("replay_nim_*_Jörg_Bo.xml")
+    with project.serving("--load-game-file", str(replay), "--turn", "13") as server:
         _, *codes = server.prepare()
         first, second = (server.start("play", "-s", "first", "-r", code, "--json") for code in codes)
         reports = [json.loads(finished(each)) for each in (first, second)]
@@ -317,7 +306,7 @@ def test_a_game_is_played_watched_saved_and_resumed(project: Project, tmp_path: 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("strategy", "cause", "reason"),
-    [("silent", "HARD_TIMEOUT", "Zug gesendet"), ("illegal", "RULE_VIOLATION", "Das Feld ist schon besetzt")],
+    [("silent", "HARD_TIMEOUT", "Zug gesendet"), ("illegal", "RULE_VIOLATION", "So viele Hölzer")],
 )
 def test_breaking_a_limit_or_a_rule_loses(strategy: str, cause: str, reason: str, project: Project) -> None:
     limits = ("--soft-timeout", "100", "--hard-timeout", "100") if strategy == "silent" else ("--no-timeout",)
@@ -339,37 +328,24 @@ def test_a_match_and_a_demo_are_played(project: Project, tmp_path: Path) -> None
     assert demo_output.splitlines()[-1].startswith("first wins 1:0")
 
 
-@pytest.mark.slow
-def test_the_levels_of_nim_play_over_a_socket(project: Project) -> None:
-    with project.serving("--no-timeout") as server:
-        _, *codes = server.prepare("nim")
-        pairs = zip(("level-1", "level-2"), codes, strict=True)
-        players = [server.start("play", "-s", level, "-r", code, "--json", game="nim") for level, code in pairs]
-        reports = [json.loads(finished(each)) for each in players]
-    # whoever begins has lost, unless the other one makes a mistake
-    assert [(each["outcome"], each["cause"]) for each in reports] == [("lost", "REGULAR"), ("won", "REGULAR")]
-    with pytest.raises(AssertionError, match="this game has level-1 to level-2"):
-        project.spielleiter("match", "--game", "nim", "--player1", "builtin:level-3", "--player2", "builtin:level-1")
-
-
 REQUEST = 'class="sc.framework.plugins.protocol.MoveRequest"/>'
 
 
 @pytest.mark.slow
-def test_a_player_gives_up_with_a_packet_that_only_nim_has(project: Project, tmp_path: Path) -> None:
+def test_a_player_gives_up_with_a_packet_that_no_other_game_has(project: Project, tmp_path: Path) -> None:
     with project.serving("--no-timeout", f"--save-replay={tmp_path}") as server:
-        room, *codes = server.prepare("nim")
+        room, *codes = server.prepare()
         with Pupil(server, codes[0]) as pupil:
-            other = server.start("play", "-s", "level-2", "-r", codes[1], "--json", game="nim")
+            other = server.start("play", "-s", "first", "-r", codes[1], "--json")
             assert '<state turn="0" sticks="15"/>' in pupil.read_until(REQUEST)
             pupil.move(room, '<data class="take" count="2"/>')
             answer = pupil.read_until(REQUEST)
-            assert [int(sticks) for sticks in re.findall(r'sticks="(\d+)"', answer)] == [13, 10]
+            assert [int(sticks) for sticks in re.findall(r'sticks="(\d+)"', answer)] == [13, 12]
             pupil.move(room, '<data class="giveUp"/>')
             answer = pupil.read_until("</protocol>")
         report = json.loads(finished(other))
         server.wait_for("replay_saved")
-    assert '<state turn="3" sticks="10">\n        <lastMove class="giveUp"/>' in answer
+    assert '<state turn="3" sticks="12">\n        <lastMove class="giveUp"/>' in answer
     assert '<winner displayName="Bo">' in answer
     assert (report["outcome"], report["cause"]) == ("won", "REGULAR")
 
@@ -381,10 +357,10 @@ def test_a_player_gives_up_with_a_packet_that_only_nim_has(project: Project, tmp
 
 
 @pytest.mark.slow
-def test_the_page_shows_the_board_of_nim_while_it_is_played(project: Project) -> None:
+def test_the_page_shows_the_board_while_the_game_is_played(project: Project) -> None:
     with started_browser() as browser, project.serving("--viewer", "127.0.0.1:0", "--no-timeout") as server:
         url = server.wait_for("viewer_started")["url"]
-        room, *codes = server.prepare("nim")
+        room, *codes = server.prepare()
         with Pupil(server, codes[0]) as pupil, Pupil(server, codes[1]):
             pupil.read_until(REQUEST)
             context = browser.new_context(viewport={"width": 1280, "height": 800}, locale="de-DE")

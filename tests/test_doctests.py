@@ -11,33 +11,14 @@ import pytest
 import spielleiter.game
 import spielleiter.protocol
 
-PACKAGES = (spielleiter.game, spielleiter.protocol)
-MODULES = [package.__name__ for package in PACKAGES] + [
-    module.name for package in PACKAGES for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+MODULES = [spielleiter.game, spielleiter.protocol] + [
+    importlib.import_module(found.name)
+    for package in (spielleiter.game, spielleiter.protocol)
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
 ]
-WITH_EXAMPLES = {
-    "spielleiter.game.api",
-    "spielleiter.game.blokus",
-    "spielleiter.game.blokus.bitboard",
-    "spielleiter.game.blokus.movegen",
-    "spielleiter.game.blokus.polyomino",
-    "spielleiter.game.blokus.state",
-    "spielleiter.game.hase_und_igel",
-    "spielleiter.game.perft",
-    "spielleiter.protocol",
-    "spielleiter.protocol.dialect",
-    "spielleiter.protocol.room_writer",
-    "spielleiter.protocol.writer",
-}
-"""The modules whose public functions and classes are best explained by examples."""
+EXAMPLES = [each for module in MODULES for each in doctest.DocTestFinder().find(module)]
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_examples_in_docstrings(name: str) -> None:
-    failed, attempted = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
-    assert failed == 0
-    assert attempted or name not in WITH_EXAMPLES
-
-
-def test_modules_with_examples_exist() -> None:
-    assert set(MODULES) >= WITH_EXAMPLES
+@pytest.mark.parametrize("example", [each for each in EXAMPLES if each.examples], ids=lambda each: each.name)
+def test_examples_in_docstrings(example: doctest.DocTest) -> None:
+    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example).failed == 0

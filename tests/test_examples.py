@@ -18,7 +18,7 @@ import pytest
 from spielleiter.client.levels.ladders import ladder_of
 from spielleiter.server.editions import EDITIONS
 from tests.cli.background import BackgroundServer, background_server
-from tests.documents import ROOT, read
+from tests.documents import ROOT
 from tests.interpreter import PYTHON
 from tests.shell import end_of, saved_game
 
@@ -51,16 +51,6 @@ def run(folder: Path, example: str, *arguments: str, code: int = 0) -> str:
     output = end_of(started)
     assert started.returncode == code, output
     return output
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_help_and_readme_name_every_example(example: str, tmp_path: Path) -> None:
-    text = (ROOT / "examples" / example).read_text(encoding="utf-8")
-    helped = run(tmp_path, example, "--help")
-    assert text.removeprefix('"""').split('"""')[0] in helped
-    assert f"python3 {example}" in helped
-    assert f"(examples/{example})" in read("README.md")
 
 
 def test_legal_moves_lists_the_moves_of_a_position(tmp_path: Path) -> None:

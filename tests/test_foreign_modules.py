@@ -5,7 +5,6 @@ Pupils start the commands in folders with files of any name: `client.py`, `game.
 
 from __future__ import annotations
 
-import ast
 import os
 import shlex
 import subprocess
@@ -166,28 +165,3 @@ def test_bench(part: str, folder: Path) -> None:
     done = run(folder, *CONSOLE_SCRIPT, "bench", "--quick", "--only", part)
     assert "Error" not in done.stderr
     assert done.stdout
-
-
-def python_commands() -> list[tuple[str, list[ast.expr]]]:
-    """Every command line of this Python in the package: a list or tuple that begins with `own_python()`."""
-    found = []
-    for package in PACKAGES:
-        for path in sorted((PROJECT / package).rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if not isinstance(node, ast.List | ast.Tuple) or not node.elts:
-                    continue
-                if ast.unparse(node.elts[0]) == "*own_python()":
-                    found.append((f"{path.relative_to(PROJECT)}:{node.lineno}", node.elts[1:]))
-    return found
-
-
-def test_every_python_that_the_package_starts_ignores_the_current_folder() -> None:
-    commands = python_commands()
-    assert len(commands) >= 5
-    for place, words in commands:
-        assert isinstance(words[0], ast.Constant), place
-        assert words[0].value in {"-P", "-I"}, place
-    if sys.platform == "linux":
-        from spielleiter.match.programs.fork_server_client import FORK_SERVER_COMMAND
-
-        assert "-I" in FORK_SERVER_COMMAND

@@ -65,18 +65,6 @@ def test_the_function_plays_and_reports_its_mistake(line: str, expected: str, tm
         assert re.fullmatch(expected, here.run("python3 mein_spieler.py"))
 
 
-def test_every_page_is_reached_from_the_german_readme() -> None:
-    linked = re.findall(r"\]\((docs/de/[^)#]+)", (ROOT / "README.de.md").read_text("utf-8"))
-    assert set(linked) == set(PAGES)
-    assert PAGES
-
-
-@pytest.mark.parametrize("document", ["README.de.md", *PAGES])
-def test_commands_for_windows_contain_no_posix_syntax(document: str) -> None:
-    for block in blocks(document, "bat"):
-        assert not re.search(r"&|\bpython3\b|bin/", block.text)
-
-
 @pytest.mark.slow
 def test_the_log_names_the_turn_to_start_from(replay: bytes, tmp_path: Path) -> None:
     """The log names the turn of the replay, as `warum-verloren.md` says, also in a game that began at a later turn."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import run
 from tests.documents import ROOT
 from tests.timeouts import HANG_TIMEOUT
 
@@ -62,6 +64,21 @@ def test_without_any_python_the_message_says_how_to_choose_one(tmp_path: Path) -
     assert done.returncode == 2
     assert "spielleiter needs Python 3.11 or newer" in done.stderr
     assert "Choose another one with: make PYTHON=/path/to/python3" in done.stderr
+
+
+@pytest.mark.parametrize("inherited", [{}, {"PYTHON": sys.executable, "MAKEFLAGS": f" -- PYTHON={sys.executable}"}])
+def test_a_python_that_is_too_old_is_reported(
+    inherited: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in inherited.items():
+        monkeypatch.setenv(name, value)
+    tool = shutil.which("make")
+    assert tool
+    (tmp_path / "python3").write_text("#!/bin/sh\nexit 1  # the answer of an old version to the check of its version\n")
+    (tmp_path / "python3").chmod(0o755)
+    made = run(tool, "setup", f"VENV={tmp_path / 'venv'}", PATH=str(tmp_path))
+    assert "needs Python 3.11 or newer" in made.stderr
+    assert made.returncode == 2
 
 
 @pytest.mark.slow

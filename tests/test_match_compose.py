@@ -1,4 +1,4 @@
-"""docker/match.compose.yaml, checked against the project and run without a container engine.
+"""docker/match.compose.yaml, run without a container engine.
 
 Its commands are run as processes, in which addresses replace the names of the services.
 """
@@ -19,13 +19,8 @@ from typing import Any
 import pytest
 import yaml
 
-from spielleiter.cli.cli import COMMANDS, cli
-from spielleiter.match.programs.program import Command
-from spielleiter.match.programs.remote import DEFAULT_REMOTE_PROGRAM_PORT
-from spielleiter.protocol.defaults import DEFAULT_PASSWORD
-from spielleiter.server.config.config import Config
 from tests.interpreter import PACKAGES
-from tests.test_docker import FINAL, HEALTH_CHECK, ROOT, final_step
+from tests.test_docker import ROOT, final_step
 from tests.timeouts import HANG_TIMEOUT
 
 TEXT = (ROOT / "docker" / "match.compose.yaml").read_text(encoding="utf-8")
@@ -59,39 +54,6 @@ PASSWORD = {"SPIELLEITER_PASSWORD": "secret"}
 SERVICES: dict[str, Any] = load(PASSWORD)["services"]
 
 
-def test_all_services_use_the_image_of_the_project() -> None:
-    build = SERVICES["server"]["build"]
-    assert (ROOT / "docker" / build["context"]).resolve() == ROOT
-    assert (ROOT / build["dockerfile"]).is_file()
-    assert {service["image"] for service in SERVICES.values()} == {SERVICES["server"]["image"]}
-
-
-def test_the_options_of_all_commands_exist() -> None:
-    for service in SERVICES.values():
-        if "command" in service:
-            name, *arguments = words(service["command"])
-            assert name in COMMANDS
-            command = cli.get_command(cli.make_context("spielleiter", ["demo"]), name)
-            assert command is not None
-            command.make_context(name, arguments).close()
-
-
-def test_services_wait_for_those_that_they_need() -> None:
-    healthy = {"condition": "service_healthy"}
-    assert all(SERVICES[name]["depends_on"] == {"server": healthy} for name in PROGRAMS)
-    assert SERVICES["match"]["depends_on"] == dict.fromkeys(("server", *PROGRAMS), healthy)
-
-
-def test_the_health_of_lenders_is_checked_on_the_port_that_they_listen_on() -> None:
-    for name in PROGRAMS:
-        command, port = words(SERVICES[name]["command"]), str(DEFAULT_REMOTE_PROGRAM_PORT)
-        assert command[command.index("--port") + 1] == port == SERVICES[name]["environment"]["SPIELLEITER_PORT"]
-        assert command[command.index("--host") + 1] == "0.0.0.0"
-        assert f"spielleiter borrow {name}:{port} " in SERVICES["match"]["command"]
-    assert "SPIELLEITER_PORT" in HEALTH_CHECK[-1]
-    assert f"--server server:{Config().port} " in SERVICES["match"]["command"]
-
-
 def test_programs_can_connect_to_the_server_and_to_nothing_else() -> None:
     loaded = load(PASSWORD)
     assert loaded["networks"] == {"match": {"internal": True}}
@@ -100,37 +62,6 @@ def test_programs_can_connect_to_the_server_and_to_nothing_else() -> None:
         assert "ports" not in service
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
-
-
-def test_the_password_must_be_chosen_and_is_not_given_to_the_programs() -> None:
-    with pytest.raises(AssertionError, match="password"):
-        load({})
-    assert PASSWORD["SPIELLEITER_PASSWORD"] != DEFAULT_PASSWORD
-    services = {name for name, service in SERVICES.items() if "SPIELLEITER_PASSWORD" in service.get("environment", {})}
-    assert services == {"server", "match"}
-
-
-def test_the_results_are_written_to_the_only_writable_folder() -> None:
-    match = SERVICES["match"]
-    assert match["volumes"] == [f"results:{match['working_dir']}"]
-    assert f"{match['working_dir']}" in next(step.text for step in FINAL if step.keyword == "RUN")
-    assert "cp match:/replays " in TEXT
-    assert load(PASSWORD)["volumes"] == {"results": None}
-
-
-def test_the_comment_at_the_top_names_all_variables() -> None:
-    heading = " ".join(line.lstrip("# ") for line in TEXT.splitlines() if line.startswith("#"))
-    assert {name for name in re.findall(r"\$\{(\w+)", TEXT) if name not in heading} == set()
-
-
-def test_the_images_and_commands_of_the_programs_can_be_chosen() -> None:
-    program = load({**PASSWORD, "IMAGE1": "mine", "PLAYER1": "java -jar mine.jar"})["services"]["program1"]
-    assert program["image"] == "mine"
-    assert program["command"][-1] == "java -jar mine.jar"
-    assert Command.parse(program["command"][-1]).words[:3] == ("java", "-jar", "mine.jar")
-
-
-# -- running the commands ---------------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -344,9 +344,3 @@ def test_the_first_command_works_in_a_checkout(page: str, section: str, tmp_path
     assert done.returncode == 0, done.stderr
     assert re.search(r"^(greedy|random) wins|a draw", done.stdout, re.MULTILINE)
     assert (folder / ".venv" / "bin" / "spielleiter").is_file()
-
-
-def test_the_address_of_the_project_stands_in_one_place() -> None:
-    """`make publish` writes it there; nothing else names a host of repositories."""
-    assert set(PYPROJECT["project"]["urls"]) <= {"Repository"}
-    assert "OWNER" not in (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")

@@ -20,7 +20,6 @@ from spielleiter.match.programs.processes import find_processes, still_running
 from spielleiter.match.records.game_record import Attempt, GameRecord, Verdict
 from spielleiter.match.setup import Entrant
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
-from tests.documents import rows
 from tests.interpreter import PYTHON
 from tests.match.bots.ports import ports_of
 from tests.match.setups import lenient_setup
@@ -256,14 +255,6 @@ async def test_the_endless_output_of_a_program_is_cut(tmp_path: Path) -> None:
 async def test_a_program_that_does_not_connect_has_lost(tmp_path: Path) -> None:
     record = await play_against_attack(tmp_path, "absent", honest="builtin:greedy")
     assert (record.verdict, record.offender, record.winner, record.is_counted) == (Verdict.NO_START, 0, 1, True)
-
-
-def test_every_test_that_the_page_names_exists() -> None:
-    for row in rows("docs/fair-play.md", "attack") + rows("docs/fair-play.md", "attack on a server"):
-        names = re.findall(r"`([\w/]+\.py)::(\w+)`", row[-1])
-        assert names, row[0]
-        for file, function in names:
-            assert re.search(rf"def {function}\b", (PROJECT / "tests" / file).read_text()), (file, function)
 
 
 async def test_the_attacker_plays_whole_games_if_it_tries_nothing(tmp_path: Path) -> None:

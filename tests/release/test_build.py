@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from release.build import archive_format, archive_name, build, files_beside, main, version_of
-from tests.documents import ROOT, read
+from release.build import MAN_PAGE, archive_format, archive_name, build, files_beside, main, version_of
+from tests.documents import read
 from tests.timeouts import HANG_TIMEOUT
 
 # What Windows itself needs to open a connection; the start of the build needs nothing of it.
@@ -108,7 +108,10 @@ def test_the_build_does_everything_in_an_empty_environment(tmp_path: Path, subte
 
     with subtests.test("the settings and the manual are next to it"):
         names = {path.name for path in folder.iterdir()}
-        assert names == {"_internal", program.program.name, *(path.name for path in files_beside())}
+        page = set() if sys.platform == "win32" else {MAN_PAGE}
+        assert names == {"_internal", program.program.name, *page, *(path.name for path in files_beside())}
+        for name in page:
+            assert f"spielleiter {version_of_project()}" in (folder / name).read_text(encoding="utf-8")
 
     with subtests.test("it holds no packages that only the tests need"):
         internal = {path.name.partition("-")[0].lower() for path in (folder / "_internal").iterdir()}
@@ -189,20 +192,6 @@ def test_the_version_is_that_of_the_wheel() -> None:
 
 def test_windows_gets_a_zip_and_others_an_archive_that_keeps_permissions() -> None:
     assert [archive_format(system) for system in ("win32", "linux", "darwin")] == ["zip", "gztar", "gztar"]
-
-
-@pytest.mark.parametrize("system", ["win32", "linux", "darwin"])
-def test_files_that_are_put_beside_the_program_exist(system: str) -> None:
-    assert all(path.is_file() for path in files_beside(system))
-    assert ("start.bat" in {path.name for path in files_beside(system)}) == (system == "win32")
-
-
-def test_the_window_for_windows_can_be_read_by_cmd() -> None:
-    """It is ASCII, since the code page of a console is not known, and says what to do inside an unpacked ZIP."""
-    text = (ROOT / "release" / "start.bat").read_bytes().decode("ascii")
-    assert "cmd /k" in text
-    assert "if not exist spielleiter.exe (" in text
-    assert text.count("(") == text.count(")")
 
 
 def test_a_wheel_that_is_not_there_is_misuse(capsys: pytest.CaptureFixture[str]) -> None:

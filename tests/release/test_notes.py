@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from release.notes import ReleaseError, main, notes
-from tests.documents import read
+from release.notes import ReleaseError, notes
 
 PYPROJECT = '[project]\nname = "spielleiter"\nversion = "1.2.0"\n'
 CHANGELOG = """\
@@ -51,17 +50,3 @@ def test_the_section_of_the_version_is_the_text() -> None:
 def test_a_release_that_does_not_agree_is_refused(tag: str, changelog: str, text: str) -> None:
     with pytest.raises(ReleaseError, match=re.escape(text)):
         notes(tag, PYPROJECT, changelog)
-
-
-def test_the_script_reads_the_files_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:
-    """A section for the present version is added when it is released."""
-    version = re.findall(r'^version = "(.+)"$', read("pyproject.toml"), re.MULTILINE)[0]
-    headings = [line.split()[1] for line in read("CHANGELOG.md").splitlines() if line.startswith("## ")]
-    if version in headings:
-        main([f"v{version}"])
-        assert capsys.readouterr().out.strip()
-    else:
-        with pytest.raises(SystemExit, match=f"CHANGELOG.md has no heading for {re.escape(version)}"):
-            main([f"v{version}"])
-    with pytest.raises(SystemExit, match=r"^release/notes\.py: the tag is v0\.0, but"):
-        main(["v0.0"])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from release.notes import ReleaseError
-from release.publish import address_of, publish, with_action
+from release.publish import address_of, publish
 from tests.documents import read
 
 TODAY = date(2026, 12, 1)
@@ -115,10 +115,3 @@ def test_the_address_is_that_of_the_remote(remote: str) -> None:
 def test_a_remote_that_is_no_address_is_refused(remote: str) -> None:
     with pytest.raises(ReleaseError, match="--address"):
         address_of(remote)
-
-
-def test_the_page_shows_the_action_of_this_project() -> None:
-    """Its own folder until there is a release; then what `make publish` has written."""
-    address = tomllib.loads(read("pyproject.toml"))["project"]["urls"].get("Repository")
-    page = read("docs/ci.md")
-    assert page == with_action(page, address, TAG) if address else "uses: ./" in page

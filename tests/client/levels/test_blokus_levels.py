@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-from dataclasses import astuple
 
 import pytest
 
@@ -23,7 +22,6 @@ from spielleiter.client.levels.level import Level
 from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
 from tests.client.levels.budgets import endless
 from tests.client.levels.positions import positions
-from tests.commands import ROOT
 
 POSITIONS = list(positions(BLOKUS_2021, seed=5))
 MIDDLE = POSITIONS[len(POSITIONS) // 2]
@@ -106,22 +104,3 @@ def test_a_request_without_a_possible_move_is_an_error() -> None:
         last = last.play(next(last.generate_legal_moves()))
     with pytest.raises(StrategyError, match="but no move is possible"):
         choose_move(SEARCH, last, random.Random(1))
-
-
-def lines_of(search: SearchSettings) -> str:
-    """Return the number of lines for each candidate as the documentation has it: 1; 2 more for 8 of them; 4 for 4."""
-    parts, width = [], search.width
-    for number, lines in enumerate(search.rounds):
-        parts.append((f"{lines}", f"{lines} more for {width} of them", f"{lines} for {width}")[min(number, 2)])
-        width = (width + 1) // 2
-    return "; ".join(parts)
-
-
-def test_the_settings_are_those_of_the_documentation() -> None:
-    text = (ROOT / "docs" / "players.md").read_text(encoding="utf-8")
-    noise = [f"{each.temperature:g}" for each in SETTINGS if each.temperature]
-    assert f"rated lower by {', '.join(noise[:-1])} or {noise[-1]} points" in text
-    for level, settings in enumerate(SETTINGS, 1):
-        if settings.search is not None:
-            width, _, turns, sample = astuple(settings.search)
-            assert f"| `level-{level}` | {width} | {lines_of(settings.search)} | {turns} | {sample} |" in text

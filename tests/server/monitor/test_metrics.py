@@ -14,7 +14,6 @@ from spielleiter.server.monitor.metrics import LAG_INTERVAL, Metrics
 from spielleiter.server.monitor.status import Snapshot
 from spielleiter.server.runtime.garbage import PauseMeter
 from spielleiter.server.think_stats import ThinkStats
-from tests.documents import column
 
 NOBODY = Snapshot({"open": 0, "running": 0, "paused": 0}, 0, 0, 0, 0)
 
@@ -142,9 +141,3 @@ async def test_the_lag_of_the_event_loop_is_measured(mock_clock: MockClock) -> N
     assert read["spielleiter_loop_lag_seconds_count"] == 2
     assert read["spielleiter_loop_lag_seconds_bucket 0.0005"] == 1
     assert 0.199 < read["spielleiter_loop_lag_seconds_sum"] < 0.201
-
-
-def test_the_readme_lists_every_metric() -> None:
-    families = text_string_to_metric_families(MetricsHarness().metrics.text().decode())
-    names = {family.name + "_total" * (family.type == "counter") for family in families}
-    assert sorted(column("README.md", "metric")) == sorted(name for name in names if not name.endswith("_created"))

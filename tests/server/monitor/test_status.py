@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -19,7 +18,6 @@ from spielleiter.server.core.member import Member
 from spielleiter.server.errors import Fault
 from spielleiter.server.monitor import status
 from spielleiter.server.monitor.status import CLOSED, TEXT, Snapshot, StatusBoard
-from tests.documents import rows
 from tests.server.harness import PATIENT, open_harness
 from tests.server.room_harness import RoomHarness
 
@@ -189,15 +187,3 @@ async def test_the_largest_report_fits_into_one_packet() -> None:
     client = Connection(Role.CLIENT, BLOKUS_2021_R3, REPORT_FROM_SERVER)
     client.receive_data(b"<protocol>" + packet)
     assert isinstance(client.next_event(), Status)
-
-
-def test_the_readme_lists_every_field() -> None:
-    harness = BoardHarness()
-    _, admin, *_ = harness.rooms.game()
-    harness.connections.append(FakeConnection("c1", admin.member))
-    harness.connect("c2")
-    harness.close("c2")
-    report = harness.board.report()
-    inner = {field for part in ("rooms", "connections", "closed") for field in report[part][0]}
-    documented = {word for row in rows("README.md", "field") for cell in row for word in re.findall(r"`([^`]+)`", cell)}
-    assert documented - {"null"} == set(report) | inner

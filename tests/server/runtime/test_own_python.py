@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -18,12 +17,6 @@ from tests.documents import ROOT
 from tests.timeouts import HANG_TIMEOUT
 
 ENTRY = ROOT / "release" / "start.py"
-PACKAGES = [path.parent for path in ROOT.glob("*/__init__.py")]
-OTHER_USES = {
-    *("cli/doctor/machine.py", "cli/doctor/programs.py"),  # print the path of the interpreter
-    "match/programs/windows_command.py",  # runs programs of users with it
-    *("match/programs/contest_python.py", "match/sandbox/bubblewrap.py"),  # use the Python that a package is built for
-}
 
 
 @pytest.fixture
@@ -74,23 +67,6 @@ def test_constant_command_lines_start_with_it() -> None:
         commands.append(FORK_SERVER_COMMAND)
     for command in commands:
         assert list(command[: len(own_python())]) == own_python()
-
-
-def uses_of_the_executable(text: str) -> list[int]:
-    """Return the lines that name `sys.executable`."""
-    return [
-        node.lineno
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Attribute) and node.attr == "executable" and isinstance(node.value, ast.Name)
-    ]
-
-
-def test_nothing_else_starts_the_interpreter() -> None:
-    paths = [path for package in PACKAGES for path in package.rglob("*.py")]
-    found = {
-        path.relative_to(ROOT).as_posix() for path in paths if uses_of_the_executable(path.read_text(encoding="utf-8"))
-    }
-    assert found == {"server/runtime/own_python.py"} | OTHER_USES
 
 
 # -- in place of the interpreter ------------------------------------------------------------------------------------
