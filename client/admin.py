@@ -372,7 +372,7 @@ class AdminClient:
                     observation.end(is_over=True)
                     self._observations.remove(observation)
             case ErrorPacket(text, request):
-                self._deliver_refusal(refusal(text, request), request)
+                self._deliver_refusal(refusal(text or "", request), request)
             case CloseConnection():
                 self._fail(ConnectionLostError("the server closed the connection without giving a reason"))
             case _:

@@ -241,7 +241,7 @@ class Player:
                 self._reset(message.room_id)
                 return message.room_id
             if isinstance(message, ErrorPacket):
-                raise refusal(message.message, message.original_request)
+                raise refusal(message.message or "", message.original_request)
         raise ConnectionLostError("the server ended the connection instead of giving a seat")
 
     async def play(self, strategy: Strategy) -> GameReport:
@@ -379,8 +379,8 @@ class Player:
                         self._errors.append(text)
                     case RoomMessage(data=Result() as result):
                         self._result = result
-                    case ErrorPacket(message=text):
-                        self._errors.append(text)
+                    case ErrorPacket(message=reason):
+                        self._errors.append(reason or "")
                     case Left(room_id) if room_id == self.room_id:
                         return self._end(GameEnd.LEFT)
                     case CloseConnection():

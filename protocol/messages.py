@@ -359,9 +359,12 @@ class UnknownPacket(Struct, frozen=True):
 
 
 class ErrorPacket(Struct, frozen=True):
-    """A request was refused. `original_request` is None if nothing readable had arrived."""
+    """A request was refused. `original_request` is None if nothing readable had arrived.
 
-    message: str
+    `message` is None only in a packet of a client that has none.
+    """
+
+    message: str | None
     original_request: Message | None = None
 
 

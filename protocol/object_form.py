@@ -88,7 +88,7 @@ class ObjectForm:
 
     class_names: frozenset[str]
     fields: Mapping[str, FieldForm]
-    items: Mapping[str, tuple[str, ObjectForm]] = field(default_factory=dict)
+    items: Mapping[str, tuple[str, FieldForm]] = field(default_factory=dict)
     ignored: frozenset[str] = frozenset()
 
 

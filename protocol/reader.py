@@ -65,6 +65,7 @@ _NONCHARACTER: Final = re.compile(rb"\xef\xbf[\xbe\xbf]")
 _DOCTYPE: Final = b"<!DOCTYPE"
 _OPENING: Final = len(b"<!")
 _EMPTY_REFERENCE: Final = re.compile(rb"&(?:#[0-9A-Za-z_#\x80-\xff-]*)?;")
+_BAD_NUMBER: Final = expat.errors.codes[expat.errors.XML_ERROR_BAD_CHAR_REF]
 _MISMATCH: Final = expat.errors.codes[expat.errors.XML_ERROR_TAG_MISMATCH]
 _UNDECLARED: Final = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
 
@@ -368,9 +369,11 @@ class PacketReader:
         if error.code == _UNDECLARED:
             explanation = f"{what} ({where}); only &amp; &lt; &gt; &quot; &apos; and numbers such as &#228; are known"
             return RemoteProtocolError(Refusal.ENTITY, explanation)
-        reference = _EMPTY_REFERENCE.match(data, max(0, data.rfind(b"&", 0, index + 1)))
+        start = data.rfind(b"&", 0, index + 1)
+        reference = _EMPTY_REFERENCE.match(data, max(0, start))
+        is_faulty = reference is not None and index < reference.end() and (index > start or error.code == _BAD_NUMBER)
         is_outside = builder.packet_tag is None  # inside a packet, the official server's parser reports every failure
-        refusal = Refusal.REFERENCE if reference is not None and is_outside else Refusal.MALFORMED
+        refusal = Refusal.REFERENCE if is_faulty and is_outside else Refusal.MALFORMED
         return RemoteProtocolError(refusal, f"Not well-formed XML ({where}): {what}")
 
 

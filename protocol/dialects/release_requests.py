@@ -12,16 +12,22 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from spielleiter.protocol.dialect import DataReader, Reader, Reading
+from spielleiter.protocol.dialects.lobby import read_error_packet
 from spielleiter.protocol.messages import (
     AuthenticateRequest,
     CancelRequest,
+    ErrorPacket,
+    Joined,
     JoinPreparedRequest,
     JoinRequest,
     JoinRoomRequest,
+    Left,
     Message,
+    Observed,
     ObserveRequest,
     Paused,
     PauseRequest,
+    Prepared,
     PrepareRequest,
     RoomData,
     RoomMessage,
@@ -47,7 +53,9 @@ from spielleiter.protocol.object_form import (
 from spielleiter.protocol.reading import Element, UnreadableError
 
 _PACKAGE: Final = "sc.protocol.requests"
+_RESPONSES: Final = "sc.protocol.responses"
 _ROOM_CLASS: Final = "sc.protocol.room.RoomPacket"
+_ERROR_CLASSES: Final = ("errorpacket", f"{_RESPONSES}.ErrorPacket")
 
 _SLOT: Final = ObjectForm(
     frozenset({"slotDescriptor", "sc.shared.SlotDescriptor"}),
@@ -66,10 +74,11 @@ def _readers(
     class_name: str,
     build: Callable[[dict[str, Any]], Message],
     fields: Mapping[str, FieldForm],
-    items: Mapping[str, tuple[str, ObjectForm]] | None = None,
+    items: Mapping[str, tuple[str, FieldForm]] | None = None,
+    package: str = _PACKAGE,
 ) -> dict[str, Reader]:
-    """Return the reader of a request under its two names."""
-    qualified_name = f"{_PACKAGE}.{class_name}"
+    """Return the reader of a packet under its two names."""
+    qualified_name = f"{package}.{class_name}"
     form = ObjectForm(frozenset({tag, qualified_name}), fields, items or {})
 
     def read(packet: Element, reading: Reading) -> Message:
@@ -98,6 +107,29 @@ def _slot(values: dict[str, Any]) -> Slot:
         should_be_paused=values.get("shouldBePaused", False),
         given=frozenset(values),
     )
+
+
+def _prepared(values: dict[str, Any]) -> Prepared:
+    return Prepared(values.get("roomId"), tuple(code or "" for code in values.get("reservations", ())))
+
+
+def _read_error_packet(packet: Element, reading: Reading) -> ErrorPacket:
+    """Read an error, which a client has no reason to send, or that of a server."""
+    if not reading.is_strict:
+        return read_error_packet(packet, reading)
+
+    def read_original(original: Element) -> Message | None:
+        class_name = class_attribute(original)
+        if class_name == NULL:
+            return None
+        read = reading.dialect.readers.get(class_name or "")
+        if read is None:
+            raise UnreadableError(f"das Element {original.tag} hat keine bekannte Klasse")
+        return read(original, reading)
+
+    form = ObjectForm(frozenset(_ERROR_CLASSES), {"originalRequest": read_original, "message": TEXT})
+    values = read_fields(packet, form, reading)
+    return ErrorPacket(values.get("message"), values.get("originalRequest"))
 
 
 def read_room(packet: Element, reading: Reading) -> RoomMessage:
@@ -254,8 +286,32 @@ READERS: Final[Mapping[str, Reader]] = {
     ),
     "room": read_room,
     _ROOM_CLASS: read_room,
+    # what only a server sends: read, and then refused
+    **_readers(
+        "joined", "JoinedRoomResponse", lambda values: Joined(values.get("roomId")), {"roomId": TEXT}, None, _RESPONSES
+    ),
+    **_readers(
+        "left", "RemovedFromGame", lambda values: Left(values.get("roomId")), {"roomId": TEXT}, None, "sc.protocol"
+    ),
+    **_readers(
+        "observed",
+        "ObservationResponse",
+        lambda values: Observed(values.get("roomId")),
+        {"roomId": TEXT},
+        None,
+        _RESPONSES,
+    ),
+    **_readers(
+        "prepared",
+        "GamePreparedResponse",
+        _prepared,
+        {"roomId": TEXT},
+        {"reservation": ("reservations", TEXT)},
+        _RESPONSES,
+    ),
+    **dict.fromkeys(_ERROR_CLASSES, _read_error_packet),
 }
-"""The requests that both releases have, by tag and by class."""
+"""The packets that both releases have, by tag and by class."""
 
 TEST_MODE_READERS: Final[Mapping[str, Reader]] = {
     **_readers(

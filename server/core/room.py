@@ -175,8 +175,7 @@ class Room:
             self.state = self.state.play(data.move)
         except IllegalMoveError as error:
             refusal = self._texts.illegal(player_slot.name, error.mistake, shortened(data.move), self.state)
-            fault = Fault.ILLEGAL_MOVE if data.problem is None else Fault.INCOMPLETE_MOVE
-            self._refuse(peer, player_slot, fault, refusal, data.problem)
+            self._refuse(peer, player_slot, Fault.ILLEGAL_MOVE, refusal, data.problem)
             return
         except IncompleteMoveError:
             self._publish_refused(player_slot, Fault.INCOMPLETE_MOVE, data.problem or "")

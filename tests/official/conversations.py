@@ -2,7 +2,7 @@
 
 A conversation is a list of steps. The bytes of a step may contain tokens such as ``@kind@``, which are replaced when it
 is sent, since the start piece is drawn by the server and ids are made by it. `Exchange` is what one step led to: for
-each connection the packets and the end of the stream, with ids and positions replaced by short names.
+each connection the packets and the end of the stream, with ids, addresses and positions replaced by short names.
 
 Invariants: conversations depend on the seed only. An exchange says nothing about the order of packets to different
 connections, which is not fixed in either server.
@@ -10,17 +10,15 @@ connections, which is not fixed in either server.
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import hashlib
 import io
 import json
 import random
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Final
 from xml.parsers import expat
@@ -63,8 +61,16 @@ class Step:
 class Conversation:
     name: str
     steps: tuple[Step, ...]
-    is_alone: bool = False
-    """Whether it needs the server for itself: open rooms and `joined` reach the clients of other conversations."""
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it needs the server for itself: a room with a free seat is open to the clients of all conversations.
+
+        The game of a situation, which its administrator prepares first, has none.
+        """
+        sent = "".join(step.text for step in self.steps if step.peer != "admin" or step is not self.steps[0])
+        sent = re.sub(r"_\.([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), sent)
+        return re.search(r"\bjoin\b|JoinGame|prepare\b|PrepareGame|slot", sent) is not None
 
 
 Exchange = dict[str, list[str]]
@@ -85,6 +91,7 @@ class Talk:
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _START_PIECE: Final = re.compile(r'startPiece="(\w+)"')
 _TURN: Final = re.compile(r' turn="(\d+)"')
+_ADDRESS: Final = re.compile(r"(?<=Request)@[0-9a-f]{5,8}\b")
 _MEMENTO: Final = re.compile(r'<data class="memento">.*?</data>', re.DOTALL)
 _PACKET: Final = re.compile(r"\n  <(?!/)|\n</protocol>|(?<!^)<protocol>|<protocol/>")
 _ROOM_JOINED: Final = re.compile(r"\n  <joinedGameRoom [^>]*/>")
@@ -176,6 +183,7 @@ class Script:
             for found in _UUID.findall(text):
                 self._ids.setdefault(found, f"ID{len(self._ids) + 1}")
             text = _UUID.sub(lambda match: self._ids[match[0]], text)
+            text = _ADDRESS.sub("@ADDRESS", text)
             text = _MEMENTO.sub(_shorten_position, text)
             starts = [match.start() for match in _PACKET.finditer(text)]
             bounds = sorted({0, *starts, len(text)})
@@ -297,14 +305,32 @@ def brief(packets: list[str]) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """What one connection got after one step, from both servers, and what it has sent so far."""
+    """One step in which the servers differ for `peer`: who has sent what so far, and what both sent after the step."""
 
-    conversation: Conversation
     step: Step
-    sent: str
+    sent: Mapping[str, str]
     has_started: bool
-    theirs: list[str]
-    ours: list[str]
+    peer: str
+    their_part: Exchange
+    our_part: Exchange
+
+    @property
+    def theirs(self) -> list[str]:
+        return self.their_part.get(self.peer, [])
+
+    @property
+    def ours(self) -> list[str]:
+        return self.our_part.get(self.peer, [])
+
+    @property
+    def text(self) -> str:
+        """What the sender of the step has sent so far, as its server reads it: no controls, only valid UTF-8."""
+        text = self.sent.get(self.step.peer, "").encode("latin-1").decode("utf-8", "replace")
+        return re.sub("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", " ", text)
+
+    def is_cut_off(self, part: Exchange) -> bool:
+        """Whether a server has ended the stream of the sender of the step."""
+        return part.get(self.step.peer, [])[-1:] == [ENDED]
 
 
 @dataclass(frozen=True)
@@ -321,70 +347,69 @@ class Known:
     ends: bool = True
 
 
-_PART_OF_POSITION: Final = re.compile(r'"memento"[^>]*>.*<state|class="(result|state)"', re.DOTALL)
-_ADDRESS: Final = re.compile(r"sc\.protocol\.requests\.(?=TestModeRequest@)|@[0-9a-f]{5,8}\b|\(testMode=\w+\)")
-_CONTROL_REFERENCE: Final = re.compile(r"&#x(?:[0-8bcef]|1[0-9a-f]|d[89a-f]..|fff[ef]);")
-_REFERENCE: Final = re.compile(r"&#(?:x([0-9A-Fa-f]+)|([0-9]+));")
-_STRICTER: Final = re.compile(
-    r"""<!DOCTYPE|=\s*"[^"<]*<|=\s*'[^'<]*<|"[\w.:-]+\s*=|'[\w.:-]+\s*=|/\s+>|<!--(?:(?!-->).)*?--(?!>)|"""
-    r"""\s([\w.:-]+)\s*=\s*(?:"[^"]*"|'[^']*')(?:\s+[\w.:-]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s+\1\s*=|^[^<]*[^\s<\0]""",
+_PART_OF_POSITION: Final = re.compile(
+    r"""class=["'](?:result|state)["']|class=["'](?:memento|sc\.protocol\.room\.MementoMessage)["'][^>]*>.*<state""",
     re.DOTALL,
 )
+_REPEATED: Final = re.compile(
+    r'<originalRequest class="room"[^>]*>\s*<(?:<memento|data class="(?:memento|result|state)")'
+)
+"""Such data in an `errorpacket`."""
+_TEST_MODE: Final = re.compile(r"(?:sc\.protocol\.requests\.)?TestModeRequest(?:@ADDRESS|\(testMode=\w+\))")
+_CONTROL_REFERENCE: Final = re.compile(r"&#x(?:[0-8bcef]|1[0-9a-f]|d[89a-f]..|fff[ef]);")
+_STRICTER: Final = re.compile(
+    r"""<!DOCTYPE[^>]*>?|=\s*"[^"<]*<|=\s*'[^'<]*<|"[\w.:-]+\s*=|'[\w.:-]+\s*=|/\s+>|<!--(?:(?!-->).)*?--(?!>)(?:(?!-->).)*(?:-->)?|<\?(?!xml\s)[^\s?]*|"""
+    r"""\s([\w.:-]+)\s*=\s*(?:"[^"]*"|'[^']*')(?:\s+[\w.:-]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s+\1\s*=|&#[^;]+;|"""
+    r"""^[^<]*[^\s<]|[\u00b7-\U0010ffff]""",
+    re.DOTALL,
+)
+_NO_PACKETS: Final = r"string|int|color|boolean|char|double|list|map|set|state|piece|position"
+_ROOM_IS_CLOSED: Final = re.compile(
+    r'class="result"|<left |UnknownReservation|find a room|CloseConnection/>|</protocol>|' + re.escape(ENDED)
+)
+_REQUEST: Final = re.compile("<<memento|[mM]oveRequest")
+_MARKUP: Final = re.compile(r"""<!--.*?-->|<\?.*?\?>|<!\[CDATA\[.*?\]\]>|<(?:[^<>"']|"[^"]*"|'[^']*')*>""", re.DOTALL)
 
 
 def _explains(case: Case) -> bool:
     """The release ends a stream, and ours says why before."""
-    theirs, ours = case.theirs, case.ours
-    if theirs[-1:] != [ENDED] or ours[-1:] != [ENDED]:
-        return False
-    common = theirs[:-1] if theirs[:-1] != ["<protocol/>"] else []
-    said = ours[len(common) : -1]
-    if said[:1] == ["<protocol>"] and not common:
-        said = said[1:]
-    return ours[: len(common)] == common and (
-        not said
-        or (said[-2:] == ["\n  <close/>", "\n</protocol>"] and all("<errorpacket" in each for each in said[:-2]))
+    common = [each for each in case.theirs[:-1] if each != "<protocol/>"]
+    begin, said = case.ours[: len(common)], case.ours[len(common) :]
+    return (
+        case.theirs[-1:] == [ENDED]
+        and begin == common
+        and said[-3:] == ["\n  <close/>", "\n</protocol>", ENDED]
+        and said[-4].startswith("\n  <errorpacket")
+        and said[:-4] in ([], ["<protocol>"])
     )
 
 
 def _is_stricter(case: Case) -> bool:
-    """The client has sent something that is no XML, which the parser of the release accepts."""
-    numbers = (int(high, 16) if high else int(low) for high, low in _REFERENCE.findall(case.sent))
-    is_no_character = any(
-        number > sys.maxunicode or _CONTROL_REFERENCE.fullmatch(f"&#x{number:x};") is not None for number in numbers
-    )
-    return _cuts_off(case) and (is_no_character or _STRICTER.search(case.sent) is not None or "&#-" in case.sent)
-
-
-def _cuts_off(case: Case) -> bool:
-    """Ours has ended the stream of the sender, or sends the others the result of that."""
-    return case.ours[-1:] == [ENDED] or 'class="result"' in "".join(case.ours)
+    """Our parser fails at something that is no XML; the release does not, but it may fail at what comes after it."""
+    text = case.text
+    parser = expat.ParserCreate("utf-8")
+    try:
+        parser.Parse(text.encode())
+    except expat.ExpatError:
+        index = len(text.encode()[: parser.ErrorByteIndex].decode("utf-8", "ignore"))
+        ends = [found.end() for found in _STRICTER.finditer(text) if found.start() <= index <= found.end()]
+        return case.is_cut_off(case.our_part) and any(
+            end < len(text) or not case.is_cut_off(case.their_part) for end in ends
+        )
+    return False
 
 
 def _is_in_open_packet(case: Case) -> bool:
-    """The release has found a fault in a packet that has not ended."""
-    parser = expat.ParserCreate()
-    depth = 0
-
-    def change(difference: int) -> None:
-        nonlocal depth
-        depth += difference
-
-    parser.StartElementHandler = lambda *_: change(1)
-    parser.EndElementHandler = lambda *_: change(-1)
-    with contextlib.suppress(expat.ExpatError):
-        parser.Parse(case.sent.encode("latin-1").translate(None, bytes(range(9))))
-    is_in_value = re.search(r"""<[^<>"']*=[^<>"']*("[^"]*|'[^']*)$""", case.sent) is not None
-    is_in_tag = re.search(r"<[^<>]*$", case.sent) is not None
-    return (depth > 1 or is_in_value or is_in_tag) and case.theirs != [] and case.ours == []
+    """The release has found a fault in a packet that has not ended, and ours waits for the end."""
+    theirs, ours = (part.get(case.step.peer, []) for part in (case.their_part, case.our_part))
+    depth = sum(
+        -1 if each[1] == "/" else each[1] not in "!?" and each[-2] != "/" for each in _MARKUP.findall(case.text)
+    )
+    return theirs == [*ours, ENDED] and (depth > 1 or "<" in _MARKUP.sub("", case.text))
 
 
-def _without_controls(packets: list[str]) -> list[str]:
-    return [_CONTROL_REFERENCE.sub("\ufffd", each) for each in packets]
-
-
-def _without_addresses(packets: list[str]) -> list[str]:
-    return [_ADDRESS.sub("", each) for each in packets]
+def _without(pattern: re.Pattern[str], packets: list[str], new: str = "") -> list[str]:
+    return [pattern.sub(new, each) for each in packets]
 
 
 _THIS_YEAR: Final = frozenset({CURRENT})
@@ -405,37 +430,74 @@ KNOWN: Final = (
     ),
     Known(
         "| a packet that is not a move is answered with its name |",
-        lambda case: _without_addresses(case.theirs) == _without_addresses(case.ours),
+        lambda case: [each.replace("MoveRequest@ADDRESS", "MoveRequest") for each in case.theirs] == case.ours,
         _THIS_YEAR,
         ends=False,
     ),
     Known(
         "| An error names a request by its address in memory",
-        lambda case: _without_addresses(case.theirs) == _without_addresses(case.ours),
+        lambda case: _without(_TEST_MODE, case.theirs) == _without(_TEST_MODE, case.ours),
         _IN_2021,
         ends=False,
     ),
     Known(
         "| such a character in a value that the server repeats |",
-        lambda case: _without_controls(case.theirs) == _without_controls(case.ours),
+        lambda case: _without(_CONTROL_REFERENCE, case.theirs, "\ufffd") == case.ours,
         ends=False,
     ),
     Known(
-        "| a part of a `result` (21.4.0) |", lambda case: 'class="result"' in case.sent and _cuts_off(case), _IN_2021
+        "| a part of a `result` (21.4.0) |",
+        lambda case: (
+            'class="result"' in case.step.text
+            and case.their_part.get(case.step.peer) == [ENDED]
+            and case.is_cut_off(case.our_part)
+        ),
+        _IN_2021,
     ),
     Known(
         "| a part of a position, also in `memento`; a `result` without players (27.0.4) |",
-        lambda case: _cuts_off(case) and re.search(_PART_OF_POSITION, case.sent) is not None,
+        lambda case: (
+            _PART_OF_POSITION.search(case.step.text) is not None
+            and _REPEATED.search("".join(case.their_part.get(case.step.peer, []))) is not None
+            and case.is_cut_off(case.our_part)
+        ),
     ),
     Known("We are stricter than the releases only where bytes are not well-formed XML", _is_stricter),
     Known("| a fault in a packet that has not ended |", _is_in_open_packet),
     Known(
+        "| a player closes its connection after all of a packet but its last end tags |",
+        lambda case: (
+            case.step.text == CLOSE
+            and "<<memento" in "".join(case.theirs)
+            and sorted(each.replace("PROTOCOL_ERROR", "LOST_CONNECTION") for each in case.theirs) == sorted(case.ours)
+        ),
+        _THIS_YEAR,
+        ends=False,
+    ),
+    Known(
+        "| a packet that is a value (`<string>`, `<color>`) |",
+        lambda case: (
+            case.is_cut_off(case.our_part)
+            and not case.is_cut_off(case.their_part)
+            and re.search(rf"<({_NO_PACKETS})\b(?!.*</\1\s*>)", case.text, re.DOTALL) is not None
+        ),
+    ),
+    Known(
         "- **`<status/>`** from an administrator",
-        lambda case: case.theirs == [ENDED] and any("<status>" in each for each in case.ours),
+        lambda case: (
+            case.theirs[-1:] == [ENDED]
+            and case.ours[: len(case.theirs) - 1] == case.theirs[:-1]
+            and "<status>" in "".join(case.ours[len(case.theirs) - 1 :])
+        ),
     ),
     Known(
         "| A reservation of a closed room is answered with `joined`",
-        lambda case: case.theirs[-1:] == ['\n  <joined roomId="ID1"/>'] and "UnknownReservation" in "".join(case.ours),
+        lambda case: (
+            "<joinPrepared " in case.step.text
+            and case.theirs[-1:] == ['\n  <joined roomId="ID1"/>']
+            and case.ours[:-1] == case.theirs[:-1]
+            and "UnknownReservation" in case.ours[-1]
+        ),
         _THIS_YEAR,
         ends=False,
     ),
@@ -444,31 +506,41 @@ KNOWN: Final = (
         lambda case: (
             not case.has_started
             and (not case.theirs or "<joined " in case.theirs[-1])
-            and any(re.search('class="result"|<left |UnknownReservation|find a room', each) for each in case.ours)
+            and all(each in case.theirs or _ROOM_IS_CLOSED.search(each) for each in case.ours)
         ),
         _IN_2021,
     ),
     Known(
         "| a `piece` without `rotation` or `position`, while no move is requested or the room is not known |",
-        lambda case: "<piece" in case.sent and "errorpacket" in "".join(case.theirs) and case.ours == [ENDED],
+        lambda case: (
+            re.search(r"<piece(?![^>]*\srotation\s*=)|<piece[^>]*>(?!.*<position)", case.step.text) is not None
+            and case.is_cut_off(case.their_part)
+            and "<errorpacket" in "".join(case.their_part[case.step.peer])
+            and case.our_part.get(case.step.peer) == [ENDED]
+        ),
         _IN_2021,
     ),
     Known(
         "| A client that observes a room twice gets everything about it twice. |",
         lambda case: (
-            case.conversation.name.startswith("a second observer")
-            and [each for index, each in enumerate(case.theirs) if each not in case.theirs[:index]]
-            == [each for index, each in enumerate(case.ours) if each not in case.ours[:index]]
+            case.sent.get(case.peer, "").count("bserv") > 1
+            and [packet for packet, _ in groupby(case.theirs)] == case.ours
         ),
         ends=False,
+    ),
+    Known(
+        "A connection never plays against itself",
+        lambda case: all(
+            f'color="{each}"' in "".join(case.their_part.get(case.step.peer, [])) for each in ("ONE", "TWO")
+        ),
     ),
     Known(
         "while a request is pending",
         lambda case: (
             case.step.peer == "admin"
             and re.search("<(step|pause)|Step|Pause", case.step.text) is not None
-            and re.search("<<memento|MoveRequest|moveRequest", "".join(case.theirs)) is not None
             and len(case.theirs) > len(case.ours)
+            and [each for each in case.theirs if each in case.ours or not _REQUEST.search(each)] == case.ours
         ),
     ),
 )
@@ -488,8 +560,7 @@ def compare(theirs: Talk, ours: Talk, edition: str) -> tuple[Difference | None, 
             their_packets, our_packets = their_part.get(peer, []), our_part.get(peer, [])
             if their_packets == our_packets:
                 continue
-            text = sent.get(step.peer, "")
-            case = Case(conversation, step, text, bool(theirs.start_piece), their_packets, our_packets)
+            case = Case(step, sent, bool(theirs.start_piece), peer, their_part, our_part)
             known = next((each for each in KNOWN if edition in each.editions and each.is_this(case)), None)
             if known is None:
                 return Difference(conversation, number, peer, their_packets, our_packets), found
@@ -541,81 +612,26 @@ LOBBY: Final = (
     PREPARE,
 )
 ROOM_DATA: Final = (
-    "",
-    "<data/>",
-    '<data class="null"/>',
-    '<data class="paused" paused="true"/>',
-    '<data class="memento"/>',
-    '<data class="memento"><state class="state" turn="0"/></data>',
-    '<data class="welcomeMessage" color="ONE"/>',
+    *("", "<data/>", '<data class="null"/>', '<data class="paused" paused="true"/>', '<data class="memento"/>'),
+    *('<data class="memento"><state class="state" turn="0"/></data>', '<data class="welcomeMessage" color="ONE"/>'),
     '<data class="welcomeMessage"><color>ONE</color></data>',
     '<data class="welcomeMessage"><playerColor class="team">ONE</playerColor></data>',
-    '<data class="moveRequest"/>',
-    '<data class="@package@.MoveRequest"/>',
-    '<data class="sc.protocol.room.MoveRequest"/>',
-    '<data class="result"/>',
-    '<data class="result"><scores/></data>',
-    '<data class="error" message="x"/>',
-    '<data class="error"><originalRequest class="null"/></data>',
-    '<data class="string">x</data>',
-    '<data class="int">1</data>',
-    '<data class="joined"/>',
-    '<data class="list"/>',
-    '<data class="state"/>',
+    *('<data class="moveRequest"/>', '<data class="@package@.MoveRequest"/>'),
+    *('<data class="sc.protocol.room.MoveRequest"/>', '<data class="result"/>'),
+    *('<data class="result"><scores/></data>', '<data class="error" message="x"/>'),
+    *('<data class="error"><originalRequest class="null"/></data>', '<data class="string">x</data>'),
+    *('<data class="int">1</data>', '<data class="joined"/>', '<data class="list"/>', '<data class="state"/>'),
 )
 OTHERS: Final = (
-    "<status/>",
-    "<null/>",
-    "<foo/>",
-    "<string>x</string>",
-    "<int>1</int>",
-    "<close/>",
-    "<sc.protocol.CloseConnection/>",
-    "<sc.protocol.responses.CloseConnection/>",
-    '<joined roomId="@ID1@"/>',
-    '<left roomId="@ID1@"/>',
-    '<errorpacket message="x"/>',
-    '<testMode testMode="true"/>',
-    '<scoreForPlayer displayName="x"/>',
-    '<prepared roomId="@ID1@"/>',
-    '<observed roomId="@ID1@"/>',
-    '<paused roomId="@ID1@"/>',
-    '<room roomId="none"/>',
-    "<room/>",
-    '<room roomId="@ID1@"/>',
-    "</protocol>",
-    "]]>",
-    "text",
-    "&amp;",
-    "&foo;",
-    "&;",
-    "&#9;",
-    "&#0;",
-    "&#xD800;",
-    "<!-- c -->",
-    "<!-- c -- d -->",
-    "<?pi x?>",
-    "<?xml version='1.0'?>",
-    "<![CDATA[x]]>",
-    "<!DOCTYPE protocol>",
-    "\x00",
-    "\x01",
-    "\x1f",
-    "\x7f",
-    "\xc2\x85",
-    "\xef\xbb\xbf",
-    "\xff",
-    "<protocol>",
-    "<protocol/>",
-    "<",
-    "<room",
-    "<room roomId=",
-    '<room roomId="@ID1@"',
-    '<room roomId="@ID1@">',
-    '<room roomId="@ID1@"><data',
-    "</room>",
-    "</>",
-    "< room/>",
+    *("<status/>", "<null/>", "<foo/>", "<string>x</string>", "<int>1</int>", "<close/>"),
+    *("<sc.protocol.CloseConnection/>", "<sc.protocol.responses.CloseConnection/>", '<joined roomId="@ID1@"/>'),
+    *('<left roomId="@ID1@"/>', '<errorpacket message="x"/>', '<testMode testMode="true"/>'),
+    *('<scoreForPlayer displayName="x"/>', '<prepared roomId="@ID1@"/>', '<observed roomId="@ID1@"/>'),
+    *('<paused roomId="@ID1@"/>', '<room roomId="none"/>', "<room/>", '<room roomId="@ID1@"/>', "</protocol>", "]]>"),
+    *("text", "&amp;", "&foo;", "&;", "&#9;", "&#0;", "&#xD800;", "<!-- c -->", "<!-- c -- d -->", "<?pi x?>"),
+    *("<?xml version='1.0'?>", "<![CDATA[x]]>", "<!DOCTYPE protocol>", "\x00", "\x01", "\x1f", "\x7f", "\xc2\x85"),
+    *("\xef\xbb\xbf", "\xff", "<protocol>", "<protocol/>", "<", "<room", "<room roomId=", '<room roomId="@ID1@"'),
+    *('<room roomId="@ID1@">', '<room roomId="@ID1@"><data', "</room>", "</>", "< room/>"),
 )
 
 
@@ -690,22 +706,16 @@ def stranger(name: str, *sent: str) -> Conversation:
         Step("x", PROBE),
         Step("admin", '<cancel roomId="@ID1@"/>'),
     )
-    return Conversation(f"a stranger: {name}", steps, _is_open(sent))
+    return Conversation(f"a stranger: {name}", steps)
 
 
 def first(name: str, *sent: str) -> Conversation:
-    return Conversation(f"first bytes: {name}", (*(Step("x", each) for each in sent), Step("x", PROBE)), _is_open(sent))
+    return Conversation(f"first bytes: {name}", (*(Step("x", each) for each in sent), Step("x", PROBE)))
 
 
 def admin(name: str, *sent: str) -> Conversation:
     steps = (*_before_start(True), *(Step("admin", each) for each in sent), Step("p1", MOVE), *_ending("admin"))
-    return Conversation(f"the administrator: {name}", steps, _is_open(sent))
-
-
-def _is_open(sent: Iterable[str]) -> bool:
-    """Whether a room with a free seat may come of this."""
-    text = "".join(sent)
-    return bool(re.search(r"join(?!Prepared|Room|ed)|oin|JoinGame|prepare|Prepare|slot", text))
+    return Conversation(f"the administrator: {name}", steps)
 
 
 Situation = Callable[..., Conversation]
@@ -836,15 +846,7 @@ def scripted(edition: str) -> Iterator[Conversation]:
         for packet in (*OTHERS, *(f'<room roomId="@ID1@">{data}</room>' for data in ROOM_DATA)):
             yield situation(packet, packet)
     for half in (
-        "<room",
-        '<room roomId="@ID1@"><data',
-        "<room>text",
-        "<!-- c",
-        "text",
-        " ",
-        "<!-- c -->",
-        "&am",
-        MOVE[:-3],
+        *("<room", '<room roomId="@ID1@"><data', "<room>text", "<!-- c", "text", " ", "<!-- c -->", "&am", MOVE[:-3]),
     ):
         for end in (FIN, CLOSE):
             yield on_turn(f"{half}{end}", half, end)
@@ -854,21 +856,16 @@ def scripted(edition: str) -> Iterator[Conversation]:
         *('<room class="null"/>', '<room class=""/>', '<foo resolves-to=""/>', "&;<room/>", '<room roomId="&#x;"/>'),
         *("<room>&;</room>", '<room><data class=""/></room>', MOVE.replace("<piece ", '<piece class="" ')),
         *(no_rotation, *(no_rotation.replace(end, f"<foo/>{end}") for end in ("</room>", "</data>", "</piece>"))),
+        *(MOVE.replace(each, "") for each in (' color="BLUE"', ' kind="@kind@"')),
+        SKIP.replace("<color>BLUE</color>", ""),
+        *("&#9;]]>", "&#9;<room roomId=<", "<&;/>", "<room &;/>", "<room roomId&;='x'/>", "<room roomId='&#9;' x=<"),
         *('<joinRoom roomId="a\tb\nc\rd"/>', '<joinRoom roomId="&#9;&#10;&#13;\x7f\xc2\x85\xc2\x9f\xc2\xa0"/>'),
         *(MOVE + MOVE, MOVE + "\0", "\0" + MOVE, MOVE + SKIP, f"{MOVE}</protocol>"),
     ):
         for situation in (on_turn, off_turn, paused):
             yield situation(packet, packet)
     for name in (
-        "\x7f",
-        "\xc2\x85",
-        "\xc2\xa0",
-        "a\tb\nc",
-        "&#9;&#10;&#13;",
-        "&lt;&quot;",
-        "\xf0\x9f\x90\xb0",
-        " Bob ",
-        "",
+        *("\x7f", "\xc2\x85", "\xc2\xa0", "a\tb\nc", "&#9;&#10;&#13;", "&lt;&quot;", "\xf0\x9f\x90\xb0", " Bob ", ""),
     ):
         begin = (Step("admin", f"<protocol>{AUTHENTICATE}{PREPARE.replace('Alice', name)}"), *_before_start(True)[1:])
         yield Conversation(f"display name: {name!r}", (*begin, Step("p1", CLOSE)))
@@ -885,22 +882,28 @@ def scripted(edition: str) -> Iterator[Conversation]:
     yield Conversation(
         "stepwise, twice", (*_before_start(True, "true"), step, Step("p1", MOVE), Step("p1", MOVE), *_ending("p1"))
     )
-    join = "<protocol><join gameType='@type@'/>"
-    yield Conversation(
-        "two joins",
-        (Step("p1", join), Step("p2", join), Step("p1", MOVE), Step("p2", CLOSE), Step("p1", "<join/>")),
-        True,
-    )
-    for packet in (
-        MOVE.replace("@kind@", "PENTO_L").replace("@rotation@", "NONE").replace("@flip@", "false"),
-        SKIP,
-        "<foo/>",
-        PROBE,
-    ):
-        yield Conversation(
-            f"one join: {packet}", (Step("p1", join), Step("p1", packet), Step("p2", join), Step("p2", CLOSE)), True
-        )
+    yield from _joined()
     yield from _more()
+
+
+def _joined() -> Iterator[Conversation]:
+    """Yield games of players that come by `join`; the administrator observes the room when the first one is there."""
+    join = "<protocol><join gameType='@type@'/>"
+    first_player = (
+        Step("admin", f"<protocol>{AUTHENTICATE}"),
+        Step("p1", join),
+        Step("admin", '<observe roomId="@ID1@"/>'),
+    )
+    second_player = Step("p2", join)
+    end = (Step("p2", CLOSE), Step("p1", PROBE), Step("admin", PROBE))
+    yield Conversation("two joins", (*first_player, second_player, Step("p1", MOVE), *end))
+    move = MOVE.replace("@kind@", "PENTO_L").replace("@rotation@", "NONE").replace("@flip@", "false")
+    for peer, packet in (
+        *(("p1", each) for each in (move, SKIP, "<foo/>", PROBE, "<close/>", "</protocol>", FIN, CLOSE)),
+        *(("admin", f'<{each} roomId="@ID1@"/>') for each in ("cancel", "step", "pause pause='true'")),
+    ):
+        steps = (*first_player, Step(peer, packet), Step("p1", PROBE), second_player, *end)
+        yield Conversation(f"one join: {packet}", steps)
 
 
 def _more() -> Iterator[Conversation]:
@@ -911,23 +914,18 @@ def _more() -> Iterator[Conversation]:
         *('<joinRoom roomI_.0064="none"/>', '<_.006Aoin__Room roomId="none"/>', '<j_.006FinRoom roomId="none"/>'),
         *('<joinRoom __roomId="none"/>', '<foo _.0063lass="joinRoom" roomId="none"/>', '<joinRoom_. roomId="none"/>'),
         *("\0\0\0", '<joinRoom\0roomId="none"/>', "<join\0Room/>", '<joinRoom roomId="\x01"/>', "<!-- \0\x02 -->"),
-        *(
-            '<joinRoom roomId="none"></joinRoom\0>',
-            "<![CDATA[\0\x1f]]>",
-            "<?pi \x01?>",
-            '<joinRoom roomId="a\0b\x0bc"/>',
-        ),
-        *(f'<room roomId="@ID1@">{data}</room>' for data in _MORE_DATA),
+        *('<joinRoom roomId="none"></joinRoom\0>', "<![CDATA[\0\x1f]]>", "<?pi \x01?>"),
+        *('<joinRoom roomId="a\0b\x0bc"/>', *(f'<room roomId="@ID1@">{data}</room>' for data in _MORE_DATA)),
+        *("<joined><roomId>@ID1@</roomId></joined>", "<prepared><reservation>x</reservation><roomId/></prepared>"),
+        *("<errorpacket/>", "<errorpacket><message>x</message></errorpacket>", "<left><x/></left>"),
+        *("<errorpacket><originalRequest class='joinRoom' roomId='x'/></errorpacket>", "<room room\xffId=''/>"),
         *('<room class=" "/>', '<room class="&#x20;"/>', "&a;", "&#-1;", "<null></null>", '<null class="room"/>'),
         *("<room><null/></room>", '<observe roomId="@ID1@" x="1"/>', '<observe roomId="@ID1@"><x/></observe>'),
         *("<observe><roomId>@ID1@</roomId></observe>", "<observe roomId='@ID1@'/><observe roomId='@ID1@'/>"),
         *(MOVE.replace("<room ", "<room\0"), MOVE.replace("</room>", "\x01</room>"), MOVE.replace('x="0"', 'x="\0"')),
         *(MOVE.replace("x=", "_.0078="), MOVE.replace("<piece", "<p_.0069ece").replace("</piece", "</p_.0069ece")),
-        *(
-            MOVE.replace('class="', 'class="\x01'),
-            MOVE.replace("kind=", "k_.0069nd="),
-            MOVE.replace("/>", "></position>"),
-        ),
+        *(MOVE.replace('class="', 'class="\x01'), MOVE.replace("kind=", "k_.0069nd=")),
+        MOVE.replace("/>", "></position>"),
     ):
         for situation in (on_turn, off_turn, stranger):
             yield situation(f"more: {packet!r}", packet)
@@ -941,16 +939,9 @@ def _more() -> Iterator[Conversation]:
     for end in (FIN, CLOSE, "<room", "</protocol>"):
         yield Conversation(f"the only player ends: {end}", (*_before_start(), Step("p1", end), Step("p1", FIN), cancel))
     halves = (
-        *(
-            '<room roomId="@ID1@"><data class="@package@.SetMove"/>',
-            "<room></room",
-            "&",
-            "<?pi",
-            "<![CDATA[",
-            "</",
-            "<!",
-        ),
-        *("]]", "<room/><", MOVE, MOVE[:-1], f"{MOVE}<room", "\0", "<\0", "<room class='null'", "<null", "<status"),
+        *('<room roomId="@ID1@"><data class="@package@.SetMove"/>', "<room></room", "&", "<?pi", "<![CDATA[", "</"),
+        *("<!", "]]", "<room/><", MOVE, MOVE[:-1], f"{MOVE}<room", "\0", "<\0", "<room class='null'", "<null"),
+        "<status",
     )
     for half in halves:
         yield on_turn(f"more: {half!r}, {FIN}", half, FIN)
@@ -963,11 +954,7 @@ def _more() -> Iterator[Conversation]:
                 tuple(waiting_step if each.text == half else each for each in situation("", half).steps),
             )
     for half, rest in (
-        ("", "<protocol>"),
-        (" ", "<protocol>"),
-        ("<protocol>", ""),
-        ("<proto", "col>"),
-        ("<", "protocol>"),
+        *(("", "<protocol>"), (" ", "<protocol>"), ("<protocol>", ""), ("<proto", "col>"), ("<", "protocol>")),
     ):
         yield Conversation(f"36 s: first bytes {half!r}", (Step("x", half, 36), Step("x", rest + PROBE)))
     ended = after_the_end("65 s after the end").steps
@@ -980,26 +967,15 @@ def _more() -> Iterator[Conversation]:
 
 _MORE_DATA: Final = (
     *('<data class="memento" x="1"/>', '<data class="memento" perspective="BLUE"/>', '<data class="paused"/>'),
-    *('<data class="paused" paused="maybe"/>', '<data class="welcomeMessage" color="THREE"/>', '<data class="error"/>'),
-    *(
-        '<data class="error"><message>x</message></data>',
-        '<data class="boolean">true</data>',
-        '<data class="int">x</data>',
-    ),
-    *(
-        '<data class="moveRequest" x="1">t</data>',
-        '<data class="moveRequest"><x/></data>',
-        '<data class="null">x</data>',
-    ),
+    *('<data class="paused" paused="maybe"/>', '<data class="welcomeMessage" color="THREE"/>'),
+    *('<data class="error"/>', '<data class="error"><message>x</message></data>', '<data class="boolean">true</data>'),
+    *('<data class="int">x</data>', '<data class="moveRequest" x="1">t</data>'),
+    *('<data class="moveRequest"><x/></data>', '<data class="null">x</data>'),
     *('<data class="welcomeMessage"><foo/></data>', '<data class="memento"><foo/></data>', '<data class="joinRoom"/>'),
     *('<data class="room" roomId="x"/>', '<data class="room"><data class="room"/></data>', '<data class="string"/>'),
     *('<data class="boolean">x</data>', '<data class="char">x</data>', '<data class="double">1e400</data>'),
-    *(
-        '<data class="java.util.Date"/>',
-        '<data class="java.lang.Object"/>',
-        '<data class="map"/>',
-        '<data class="set"/>',
-    ),
+    *('<data class="java.util.Date"/>', '<data class="java.lang.Object"/>', '<data class="map"/>'),
+    '<data class="set"/>',
 )
 
 
@@ -1013,7 +989,6 @@ def write_recording(path: Path | str, talks: Iterable[Talk], unstable: Iterable[
         json.dumps(
             [
                 talk.conversation.name,
-                talk.conversation.is_alone,
                 talk.start_piece,
                 [
                     [step.peer, step.text, step.wait, exchange]
@@ -1029,7 +1004,7 @@ def write_recording(path: Path | str, talks: Iterable[Talk], unstable: Iterable[
 def read_recording(path: Path) -> list[Talk]:
     talks = []
     for line in gzip.decompress(path.read_bytes()).decode().splitlines()[1:]:
-        name, is_alone, start_piece, lines = json.loads(line)
+        name, start_piece, lines = json.loads(line)
         steps = tuple(Step(peer, text, wait) for peer, text, wait, _ in lines)
-        talks.append(Talk(Conversation(name, steps, is_alone), start_piece, [part for *_, part in lines]))
+        talks.append(Talk(Conversation(name, steps), start_piece, [part for *_, part in lines]))
     return talks

@@ -6,6 +6,7 @@ differences that are meant.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.cli.background import background_server
 from tests.official.__main__ import Comparison, Official, Pace, main
 from tests.official.conversations import (
     CURRENT,
+    ENDED,
     KNOWN,
     RELEASES,
     Known,
@@ -59,10 +61,38 @@ def test_recorded_conversations(edition: str, talks: list[Talk]) -> None:
     assert not differences, "\n".join(differences)
 
 
-def test_every_recording_holds_whole_games_and_all_situations() -> None:
+def test_every_recording_holds_whole_games_and_all_scripted_conversations() -> None:
     for edition, talks in RECORDINGS.items():
-        recorded = {talk.conversation.name.split(":")[0].rstrip(" 0123456789") for talk in talks}
-        assert recorded >= {each.name.split(":")[0] for each in scripted(edition) if not each.is_alone} | {"whole game"}
+        recorded = {talk.conversation for talk in talks}
+        assert recorded >= {*scripted(edition), whole_game(1000), whole_game(1001)}
+
+
+@pytest.mark.parametrize(
+    "packet",
+    [
+        "<!DOCTYPE protocol>",
+        "<!-- c -- d -->",
+        "&#0;",
+        '<room roomId="@ID1@"><data class="state"/></room>',
+        '<room roomId="@ID1@"><data class="memento"><state class="state" turn="0"/></data></room>',
+    ],
+)
+def test_a_known_difference_needs_its_packet_and_its_answer(packet: str) -> None:
+    """Our answer would be a difference after another packet, and if the release also ended the stream."""
+    (talk,) = (each for each in RECORDINGS[CURRENT] if each.conversation.name == f"on turn: {packet}")
+    place = next(index for index, step in enumerate(talk.conversation.steps) if step.text == packet)
+    ours = talk_to_ours(talk.conversation, EDITIONS[CURRENT], talk.start_piece)
+    difference, known = compare(talk, ours, CURRENT)
+    assert difference is None
+    assert known[-1].ends
+    for step, exchange in (
+        (replace(talk.conversation.steps[place], text="<foo/>"), talk.exchanges[place]),
+        (talk.conversation.steps[place], {"p1": [ENDED]}),
+    ):
+        steps = (*talk.conversation.steps[:place], step, *talk.conversation.steps[place + 1 :])
+        exchanges = [*talk.exchanges[:place], exchange, *talk.exchanges[place + 1 :]]
+        other = Talk(replace(talk.conversation, steps=steps), talk.start_piece, exchanges)
+        assert compare(other, ours, CURRENT)[0] is not None
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.place[:40])

@@ -75,6 +75,11 @@ async def test_the_end_of_the_input_ends_the_open_packet(edition: str, autojump_
         ('<room roomId="&;"/>', "UNKNOWN"),
         ("&a;<room/>", "PROTOCOL_ERROR"),
         ("& ;", "PROTOCOL_ERROR"),
+        # another fault, near a reference that is right
+        ("&#9;]]>", "PROTOCOL_ERROR"),
+        ("&#9;<room roomId=></room>", "PROTOCOL_ERROR"),
+        ("<&;/>", "PROTOCOL_ERROR"),
+        ("<room &;/>", "PROTOCOL_ERROR"),
         ("&#+1;", "PROTOCOL_ERROR"),
         ("<room>&;</room>", "PROTOCOL_ERROR"),
         ('<room><data class="&;"/></room>', "PROTOCOL_ERROR"),
