@@ -173,7 +173,7 @@ def check(
         raise Misuse(str(error)) from None
     if parsed.is_package:
         from spielleiter.cli.check_package import ReportFiles, check_package_in_terminal
-        from spielleiter.match.checking.package_setup import PackageCheckSetup
+        from spielleiter.match.checking.package_games import PackageCheckSetup
         from spielleiter.match.sandbox.settings import SandboxSettings
 
         for name in _FOR_A_COMMAND:

@@ -12,7 +12,7 @@ from typing import Final
 
 from spielleiter.match.checking import contest_conditions as contest
 from spielleiter.match.checking.contest_conditions import ContestCondition
-from spielleiter.match.packages.finding import Finding, Level
+from spielleiter.match.packages.faults import Finding, Level
 from spielleiter.match.records.game_record import Verdict
 from spielleiter.server.text.escaping import escaped
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from spielleiter.match.checking.calibration import Speed
 from spielleiter.match.checking.contest_conditions import ContestCondition
-from spielleiter.match.packages.finding import Finding, Level
+from spielleiter.match.packages.faults import Finding, Level
 
 FORMAT: Final = 1
 """The version of the JSON file; it grows when a key changes its meaning or is removed."""

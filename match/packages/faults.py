@@ -1,17 +1,44 @@
-"""The table of all faults that an inspection can find: code, level and sentence.
+"""What an inspection finds in a contest package: the table of all faults, a finding, and the exception with findings.
 
-Invariants: every finding is made by `finding_of` from an entry of this table. The sentence says what is wrong and what
-to do. ``{file}`` in it is the path of the file, or of the first file and the number of the others.
+Every finding is made by `finding_of` from an entry of the table. The sentence says what is wrong and what to do;
+``{file}`` in it is the path of the file, or of the first file and the number of the others.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
-from spielleiter.match.packages.finding import Finding, Level
+from spielleiter.match.errors import SetupError
 from spielleiter.server.text.escaping import escaped
+
+
+class Level(enum.Enum):
+    """How bad a finding is; the values are used in reports."""
+
+    GREEN = "green"
+    """Harmless; mentioned because the user may wonder."""
+    YELLOW = "yellow"
+    """It may fail in the contest."""
+    RED = "red"
+    """It fails in the contest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding of an inspection."""
+
+    code: str
+    """Identifies the fault, such as ``no-main-file``; a key of `faults.FAULTS`."""
+    level: Level
+    text: str
+    """One sentence: what is wrong, and what to do."""
+    file: str = ""
+    """The path in the package that it is about; empty if it is about the package as a whole."""
+
 
 _GREEN, _YELLOW, _RED = Level.GREEN, Level.YELLOW, Level.RED
 _LONGEST_NAME: Final = 120
@@ -329,3 +356,15 @@ def shortened(text: str) -> str:
         half = _LONGEST_NAME // 2
         text = f"{text[:half]}…{text[-half:]}"
     return escaped(text)
+
+
+class PackageError(SetupError):
+    """The package at `path` cannot be started in the contest; `findings` say why, and what to do."""
+
+    def __init__(self, path: Path, findings: Sequence[Finding]) -> None:
+        self.path = path
+        self.findings = tuple(findings)
+        texts = [each.text for each in self.findings]
+        if len(texts) > 1:
+            texts = [f"({number}) {text}" for number, text in enumerate(texts, 1)]
+        super().__init__(f"{escaped(str(path))}: {' '.join(texts)}")

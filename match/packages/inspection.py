@@ -11,9 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from spielleiter.match.packages.archive import Archive, Entry, open_archive
-from spielleiter.match.packages.errors import PackageError
-from spielleiter.match.packages.faults import finding_of
-from spielleiter.match.packages.finding import Finding, Level
+from spielleiter.match.packages.faults import Finding, Level, PackageError, finding_of
 from spielleiter.match.packages.leftovers import (
     leftover_findings,
     missing_requirements,

@@ -12,8 +12,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from spielleiter.match.packages.archive import Archive, Entry
-from spielleiter.match.packages.faults import finding_of
-from spielleiter.match.packages.finding import Finding
+from spielleiter.match.packages.faults import Finding, finding_of
 
 _MAX_SIZE: Final = 4 * 1024 * 1024
 _MAX_SHOWN: Final = 5

@@ -12,8 +12,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from spielleiter.match.packages.archive import Archive, Entry
-from spielleiter.match.packages.faults import finding_of, shortened
-from spielleiter.match.packages.finding import Finding
+from spielleiter.match.packages.faults import Finding, finding_of, shortened
 from spielleiter.server.config.setting import suggestion
 
 _USUAL_STEMS: Final = ("start", "run", "main", "player", "client", "bot")

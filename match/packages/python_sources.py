@@ -16,8 +16,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from spielleiter.match.packages.archive import Archive, Entry
-from spielleiter.match.packages.faults import finding_of
-from spielleiter.match.packages.finding import Finding
+from spielleiter.match.packages.faults import Finding, finding_of
 from spielleiter.match.programs.contest_python import CONTEST_VERSION, FoundPython, find_python
 
 _MAX_SOURCE: Final = 1024 * 1024

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-from spielleiter.match.packages.faults import finding_of
-from spielleiter.match.packages.finding import Finding
+from spielleiter.match.packages.faults import Finding, finding_of
 from spielleiter.match.packages.shell_script import PYTHONS, SHELLS
 
 MAX_SCRIPT: Final = 256 * 1024

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from spielleiter.match.packages.faults import finding_of
-from spielleiter.match.packages.finding import Finding
+from spielleiter.match.packages.faults import Finding, finding_of
 from spielleiter.match.packages.shell_script import PYTHONS, unwrapped
 from spielleiter.match.packages.shell_words import Command, Script
 

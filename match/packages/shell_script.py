@@ -17,8 +17,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from spielleiter.match.packages.archive import Archive
-from spielleiter.match.packages.faults import finding_of
-from spielleiter.match.packages.finding import Finding
+from spielleiter.match.packages.faults import Finding, finding_of
 from spielleiter.match.packages.shell_values import ROOT, Values
 from spielleiter.match.packages.shell_words import Command, Script
 

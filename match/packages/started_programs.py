@@ -11,10 +11,14 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from spielleiter.match.packages.archive import Archive, Entry
-from spielleiter.match.packages.faults import finding_of
-from spielleiter.match.packages.finding import Finding
-from spielleiter.match.packages.java import class_findings, jar_findings
-from spielleiter.match.packages.machine_code import is_class_file, is_machine_code, program_findings
+from spielleiter.match.packages.compiled import (
+    class_findings,
+    is_class_file,
+    is_machine_code,
+    jar_findings,
+    program_findings,
+)
+from spielleiter.match.packages.faults import Finding, finding_of
 from spielleiter.match.packages.python_sources import python_findings
 from spielleiter.match.packages.script_text import MAX_SCRIPT, ScriptText, read_script
 from spielleiter.match.packages.shell_advice import advice

@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 
 from spielleiter.game.blokus.rulesets import BlokusGame
-from spielleiter.match.checking.check import ATTEMPTS, Status, StepResult, is_fit, is_undecided
-from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehaviourError
-from spielleiter.match.checking.scripted_server import ScriptedServer
-from spielleiter.match.checking.steps import CheckSteps, FirstGameSteps
+from spielleiter.match.checking.check import (
+    ATTEMPTS,
+    CheckSteps,
+    FirstGameSteps,
+    Status,
+    StepResult,
+    is_fit,
+    is_undecided,
+)
+from spielleiter.match.checking.scripted_server import InconclusiveError, ScriptedServer, UnexpectedBehaviourError
 from spielleiter.match.programs.program import Command
 from spielleiter.match.setup import ProgramTimeouts
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.match.checking.errors import UNFINISHED_SHARE, InconclusiveError, UnexpectedBehaviourError, too_slow
+from spielleiter.match.checking.scripted_server import (
+    UNFINISHED_SHARE,
+    InconclusiveError,
+    UnexpectedBehaviourError,
+    too_slow,
+)
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from spielleiter.match.checking.contest_conditions import PAIRING
-from spielleiter.match.checking.game_conditions import games_result, options_result, two_games_result
-from spielleiter.match.checking.option_check import OptionResult
-from spielleiter.match.checking.option_forms import option_forms
+from spielleiter.match.checking.option_check import OptionResult, option_forms
+from spielleiter.match.checking.package_check import games_result, options_result, two_games_result
 from spielleiter.match.checking.package_faults import fault
 from spielleiter.match.checking.package_games import GameResult
 from spielleiter.match.checking.package_report import PlayedGame, State
-from spielleiter.match.packages.finding import Finding
+from spielleiter.match.packages.faults import Finding
 from spielleiter.match.records.game_record import Verdict
 from tests.match.sample_records import game
 

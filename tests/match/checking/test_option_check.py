@@ -9,10 +9,9 @@ import trio
 
 from spielleiter.match.checking import option_check
 from spielleiter.match.checking.check import ATTEMPTS
-from spielleiter.match.checking.errors import InconclusiveError
-from spielleiter.match.checking.option_check import OptionResult, try_option_forms
-from spielleiter.match.checking.option_forms import option_forms
-from spielleiter.match.checking.package_setup import PackageCheckSetup
+from spielleiter.match.checking.option_check import OptionResult, option_forms, try_option_forms
+from spielleiter.match.checking.package_games import PackageCheckSetup
+from spielleiter.match.checking.scripted_server import InconclusiveError
 from spielleiter.match.packages.package import unpack_package
 from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.sandbox.settings import BUBBLEWRAP, NONE

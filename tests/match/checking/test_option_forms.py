@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spielleiter.match.checking.option_forms import option_forms
+from spielleiter.match.checking.option_check import option_forms
 
 VALUES = {"host": "gameserver", "port": "13050", "reservation": "590e"}
 

@@ -9,7 +9,7 @@ import pytest
 from spielleiter.match.checking.contest_conditions import CONDITIONS
 from spielleiter.match.checking.package_faults import fault
 from spielleiter.match.checking.package_report import FORMAT, State, state_of
-from spielleiter.match.packages.finding import Finding, Level
+from spielleiter.match.packages.faults import Finding, Level
 from tests.match.checking.package_reports import report
 
 OTHERS = len(CONDITIONS) - 1

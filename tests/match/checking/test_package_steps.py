@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from spielleiter.match.checking.check import Status, StepResult
+from spielleiter.match.checking.package_check import summed_up
 from spielleiter.match.checking.package_report import State
-from spielleiter.match.checking.package_steps import summed_up
 
 PASSED = StepResult(1, "starts", "it starts", Status.PASSED, "connected")
 FAILED = StepResult(2, "the end: the opponent leaves", "the process ends", Status.FAILED, "it runs", folder="step02")

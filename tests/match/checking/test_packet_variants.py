@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from spielleiter.match.checking.packet_variants import (
+from spielleiter.match.checking.scripted_server import (
     split_into_fragments,
     unsplit,
     with_unknown_elements,

@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.checking.early_endings import EARLY_ENDINGS, result_of
-from spielleiter.match.checking.errors import ToleratedError, UnexpectedBehaviourError
-from spielleiter.match.checking.scripted_server import ScriptedServer
+from spielleiter.match.checking.scripted_server import (
+    EARLY_ENDINGS,
+    ScriptedServer,
+    ToleratedError,
+    UnexpectedBehaviourError,
+    result_of,
+)
 from spielleiter.match.games.stopwatch import Stopwatch
 from tests.match.checking.scripted import EDITION, UNTIL_THE_END, run_scripted, sender
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
@@ -17,7 +21,7 @@ from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 @pytest.fixture(autouse=True)
 def _long_exit_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for a process that has closed its connection, however busy this machine is."""
-    monkeypatch.setattr("spielleiter.match.checking.program_connection._EXIT_TIMEOUT", HANG_TIMEOUT)
+    monkeypatch.setattr("spielleiter.match.checking.scripted_server._EXIT_TIMEOUT", HANG_TIMEOUT)
 
 
 @pytest.mark.slow

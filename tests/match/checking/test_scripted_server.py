@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 import trio
 
-from spielleiter.match.checking.early_endings import EARLY_ENDINGS, result_of
-from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehaviourError
-from spielleiter.match.checking.scripted_server import ScriptedServer
-from spielleiter.match.checking.scripted_start import open_scripted_server
-from spielleiter.match.checking.steps import move_data
+from spielleiter.match.checking.check import move_data
+from spielleiter.match.checking.scripted_server import (
+    EARLY_ENDINGS,
+    InconclusiveError,
+    ScriptedServer,
+    UnexpectedBehaviourError,
+    open_scripted_server,
+    result_of,
+)
 from spielleiter.match.games.stopwatch import Stopwatch
 from spielleiter.match.programs.program import Command
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
@@ -26,7 +30,7 @@ from tests.timeouts import HANG_TIMEOUT
 @pytest.fixture(autouse=True)
 def _long_exit_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for a process that has closed its connection, however busy this machine is."""
-    monkeypatch.setattr("spielleiter.match.checking.program_connection._EXIT_TIMEOUT", HANG_TIMEOUT)
+    monkeypatch.setattr("spielleiter.match.checking.scripted_server._EXIT_TIMEOUT", HANG_TIMEOUT)
 
 
 async def connect(scripted_server: ScriptedServer) -> None:

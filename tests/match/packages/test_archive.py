@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from spielleiter.match.packages import archive
 from spielleiter.match.packages.archive import Archive, open_archive
-from spielleiter.match.packages.errors import PackageError
+from spielleiter.match.packages.faults import PackageError
 from spielleiter.match.packages.inspection import inspect_package
 from spielleiter.match.packages.package import unpack_package
 from tests.match.packages.broken_packages import BROKEN, SOUND

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from spielleiter.match.errors import SetupError
-from spielleiter.match.packages.errors import PackageError
-from spielleiter.match.packages.faults import finding_of
+from spielleiter.match.packages.faults import PackageError, finding_of
 
 
 def test_one_fault_is_a_sentence() -> None:

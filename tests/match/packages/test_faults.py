@@ -7,9 +7,16 @@ import string
 
 import pytest
 
-from spielleiter.match.packages.archive import MAX_DIRECTORY, MAX_ENTRIES, MAX_RATIO, MAX_UNPACKED, MIN_BOMB
+from spielleiter.match.packages.archive import (
+    MAX_DEPTH,
+    MAX_DIRECTORY,
+    MAX_ENTRIES,
+    MAX_PATH,
+    MAX_RATIO,
+    MAX_UNPACKED,
+    MIN_BOMB,
+)
 from spielleiter.match.packages.faults import FAULTS, finding_of, shortened
-from spielleiter.match.packages.names import MAX_DEPTH, MAX_PATH
 from tests.documents import read, rows
 
 DOCUMENT = "docs/packages.md"

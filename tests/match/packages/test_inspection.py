@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.packages.faults import FAULTS
-from spielleiter.match.packages.finding import Level
+from spielleiter.match.packages.faults import FAULTS, Level
 from spielleiter.match.packages.inspection import Inspection, inspect_package
 from tests.match.packages.broken_packages import BROKEN, SOUND, Sample
 from tests.match.packages.making import BOT, shell, zipped

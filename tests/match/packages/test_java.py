@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spielleiter.match.packages import archive
+from spielleiter.match.packages.compiled import class_findings, read_manifest
 from spielleiter.match.packages.inspection import inspect_package
-from spielleiter.match.packages.java import class_findings, read_manifest
 from tests.match.packages.binaries import jar, java_class
 from tests.match.packages.making import java
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spielleiter.match.packages.machine_code import is_class_file, is_machine_code, program_findings
+from spielleiter.match.packages.compiled import is_class_file, is_machine_code, program_findings
 from tests.match.packages.binaries import LOADER, MACOS_PROGRAM, MACOS_UNIVERSAL, WINDOWS_PROGRAM, elf, java_class
 
 PROGRAM = elf(loader=LOADER, libraries=("libc.so.6", "libx.so"), versions=("GLIBC_2.2.5", "GLIBC_2.40"))

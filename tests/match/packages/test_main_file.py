@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spielleiter.match.packages.archive import open_archive
-from spielleiter.match.packages.finding import Finding
+from spielleiter.match.packages.faults import Finding
 from spielleiter.match.packages.main_file import choose_main
 from tests.match.packages.binaries import elf, jar
 from tests.match.packages.making import zipped

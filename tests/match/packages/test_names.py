@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from spielleiter.match.packages.names import name_findings, name_of
+from spielleiter.match.packages.archive import name_findings, name_of
 
 
 def info(raw: bytes, *, is_utf8: bool = False, extra: bytes = b"") -> zipfile.ZipInfo:

@@ -10,7 +10,7 @@ import pytest
 
 from spielleiter.match.packages import package
 from spielleiter.match.packages.archive import Archive
-from spielleiter.match.packages.errors import PackageError
+from spielleiter.match.packages.faults import PackageError
 from spielleiter.match.packages.package import Package, unpack_package
 from tests.match.packages.broken_packages import BROKEN, SOUND
 from tests.match.packages.making import BOT, zipped

@@ -11,8 +11,8 @@ import pytest
 import trio
 
 from spielleiter.match.errors import MachineError, SetupError
-from spielleiter.match.packages.errors import PackageError
-from spielleiter.match.packages.programs import inspect_program, unpacked_programs
+from spielleiter.match.packages.faults import PackageError
+from spielleiter.match.packages.package import inspect_program, unpacked_programs
 from spielleiter.match.preparation import prepare_match
 from spielleiter.match.programs.command_line import split_command
 from spielleiter.match.setup import Entrant, MatchSetup
@@ -112,7 +112,7 @@ async def test_a_full_disk_is_not_the_programs_fault(
     def fail(*arguments: object, **options: object) -> None:
         raise OSError(28, os.strerror(28), "start.sh")
 
-    monkeypatch.setattr(f"spielleiter.match.packages.programs.{function}", fail)
+    monkeypatch.setattr(f"spielleiter.match.packages.package.{function}", fail)
     with pytest.raises(MachineError, match=r"start\.sh"):
         async with unpacked_programs(setup):
             pass

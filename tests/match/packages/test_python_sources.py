@@ -79,9 +79,7 @@ def test_a_program_for_a_newer_python_is_read_by_that_of_the_contest(
     if is_valid is not None:
         program = folder / f"python{CONTEST_VERSION}"
         known = json.dumps([f"{CONTEST_VERSION}.1", str(program), str(folder), True])
-        program.write_text(
-            f"#!/bin/sh\ncase $3 in *version*) echo '{known}';; *) exit {0 if is_valid else 1};; esac\n"
-        )
+        program.write_text(f"#!/bin/sh\ncase $3 in *version*) echo '{known}';; *) exit {0 if is_valid else 1};; esac\n")
         program.chmod(0o755)
     path = tmp_path / "player.zip"
     path.write_bytes(python("import a", {"a.py": "x = ("}))
