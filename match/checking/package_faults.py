@@ -266,6 +266,12 @@ FAULTS: Final[Mapping[str, RuntimeFault]] = {
         "the program looks for {name}, but the ZIP has {there} ({reason}); upper and lower case differ on Linux, so "
         "write both alike",
     ),
+    "other-place": RuntimeFault(
+        None,
+        _RED,
+        "the program looks for {name} in another place than the ZIP has it, which is {there} ({reason}); write paths "
+        "that begin at the folder into which the ZIP is unpacked, and ./ before the name of a program",
+    ),
     "missing-when-run": RuntimeFault(
         None,
         _RED,
@@ -277,6 +283,12 @@ FAULTS: Final[Mapping[str, RuntimeFault]] = {
         _RED,
         "a second program may not be executed ({reason}), since a ZIP does not store that permission; add "
         "`chmod +x FILE` to the main file",
+    ),
+    "wrong-format-when-run": RuntimeFault(
+        None,
+        _RED,
+        "a second program cannot be executed here ({reason}); compile it for 64-bit Linux (x86-64), and start a JAR "
+        "file with java -jar",
     ),
 }
 

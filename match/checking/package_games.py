@@ -19,7 +19,7 @@ import trio
 
 from spielleiter.match.checking import contest_conditions as contest
 from spielleiter.match.checking.check import ATTEMPTS
-from spielleiter.match.checking.crash_causes import crash_cause, other_spelling, wheel_version
+from spielleiter.match.checking.crash_causes import crash_cause, fault_of_name, wheel_version
 from spielleiter.match.checking.package_faults import CODE_OF_VERDICT, FAULTS, fault
 from spielleiter.match.checking.package_report import PlayedGame
 from spielleiter.match.checking.scripted_server import is_delayed
@@ -126,9 +126,10 @@ def _cause(
     if cause is None:
         return None
     values: dict[str, object] = {"reason": cause.line, "python": python}
-    if cause.code == "missing-when-run" and program_folder is not None:
-        if found := other_spelling(cause.line, program_folder):
-            return fault("other-spelling", place, name=found[0], there=found[1], **values)
+    if cause.code in {"missing-when-run", "writes-elsewhere"} and program_folder is not None:
+        if found := fault_of_name(cause, program_folder):
+            code, name, there = found
+            return fault(code, place, name=name, there=there, **values)
     elif cause.code == "wheel-for-other-python":
         wheel = values["wheel"] = wheel_version(cause.line)
         if not wheel or python.startswith(f"Python {wheel}."):  # in the second case, it is for another system
