@@ -23,9 +23,14 @@ from spielleiter.match.checking.calibration import Speed
 from spielleiter.match.checking.package_check import check_package
 from spielleiter.match.checking.package_faults import logs_of
 from spielleiter.match.checking.package_games import PackageCheckSetup
-from spielleiter.match.checking.package_junit import render_junit
 from spielleiter.match.checking.package_page import render_page
-from spielleiter.match.checking.package_report import ConditionResult, PackageReport, SandboxReport, State
+from spielleiter.match.checking.package_report import (
+    ConditionResult,
+    PackageReport,
+    SandboxReport,
+    State,
+    render_junit,
+)
 from spielleiter.match.errors import MatchError, SetupError
 from spielleiter.match.packages.faults import Level
 from spielleiter.match.season import season_text

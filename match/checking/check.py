@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import enum
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -44,11 +44,13 @@ from spielleiter.match.plan import plan_games
 from spielleiter.match.programs.program import Command
 from spielleiter.match.programs.program_names import distinct_names, name_of
 from spielleiter.match.records.game_record import UNCOUNTED_VERDICTS, Verdict
+from spielleiter.match.reports.junit import Case, render_suite
 from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.protocol.messages import Cause, MoveData
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.text.counting import count_text
+from spielleiter.server.text.escaping import escaped
 
 OPPONENT: Final = "builtin:random"
 _MOVE_COUNT: Final = 3  # in steps that do not need a whole game
@@ -354,6 +356,36 @@ def is_undecided(results: Iterable[StepResult]) -> bool:
     """Return whether this machine was too busy to decide; never if a step has failed."""
     statuses = {result.status for result in results}
     return Status.UNDECIDED in statuses and Status.FAILED not in statuses
+
+
+def render_junit(command: str, results: Sequence[StepResult], season: str) -> str:
+    """The steps as a test suite in JUnit XML; its name contains `season`.
+
+    A step that this machine was too busy for is a test with an error. A warning is a skipped test, which neither
+    Jenkins nor GitLab counts as failed; its message says what happened and why that is only a warning, and its standard
+    output and error contain the rest.
+    """
+    return render_suite(
+        f"spielleiter check {command}, {season}", [_case_of_step(each) for each in results], class_name="check"
+    )
+
+
+def _case_of_step(result: StepResult) -> Case:
+    name = f"{result.number:02d} {result.title}"
+    expected = f"expected: {escaped(result.expected)}"
+    match result.status:
+        case Status.FAILED:
+            return Case(name, "failure", result.came, details=expected, error_output=result.stderr)
+        case Status.UNDECIDED:
+            message = f"this machine was too busy: {result.came}"
+            return Case(name, "error", message, result.status.value, expected, error_output=result.stderr)
+        case Status.WARNING:
+            message = f"warning: {result.came} ({result.remark})"
+            return Case(name, "skipped", message, output=expected, error_output=result.stderr)
+        case Status.NOT_TRIED:
+            return Case(name, "skipped", "an earlier step that this one depends on was not passed")
+        case _:
+            return Case(name)
 
 
 @dataclass(frozen=True, slots=True)

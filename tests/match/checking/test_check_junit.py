@@ -1,4 +1,4 @@
-"""The JUnit file of a check."""
+"""The JUnit file of the check of a command."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from lxml import etree
 
-from spielleiter.cli.check_junit import render_junit
-from spielleiter.match.checking.check import Status, StepResult
+from spielleiter.match.checking.check import Status, StepResult, render_junit
 from tests.match.reports.xunit import assert_is_xunit
 
 PASSED = StepResult(1, "starts", "it starts", Status.PASSED, "connected")
@@ -20,7 +19,7 @@ NOT_TRIED = StepResult(3, "ends", "the end", Status.NOT_TRIED)
 
 
 def suite_of(results: Sequence[StepResult], command: str = "bot") -> etree._Element:
-    return assert_is_xunit(render_junit(command, results, "chess (1972)"))
+    return assert_is_xunit(render_junit(command, results, "chess (1972)").encode())[0]
 
 
 def test_the_steps_are_a_test_suite() -> None:
