@@ -47,41 +47,52 @@ from spielleiter.match.records.game_record import UNCOUNTED_VERDICTS, Verdict
 from spielleiter.match.reports.junit import Case, render_suite
 from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.protocol.messages import Cause, MoveData
-from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.text.counting import count_text
 from spielleiter.server.text.escaping import escaped
 
 OPPONENT: Final = "builtin:random"
 _MOVE_COUNT: Final = 3  # in steps that do not need a whole game
+ATTEMPTS: Final = 3
+"""How often a step is tried if this machine disturbs it."""
+
+_STDERR_LINES: Final = 10  # in the result of a step
+_NO_UNKNOWN_ELEMENTS: Final = "the official server sends no unknown elements, so the contest does not demand this"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSetup:
+    """The program to check, and the time limits in seconds.
+
+    `pause` is how long the script pauses the game in the step about pauses. `edition` is None for the default edition
+    of the game, `game_end` None for the end of a game as in that edition. `confined` is the sandbox of the program;
+    None for none. With one, the steps that play a whole game on the match's server are left out. `environment` are the
+    program's variables beside those that every program gets.
+    """
+
+    command: str
+    game_type: str
+    soft_timeout: float = 2.0
+    hard_timeout: float = 10.0
+    pause: float = 3.0
+    patience: ProgramTimeouts = field(default_factory=ProgramTimeouts)
+    edition: str | None = None
+    game_end: str | None = None
+    confined: Confined | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class CheckSteps:
     """The steps for one program; all times are in seconds."""
 
-    def __init__(
-        self,
-        edition: Edition,
-        command: Command,
-        folder: Path,
-        *,
-        soft_timeout: float,
-        hard_timeout: float,
-        patience: ProgramTimeouts,
-        game_end: str | None = None,
-        confined: Confined | None = None,
-        environment: Mapping[str, str],
-    ) -> None:
+    def __init__(self, setup: CheckSetup, folder: Path) -> None:
         self.folder = folder
         """The folder for the files of the current step."""
-        self.soft_timeout = soft_timeout
-        self.hard_timeout = hard_timeout
-        self.patience = patience
-        self._edition = edition
-        self._game_end = game_end
-        self._command = command
-        self._confined = confined
-        self._environment = environment
+        self.setup = setup
+        self._command = Command.parse(setup.command)
+        editions = {} if setup.edition is None else {setup.game_type: setup.edition}
+        options = {} if setup.game_end is None else {"gameEnd": setup.game_end}
+        self._edition = choose_editions(editions, options)[setup.game_type]
         self._check_folder = folder
         self._run_id = secrets.token_hex(8)
         self._label = ""
@@ -100,16 +111,15 @@ class CheckSteps:
 
     def scripted_server(self, seat: Seat = 0) -> AbstractAsyncContextManager[ScriptedServer]:
         """Start the program with a scripted server to connect to."""
-        tag = f"{self._run_id}/{self._label}"
         return open_scripted_server(
             self._edition,
             self._command,
             seat,
             self.folder,
-            tag,
-            self.patience.start,
-            self._confined,
-            self._environment,
+            f"{self._run_id}/{self._label}",
+            self.setup.patience.start,
+            self.setup.confined,
+            self.setup.environment,
         )
 
     # -- steps --------------------------------------------------------------------------------------------------------
@@ -140,8 +150,8 @@ class CheckSteps:
             return moves if scripted_server.state.outcome() is None else f"{moves}; then the game was over"
         raise AssertionError("a scripted server suppresses no exception")
 
-    async def pause(self, seconds: float) -> str:
-        """Have the program make a move, pause for `seconds`, and have it make another move."""
+    async def pause(self) -> str:
+        """Have the program make a move, pause, and have it make another move."""
         async with self.scripted_server() as scripted_server:
             await self._join(scripted_server)
             try:
@@ -149,7 +159,7 @@ class CheckSteps:
             except GameOver:
                 return "the first move ended the game, which left nothing to pause"
             await scripted_server.send_position()
-            await scripted_server.expect_silence(seconds)
+            await scripted_server.expect_silence(self.setup.pause)
             answers = scripted_server.answers
             with suppress(GameOver):
                 await self._make_move(scripted_server)
@@ -200,17 +210,17 @@ class CheckSteps:
         """Play a game as in a match: as first player if `game` is 1, as second player if it is 2."""
         own, other = distinct_names(name_of(self._command), "random")
         setup = MatchSetup(
-            entrants=(Entrant(own, self._command.text, environment=self._environment), Entrant(other, OPPONENT)),
+            entrants=(Entrant(own, self._command.text, environment=self.setup.environment), Entrant(other, OPPONENT)),
             game_type=self._edition.game_type,
             games=2,
             seed=1,
             run_id=self._run_id,
             server_options={
-                "soft_timeout": self.soft_timeout,
-                "hard_timeout": self.hard_timeout,
-                **({} if self._game_end is None else {"game_end": self._game_end}),
+                "soft_timeout": self.setup.soft_timeout,
+                "hard_timeout": self.setup.hard_timeout,
+                **({} if self.setup.game_end is None else {"game_end": self.setup.game_end}),
             },
-            timeouts=self.patience,
+            timeouts=self.setup.patience,
             edition=self._edition.name,
         )
         planned = plan_games(setup.games, setup.seed)[game - 1]
@@ -235,7 +245,7 @@ class CheckSteps:
 
     async def _expect_exit(self, scripted_server: ScriptedServer) -> str:
         try:
-            return await scripted_server.expect_exit(self.patience.exit)
+            return await scripted_server.expect_exit(self.setup.patience.exit)
         except ToleratedError as error:
             self._remark = error.remark
             raise
@@ -246,17 +256,17 @@ class CheckSteps:
         await scripted_server.begin()
 
     async def _make_move(self, scripted_server: ScriptedServer, **options: Any) -> None:
-        answer = await scripted_server.ask(self.hard_timeout, limit=self.soft_timeout, **options)
+        answer = await scripted_server.ask(self.setup.hard_timeout, limit=self.setup.soft_timeout, **options)
         data = move_data(answer)
-        answer.require_within(self.soft_timeout)
+        answer.require_within(self.setup.soft_timeout)
         scripted_server.play(data.move)
 
 
 class FirstGameSteps:
     """The first game of a check, whose parts are steps of their own; call them in this order."""
 
-    def __init__(self, steps: CheckSteps) -> None:
-        self._steps = steps
+    def __init__(self, setup: CheckSetup) -> None:
+        self._setup = setup
         self._answer: Answer | None = None
 
     async def start(self, scripted_server: ScriptedServer) -> str:
@@ -276,7 +286,7 @@ class FirstGameSteps:
 
     async def ask(self, scripted_server: ScriptedServer) -> str:
         try:
-            self._answer = await scripted_server.ask(self._steps.hard_timeout, limit=self._steps.soft_timeout)
+            self._answer = await scripted_server.ask(self._setup.hard_timeout, limit=self._setup.soft_timeout)
         except GameOver:
             raise UnexpectedBehaviourError(
                 "the opponent's first move ended the game before a move was asked for"
@@ -285,7 +295,7 @@ class FirstGameSteps:
 
     async def judge_time(self, _scripted_server: ScriptedServer) -> str:
         answer = self._received_answer
-        answer.require_within(self._steps.soft_timeout)
+        answer.require_within(self._setup.soft_timeout)
         return f"{answer.seconds:.3f} s"
 
     async def parse(self, _scripted_server: ScriptedServer) -> str:
@@ -310,13 +320,6 @@ def move_data(answer: Answer) -> MoveData:
     if answer.data.problem is not None:
         raise UnexpectedBehaviourError(f"{answer.data.move}: {answer.data.problem}")
     return answer.data
-
-
-ATTEMPTS: Final = 3
-"""How often a step is tried if this machine disturbs it."""
-
-_STDERR_LINES: Final = 10  # in the result of a step
-_NO_UNKNOWN_ELEMENTS: Final = "the official server sends no unknown elements, so the contest does not demand this"
 
 
 class Status(enum.Enum):
@@ -388,28 +391,6 @@ def _case_of_step(result: StepResult) -> Case:
             return Case(name)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckSetup:
-    """The program to check, and the time limits in seconds.
-
-    `pause` is how long the script pauses the game in the step about pauses. `edition` is None for the default edition
-    of the game, `game_end` None for the end of a game as in that edition. `confined` is the sandbox of the program;
-    None for none. With one, the steps that play a whole game on the match's server are left out. `environment` are the
-    program's variables beside those that every program gets.
-    """
-
-    command: str
-    game_type: str
-    soft_timeout: float = 2.0
-    hard_timeout: float = 10.0
-    pause: float = 3.0
-    patience: ProgramTimeouts = field(default_factory=ProgramTimeouts)
-    edition: str | None = None
-    game_end: str | None = None
-    confined: Confined | None = None
-    environment: Mapping[str, str] = field(default_factory=dict)
-
-
 async def check_program(
     setup: CheckSetup, folder: Path, on_result: Callable[[StepResult], None] = lambda _: None
 ) -> tuple[StepResult, ...]:
@@ -453,18 +434,7 @@ class _Check:
         self.results: list[StepResult] = []
         self._setup = setup
         self._on_result = on_result
-        editions = {} if setup.edition is None else {setup.game_type: setup.edition}
-        self._steps = CheckSteps(
-            choose_editions(editions, {} if setup.game_end is None else {"gameEnd": setup.game_end})[setup.game_type],
-            Command.parse(setup.command),
-            folder,
-            soft_timeout=setup.soft_timeout,
-            hard_timeout=setup.hard_timeout,
-            patience=setup.patience,
-            game_end=setup.game_end,
-            confined=setup.confined,
-            environment=setup.environment,
-        )
+        self._steps = CheckSteps(setup, folder)
         self._is_abandoned = False
 
     async def run(self) -> None:
@@ -486,7 +456,7 @@ class _Check:
         )
         await self._step(
             _Step("a pause", f"silence for {self._setup.pause:g} s, then a legal move for the same position"),
-            partial(steps.pause, self._setup.pause),
+            steps.pause,
         )
         await self._step(
             _Step(
@@ -534,7 +504,7 @@ class _Check:
 
         Steps that passed in an earlier attempt keep their results.
         """
-        game = FirstGameSteps(self._steps)
+        game = FirstGameSteps(self._setup)
         hard, start = f"{self._setup.hard_timeout:g} s", f"{self._setup.patience.start:g} s"
         parts: tuple[tuple[_Step, Callable[[ScriptedServer], Awaitable[str]]], ...] = (
             (

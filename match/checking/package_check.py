@@ -11,7 +11,6 @@ import dataclasses
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -59,15 +58,6 @@ from spielleiter.server.text.counting import count_text
 _FOLDER = "protocol"
 
 
-@dataclass(frozen=True, slots=True)
-class StepsResult:
-    """All steps together, as a condition of the report."""
-
-    state: State
-    text: str
-    findings: tuple[Finding, ...] = ()
-
-
 async def try_steps(
     setup: PackageCheckSetup,
     package: Package,
@@ -75,10 +65,11 @@ async def try_steps(
     folder: Path,
     time_factor: float,
     tell: Callable[[str], None],
-) -> StepsResult:
-    """Try the steps; `tell` is called with the title of each one that has ended.
+) -> ConditionResult:
+    """Try the steps of the check of a command, but for its whole games, which a package plays anyway.
 
-    `time_factor` extends the time limits on a machine that is slower than the contest's. Raises MatchError.
+    `tell` is called with the title of each one that has ended. `time_factor` extends the time limits on a machine that
+    is slower than the contest's. Raises MatchError.
     """
     check = CheckSetup(
         join_command(package.words),
@@ -96,7 +87,7 @@ async def try_steps(
     )
 
 
-def summed_up(steps: Sequence[StepResult]) -> StepsResult:
+def summed_up(steps: Sequence[StepResult]) -> ConditionResult:
     """Return these steps as the result of one condition; steps that missed the same expectation are one finding."""
     groups: dict[tuple[Status, str], list[StepResult]] = {}
     for step in steps:
@@ -107,7 +98,8 @@ def summed_up(steps: Sequence[StepResult]) -> StepsResult:
     state = state_of(findings)
     if state is State.GREEN and passed < len(steps):
         state = State.UNDECIDED
-    return StepsResult(state, f"{passed} of {count_text(len(steps), 'step')} passed", findings)
+    text = f"{passed} of {count_text(len(steps), 'step')} passed"
+    return ConditionResult(contest.PROTOCOL, state, text, findings)
 
 
 def _finding(step: StepResult, others: int) -> Finding:
@@ -282,8 +274,7 @@ class _PackageCheck:
         known = {finding.code for each in (*upload, *pairing) for finding in each.findings}
         both = await games.play_two_at_once(contest.TWO_GAMES.key, RANDOM)
         self._add_games(both, two_games_result(both, known))
-        steps = await try_steps(setup, package, sandbox, self._folder, games.time_factor, tell)
-        self._add(contest.PROTOCOL, steps.state, steps.text, steps.findings)
+        self._add_result(await try_steps(setup, package, sandbox, self._folder, games.time_factor, tell))
         self._finish(observed)
 
     def _finish(self, observed: ObservedConditions, reason: str = "") -> None:

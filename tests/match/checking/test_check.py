@@ -38,12 +38,6 @@ from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 PLAY = f"{PYTHON} -m spielleiter play --seed 1"
 
 
-@pytest.fixture(autouse=True)
-def _long_exit_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for a process that has closed its connection, however busy this machine is."""
-    monkeypatch.setattr("spielleiter.match.checking.scripted_server._EXIT_TIMEOUT", HANG_TIMEOUT)
-
-
 def failed(results: tuple[StepResult, ...]) -> list[str]:
     return [result.title for result in results if result.status is Status.FAILED]
 

@@ -26,12 +26,6 @@ from tests.timeouts import HANG_TIMEOUT
 KEYS = [each.key for each in CONDITIONS]
 
 
-@pytest.fixture(autouse=True)
-def _long_exit_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for a process that has closed its connection, however busy this machine is."""
-    monkeypatch.setattr("spielleiter.match.checking.scripted_server._EXIT_TIMEOUT", HANG_TIMEOUT)
-
-
 class Recorder:
     """Remembers what a check tells."""
 
