@@ -49,7 +49,7 @@ from spielleiter.match.programs.program import Command
 from spielleiter.match.programs.startable import start_problem
 from spielleiter.match.records.game_record import Verdict
 from spielleiter.match.sandbox.choice import choose_sandbox
-from spielleiter.match.sandbox.conditions import CONDITIONS as SANDBOX_CONDITIONS
+from spielleiter.match.sandbox.conditions import SENTENCES
 from spielleiter.match.sandbox.sandbox import Sandbox
 from spielleiter.match.season import season_text
 from spielleiter.match.temporary_folders import temporary_folder
@@ -314,8 +314,8 @@ def sandbox_report(sandbox: Sandbox) -> SandboxReport:
     """Return the conditions that a sandbox keeps and does not keep, in words."""
     return SandboxReport(
         sandbox.name,
-        tuple(each.english for condition, each in SANDBOX_CONDITIONS.items() if condition in sandbox.kept),
-        tuple(sandbox.gaps[condition] for condition in SANDBOX_CONDITIONS if condition in sandbox.gaps),
+        tuple(text for condition, text in SENTENCES.items() if condition in sandbox.kept),
+        tuple(sandbox.gaps[condition] for condition in SENTENCES if condition in sandbox.gaps),
     )
 
 
