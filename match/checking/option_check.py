@@ -44,6 +44,13 @@ from spielleiter.server.editions import choose_editions
 _SHORT: Final = {"host": "-h", "port": "-p", "reservation": "-r"}
 _LONG: Final = {"host": "--host", "port": "--port", "reservation": "--reservation"}
 _MIXED: Final = {"host": "-h", "port": "--port", "reservation": "-r"}
+_PLACEHOLDERS: Final[Mapping[str, str]] = MappingProxyType(
+    {"host": "{host}", "port": "{port}", "reservation": "{reservation}"}
+)
+_JOIN: Final = "joinPrepared"
+_ALL_IN_ONE: Final = re.compile(rb'"\$(?:\*|\{\*\})"')
+"""What a shell replaces by all parameters as one word."""
+_MAX_SCRIPT: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +88,6 @@ def option_forms(parameters: Sequence[str] = ()) -> tuple[OptionForm, ...]:
 
 def _form(order: Sequence[str], names: Mapping[str, str], *, is_long: bool = False) -> OptionForm:
     return OptionForm(tuple((key, names[key]) for key in order), is_long)
-
-
-_PLACEHOLDERS: Final[Mapping[str, str]] = MappingProxyType(
-    {"host": "{host}", "port": "{port}", "reservation": "{reservation}"}
-)
-_JOIN: Final = "joinPrepared"
-_ALL_IN_ONE: Final = re.compile(rb'"\$(?:\*|\{\*\})"')
-"""What a shell replaces by all parameters as one word."""
-_MAX_SCRIPT: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)

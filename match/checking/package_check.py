@@ -56,6 +56,11 @@ from spielleiter.match.temporary_folders import temporary_folder
 from spielleiter.server.text.counting import count_text
 
 _FOLDER = "protocol"
+RANDOM: Final = "builtin:random"
+GREEDY: Final = "builtin:greedy"
+UPLOAD_GAMES: Final = 2
+PAIRING_GAMES: Final = 6
+_CANNOT_START: Final = frozenset({Verdict.NO_START, Verdict.NEVER_JOINS, Verdict.NONSENSE})
 
 
 async def try_steps(
@@ -155,14 +160,6 @@ def options_result(results: Sequence[OptionResult]) -> ConditionResult:
 
 def _how(result: GameResult) -> str:
     return f"{result.record.verdict}: {result.record.reason}"
-
-
-RANDOM: Final = "builtin:random"
-GREEDY: Final = "builtin:greedy"
-UPLOAD_GAMES: Final = 2
-PAIRING_GAMES: Final = 6
-
-_CANNOT_START: Final = frozenset({Verdict.NO_START, Verdict.NEVER_JOINS, Verdict.NONSENSE})
 
 
 class CheckListener(Protocol):

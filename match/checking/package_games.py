@@ -38,6 +38,12 @@ from spielleiter.match.sandbox.settings import SandboxSettings
 from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.server.text.counting import count_text
 
+PROGRAM: Final = 0
+"""The index of the checked program in its match."""
+_MEGABYTE: Final = 1024 * 1024
+_SEED: Final = 1
+_SEATS: Final = ("first", "second")
+
 
 @dataclass(frozen=True, slots=True)
 class PackageCheckSetup:
@@ -61,12 +67,6 @@ class PackageCheckSetup:
     pause: float = 1.0
     patience: ProgramTimeouts = field(default_factory=ProgramTimeouts)
     game_end: str | None = None
-
-
-PROGRAM: Final = 0
-"""The index of the checked program in its match."""
-
-_MEGABYTE: Final = 1024 * 1024
 
 
 def is_machines_fault(record: GameRecord) -> bool:
@@ -164,10 +164,6 @@ def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _again(count: int) -> str:
     return "happened once more" if count == 1 else f"happened {count_text(count, 'more time')}"
-
-
-_SEED: Final = 1
-_SEATS: Final = ("first", "second")
 
 
 @dataclass(frozen=True, slots=True)

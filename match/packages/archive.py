@@ -42,6 +42,55 @@ _FORBIDDEN_ON_WINDOWS: Final = re.compile(
     r'[<>:"|?*]|[ .]$|^(con|prn|aux|nul|com[1-9]|lpt[1-9])(\..*)?$', re.IGNORECASE
 )
 _OF_MACOS: Final = frozenset({"__MACOSX", ".DS_Store"})
+MAX_ENTRIES: Final = 20_000
+MAX_UNPACKED: Final = 1024 * 1024 * 1024
+"""Bytes of all files together."""
+MAX_RATIO: Final = 200
+"""A larger file that grows by more than this factor is taken for a ZIP bomb."""
+MIN_BOMB: Final = 16 * 1024 * 1024
+"""Bytes that a file may unpack to, however small it is in the ZIP file."""
+MAX_DIRECTORY: Final = 8 * 1024 * 1024
+"""Bytes of the list of entries, which is read at once."""
+MAX_INNER: Final = 128 * 1024 * 1024
+"""Bytes of a file that is itself a ZIP file, such as a JAR file; a larger one is not looked at."""
+_CHUNK: Final = 64 * 1024
+_LOCAL_HEADER: Final = 30
+_ENCRYPTED: Final = 0x1 | 0x40
+_METHODS: Final = {
+    zipfile.ZIP_STORED: "stored",
+    zipfile.ZIP_DEFLATED: "deflate",
+    9: "deflate64",
+    zipfile.ZIP_BZIP2: "bzip2",
+    zipfile.ZIP_LZMA: "LZMA",
+    93: "Zstandard",
+    95: "XZ",
+    98: "PPMd",
+    99: "AES",
+}
+_SUPPORTED: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_OTHER_KINDS: Final = {
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"Rar!": "a RAR archive",
+    b"\x1f\x8b": "a gzip file, such as .tar.gz",
+    b"BZh": "a bzip2 file",
+    b"\xfd7zXZ": "an xz file",
+    b"\x7fELF": "a program",
+    b"MZ": "a program for Windows",
+    b"#!": "a script",
+}
+DAMAGE: Final = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    NotImplementedError,  # a version of the format that Python does not know
+    RuntimeError,
+    ValueError,  # negative offsets; UnicodeDecodeError
+    OverflowError,
+)
+"""What `zipfile` raises for files that are not as they should be."""
 
 
 def name_of(info: zipfile.ZipInfo) -> tuple[str, str | None]:
@@ -132,59 +181,6 @@ def clash_findings(files: Sequence[PurePosixPath], folders: Collection[PurePosix
     differing = [str(each) for each in paths if spelled.setdefault(str(each).casefold(), each) != each]
     if differing:
         yield finding_of("case-collision", differing)
-
-
-MAX_ENTRIES: Final = 20_000
-MAX_UNPACKED: Final = 1024 * 1024 * 1024
-"""Bytes of all files together."""
-MAX_RATIO: Final = 200
-"""A larger file that grows by more than this factor is taken for a ZIP bomb."""
-MIN_BOMB: Final = 16 * 1024 * 1024
-"""Bytes that a file may unpack to, however small it is in the ZIP file."""
-MAX_DIRECTORY: Final = 8 * 1024 * 1024
-"""Bytes of the list of entries, which is read at once."""
-
-MAX_INNER: Final = 128 * 1024 * 1024
-"""Bytes of a file that is itself a ZIP file, such as a JAR file; a larger one is not looked at."""
-
-_CHUNK: Final = 64 * 1024
-_LOCAL_HEADER: Final = 30
-_ENCRYPTED: Final = 0x1 | 0x40
-_METHODS: Final = {
-    zipfile.ZIP_STORED: "stored",
-    zipfile.ZIP_DEFLATED: "deflate",
-    9: "deflate64",
-    zipfile.ZIP_BZIP2: "bzip2",
-    zipfile.ZIP_LZMA: "LZMA",
-    93: "Zstandard",
-    95: "XZ",
-    98: "PPMd",
-    99: "AES",
-}
-_SUPPORTED: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-_OTHER_KINDS: Final = {
-    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
-    b"Rar!": "a RAR archive",
-    b"\x1f\x8b": "a gzip file, such as .tar.gz",
-    b"BZh": "a bzip2 file",
-    b"\xfd7zXZ": "an xz file",
-    b"\x7fELF": "a program",
-    b"MZ": "a program for Windows",
-    b"#!": "a script",
-}
-DAMAGE: Final = (
-    zipfile.BadZipFile,
-    zipfile.LargeZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    EOFError,
-    NotImplementedError,  # a version of the format that Python does not know
-    RuntimeError,
-    ValueError,  # negative offsets; UnicodeDecodeError
-    OverflowError,
-)
-"""What `zipfile` raises for files that are not as they should be."""
 
 
 @dataclass(frozen=True, slots=True)

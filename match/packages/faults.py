@@ -15,6 +15,9 @@ from typing import Final
 from spielleiter.match.errors import SetupError
 from spielleiter.server.text.escaping import escaped
 
+_LONGEST_NAME: Final = 120
+"""Characters of a name that are shown in a sentence."""
+
 
 class Level(enum.Enum):
     """How bad a finding is; the values are used in reports."""
@@ -41,8 +44,6 @@ class Finding:
 
 
 _GREEN, _YELLOW, _RED = Level.GREEN, Level.YELLOW, Level.RED
-_LONGEST_NAME: Final = 120
-"""Characters of a name that are shown in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)

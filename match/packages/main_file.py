@@ -50,6 +50,24 @@ _SOURCES: Final = frozenset({".java", ".kt", ".c", ".cpp", ".cc", ".rs", ".go", 
 _IGNORED: Final = frozenset({"__MACOSX"})
 _MAX_SHOWN: Final = 5
 """Candidates beyond this number are not named."""
+MAX_SCRIPT: Final = 256 * 1024
+"""Bytes of a script that are examined."""
+_HEAD: Final = 64
+_MAX_FIRST_LINE: Final = 255
+_ZIP: Final = b"PK\x03\x04"
+_UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_SHELLS: Final = re.compile(r"(ba|da|z|k|a)?sh")
+_PYTHONS: Final = re.compile(r"(python|pypy)[0-9.]*")
+_SYSTEM_FOLDERS: Final = frozenset({"/bin", "/usr/bin"})
+_CERTAIN: Final = re.compile(r"(ba|da)?sh|env|perl|awk|python3(\.\d+)?|java|node")
+"""Interpreters that are expected in the contest."""
+_KNOWN: Final = re.compile(
+    r"python[0-9.]*|pypy[0-9.]*|ruby|php|lua[0-9.]*|luajit|julia|Rscript|[zk]sh|fish|nodejs|deno|bun|pwsh|tclsh|guile|"
+    r"groovy|kotlin|kotlinc|scala|jshell|runghc|runhaskell|ocaml|swift|dart|go|crystal|elixir|escript|racket|sbcl|swipl"
+)
+"""Other interpreters, which may be there."""
+_EXAMPLES: Final = {".py": "#!/usr/bin/env python3", ".js": "#!/usr/bin/env node", ".pl": "#!/usr/bin/env perl"}
+_WINDOWS_SUFFIXES: Final = frozenset({".bat", ".cmd", ".ps1", ".vbs"})
 
 
 def choose_main(archive: Archive, wanted: str | None = None) -> Entry | Finding:
@@ -141,29 +159,6 @@ def _none_found(archive: Archive) -> Finding:
     if sources:
         return finding_of("source-only", sources[:1])
     return finding_of("folder-inside", folders) if is_folder else finding_of("no-main-file")
-
-
-# -- whether it can be started
-
-MAX_SCRIPT: Final = 256 * 1024
-"""Bytes of a script that are examined."""
-
-_HEAD: Final = 64
-_MAX_FIRST_LINE: Final = 255
-_ZIP: Final = b"PK\x03\x04"
-_UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_SHELLS: Final = re.compile(r"(ba|da|z|k|a)?sh")
-_PYTHONS: Final = re.compile(r"(python|pypy)[0-9.]*")
-_SYSTEM_FOLDERS: Final = frozenset({"/bin", "/usr/bin"})
-_CERTAIN: Final = re.compile(r"(ba|da)?sh|env|perl|awk|python3(\.\d+)?|java|node")
-"""Interpreters that are expected in the contest."""
-_KNOWN: Final = re.compile(
-    r"python[0-9.]*|pypy[0-9.]*|ruby|php|lua[0-9.]*|luajit|julia|Rscript|[zk]sh|fish|nodejs|deno|bun|pwsh|tclsh|guile|"
-    r"groovy|kotlin|kotlinc|scala|jshell|runghc|runhaskell|ocaml|swift|dart|go|crystal|elixir|escript|racket|sbcl|swipl"
-)
-"""Other interpreters, which may be there."""
-_EXAMPLES: Final = {".py": "#!/usr/bin/env python3", ".js": "#!/usr/bin/env node", ".pl": "#!/usr/bin/env perl"}
-_WINDOWS_SUFFIXES: Final = frozenset({".bat", ".cmd", ".ps1", ".vbs"})
 
 
 @dataclass(slots=True)
