@@ -147,8 +147,7 @@ def check(
 
     The exit code is 0 if the program is fit, 3 if it is not, and 4 if this machine failed or was too busy to decide.
     """
-    from spielleiter.cli.check_junit import render_junit
-    from spielleiter.match.checking.check import CheckSetup, Status, check_program, is_fit, is_undecided
+    from spielleiter.match.checking.check import CheckSetup, Status, check_program, is_fit, is_undecided, render_junit
     from spielleiter.match.errors import MatchError, SetupError
     from spielleiter.match.programs.environment import added_variables, require_set
     from spielleiter.match.programs.program import Command
@@ -173,7 +172,7 @@ def check(
         raise Misuse(str(error)) from None
     if parsed.is_package:
         from spielleiter.cli.check_package import ReportFiles, check_package_in_terminal
-        from spielleiter.match.checking.package_setup import PackageCheckSetup
+        from spielleiter.match.checking.package_games import PackageCheckSetup
         from spielleiter.match.sandbox.settings import SandboxSettings
 
         for name in _FOR_A_COMMAND:

@@ -22,12 +22,17 @@ from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE
 from spielleiter.match.checking.calibration import Speed
 from spielleiter.match.checking.package_check import check_package
 from spielleiter.match.checking.package_faults import logs_of
-from spielleiter.match.checking.package_junit import render_junit
+from spielleiter.match.checking.package_games import PackageCheckSetup
 from spielleiter.match.checking.package_page import render_page
-from spielleiter.match.checking.package_report import ConditionResult, PackageReport, SandboxReport, State
-from spielleiter.match.checking.package_setup import PackageCheckSetup
+from spielleiter.match.checking.package_report import (
+    ConditionResult,
+    PackageReport,
+    SandboxReport,
+    State,
+    render_junit,
+)
 from spielleiter.match.errors import MatchError, SetupError
-from spielleiter.match.packages.finding import Level
+from spielleiter.match.packages.faults import Level
 from spielleiter.match.season import season_text
 from spielleiter.match.temporary_folders import remove_folder
 from spielleiter.server.errors import os_error_text

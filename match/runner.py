@@ -21,7 +21,7 @@ from spielleiter.match.errors import MatchError, SetupError
 from spielleiter.match.fitness import unfit_programs
 from spielleiter.match.games.match_server import MatchServer, open_match_server
 from spielleiter.match.games.referee import play_game
-from spielleiter.match.packages.programs import unpacked_programs
+from spielleiter.match.packages.package import unpacked_programs
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.persistent_programs import PersistentPrograms, open_persistent_programs
 from spielleiter.match.programs.platforms import PLATFORM

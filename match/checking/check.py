@@ -12,31 +12,314 @@ why. Warnings do not make a program unfit.
 from __future__ import annotations
 
 import enum
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import secrets
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from spielleiter.match.checking.early_endings import EARLY_ENDINGS
-from spielleiter.match.checking.errors import (
+from spielleiter.game.api import Seat
+from spielleiter.match.checking.scripted_server import (
+    EARLY_ENDINGS,
+    Answer,
+    Confined,
+    EarlyEnding,
+    GameOver,
     InconclusiveError,
     PlainJoinError,
+    ScriptedServer,
     ToleratedError,
     UnexpectedBehaviourError,
+    open_scripted_server,
+    result_by_rules,
+    result_of,
+    split_into_fragments,
+    with_unknown_elements,
 )
-from spielleiter.match.checking.scripted_server import ScriptedServer
-from spielleiter.match.checking.scripted_start import Confined
-from spielleiter.match.checking.steps import CheckSteps, FirstGameSteps
+from spielleiter.match.errors import MachineError
+from spielleiter.match.games.referee import play_game
+from spielleiter.match.plan import plan_games
 from spielleiter.match.programs.program import Command
-from spielleiter.match.setup import ProgramTimeouts
+from spielleiter.match.programs.program_names import distinct_names, name_of
+from spielleiter.match.records.game_record import UNCOUNTED_VERDICTS, Verdict
+from spielleiter.match.reports.junit import Case, render_suite
+from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.protocol.messages import Cause, MoveData
 from spielleiter.server.editions import choose_editions
+from spielleiter.server.text.counting import count_text
+from spielleiter.server.text.escaping import escaped
 
+OPPONENT: Final = "builtin:random"
+_MOVE_COUNT: Final = 3  # in steps that do not need a whole game
 ATTEMPTS: Final = 3
 """How often a step is tried if this machine disturbs it."""
 
 _STDERR_LINES: Final = 10  # in the result of a step
 _NO_UNKNOWN_ELEMENTS: Final = "the official server sends no unknown elements, so the contest does not demand this"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSetup:
+    """The program to check, and the time limits in seconds.
+
+    `pause` is how long the script pauses the game in the step about pauses. `edition` is None for the default edition
+    of the game, `game_end` None for the end of a game as in that edition. `confined` is the sandbox of the program;
+    None for none. With one, the steps that play a whole game on the match's server are left out. `environment` are the
+    program's variables beside those that every program gets.
+    """
+
+    command: str
+    game_type: str
+    soft_timeout: float = 2.0
+    hard_timeout: float = 10.0
+    pause: float = 3.0
+    patience: ProgramTimeouts = field(default_factory=ProgramTimeouts)
+    edition: str | None = None
+    game_end: str | None = None
+    confined: Confined | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+class CheckSteps:
+    """The steps for one program; all times are in seconds."""
+
+    def __init__(self, setup: CheckSetup, folder: Path) -> None:
+        self.folder = folder
+        """The folder for the files of the current step."""
+        self.setup = setup
+        self._command = Command.parse(setup.command)
+        editions = {} if setup.edition is None else {setup.game_type: setup.edition}
+        options = {} if setup.game_end is None else {"gameEnd": setup.game_end}
+        self._edition = choose_editions(editions, options)[setup.game_type]
+        self._check_folder = folder
+        self._run_id = secrets.token_hex(8)
+        self._label = ""
+        self._remark = ""
+        """Why a program that ends only at the end of its stream is tolerated; empty until one has done so."""
+
+    def begin(self, step: int, attempt: int) -> None:
+        """Start an attempt at a step: it gets a folder of its own."""
+        self._label = f"step{step:02d}" + (f"-attempt{attempt}" if attempt > 1 else "")
+        self.folder = self._check_folder / self._label
+
+    @property
+    def relative_folder(self) -> str:
+        """`folder`, relative to the folder of the check."""
+        return self.folder.relative_to(self._check_folder).as_posix()
+
+    def scripted_server(self, seat: Seat = 0) -> AbstractAsyncContextManager[ScriptedServer]:
+        """Start the program with a scripted server to connect to."""
+        return open_scripted_server(
+            self._edition,
+            self._command,
+            seat,
+            self.folder,
+            f"{self._run_id}/{self._label}",
+            self.setup.patience.start,
+            self.setup.confined,
+            self.setup.environment,
+        )
+
+    # -- steps --------------------------------------------------------------------------------------------------------
+
+    async def fragmented(self) -> str:
+        """Send packets in pieces."""
+        return await self._make_moves(split=split_into_fragments)
+
+    async def coalesced(self) -> str:
+        """Send several packets at once."""
+        return await self._make_moves(is_coalesced=True)
+
+    async def unknown(self) -> str:
+        """Send positions with unknown elements and attributes."""
+        return await self._make_moves(change=with_unknown_elements)
+
+    async def _make_moves(self, **options: Any) -> str:
+        """Have the program make a few moves as second player; fewer if the game ends before that.
+
+        `options` are those of `ScriptedServer.ask`.
+        """
+        async with self.scripted_server(seat=1) as scripted_server:
+            await self._join(scripted_server)
+            with suppress(GameOver):
+                for _ in range(_MOVE_COUNT):
+                    await self._make_move(scripted_server, **options)
+            moves = f"{count_text(scripted_server.answers, 'move')}, the slowest after {scripted_server.longest:.3f} s"
+            return moves if scripted_server.state.outcome() is None else f"{moves}; then the game was over"
+        raise AssertionError("a scripted server suppresses no exception")
+
+    async def pause(self) -> str:
+        """Have the program make a move, pause, and have it make another move."""
+        async with self.scripted_server() as scripted_server:
+            await self._join(scripted_server)
+            try:
+                await self._make_move(scripted_server)
+            except GameOver:
+                return "the first move ended the game, which left nothing to pause"
+            await scripted_server.send_position()
+            await scripted_server.expect_silence(self.setup.pause)
+            answers = scripted_server.answers
+            with suppress(GameOver):
+                await self._make_move(scripted_server)
+            return "silence, and " + (
+                "a legal move after it" if scripted_server.answers > answers else "then the game was over"
+            )
+        raise AssertionError("a scripted server suppresses no exception")
+
+    async def whole_game(self) -> str:
+        """Play a game to its end against random moves."""
+        async with self.scripted_server(seat=1) as scripted_server:
+            await self._join(scripted_server)
+            with suppress(GameOver):
+                while True:
+                    await self._make_move(scripted_server)
+            await scripted_server.send_position()
+            await scripted_server.finish(result_by_rules(self._edition, scripted_server))
+            how = await self._expect_exit(scripted_server)
+            moves = count_text(scripted_server.answers, "move")
+            return f"{moves}, the slowest after {scripted_server.longest:.3f} s; {how}"
+        raise AssertionError("a scripted server suppresses no exception")
+
+    async def early_end(self, ending: EarlyEnding) -> str:
+        """Play a game that ends early, after one move if it has begun at all."""
+        async with self.scripted_server() as scripted_server:
+            await scripted_server.wait_for_connection()
+            await scripted_server.take_seat()
+            if not ending.has_begun:
+                await scripted_server.finish(result_of(self._edition, scripted_server, ending))
+                return await self._expect_exit(scripted_server)
+            await scripted_server.begin()
+            with suppress(GameOver):
+                await self._make_move(scripted_server)
+            await scripted_server.send_position()
+            if scripted_server.state.outcome() is not None:
+                await scripted_server.finish(result_by_rules(self._edition, scripted_server))
+                how = await self._expect_exit(scripted_server)
+                return f"the game was over by the rules before it could end so; {how}"
+            result = result_of(self._edition, scripted_server, ending)
+            if ending.own is Cause.RULE_VIOLATION:
+                await scripted_server.finish_violation(result)
+            else:
+                await scripted_server.finish(result)
+            return await self._expect_exit(scripted_server)
+        raise AssertionError("a scripted server suppresses no exception")
+
+    async def real_game(self, game: int) -> str:
+        """Play a game as in a match: as first player if `game` is 1, as second player if it is 2."""
+        own, other = distinct_names(name_of(self._command), "random")
+        setup = MatchSetup(
+            entrants=(Entrant(own, self._command.text, environment=self.setup.environment), Entrant(other, OPPONENT)),
+            game_type=self._edition.game_type,
+            games=2,
+            seed=1,
+            run_id=self._run_id,
+            server_options={
+                "soft_timeout": self.setup.soft_timeout,
+                "hard_timeout": self.setup.hard_timeout,
+                **({} if self.setup.game_end is None else {"game_end": self.setup.game_end}),
+            },
+            timeouts=self.setup.patience,
+            edition=self._edition.name,
+        )
+        planned = plan_games(setup.games, setup.seed)[game - 1]
+        try:
+            record = await play_game(setup, planned, self.folder)
+        except MachineError as error:
+            raise InconclusiveError(str(error)) from None
+        self.folder = self.folder / record.folder
+        points = ":".join(str(point) for point in record.points)
+        if record.verdict in UNCOUNTED_VERDICTS:
+            raise InconclusiveError(f"{record.verdict}: {record.reason}")
+        if record.verdict == Verdict.NEVER_ENDS and self._remark:
+            raise ToleratedError(f"{record.verdict}: {record.reason}", self._remark)
+        if record.verdict != Verdict.REGULAR:
+            raise UnexpectedBehaviourError(f"{record.verdict}: {record.reason}")
+        if record.reason:
+            raise UnexpectedBehaviourError(record.reason)
+        slowest = max(record.think_times[0], default=0.0)
+        return f"{points} after {count_text(record.plies, 'move')}, the slowest after {slowest:.3f} s"
+
+    # -- parts of steps -----------------------------------------------------------------------------------------------
+
+    async def _expect_exit(self, scripted_server: ScriptedServer) -> str:
+        try:
+            return await scripted_server.expect_exit(self.setup.patience.exit)
+        except ToleratedError as error:
+            self._remark = error.remark
+            raise
+
+    async def _join(self, scripted_server: ScriptedServer) -> None:
+        await scripted_server.wait_for_connection()
+        await scripted_server.take_seat()
+        await scripted_server.begin()
+
+    async def _make_move(self, scripted_server: ScriptedServer, **options: Any) -> None:
+        answer = await scripted_server.ask(self.setup.hard_timeout, limit=self.setup.soft_timeout, **options)
+        data = move_data(answer)
+        answer.require_within(self.setup.soft_timeout)
+        scripted_server.play(data.move)
+
+
+class FirstGameSteps:
+    """The first game of a check, whose parts are steps of their own; call them in this order."""
+
+    def __init__(self, setup: CheckSetup) -> None:
+        self._setup = setup
+        self._answer: Answer | None = None
+
+    async def start(self, scripted_server: ScriptedServer) -> str:
+        await scripted_server.wait_for_connection()
+        return "connected"
+
+    async def take_seat(self, scripted_server: ScriptedServer) -> str:
+        """Raise PlainJoinError if the program used a plain join; the game can continue in that case."""
+        how = await scripted_server.take_seat()
+        await scripted_server.begin()
+        if how != "joinPrepared":
+            raise PlainJoinError(
+                f"{how} came instead of joinPrepared: it takes any free seat instead of the one that is reserved by "
+                "the code after -r, so it would not get its seat in the contest"
+            )
+        return how
+
+    async def ask(self, scripted_server: ScriptedServer) -> str:
+        try:
+            self._answer = await scripted_server.ask(self._setup.hard_timeout, limit=self._setup.soft_timeout)
+        except GameOver:
+            raise UnexpectedBehaviourError(
+                "the opponent's first move ended the game before a move was asked for"
+            ) from None
+        return f"an answer after {self._answer.seconds:.3f} s"
+
+    async def judge_time(self, _scripted_server: ScriptedServer) -> str:
+        answer = self._received_answer
+        answer.require_within(self._setup.soft_timeout)
+        return f"{answer.seconds:.3f} s"
+
+    async def parse(self, _scripted_server: ScriptedServer) -> str:
+        return str(move_data(self._received_answer).move)
+
+    async def play(self, scripted_server: ScriptedServer) -> str:
+        move = move_data(self._received_answer).move
+        with suppress(GameOver):  # a legal move as well
+            scripted_server.play(move)
+        return str(move)
+
+    @property
+    def _received_answer(self) -> Answer:
+        assert self._answer is not None
+        return self._answer
+
+
+def move_data(answer: Answer) -> MoveData:
+    """Return the move in an answer. Raises UnexpectedBehaviourError if there is no complete one."""
+    if not isinstance(answer.data, MoveData):
+        raise UnexpectedBehaviourError(answer.problem)
+    if answer.data.problem is not None:
+        raise UnexpectedBehaviourError(f"{answer.data.move}: {answer.data.problem}")
+    return answer.data
 
 
 class Status(enum.Enum):
@@ -78,26 +361,34 @@ def is_undecided(results: Iterable[StepResult]) -> bool:
     return Status.UNDECIDED in statuses and Status.FAILED not in statuses
 
 
-@dataclass(frozen=True, slots=True)
-class CheckSetup:
-    """The program to check, and the time limits in seconds.
+def render_junit(command: str, results: Sequence[StepResult], season: str) -> str:
+    """The steps as a test suite in JUnit XML; its name contains `season`.
 
-    `pause` is how long the script pauses the game in the step about pauses. `edition` is None for the default edition
-    of the game, `game_end` None for the end of a game as in that edition. `confined` is the sandbox of the program;
-    None for none. With one, the steps that play a whole game on the match's server are left out. `environment` are the
-    program's variables beside those that every program gets.
+    A step that this machine was too busy for is a test with an error. A warning is a skipped test, which neither
+    Jenkins nor GitLab counts as failed; its message says what happened and why that is only a warning, and its standard
+    output and error contain the rest.
     """
+    return render_suite(
+        f"spielleiter check {command}, {season}", [_case_of_step(each) for each in results], class_name="check"
+    )
 
-    command: str
-    game_type: str
-    soft_timeout: float = 2.0
-    hard_timeout: float = 10.0
-    pause: float = 3.0
-    patience: ProgramTimeouts = field(default_factory=ProgramTimeouts)
-    edition: str | None = None
-    game_end: str | None = None
-    confined: Confined | None = None
-    environment: Mapping[str, str] = field(default_factory=dict)
+
+def _case_of_step(result: StepResult) -> Case:
+    name = f"{result.number:02d} {result.title}"
+    expected = f"expected: {escaped(result.expected)}"
+    match result.status:
+        case Status.FAILED:
+            return Case(name, "failure", result.came, details=expected, error_output=result.stderr)
+        case Status.UNDECIDED:
+            message = f"this machine was too busy: {result.came}"
+            return Case(name, "error", message, result.status.value, expected, error_output=result.stderr)
+        case Status.WARNING:
+            message = f"warning: {result.came} ({result.remark})"
+            return Case(name, "skipped", message, output=expected, error_output=result.stderr)
+        case Status.NOT_TRIED:
+            return Case(name, "skipped", "an earlier step that this one depends on was not passed")
+        case _:
+            return Case(name)
 
 
 async def check_program(
@@ -143,18 +434,7 @@ class _Check:
         self.results: list[StepResult] = []
         self._setup = setup
         self._on_result = on_result
-        editions = {} if setup.edition is None else {setup.game_type: setup.edition}
-        self._steps = CheckSteps(
-            choose_editions(editions, {} if setup.game_end is None else {"gameEnd": setup.game_end})[setup.game_type],
-            Command.parse(setup.command),
-            folder,
-            soft_timeout=setup.soft_timeout,
-            hard_timeout=setup.hard_timeout,
-            patience=setup.patience,
-            game_end=setup.game_end,
-            confined=setup.confined,
-            environment=setup.environment,
-        )
+        self._steps = CheckSteps(setup, folder)
         self._is_abandoned = False
 
     async def run(self) -> None:
@@ -176,7 +456,7 @@ class _Check:
         )
         await self._step(
             _Step("a pause", f"silence for {self._setup.pause:g} s, then a legal move for the same position"),
-            partial(steps.pause, self._setup.pause),
+            steps.pause,
         )
         await self._step(
             _Step(
@@ -224,7 +504,7 @@ class _Check:
 
         Steps that passed in an earlier attempt keep their results.
         """
-        game = FirstGameSteps(self._steps)
+        game = FirstGameSteps(self._setup)
         hard, start = f"{self._setup.hard_timeout:g} s", f"{self._setup.patience.start:g} s"
         parts: tuple[tuple[_Step, Callable[[ScriptedServer], Awaitable[str]]], ...] = (
             (

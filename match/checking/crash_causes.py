@@ -79,19 +79,26 @@ _MESSAGES: Final[Mapping[str, Sequence[str]]] = {
         r"cannot open shared object file",
         r"version `GLIBC\w*_[\d.]+' not found",
         r"(?:: |command )not found$",
+        r": can't cd to ",
         r"Unable to access jarfile",
         r"Could not find or load main class",
         r"cannot load such file",
         r"(?i:no such file or directory)",
         r"\bNoSuchFileException\b",
     ),
-    "not-executable-when-run": (r"^[^ ]*: .*(?:\d: |/).*: Permission denied$",),
+    "not-executable-when-run": (
+        r"^[^ ]*: .*(?:\d: |/).*: Permission denied$",
+        r"PermissionError: \[Errno 13\] Permission denied: '(?!/)",
+        r"\berror=13, Permission denied",
+        r"\bspawn \S+ EACCES\b",
+    ),
+    "wrong-format-when-run": (r"(?i:exec format error)", r"cannot execute binary file"),
 }
 _NAMES: Final = re.compile(
     r"No module named '?(?P<module>[\w.]+)|"
     r"(?i:(?:no such file or directory:?|can't open file|cannot find module|jarfile|main class|NoSuchFileException:|"
-    r", open)) ['\"]?(?P<after>[^\s'\"]+)|"
-    r"(?P<before>[^\s'\":]+):? \(?(?=(?i:no such file or directory|not found$))"
+    r", open|can't cd to|permission denied:)) ['\"]?(?P<after>[^\s'\"]+)|"
+    r"(?P<before>[^\s'\":]+):? (?:command )?\(?(?=(?i:no such file or directory|not found$))"
 )
 """What a message says is missing."""
 _WHEEL: Final = re.compile(r"-cp3(\d+)-")
@@ -124,25 +131,37 @@ def wheel_version(line: str) -> str:
     return f"3.{found[1]}" if found else ""
 
 
-def other_spelling(line: str, folder: Path) -> tuple[str, str] | None:
-    """Return what a message says is missing, and the file or folder below `folder` that differs in case alone.
+def fault_of_name(cause: CrashCause, folder: Path) -> tuple[str, str, str] | None:
+    """Return what is wrong with the name of a file in a message: the code of the fault, the name, and what is there.
 
-    None if there is no such file. Blocks for a moment.
+    What is there is a file or folder below `folder`, that of the unpacked package: one that differs in case alone, one
+    that the program looks for in another place, or one that it may not execute. None if there is no such file. Blocks
+    for a moment.
     """
-    wanted = [
-        name
-        for found in _NAMES.finditer(line)
-        for name in (
-            found["module"].split(".") if found["module"] else [PurePosixPath(found["after"] or found["before"]).name]
+    named = list(_NAMES.finditer(cause.line))
+    paths = [path.relative_to(folder) for path in sorted(folder.rglob("*"))] if named else []
+    files = {path.name: path for path in paths}
+    by_stem = {path.stem: path for path in paths if path.suffix in _OF_MODULES}
+    for found in named:
+        text = found["after"] or found["before"] or ""
+        name = PurePosixPath(text).name
+        same = [path.as_posix() for path in paths if path.name == name]
+        if cause.code != "missing-when-run":
+            if same:  # the files of a package may be written, so that this one was to be executed
+                return "not-executable-when-run", text, same[0]
+            continue
+        # a path may be the right one: the loader of a program may be missing, for example
+        is_there = any(
+            text.endswith(f"/{each}") if text.startswith("/") else "/" in text and text.removeprefix("./") == each
+            for each in same
         )
-    ]
-    names = {path.name: path for path in sorted(folder.rglob("*"))} if wanted else {}
-    by_stem = {path.stem: path for path in names.values() if path.suffix in _OF_MODULES}
-    for name in wanted:
-        for known in (names, by_stem):
-            if name in known:
-                break
-            for other, path in known.items():
-                if other.casefold() == name.casefold():
-                    return name, path.relative_to(folder).as_posix()
+        if same and not is_there:
+            return "other-place", text, same[0]
+        for wanted in found["module"].split(".") if found["module"] else [name]:
+            for known in (files, by_stem):
+                if wanted in known:
+                    break
+                for other, path in known.items():
+                    if other.casefold() == wanted.casefold():
+                        return "other-spelling", wanted, path.as_posix()
     return None

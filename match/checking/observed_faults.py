@@ -12,12 +12,11 @@ from typing import Final
 from spielleiter.match.checking import contest_conditions as contest
 from spielleiter.match.checking.calibration import Speed
 from spielleiter.match.checking.contest_conditions import ContestCondition
-from spielleiter.match.checking.game_faults import affects_game, merged, size_text
 from spielleiter.match.checking.package_faults import FAULTS, fault
-from spielleiter.match.checking.package_games import GameResult
+from spielleiter.match.checking.package_games import GameResult, affects_game, merged, size_text
 from spielleiter.match.checking.package_report import ConditionResult, State, state_of
 from spielleiter.match.checking.think_times import judge_think_times
-from spielleiter.match.packages.finding import Finding
+from spielleiter.match.packages.faults import Finding
 from spielleiter.match.sandbox.conditions import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
 from spielleiter.server.text.counting import count_text
 

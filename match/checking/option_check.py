@@ -1,16 +1,21 @@
 """Starting a package's program with its options in every order and form, until it asks for its seat.
 
+The contest's documents show two forms and say that the three options come in any order, in their short or their long
+version. Further parameters, which can be given with an upload, come before or after them.
+
 Invariants: every start is a process of its own, which is ended as soon as it has asked. The first form is the one of
-all games. After a failure, the remaining forms of the same kind are not tried, since they would fail in the same way.
+all games, so a program that plays and fails here fails because of the form. After a failure, the remaining forms of the
+same kind are not tried, since they would fail in the same way.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -19,13 +24,15 @@ from typing import Final
 import trio
 
 from spielleiter.match.checking.check import ATTEMPTS
-from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehaviourError
-from spielleiter.match.checking.option_forms import OptionForm, option_forms
 from spielleiter.match.checking.package_faults import fault
-from spielleiter.match.checking.package_games import GameResult
-from spielleiter.match.checking.package_setup import PackageCheckSetup
-from spielleiter.match.checking.scripted_start import Confined, open_scripted_server
-from spielleiter.match.packages.finding import Finding
+from spielleiter.match.checking.package_games import GameResult, PackageCheckSetup
+from spielleiter.match.checking.scripted_server import (
+    Confined,
+    InconclusiveError,
+    UnexpectedBehaviourError,
+    open_scripted_server,
+)
+from spielleiter.match.packages.faults import Finding
 from spielleiter.match.packages.package import Package
 from spielleiter.match.programs.command_line import join_command
 from spielleiter.match.programs.last_words import last_words
@@ -34,6 +41,9 @@ from spielleiter.match.sandbox.sandbox import Sandbox
 from spielleiter.match.temporary_folders import temporary_folder
 from spielleiter.server.editions import choose_editions
 
+_SHORT: Final = {"host": "-h", "port": "-p", "reservation": "-r"}
+_LONG: Final = {"host": "--host", "port": "--port", "reservation": "--reservation"}
+_MIXED: Final = {"host": "-h", "port": "--port", "reservation": "-r"}
 _PLACEHOLDERS: Final[Mapping[str, str]] = MappingProxyType(
     {"host": "{host}", "port": "{port}", "reservation": "{reservation}"}
 )
@@ -41,6 +51,43 @@ _JOIN: Final = "joinPrepared"
 _ALL_IN_ONE: Final = re.compile(rb'"\$(?:\*|\{\*\})"')
 """What a shell replaces by all parameters as one word."""
 _MAX_SCRIPT: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class OptionForm:
+    """One way to give a program its options.
+
+    `names` are the options in their order; `has_parameters_last` says whether further parameters come after them.
+    """
+
+    names: tuple[tuple[str, str], ...]
+    is_long: bool = False
+    has_parameters_last: bool = False
+
+    def arguments(self, values: Mapping[str, str], parameters: Sequence[str] = ()) -> list[str]:
+        """Return the words after the main file; `values` has ``host``, ``port`` and ``reservation``."""
+        options = [word for key, option in self.names for word in (option, values[key])]
+        return [*options, *parameters] if self.has_parameters_last else [*parameters, *options]
+
+    def text(self, parameters: Sequence[str] = ()) -> str:
+        """The form as a person writes it."""
+        return " ".join(self.arguments({"host": "HOST", "port": "PORT", "reservation": "CODE"}, parameters))
+
+
+def option_forms(parameters: Sequence[str] = ()) -> tuple[OptionForm, ...]:
+    """Return all forms that are tried; the one with the parameters at the end only if there are `parameters`."""
+    short = [_form(order, _SHORT) for order in itertools.permutations(_SHORT)]
+    long = [
+        _form(order, _LONG, is_long=True)
+        for order in (("reservation", "host", "port"), ("port", "host", "reservation"))
+    ]
+    mixed = [_form(("port", "reservation", "host"), _MIXED, is_long=True)]
+    last = [OptionForm(short[0].names, has_parameters_last=True)] if parameters else []
+    return (*short, *long, *mixed, *last)
+
+
+def _form(order: Sequence[str], names: Mapping[str, str], *, is_long: bool = False) -> OptionForm:
+    return OptionForm(tuple((key, names[key]) for key in order), is_long)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -18,11 +18,19 @@ import trio
 
 from spielleiter.match.checking import contest_conditions as contest
 from spielleiter.match.checking.calibration import Speed, measure_speed
+from spielleiter.match.checking.check import CheckSetup, Status, StepResult, check_program
 from spielleiter.match.checking.contest_conditions import CONDITIONS, ContestCondition
-from spielleiter.match.checking.game_conditions import games_result, options_result, two_games_result
 from spielleiter.match.checking.observed_faults import ObservedConditions
-from spielleiter.match.checking.option_check import one_word_fault, try_option_forms
-from spielleiter.match.checking.package_games import GameResult, PackageGames
+from spielleiter.match.checking.option_check import OptionResult, one_word_fault, try_option_forms
+from spielleiter.match.checking.package_faults import fault
+from spielleiter.match.checking.package_games import (
+    PROGRAM,
+    GameResult,
+    PackageCheckSetup,
+    PackageGames,
+    affects_game,
+    merged,
+)
 from spielleiter.match.checking.package_report import (
     ConditionResult,
     PackageReport,
@@ -31,10 +39,9 @@ from spielleiter.match.checking.package_report import (
     State,
     state_of,
 )
-from spielleiter.match.checking.package_setup import PackageCheckSetup
-from spielleiter.match.checking.package_steps import try_steps
+from spielleiter.match.checking.scripted_server import Confined
 from spielleiter.match.errors import MachineError
-from spielleiter.match.packages.finding import Finding
+from spielleiter.match.packages.faults import Finding
 from spielleiter.match.packages.inspection import Inspection, inspect_package
 from spielleiter.match.packages.package import Package, unpack_package
 from spielleiter.match.programs.command_line import join_command
@@ -42,18 +49,117 @@ from spielleiter.match.programs.program import Command
 from spielleiter.match.programs.startable import start_problem
 from spielleiter.match.records.game_record import Verdict
 from spielleiter.match.sandbox.choice import choose_sandbox
-from spielleiter.match.sandbox.conditions import CONDITIONS as SANDBOX_CONDITIONS
+from spielleiter.match.sandbox.conditions import SENTENCES
 from spielleiter.match.sandbox.sandbox import Sandbox
 from spielleiter.match.season import season_text
 from spielleiter.match.temporary_folders import temporary_folder
 from spielleiter.server.text.counting import count_text
 
+_FOLDER = "protocol"
 RANDOM: Final = "builtin:random"
 GREEDY: Final = "builtin:greedy"
 UPLOAD_GAMES: Final = 2
 PAIRING_GAMES: Final = 6
-
 _CANNOT_START: Final = frozenset({Verdict.NO_START, Verdict.NEVER_JOINS, Verdict.NONSENSE})
+
+
+async def try_steps(
+    setup: PackageCheckSetup,
+    package: Package,
+    sandbox: Sandbox,
+    folder: Path,
+    time_factor: float,
+    tell: Callable[[str], None],
+) -> ConditionResult:
+    """Try the steps of the check of a command, but for its whole games, which a package plays anyway.
+
+    `tell` is called with the title of each one that has ended. `time_factor` extends the time limits on a machine that
+    is slower than the contest's. Raises MatchError.
+    """
+    check = CheckSetup(
+        join_command(package.words),
+        setup.game_type,
+        setup.soft_timeout * time_factor,
+        setup.hard_timeout * time_factor,
+        setup.pause,
+        setup.patience,
+        setup.edition,
+        setup.game_end,
+        Confined(sandbox, package.folder),
+    )
+    return summed_up(
+        await check_program(check, folder / _FOLDER, lambda step: tell(f"step {step.number}, {step.title}"))
+    )
+
+
+def summed_up(steps: Sequence[StepResult]) -> ConditionResult:
+    """Return these steps as the result of one condition; steps that missed the same expectation are one finding."""
+    groups: dict[tuple[Status, str], list[StepResult]] = {}
+    for step in steps:
+        if step.status in {Status.FAILED, Status.WARNING}:
+            groups.setdefault((step.status, step.expected), []).append(step)
+    findings = tuple(_finding(first, len(others)) for first, *others in groups.values())
+    passed = sum(step.status is Status.PASSED for step in steps)
+    state = state_of(findings)
+    if state is State.GREEN and passed < len(steps):
+        state = State.UNDECIDED
+    text = f"{passed} of {count_text(len(steps), 'step')} passed"
+    return ConditionResult(contest.PROTOCOL, state, text, findings)
+
+
+def _finding(step: StepResult, others: int) -> Finding:
+    code = "missed-step" if step.status is Status.WARNING else "failed-step"
+    return fault(
+        code,
+        f"{_FOLDER}/{step.folder}",
+        title=f"{step.title} (and {count_text(others, 'more step')})" if others else step.title,
+        expected=step.expected,
+        reason=step.came,
+        remark=step.remark,
+    )
+
+
+def games_result(condition: ContestCondition, results: Sequence[GameResult]) -> ConditionResult:
+    """Return the result of games that were played one after the other."""
+    found = [[finding for finding in each.findings if affects_game(finding)] for each in results]
+    findings = merged(finding for each in found for finding in each)
+    sound = sum(not faults and not each.is_undecided for each, faults in zip(results, found, strict=True))
+    won = sum(each.record.winner == PROGRAM for each in results)
+    text = f"{sound} of {count_text(len(results), 'game')} without a fault, {won} won"
+    state = state_of(findings)
+    if state is State.GREEN and (undecided := [each for each in results if each.is_undecided]):
+        state, text = State.UNDECIDED, f"{text}; {_how(undecided[0])}"
+    return ConditionResult(condition, state, text, findings)
+
+
+def two_games_result(results: Sequence[GameResult], known: Collection[str]) -> ConditionResult:
+    """Return the result of two games at once; `known` are the codes of faults that single games show as well."""
+    failed = [each for each in results if any(finding.code not in known for finding in each.findings)]
+    if failed:
+        finding = fault("not-twice", failed[0].game.folder, reason=_how(failed[0]))
+        return ConditionResult(contest.TWO_GAMES, state_of([finding]), "they disturb each other", (finding,))
+    if any(each.is_undecided for each in results):
+        text = "this machine was too busy for two games at once"
+        return ConditionResult(contest.TWO_GAMES, State.NOT_CHECKED, text)
+    if any(each.findings for each in results):
+        text = "they show no fault that single games do not show"
+        return ConditionResult(contest.TWO_GAMES, State.GREEN, text)
+    return ConditionResult(contest.TWO_GAMES, State.GREEN, "both were played without a fault")
+
+
+def options_result(results: Sequence[OptionResult]) -> ConditionResult:
+    """Return the result of all orders and forms of the options that were tried."""
+    findings = merged(each.finding for each in results if each.finding is not None)
+    sound = sum(each.finding is None and not each.is_undecided for each in results)
+    state = state_of(findings)
+    if state is State.GREEN and any(each.is_undecided for each in results):
+        state = State.UNDECIDED
+    text = f"{sound} of {len(results)} orders and forms are understood"
+    return ConditionResult(contest.OPTIONS, state, text, findings)
+
+
+def _how(result: GameResult) -> str:
+    return f"{result.record.verdict}: {result.record.reason}"
 
 
 class CheckListener(Protocol):
@@ -165,8 +271,7 @@ class _PackageCheck:
         known = {finding.code for each in (*upload, *pairing) for finding in each.findings}
         both = await games.play_two_at_once(contest.TWO_GAMES.key, RANDOM)
         self._add_games(both, two_games_result(both, known))
-        steps = await try_steps(setup, package, sandbox, self._folder, games.time_factor, tell)
-        self._add(contest.PROTOCOL, steps.state, steps.text, steps.findings)
+        self._add_result(await try_steps(setup, package, sandbox, self._folder, games.time_factor, tell))
         self._finish(observed)
 
     def _finish(self, observed: ObservedConditions, reason: str = "") -> None:
@@ -206,8 +311,8 @@ def sandbox_report(sandbox: Sandbox) -> SandboxReport:
     """Return the conditions that a sandbox keeps and does not keep, in words."""
     return SandboxReport(
         sandbox.name,
-        tuple(each.english for condition, each in SANDBOX_CONDITIONS.items() if condition in sandbox.kept),
-        tuple(sandbox.gaps[condition] for condition in SANDBOX_CONDITIONS if condition in sandbox.gaps),
+        tuple(text for condition, text in SENTENCES.items() if condition in sandbox.kept),
+        tuple(sandbox.gaps[condition] for condition in SENTENCES if condition in sandbox.gaps),
     )
 
 

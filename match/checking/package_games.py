@@ -1,36 +1,169 @@
-"""The games of a package's check: played one after the other or two at once, each in a sandbox of its own.
+"""The games of a package's check, and what they show: a finding for each fault, a result for each condition.
 
-Invariants: a game that only this machine spoiled is played again, up to ATTEMPTS times. Every game keeps its files in a
-folder of its own below that of the check. All times are in seconds.
+Invariants: a game that only this machine spoiled is played again, up to ATTEMPTS times. The checked program is the
+first one of its match, its opponent is a built-in player. A fault of the machine is never a finding. A crash whose
+output names the cause gives the finding of that cause instead of a general one. Every game keeps its files in a folder
+of its own below that of the check. All times are in seconds.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import trio
 
+from spielleiter.match.checking import contest_conditions as contest
 from spielleiter.match.checking.check import ATTEMPTS
-from spielleiter.match.checking.game_faults import PROGRAM, game_findings, is_machines_fault, was_delayed
+from spielleiter.match.checking.crash_causes import crash_cause, fault_of_name, wheel_version
+from spielleiter.match.checking.package_faults import CODE_OF_VERDICT, FAULTS, fault
 from spielleiter.match.checking.package_report import PlayedGame
-from spielleiter.match.checking.package_setup import PackageCheckSetup
+from spielleiter.match.checking.scripted_server import is_delayed
 from spielleiter.match.games.match_server import MatchServer, open_match_server
 from spielleiter.match.games.referee import play_game
-from spielleiter.match.packages.finding import Finding
+from spielleiter.match.packages.faults import Finding
 from spielleiter.match.plan import PlannedGame, plan_games
 from spielleiter.match.programs.answer_meter import AnswerMeter, AnswerTimes
 from spielleiter.match.programs.program_names import distinct_names
-from spielleiter.match.records.game_record import GameRecord
+from spielleiter.match.programs.starter import output_files
+from spielleiter.match.records.game_record import CRASH_VERDICTS, UNCOUNTED_VERDICTS, GameRecord, Verdict
+from spielleiter.match.sandbox.conditions import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT
 from spielleiter.match.sandbox.observations import Observations
 from spielleiter.match.sandbox.sandbox import Sandbox
-from spielleiter.match.setup import Entrant, MatchSetup
+from spielleiter.match.sandbox.settings import SandboxSettings
+from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.server.text.counting import count_text
 
+PROGRAM: Final = 0
+"""The index of the checked program in its match."""
+_MEGABYTE: Final = 1024 * 1024
 _SEED: Final = 1
 _SEATS: Final = ("first", "second")
+
+
+@dataclass(frozen=True, slots=True)
+class PackageCheckSetup:
+    """The package at `path`, the game that it plays, and the limits.
+
+    `main` is the main file, None for the one that is found; `parameters` are the further ones that were given with the
+    upload. `edition` is None for the default one of the game. `speed` is how many times as fast as that of the contest
+    a core of this machine is, None to measure it. `pause` is how long the game pauses in the step about pauses.
+    `game_end` is None for the end of a game as in that edition.
+    """
+
+    path: Path
+    game_type: str
+    edition: str | None = None
+    main: str | None = None
+    parameters: tuple[str, ...] = ()
+    sandbox: SandboxSettings = field(default_factory=SandboxSettings)
+    speed: float | None = None
+    soft_timeout: float = 2.0
+    hard_timeout: float = 10.0
+    pause: float = 1.0
+    patience: ProgramTimeouts = field(default_factory=ProgramTimeouts)
+    game_end: str | None = None
+
+
+def is_machines_fault(record: GameRecord) -> bool:
+    """Return whether the game says nothing about the program, because this machine or the opponent failed."""
+    return record.verdict in UNCOUNTED_VERDICTS or record.offender not in {None, PROGRAM}
+
+
+def was_delayed(record: GameRecord, answers: Sequence[AnswerTimes], limit: float) -> bool:
+    """Return whether the program lost by an answer that would have been in time if it had waited for no processor.
+
+    `answers` are those of the program, `limit` is the time for each in seconds.
+    """
+    if record.verdict != Verdict.TIMEOUT or record.offender != PROGRAM or not answers:
+        return False
+    return is_delayed(answers[-1].seconds, answers[-1].waited, limit)
+
+
+def game_findings(
+    record: GameRecord,
+    observed: Observations | None,
+    title: str,
+    folder: Path,
+    *,
+    program_folder: Path | None = None,
+    python: str = "the Python of this machine",
+) -> tuple[Finding, ...]:
+    """Return what is wrong with the program according to one game.
+
+    `observed` is what the sandbox saw of the program, `title` names the game in sentences, and `folder` is that of the
+    match, in which the record names the folder of the game. `program_folder` is that of the unpacked package, None if
+    there is none; `python` is what the program found as `python3`.
+    """
+    if record.offender != PROGRAM or is_machines_fault(record):
+        return ()
+    if record.verdict in CRASH_VERDICTS and (cause := _cause(record, observed, folder, program_folder, python)):
+        return (cause,)
+    place = f"{folder.name}/{record.folder}"
+    return (fault(CODE_OF_VERDICT[record.verdict], place, game=title, reason=record.reason),)
+
+
+def _cause(
+    record: GameRecord, observed: Observations | None, folder: Path, program_folder: Path | None, python: str
+) -> Finding | None:
+    """Return why the program crashed, if that is known."""
+    place = f"{folder.name}/{record.folder}"
+    if observed is not None and observed.exceeded_memory:
+        peak = size_text(observed.peak_memory or MEMORY_LIMIT)
+        return fault("too-much-memory", place, peak=peak, limit=size_text(MEMORY_LIMIT))
+    if observed is not None and observed.exceeded_processes:
+        return fault("too-many-processes", place, limit=PROCESS_LIMIT)
+    if observed is not None and observed.exceeded_disk:
+        return fault("too-much-disk", place, size=size_text(DISK_LIMIT), files=f"{FILE_LIMIT:,}")
+    if observed is not None and observed.window_attempts:
+        return fault("needs-window", place, reason=observed.window_attempts[0])
+    out, error = output_files(folder / record.folder, PROGRAM)
+    cause = crash_cause(out, error)
+    if cause is None:
+        return None
+    values: dict[str, object] = {"reason": cause.line, "python": python}
+    if cause.code in {"missing-when-run", "writes-elsewhere"} and program_folder is not None:
+        if found := fault_of_name(cause, program_folder):
+            code, name, there = found
+            return fault(code, place, name=name, there=there, **values)
+    elif cause.code == "wheel-for-other-python":
+        wheel = values["wheel"] = wheel_version(cause.line)
+        if not wheel or python.startswith(f"Python {wheel}."):  # in the second case, it is for another system
+            return None
+    return fault(cause.code, place, **values)
+
+
+def affects_game(finding: Finding) -> bool:
+    """Return whether a finding of a game concerns its course, and not only what happens after its end."""
+    return FAULTS[finding.code].condition is not contest.END
+
+
+def size_text(size: int) -> str:
+    """Return a size in bytes as text for people, such as ``12 MB``; a MB has 1024 times 1024 bytes."""
+    if size >= 1024 * _MEGABYTE:
+        return f"{size / (1024 * _MEGABYTE):.2f} GB"
+    if size >= _MEGABYTE:
+        return f"{size / _MEGABYTE:.0f} MB"
+    return f"{size / 1024:.0f} kB" if size >= 1024 else count_text(size, "byte")
+
+
+def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return one finding for each code: the first one, which says how often the same happened again."""
+    groups: dict[str, list[Finding]] = {}
+    for each in findings:
+        groups.setdefault(each.code, []).append(each)
+    return tuple(
+        first if not more else dataclasses.replace(first, text=f"{first.text}; the same {_again(len(more))}")
+        for first, *more in groups.values()
+    )
+
+
+def _again(count: int) -> str:
+    return "happened once more" if count == 1 else f"happened {count_text(count, 'more time')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +270,7 @@ class PackageGames:
             program_folder=self._program_folder,
             python=self._python,
         )
-        return GameResult(
-            record, game, () if is_undecided else findings, observed, is_undecided, tuple(meter.answers)
-        )
+        return GameResult(record, game, () if is_undecided else findings, observed, is_undecided, tuple(meter.answers))
 
     def _match_setup(self, opponent: str) -> MatchSetup:
         setup = self._setup

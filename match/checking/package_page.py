@@ -10,7 +10,7 @@ from typing import Final
 
 from spielleiter.match.checking.package_faults import logs_of
 from spielleiter.match.checking.package_report import ConditionResult, PackageReport, PlayedGame, State
-from spielleiter.match.packages.finding import Finding, Level
+from spielleiter.match.packages.faults import Finding, Level
 from spielleiter.match.reports.escaping import escape_html as escape
 from spielleiter.match.reports.page import Markup, link, page, table
 from spielleiter.server.text.counting import count_text

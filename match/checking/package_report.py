@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from spielleiter.match.checking.calibration import Speed
 from spielleiter.match.checking.contest_conditions import ContestCondition
-from spielleiter.match.packages.finding import Finding, Level
+from spielleiter.match.packages.faults import Finding, Level
+from spielleiter.match.reports.junit import Case, render_suite
 
 FORMAT: Final = 1
 """The version of the JSON file; it grows when a key changes its meaning or is removed."""
@@ -135,6 +136,32 @@ class PackageReport:
     def to_json_text(self) -> str:
         """The text of the JSON file."""
         return json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n"
+
+
+def render_junit(report: PackageReport) -> str:
+    """The report as JUnit XML: every condition is a test, in the order of the report.
+
+    A red condition is a test with a failure, an undecided one has an error. A yellow one is a skipped test, which
+    neither Jenkins nor GitLab counts as failed; its message says what was found.
+    """
+    name = f"spielleiter check {report.package}, {report.season}"
+    cases = [_case_of_condition(number, result) for number, result in enumerate(report.results, 1)]
+    return render_suite(name, cases, class_name="check", seconds=report.seconds)
+
+
+def _case_of_condition(number: int, result: ConditionResult) -> Case:
+    name = f"{number:02d} {result.condition.title}"
+    details = "\n".join(f"{each.code}: {each.text}" for each in result.findings)
+    match result.state:
+        case State.GREEN:
+            return Case(name)
+        case State.RED:
+            return Case(name, "failure", result.text, details=details)
+        case State.UNDECIDED:
+            return Case(name, "error", result.text, result.state.value, details)
+        case _:
+            prefix = "warning" if result.state is State.YELLOW else result.state.value
+            return Case(name, "skipped", f"{prefix}: {result.text}", output=details)
 
 
 def _condition_json(result: ConditionResult) -> dict[str, Any]:

@@ -48,7 +48,7 @@ from spielleiter.match.cluster.shipment import setup_at, unpack_item
 from spielleiter.match.errors import MatchError
 from spielleiter.match.games.match_server import MatchServer, open_match_server
 from spielleiter.match.games.referee import play_game
-from spielleiter.match.packages.programs import unpacked_programs
+from spielleiter.match.packages.package import unpacked_programs
 from spielleiter.match.plan import Opening, PlannedGame
 from spielleiter.match.preparation import require_playable
 from spielleiter.match.programs.persistent_programs import PersistentPrograms, open_persistent_programs

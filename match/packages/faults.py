@@ -1,21 +1,49 @@
-"""The table of all faults that an inspection can find: code, level and sentence.
+"""What an inspection finds in a contest package: the table of all faults, a finding, and the exception with findings.
 
-Invariants: every finding is made by `finding_of` from an entry of this table. The sentence says what is wrong and what
-to do. ``{file}`` in it is the path of the file, or of the first file and the number of the others.
+Every finding is made by `finding_of` from an entry of the table. The sentence says what is wrong and what to do;
+``{file}`` in it is the path of the file, or of the first file and the number of the others.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
-from spielleiter.match.packages.finding import Finding, Level
+from spielleiter.match.errors import SetupError
 from spielleiter.server.text.escaping import escaped
 
-_GREEN, _YELLOW, _RED = Level.GREEN, Level.YELLOW, Level.RED
 _LONGEST_NAME: Final = 120
 """Characters of a name that are shown in a sentence."""
+
+
+class Level(enum.Enum):
+    """How bad a finding is; the values are used in reports."""
+
+    GREEN = "green"
+    """Harmless; mentioned because the user may wonder."""
+    YELLOW = "yellow"
+    """It may fail in the contest."""
+    RED = "red"
+    """It fails in the contest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding of an inspection."""
+
+    code: str
+    """Identifies the fault, such as ``no-main-file``; a key of `faults.FAULTS`."""
+    level: Level
+    text: str
+    """One sentence: what is wrong, and what to do."""
+    file: str = ""
+    """The path in the package that it is about; empty if it is about the package as a whole."""
+
+
+_GREEN, _YELLOW, _RED = Level.GREEN, Level.YELLOW, Level.RED
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +166,6 @@ FAULTS: Final[Mapping[str, Fault]] = {
         _RED, "{file} begins with a byte order mark, so its first line is not recognised; save it as UTF-8 without BOM"
     ),
     "utf-16": Fault(_RED, "{file} is encoded as UTF-16, so Linux cannot execute it; save it as UTF-8 without BOM"),
-    "not-utf-8": Fault(_YELLOW, "{file} is not encoded as UTF-8; save it as UTF-8 without BOM"),
-    "python-not-utf-8": Fault(
-        _RED, "{file} is not encoded as UTF-8, so Python does not execute it; save it as UTF-8 without BOM"
-    ),
     "no-first-line": Fault(
         _RED, "{file} does not begin with #! and an interpreter, so Linux cannot execute it; begin it with {example}"
     ),
@@ -166,67 +190,10 @@ FAULTS: Final[Mapping[str, Fault]] = {
         "{file} names the interpreter {interpreter}, which may not be there in the contest; use one such as #!/bin/sh "
         "or #!/usr/bin/env python3",
     ),
-    # -- what a script does
-    "parameters-ignored": Fault(
-        _RED,
-        '{file} does not pass its parameters on, so the program never learns host, port and reservation; add "$@" to '
-        "the command that starts the program",
-    ),
-    "missing-file": Fault(
-        _RED, "{file} starts {program}, which is not in the ZIP file{hint}; add it or correct the path"
-    ),
-    "missing-folder": Fault(
-        _RED, "{file} changes to the folder {folder}, which is not in the ZIP file; add it or correct the path"
-    ),
-    "missing-class": Fault(
-        _RED, "{file} starts the class {program}, which is not in the ZIP file; add its .class file or correct the name"
-    ),
-    "not-executable": Fault(
-        _RED,
-        "{file} starts {program}, which may not be executed, since only the main file may be; write "
-        "chmod +x {program} before it, or start it with its interpreter",
-    ),
-    "subprocess-not-executable": Fault(
+    "crlf-in-script": Fault(
         _YELLOW,
-        "{file} starts {program}, which may not be executed, since only the main file may be; call "
-        "os.chmod('{program}', 0o755) before it",
-    ),
-    "missing-dot-slash": Fault(
-        _RED,
-        "{file} starts {program} without a path, so the shell does not look for it in its folder; write ./{program}",
-    ),
-    "windows-path": Fault(
-        _YELLOW, "{file} contains the path {path} of a Windows computer; use a path relative to the script"
-    ),
-    "home-path": Fault(_YELLOW, "{file} contains the path {path} of a home folder; use a path relative to the script"),
-    "windows-command": Fault(_YELLOW, "{file} calls {command}, a command of Windows; use the one of Linux"),
-    "sudo": Fault(
-        _YELLOW, "{file} calls {command}, but no other user's rights can be had in the contest; leave it out"
-    ),
-    "package-manager": Fault(
-        _YELLOW, "{file} installs software with {command}, but there is no network in the contest; pack what is needed"
-    ),
-    "pip-install": Fault(
-        _YELLOW,
-        "{file} installs Python packages with pip, but there is no network in the contest; pack them into the ZIP file "
-        "with pip install --target .",
-    ),
-    "download": Fault(
-        _YELLOW, "{file} uses the network with {command}, but there is none in the contest; pack what is needed"
-    ),
-    "build-at-start": Fault(
-        _YELLOW,
-        "{file} builds the program with {command} when it starts, which takes time and tools that may not be there; "
-        "build it before and pack the result",
-    ),
-    "window": Fault(
-        _YELLOW, "{file} opens a window or needs a display, and there is none in the contest; leave it out"
-    ),
-    "fixed-host": Fault(
-        _YELLOW, "{file} names the host {host}, but the server has another one in the contest; pass the parameter -h on"
-    ),
-    "fixed-port": Fault(
-        _YELLOW, "{file} names the port {port}, but the server may have another one; pass the parameter -p on"
+        "{file} is named in the main file and has the line ends of Windows (CR LF), which a shell on Linux takes for a "
+        "part of the last words; save it with LF",
     ),
     "background-start": Fault(
         _YELLOW,
@@ -239,6 +206,11 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "elf-32-bit": Fault(_RED, "{file} is a 32-bit program; compile it for 64-bit Linux (x86-64)"),
     "other-processor": Fault(
         _RED, "{file} is a program for another processor ({processor}); compile it for 64-bit Linux (x86-64)"
+    ),
+    "foreign-program": Fault(
+        _YELLOW,
+        "{file} is a program for another system that the main file names, and no program in the ZIP file is for 64-bit "
+        "Linux (x86-64); compile it for that",
     ),
     "damaged-program": Fault(_RED, "{file} is an incomplete program; create the ZIP again"),
     "unusual-loader": Fault(
@@ -254,39 +226,20 @@ FAULTS: Final[Mapping[str, Fault]] = {
         "{file} needs glibc {version}, and the contest may have an older one; compile it on a system with glibc "
         "{newest} at most, or link it statically",
     ),
-    "damaged-jar": Fault(_RED, "{file} is not a readable JAR file; create it again"),
-    "jar-without-manifest": Fault(
-        _RED, "{file} has no manifest, so java -jar does not start it; create it with a Main-Class"
-    ),
-    "jar-without-main-class": Fault(
-        _RED, "{file} names no Main-Class in its manifest, so java -jar does not start it; create it with a Main-Class"
-    ),
-    "jar-main-class-missing": Fault(
-        _RED, "{file} does not contain its Main-Class {main_class}; create it again with that class"
-    ),
-    "jar-library-missing": Fault(
-        _YELLOW,
-        "{file} needs libraries that are not in the ZIP file ({libraries}); add them, or create one JAR with all",
-    ),
     "newer-java": Fault(
         _YELLOW,
         "{file} is compiled for Java {version}, and the contest may have an older one; compile it with --release "
         "{newest} or lower",
     ),
-    "python-syntax": Fault(
+    "newer-syntax": Fault(
         _YELLOW,
-        "{file} is no valid program for Python {version} (line {line}: {reason}); correct it, or if it is written "
-        "for a newer Python, choose an image with that one for the contest",
+        "{file} needs a newer Python than {version} (line {line}: {reason}); write it for that one, or choose an image "
+        "with the newer one for the contest",
     ),
     "missing-module": Fault(
         _YELLOW,
         "{file} imports {module}, which is neither in the ZIP file nor part of Python; pack it with pip install "
         "--target . {module}",
-    ),
-    "module-spelling": Fault(
-        _YELLOW,
-        "{file} imports {module}, but the ZIP file has {there}; upper and lower case differ on Linux, so write both "
-        "alike",
     ),
     "requirements-missing": Fault(
         _YELLOW,
@@ -307,9 +260,6 @@ FAULTS: Final[Mapping[str, Fault]] = {
         "{file} belongs to a virtual environment of Python, which works nowhere but in the folder in which it was "
         "created; pack the modules with pip install --target . instead",
     ),
-    "linked-node-module": Fault(
-        _YELLOW, "{file} links modules that are outside of the ZIP file ({names}); pack the modules themselves"
-    ),
 }
 
 
@@ -329,3 +279,15 @@ def shortened(text: str) -> str:
         half = _LONGEST_NAME // 2
         text = f"{text[:half]}…{text[-half:]}"
     return escaped(text)
+
+
+class PackageError(SetupError):
+    """The package at `path` cannot be started in the contest; `findings` say why, and what to do."""
+
+    def __init__(self, path: Path, findings: Sequence[Finding]) -> None:
+        self.path = path
+        self.findings = tuple(findings)
+        texts = [each.text for each in self.findings]
+        if len(texts) > 1:
+            texts = [f"({number}) {text}" for number, text in enumerate(texts, 1)]
+        super().__init__(f"{escaped(str(path))}: {' '.join(texts)}")

@@ -1,5 +1,8 @@
 """Inspects a contest package before anything in it is started.
 
+It looks for what keeps a package from being unpacked or started at all, and for what a run on this machine cannot show
+about the contest's. The rest is left to the run.
+
 Invariants: nothing is started and nothing is written. Every exception that a file can cause is a finding. The findings
 are in the order of their levels, RED first.
 """
@@ -11,22 +14,12 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from spielleiter.match.packages.archive import Archive, Entry, open_archive
-from spielleiter.match.packages.errors import PackageError
-from spielleiter.match.packages.faults import finding_of
-from spielleiter.match.packages.finding import Finding, Level
-from spielleiter.match.packages.leftovers import (
-    leftover_findings,
-    missing_requirements,
-    modules_of,
-    requirement_findings,
-)
-from spielleiter.match.packages.main_file import choose_main
-from spielleiter.match.packages.python_sources import built_for
-from spielleiter.match.packages.started_programs import main_findings
+from spielleiter.match.packages.compiled import compiled_findings
+from spielleiter.match.packages.faults import Finding, Level, PackageError, finding_of
+from spielleiter.match.packages.main_file import choose_main, read_main
+from spielleiter.match.packages.python_modules import built_for, module_findings
 
 _ORDER: Final = (Level.RED, Level.YELLOW, Level.GREEN)
-_MISSING: Final = frozenset({"missing-file", "missing-folder", "missing-class", "missing-module"})
-"""Faults of a program that is started in another folder than its author has assumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,27 +66,13 @@ def inspect_archive(archive: Archive, main: str | None = None) -> Inspection:
     chosen = choose_main(archive, main)
     if isinstance(chosen, Finding):
         return Inspection(_sorted([*findings, chosen]), None, archive.entries)
-    required = missing_requirements(archive)
-    found = list(main_findings(archive, chosen, modules_of(required)))
     if main is None and len(chosen.path.parts) > 1:
-        inside = main_findings(archive, chosen, modules_of(required), chosen.path.parent)
-        found = _with_place(chosen, found, list(inside))
-    findings += found
-    if all(each.code != "pip-install" for each in findings):  # which is the same fault
-        findings += requirement_findings(required)
-    findings += leftover_findings(archive)
+        findings.append(finding_of("main-in-folder", [str(chosen.path)]))
+    examined = read_main(archive, chosen)
+    findings += examined.findings
+    findings += compiled_findings(archive, chosen, examined.words)
+    findings += module_findings(archive, examined)
     return Inspection(_sorted(findings), chosen.path, archive.entries, built_for(archive))
-
-
-def _with_place(main: Entry, findings: list[Finding], inside: list[Finding]) -> list[Finding]:
-    """Return the findings about a main file in a folder, which the contest starts in the folder above.
-
-    `inside` are those that it would have if it were started in its own folder.
-    """
-    missing = [each for each in findings if each.code in _MISSING and each not in inside]
-    if not missing:
-        return [finding_of("main-in-folder", [str(main.path)]), *findings]
-    return [finding_of("folder-inside", [main.path.parts[0]]), *(each for each in findings if each not in missing)]
 
 
 def _sorted(findings: list[Finding]) -> tuple[Finding, ...]:

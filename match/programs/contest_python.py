@@ -29,7 +29,6 @@ _PROBE: Final = (
     "import importlib.util, json, platform, sys; print(json.dumps([platform.python_version(), sys.executable, "
     "sys.base_prefix, importlib.util.find_spec('pip') is not None]))"
 )
-_PARSE: Final = "import ast, sys; ast.parse(sys.stdin.buffer.read())"
 _TIMEOUT: Final = 10.0  # seconds
 
 
@@ -53,11 +52,6 @@ class FoundPython:
     def has_version(self, version: str) -> bool:
         """Return whether it is of this minor version, such as ``3.12``."""
         return self.version.startswith(f"{version}.")
-
-    def parses(self, source: bytes) -> bool:
-        """Return whether `source` is a valid program for it; nothing of it is executed. Blocks for a moment."""
-        done = _run([self.executable, "-I", "-c", _PARSE], source)
-        return done is not None and done.returncode == 0
 
 
 def find_python(path: str | None = None, built_for: str = "") -> FoundPython | None:
@@ -106,22 +100,15 @@ def _candidates(version: str) -> Iterator[str]:
 
 def _probe(path: str) -> FoundPython | None:
     """Ask an interpreter what it is; None if it does not answer, such as the shim of a version manager."""
-    done = _run([path, "-I", "-c", _PROBE])
     try:
-        answer = json.loads(done.stdout) if done is not None else None
-    except ValueError:
+        done = subprocess.run(  # noqa: S603
+            [path, "-I", "-c", _PROBE], stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT, check=False
+        )
+        answer = json.loads(done.stdout)
+    except (OSError, subprocess.TimeoutExpired, ValueError):
         return None
     match answer:
         case [str(version), str(executable), str(prefix), bool(has_pip)]:
             # the shim of a version manager may have started that of a virtual environment
             return FoundPython(version, os.path.realpath(executable), prefix, has_pip)
     return None
-
-
-def _run(command: list[str], content: bytes = b"") -> subprocess.CompletedProcess[bytes] | None:
-    try:
-        return subprocess.run(  # noqa: S603
-            command, input=content, capture_output=True, timeout=_TIMEOUT, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None

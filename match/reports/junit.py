@@ -1,17 +1,16 @@
-"""junit.xml: a match as a test suite, for continuous integration.
+"""JUnit XML for continuous integration: the renderer of all commands, and a match as a test suite.
 
-Invariants: each game is a test case. It is a failure if a program is at fault, an error if the game does not count for
-another reason, and otherwise a pass, no matter which program won. The fault of a program that is not under test is only
-named in the output of a passed test case. The file follows the schema of Jenkins' xUnit plugin
-(junit-10.xsd). Control characters in texts from programs are escaped.
+The file follows the schema of Jenkins' xUnit plugin (junit-10.xsd), whatever a program has written: control characters
+are escaped here, and nowhere else.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
 
 from lxml import etree
 
@@ -25,41 +24,90 @@ BOTH: Final = (0, 1)
 _NO_OUTPUTS: Final[Mapping[int, str]] = MappingProxyType({})
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A test case; `outcome` is empty if it has passed. `kind`, `message` and `details` belong to other outcomes."""
+
+    name: str
+    outcome: Literal["", "failure", "error", "skipped"] = ""
+    message: str = ""
+    kind: str = ""
+    details: str = ""
+    output: str = ""
+    error_output: str = ""
+    seconds: float | None = None
+
+
+def render_suite(
+    name: str,
+    cases: Sequence[Case],
+    *,
+    class_name: str,
+    title: str = "",
+    seconds: float | None = None,
+    timestamp: str | None = None,
+    properties: Iterable[tuple[str, str]] = (),
+) -> str:
+    """The text of a file with one test suite. `title` is the name of the whole file, by default that of the suite."""
+    suites = etree.Element("testsuites", {"name": escaped(title or name)})
+    suite = etree.SubElement(suites, "testsuite", {"name": escaped(name)})
+    for element in (suites, suite):
+        element.set("tests", str(len(cases)))
+        element.set("failures", str(sum(each.outcome == "failure" for each in cases)))
+        element.set("errors", str(sum(each.outcome == "error" for each in cases)))
+        if seconds is not None:
+            element.set("time", f"{seconds:.3f}")
+    # the schema does not allow it in the enclosing element
+    suite.set("skipped", str(sum(each.outcome == "skipped" for each in cases)))
+    if timestamp is not None:
+        suite.set("timestamp", escaped(timestamp))
+    if properties := list(properties):
+        parent = etree.SubElement(suite, "properties")
+        for key, value in properties:
+            etree.SubElement(parent, "property", {"name": key, "value": escaped(value)})
+    for each in cases:
+        _add_case(suite, class_name, each)
+    etree.indent(suites)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + etree.tostring(suites, encoding="unicode") + "\n"
+
+
+def _add_case(suite: etree._Element, class_name: str, case: Case) -> None:
+    element = etree.SubElement(suite, "testcase", {"classname": escaped(class_name), "name": escaped(case.name)})
+    if case.seconds is not None:
+        element.set("time", f"{case.seconds:.3f}")
+    if case.outcome:
+        outcome = etree.SubElement(element, case.outcome, {"message": escaped(case.message)})
+        if case.kind:
+            outcome.set("type", case.kind)
+        if case.details:
+            outcome.text = escaped_lines(case.details)
+    for tag, text in (("system-out", case.output), ("system-err", case.error_output)):
+        if text:
+            etree.SubElement(element, tag).text = escaped_lines(text)
+
+
 def render_junit(
     summary: Summary,
     records: Sequence[GameRecord],
     errors: Mapping[int, str] = _NO_OUTPUTS,
     faults_of: Collection[int] = BOTH,
 ) -> str:
-    """The text of the file.
+    """The text of junit.xml of a match: each game is a test case.
 
-    `errors` holds the programs' output to standard error, by number of the game. `faults_of` are the programs whose
-    faults are failures.
+    It is a failure if one of the programs `faults_of` is at fault, an error if the game does not count for another
+    reason, and otherwise a pass, no matter which program won. The fault of another program is only named in the output
+    of a passed test case. `errors` holds the programs' output to standard error, by number of the game.
     """
-    seconds = math.fsum(record.wall_seconds for record in records)
-    counts = {
-        "tests": str(len(records)),
-        "failures": str(sum(record.offender in faults_of for record in records)),
-        "errors": str(sum(_is_error(record) for record in records)),
-        "time": f"{seconds:.3f}",
-    }
-    title = escaped(" vs ".join(summary.names))
-    season = "" if summary.season is None else f", {escaped(summary.season)}"
-    suites = etree.Element("testsuites", {"name": f"spielleiter match{season}"})
-    suite = etree.SubElement(suites, "testsuite", {"name": title})
-    for element in (suites, suite):
-        for name, value in counts.items():
-            element.set(name, value)
-    suite.set("skipped", "0")  # the schema does not allow it in the enclosing element
-    if summary.started_at is not None:
-        suite.set("timestamp", escaped(summary.started_at))
-    properties = etree.SubElement(suite, "properties")
-    for name, value in _properties(summary):
-        etree.SubElement(properties, "property", {"name": name, "value": escaped(value)})
-    for record in records:
-        _add_game(suite, title, record, errors.get(record.game, ""), faults_of)
-    etree.indent(suites)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + etree.tostring(suites, encoding="unicode") + "\n"
+    title = " vs ".join(summary.names)
+    return render_suite(
+        title,
+        [_case_of_game(record, errors.get(record.game, ""), faults_of) for record in records],
+        class_name=title,
+        title="spielleiter match" if summary.season is None else f"spielleiter match, {summary.season}",
+        seconds=math.fsum(record.wall_seconds for record in records),
+        timestamp=summary.started_at,
+        properties=_properties(summary),
+    )
 
 
 def _properties(summary: Summary) -> list[tuple[str, str]]:
@@ -82,29 +130,25 @@ def _properties(summary: Summary) -> list[tuple[str, str]]:
     return values
 
 
-def _add_game(suite: etree._Element, title: str, record: GameRecord, error: str, faults_of: Collection[int]) -> None:
+def _case_of_game(record: GameRecord, error: str, faults_of: Collection[int]) -> Case:
     first, second = (record.names[program] for program in record.seats)
     name = f"game {record.game}: {first} first, {second} second"
-    if record.start is not None:
-        name += f", {record.start}"
-    case = etree.SubElement(
-        suite, "testcase", {"classname": title, "name": escaped(name), "time": f"{record.wall_seconds:.3f}"}
-    )
-    is_failure = record.offender in faults_of
-    if is_failure or _is_error(record):
-        by = "" if record.offender is None else f"{record.names[record.offender]}: "
-        message = escaped(f"{by}{record.verdict}: {record.reason}")
-        kind = "failure" if is_failure else "error"
-        etree.SubElement(case, kind, {"type": record.verdict, "message": message}).text = message
     lines = [f"result: {result_text(record)}", f"folder: {record.folder or 'not kept'}"]
     for program in (0, 1):
         points = "no" if record.points[program] is None else record.points[program]
         lines.append(f"{record.names[program]}: {points} points, {record.causes[program] or 'no cause'}")
     lines += attempts_of_game(record)
-    etree.SubElement(case, "system-out").text = "\n".join(map(escaped, lines))
-    if error:
-        etree.SubElement(case, "system-err").text = escaped_lines(error)
-
-
-def _is_error(record: GameRecord) -> bool:
-    return not record.is_counted and record.offender is None
+    by = "" if record.offender is None else f"{record.names[record.offender]}: "
+    # one line, whatever a program has written
+    message = escaped(f"{by}{record.verdict}: {record.reason}")
+    is_error = not record.is_counted and record.offender is None
+    return Case(
+        name if record.start is None else f"{name}, {record.start}",
+        outcome="failure" if record.offender in faults_of else "error" if is_error else "",
+        message=message,
+        kind=record.verdict,
+        details=message,
+        output="\n".join(map(escaped, lines)),
+        error_output=error,
+        seconds=record.wall_seconds,
+    )

@@ -1,13 +1,13 @@
-"""The contest's conditions for a program, as a table: a key and a sentence in English and in German.
+"""The conditions that the contest's machine sets for a program: limits, and a sentence for each in reports.
 
-The sentences describe the contest. Which of them a sandbox keeps is said by the sandbox (sandbox.py).
+Which of them a sandbox keeps is said by the sandbox (sandbox.py). What a check demands of a program is another table
+(match/checking/contest_conditions.py).
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
@@ -46,63 +46,19 @@ LIMITS: Final = (Condition.MEMORY, Condition.PROCESSES, Condition.DISK)
 """The conditions that limit what a program uses."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sentences:
-    """One condition in words."""
-
-    english: str
-    german: str
-
-
-CONDITIONS: Final[Mapping[Condition, Sentences]] = MappingProxyType(
+SENTENCES: Final[Mapping[Condition, str]] = MappingProxyType(
     {
-        Condition.NETWORK: Sentences(
-            "A program reaches the game server and nothing else.",
-            "Ein Programm erreicht den Spielserver und sonst nichts.",
-        ),
-        Condition.HOST_NAME: Sentences(
-            "The game server is called `gameserver` and is not on the program's own machine.",
-            "Der Spielserver heißt `gameserver` und läuft nicht auf dem Rechner des Programms.",
-        ),
-        Condition.PROCESSOR: Sentences(
-            "A program has one processor core.",
-            "Ein Programm hat einen Prozessorkern.",
-        ),
-        Condition.SPEED: Sentences(
-            "That core is a Xeon E5-2620 v4 at 2.1 GHz.",
-            "Dieser Kern gehört zu einem Xeon E5-2620 v4 mit 2,1 GHz.",
-        ),
-        Condition.MEMORY: Sentences(
-            "A program has 1.5 GB of memory; if it uses more, it is killed.",
-            "Ein Programm hat 1,5 GB Arbeitsspeicher; braucht es mehr, wird es beendet.",
-        ),
-        Condition.PROCESSES: Sentences(
-            "A program has no more than 512 processes and threads; if it has more, it is killed.",
-            "Ein Programm hat höchstens 512 Prozesse und Threads; hat es mehr, wird es beendet.",
-        ),
-        Condition.DISK: Sentences(
-            "A program writes no more than 1 GB; if it writes more, it is killed.",
-            "Ein Programm schreibt höchstens 1 GB; schreibt es mehr, wird es beendet.",
-        ),
-        Condition.READ_ONLY: Sentences(
-            "The files of the system cannot be changed.",
-            "Die Dateien des Systems lassen sich nicht ändern.",
-        ),
-        Condition.SCRATCH: Sentences(
-            "What a program writes to its own folder is forgotten after the game.",
-            "Was ein Programm in seinen eigenen Ordner schreibt, ist nach dem Spiel vergessen.",
-        ),
-        Condition.DISPLAY: Sentences(
-            "There is no screen: windows cannot be opened.",
-            "Es gibt keinen Bildschirm: Fenster lassen sich nicht öffnen.",
-        ),
-        Condition.PLATFORM: Sentences(
-            "A program runs on 64-bit Linux (x86-64).",
-            "Ein Programm läuft unter 64-Bit-Linux (x86-64).",
-        ),
-        Condition.IMAGE: Sentences(
-            "A program finds only what its container image contains.",
-            "Ein Programm findet nur vor, was sein Container-Image enthält.",
-        ),
+        Condition.NETWORK: "A program reaches the game server and nothing else.",
+        Condition.HOST_NAME: "The game server is called `gameserver` and is not on the program's own machine.",
+        Condition.PROCESSOR: "A program has one processor core.",
+        Condition.SPEED: "That core is a Xeon E5-2620 v4 at 2.1 GHz.",
+        Condition.MEMORY: "A program has 1.5 GB of memory; if it uses more, it is killed.",
+        Condition.PROCESSES: "A program has no more than 512 processes and threads; if it has more, it is killed.",
+        Condition.DISK: "A program writes no more than 1 GB; if it writes more, it is killed.",
+        Condition.READ_ONLY: "The files of the system cannot be changed.",
+        Condition.SCRATCH: "What a program writes to its own folder is forgotten after the game.",
+        Condition.DISPLAY: "There is no screen: windows cannot be opened.",
+        Condition.PLATFORM: "A program runs on 64-bit Linux (x86-64).",
+        Condition.IMAGE: "A program finds only what its container image contains.",
     }
 )

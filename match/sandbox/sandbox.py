@@ -20,7 +20,7 @@ from typing import Final
 
 from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.programs.process_spec import ProcessSpec
-from spielleiter.match.sandbox.conditions import CONDITIONS, DISK_LIMIT, MEMORY_LIMIT, Condition
+from spielleiter.match.sandbox.conditions import DISK_LIMIT, MEMORY_LIMIT, Condition
 
 GAMESERVER: Final = "gameserver"
 """The server's host name in the contest."""
@@ -131,7 +131,7 @@ class Sandbox(abc.ABC):
     @property
     def kept(self) -> frozenset[Condition]:
         """The conditions that are kept."""
-        return frozenset(CONDITIONS) - frozenset(self.gaps)
+        return frozenset(Condition) - frozenset(self.gaps)
 
     @abc.abstractmethod
     def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:

@@ -12,8 +12,8 @@ from lxml import etree, html
 import spielleiter.cli.check_package
 from spielleiter.cli.check_package import PackageScreen, ReportFiles, check_package_in_terminal
 from spielleiter.match.checking.package_check import CheckListener
+from spielleiter.match.checking.package_games import PackageCheckSetup
 from spielleiter.match.checking.package_report import PackageReport, SandboxReport, State
-from spielleiter.match.checking.package_setup import PackageCheckSetup
 from spielleiter.match.errors import MachineError, SetupError
 from spielleiter.match.sandbox.settings import SandboxSettings
 from tests.cli.background import run

@@ -112,11 +112,11 @@ def test_the_main_file_is_an_option_and_a_key(folder: Path) -> None:
 
 
 def test_warnings_are_printed(folder: Path) -> None:
-    (folder / "yellow.zip").write_bytes(BROKEN["fixed host"].content)
+    (folder / "yellow.zip").write_bytes(BROKEN["unusual interpreter"].content)
     options = ("--player1", "yellow.zip", "--player2", "yellow.zip", "--out", "out")
     done = run("match", *options, "--require", "better", "-n", "2")
     assert done.exit_code == 2  # too few games for that, so that nothing is played
-    assert done.stderr.count("yellow.zip: warning: start.sh names the host localhost") == 1
+    assert done.stderr.count("yellow.zip: warning: main.jl names the interpreter julia") == 1
 
 
 @pytest.mark.parametrize("command", ["lend"])

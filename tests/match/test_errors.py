@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spielleiter.match import errors
-from spielleiter.match.checking.errors import UnexpectedBehaviourError
+from spielleiter.match.checking.scripted_server import UnexpectedBehaviourError
 
 KINDS = [errors.SetupError, errors.JournalError, errors.MachineError, errors.NotStartedError, UnexpectedBehaviourError]
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import trio
 
 from spielleiter.match.checking.check import CheckSetup, StepResult, check_program
-from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehaviourError
+from spielleiter.match.checking.scripted_server import InconclusiveError, UnexpectedBehaviourError
 from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.setup import ProgramTimeouts
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE

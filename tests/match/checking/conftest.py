@@ -8,8 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.timeouts import HANG_TIMEOUT
+
 
 @pytest.fixture
 def python_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a sandbox, the packages' python3 is found even if only this interpreter exists."""
     monkeypatch.setenv("PATH", os.pathsep.join([os.environ["PATH"], str(Path(sys.executable).parent)]))
+
+
+@pytest.fixture(autouse=True)
+def _long_exit_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for a process that has closed its connection, however busy this machine is."""
+    monkeypatch.setattr("spielleiter.match.checking.scripted_server._EXIT_TIMEOUT", HANG_TIMEOUT)

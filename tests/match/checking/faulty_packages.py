@@ -151,6 +151,12 @@ FAULTS: Final[dict[str, Fault]] = {
     "calls a program that is not there": Fault(
         "missing-when-run", UPLOAD_TEST, Planted(start="sys.exit(os.system('./no-such-program') and 1)")
     ),
+    "calls a program without a path": Fault("other-place", UPLOAD_TEST, Planted(script='player.py "$@"')),
+    "starts a JAR file without Java": Fault(
+        "wrong-format-when-run",
+        UPLOAD_TEST,
+        Planted(script='printf "PK\\003\\004" > bot.jar; chmod +x bot.jar; exec ./bot.jar "$@"'),
+    ),
     "calls a second program without chmod": Fault(
         "not-executable-when-run", UPLOAD_TEST, Planted(start="sys.exit(os.system('./player.py') and 1)")
     ),

@@ -14,7 +14,7 @@ from spielleiter.match.checking.package_report import (
     SandboxReport,
     State,
 )
-from spielleiter.match.packages.finding import Finding
+from spielleiter.match.packages.faults import Finding
 
 HOSTILE: Final = "</td><script>alert('1')</script>\"&\r\n\x00\x1b[31m\u202e\ud800]]>"
 

@@ -8,8 +8,7 @@ from typing import Final
 
 import trio
 
-from spielleiter.match.checking.scripted_server import ScriptedServer
-from spielleiter.match.checking.scripted_start import open_scripted_server
+from spielleiter.match.checking.scripted_server import ScriptedServer, open_scripted_server
 from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.programs.program import Command
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE

@@ -14,13 +14,13 @@ from spielleiter.game.api import Outcome
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.match.checking.check import (
     CheckSetup,
+    CheckSteps,
     Status,
     StepResult,
     check_program,
     is_fit,
 )
-from spielleiter.match.checking.errors import UnexpectedBehaviourError
-from spielleiter.match.checking.steps import CheckSteps
+from spielleiter.match.checking.scripted_server import UnexpectedBehaviourError
 from spielleiter.match.errors import SetupError
 from spielleiter.match.programs.processes import TAG_VARIABLE
 from spielleiter.match.records.game_record import GameRecord
@@ -36,12 +36,6 @@ from tests.match.players import LIGHT
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 
 PLAY = f"{PYTHON} -m spielleiter play --seed 1"
-
-
-@pytest.fixture(autouse=True)
-def _long_exit_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for a process that has closed its connection, however busy this machine is."""
-    monkeypatch.setattr("spielleiter.match.checking.program_connection._EXIT_TIMEOUT", HANG_TIMEOUT)
 
 
 def failed(results: tuple[StepResult, ...]) -> list[str]:
@@ -97,7 +91,7 @@ async def test_the_chosen_end_applies_to_the_games_against_random(
         options.append(setup.server_options.get("game_end"))
         raise UnexpectedBehaviourError("not played")
 
-    monkeypatch.setattr("spielleiter.match.checking.steps.play_game", play)
+    monkeypatch.setattr("spielleiter.match.checking.check.play_game", play)
     await check(tmp_path, f"{LIGHT} first", game_end="colorFinished")
     assert options == ["colorFinished"] * 2
 

@@ -1,21 +1,29 @@
-"""The outcome of a check: steps that are repeated, and what all steps amount to. No program is started."""
+"""The outcome of a check of a command: repeated steps, what they amount to, and JUnit. No program is started."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from lxml import etree
 
 from spielleiter.game.blokus.rulesets import BlokusGame
-from spielleiter.match.checking.check import ATTEMPTS, Status, StepResult, is_fit, is_undecided
-from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehaviourError
-from spielleiter.match.checking.scripted_server import ScriptedServer
-from spielleiter.match.checking.steps import CheckSteps, FirstGameSteps
-from spielleiter.match.programs.program import Command
-from spielleiter.match.setup import ProgramTimeouts
+from spielleiter.match.checking.check import (
+    ATTEMPTS,
+    CheckSetup,
+    CheckSteps,
+    FirstGameSteps,
+    Status,
+    StepResult,
+    is_fit,
+    is_undecided,
+    render_junit,
+)
+from spielleiter.match.checking.scripted_server import InconclusiveError, ScriptedServer, UnexpectedBehaviourError
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
-from spielleiter.server.editions import choose_editions
 from tests.match.checking.checked import BASIC_STEPS, FakeStep, check
+from tests.match.reports.xunit import assert_is_xunit
 
 
 @pytest.fixture
@@ -100,16 +108,7 @@ async def test_a_machine_that_cannot_start_the_first_game_leaves_it_undecided(
 
 async def test_a_whole_game_for_which_there_is_no_folder_is_undecided(tmp_path: Path) -> None:
     (tmp_path / "games").touch()
-    edition = choose_editions({}, {})[DEFAULT_GAME_TYPE]
-    steps = CheckSteps(
-        edition,
-        Command.parse("builtin:first"),
-        tmp_path,
-        soft_timeout=1,
-        hard_timeout=1,
-        patience=ProgramTimeouts(),
-        environment={},
-    )
+    steps = CheckSteps(CheckSetup("builtin:first", DEFAULT_GAME_TYPE, 1, 1), tmp_path)
     with pytest.raises(InconclusiveError, match="games"):
         await steps.real_game(1)
 
@@ -163,3 +162,49 @@ def test_a_failure_is_not_undecided(statuses: tuple[Status, ...], undecided: boo
 def test_warnings_do_not_make_a_program_unfit(statuses: tuple[Status, ...], fit: bool) -> None:
     results = [StepResult(number, "step", "", status) for number, status in enumerate(statuses, 1)]
     assert is_fit(results) == fit
+
+
+PASSED = StepResult(1, "starts", "it starts", Status.PASSED, "connected")
+FAILED = StepResult(2, "plays", "a <move>", Status.FAILED, "no\x01 move & nothing", "first line\nsecond line")
+WARNING = StepResult(
+    2, "is lenient", "no <end>", Status.WARNING, "it\x02 ended", "last words", "nobody demands this\x03"
+)
+UNDECIDED = StepResult(2, "plays", "a <move>", Status.UNDECIDED, "late\x04", "last words")
+NOT_TRIED = StepResult(3, "ends", "the end", Status.NOT_TRIED)
+
+
+def suite_of(results: Sequence[StepResult], command: str = "bot") -> etree._Element:
+    return assert_is_xunit(render_junit(command, results, "chess (1972)").encode())[0]
+
+
+def test_the_steps_are_a_test_suite() -> None:
+    suite = suite_of([PASSED, FAILED, NOT_TRIED], "bot <fast>\x02")
+    assert dict(suite.attrib) == {
+        "name": r"spielleiter check bot <fast>\x02, chess (1972)",
+        "tests": "3",
+        "failures": "1",
+        "errors": "0",
+        "skipped": "1",
+    }
+    assert [case.get("name") for case in suite] == ["01 starts", "02 plays", "03 ends"]
+    assert [[child.tag for child in case] for case in suite] == [[], ["failure", "system-err"], ["skipped"]]
+    assert suite[1][0].get("message") == r"no\x01 move & nothing"
+    assert suite[1][0].text == "expected: a <move>"
+    assert suite[1][1].text == "first line\nsecond line"
+
+
+def test_a_warning_is_a_skipped_test() -> None:
+    suite = suite_of([PASSED, WARNING])
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("2", "0", "1")
+    assert [child.tag for child in suite[1]] == ["skipped", "system-out", "system-err"]
+    assert suite[1][0].get("message") == r"warning: it\x02 ended (nobody demands this\x03)"
+    assert [child.text for child in suite[1]] == [None, "expected: no <end>", "last words"]
+
+
+def test_an_undecided_step_is_an_error() -> None:
+    suite = suite_of([PASSED, UNDECIDED, NOT_TRIED])
+    assert (suite.get("failures"), suite.get("errors"), suite.get("skipped")) == ("0", "1", "1")
+    error, words = suite[1]
+    assert (error.tag, error.get("type")) == ("error", "undecided")
+    assert error.get("message") == r"this machine was too busy: late\x04"
+    assert (error.text, words.tag, words.text) == ("expected: a <move>", "system-err", "last words")

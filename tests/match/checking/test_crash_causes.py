@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.checking.crash_causes import CrashCause, crash_cause, find_cause, other_spelling
+from spielleiter.match.checking.crash_causes import CrashCause, crash_cause, fault_of_name, find_cause
 from spielleiter.match.checking.package_faults import FAULTS
 
 MESSAGES = [
@@ -55,7 +55,14 @@ MESSAGES = [
     ("missing-when-run", "Error: ENOENT: no such file or directory, open 'Book.bin'"),
     ("missing-when-run", "./start.sh: 2: ./bot: not found"),
     ("missing-when-run", "book: No such file or directory"),
+    ("missing-when-run", "./start.sh: 2: cd: can't cd to build"),
     ("not-executable-when-run", "./start.sh: 2: ./bot: Permission denied"),
+    ("not-executable-when-run", "PermissionError: [Errno 13] Permission denied: './bot'"),
+    ("not-executable-when-run", 'java.io.IOException: Cannot run program "./bot": error=13, Permission denied'),
+    ("not-executable-when-run", "Error: spawn ./bot EACCES"),
+    ("wrong-format-when-run", "./start.sh: 2: ./bot: Exec format error"),
+    ("wrong-format-when-run", "./start.sh: line 2: ./bot: cannot execute binary file: Exec format error"),
+    ("wrong-format-when-run", "OSError: [Errno 8] Exec format error: './bot'"),
     ("not-executable-when-run", "/player/start.sh: line 2: ./bot: Permission denied"),
 ]  # fmt: skip
 
@@ -96,10 +103,48 @@ def test_other_lines_name_no_cause(line: str) -> None:
     ],
 )  # fmt: skip
 def test_a_name_in_another_spelling_is_found(line: str, found: tuple[str, str] | None, tmp_path: Path) -> None:
-    (tmp_path / "lib").mkdir()
+    expected = None if found is None else ("other-spelling", *found)
+    assert fault_of_name(CrashCause("missing-when-run", line), package_in(tmp_path)) == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "found"),
+    [
+        ("missing-when-run", "./start.sh: 2: book.py: not found", ("other-place", "book.py", "book.py")),
+        (
+            "missing-when-run",
+            "./start.sh: line 2: tree.py: command not found",
+            ("other-place", "tree.py", "lib/tree.py"),
+        ),
+        (
+            "missing-when-run",
+            "python3: can't open file '/player/tree.py': [Errno 2] No such file or directory",
+            ("other-place", "/player/tree.py", "lib/tree.py"),
+        ),
+        ("missing-when-run", "./start.sh: 3: cd: can't cd to player/lib", ("other-place", "player/lib", "lib")),
+        ("missing-when-run", "./start.sh: 2: ./book.py: not found", None),  # it is there, but not its interpreter
+        ("missing-when-run", "/player/start.sh: 2: /player/lib/tree.py: not found", None),
+        ("missing-when-run", "ModuleNotFoundError: No module named 'tree'", None),
+        (
+            "writes-elsewhere",
+            "PermissionError: [Errno 13] Permission denied: '/player/book.py'",
+            ("not-executable-when-run", "/player/book.py", "book.py"),
+        ),
+        ("writes-elsewhere", "PermissionError: [Errno 13] Permission denied: '/log.txt'", None),
+        ("writes-elsewhere", "OSError: [Errno 30] Read-only file system: '/log.txt'", None),
+    ],
+)
+def test_a_name_in_another_place_is_found(
+    code: str, line: str, found: tuple[str, str, str] | None, tmp_path: Path
+) -> None:
+    assert fault_of_name(CrashCause(code, line), package_in(tmp_path)) == found
+
+
+def package_in(folder: Path) -> Path:
+    (folder / "lib").mkdir()
     for name in ("book.py", "lib/tree.py", "openings.bin", "bot.jar", "main.class"):
-        (tmp_path / name).touch()
-    assert other_spelling(line, tmp_path) == found
+        (folder / name).touch()
+    return folder
 
 
 def test_the_last_message_counts() -> None:

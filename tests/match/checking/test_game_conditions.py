@@ -1,15 +1,15 @@
-"""The conditions that games and starts of their own decide, from invented results."""
+"""The conditions that are decided by games, starts and steps of their own, from invented results."""
 
 from __future__ import annotations
 
+from spielleiter.match.checking.check import Status, StepResult
 from spielleiter.match.checking.contest_conditions import PAIRING
-from spielleiter.match.checking.game_conditions import games_result, options_result, two_games_result
-from spielleiter.match.checking.option_check import OptionResult
-from spielleiter.match.checking.option_forms import option_forms
+from spielleiter.match.checking.option_check import OptionResult, option_forms
+from spielleiter.match.checking.package_check import games_result, options_result, summed_up, two_games_result
 from spielleiter.match.checking.package_faults import fault
 from spielleiter.match.checking.package_games import GameResult
 from spielleiter.match.checking.package_report import PlayedGame, State
-from spielleiter.match.packages.finding import Finding
+from spielleiter.match.packages.faults import Finding
 from spielleiter.match.records.game_record import Verdict
 from tests.match.sample_records import game
 
@@ -66,3 +66,36 @@ def test_options_are_green_if_every_form_is_understood() -> None:
     assert options_result([good, late]).state is State.UNDECIDED
     red = options_result([good, late, bad])
     assert (red.state, red.text) == (State.RED, "1 of 3 orders and forms are understood")
+
+
+PASSED = StepResult(1, "starts", "it starts", Status.PASSED, "connected")
+FAILED = StepResult(2, "the end: the opponent leaves", "the process ends", Status.FAILED, "it runs", folder="step02")
+SAME = StepResult(3, "the end: the opponent is too slow", "the process ends", Status.FAILED, "it runs", folder="step03")
+WARNING = StepResult(4, "unknown", "no end", Status.WARNING, "it ended", remark="not required", folder="step04")
+UNDECIDED = StepResult(5, "a pause", "silence", Status.UNDECIDED, "late")
+
+
+def test_all_steps_passed() -> None:
+    done = summed_up([PASSED, PASSED])
+    assert (done.state, done.text, done.findings) == (State.GREEN, "2 of 2 steps passed", ())
+
+
+def test_steps_that_miss_the_same_expectation_are_one_finding() -> None:
+    done = summed_up([PASSED, FAILED, SAME])
+    assert done.state is State.RED
+    [finding] = done.findings
+    assert finding.code == "failed-step"
+    assert finding.file == "protocol/step02"
+    assert finding.text == ("the end: the opponent leaves (and 1 more step): expected the process ends; got: it runs")
+
+
+def test_a_step_that_is_not_required_is_yellow() -> None:
+    done = summed_up([PASSED, WARNING])
+    assert done.state is State.YELLOW
+    assert [each.code for each in done.findings] == ["missed-step"]
+    assert "not required" in done.findings[0].text
+
+
+def test_a_busy_machine_leaves_the_condition_undecided() -> None:
+    assert summed_up([PASSED, UNDECIDED]).state is State.UNDECIDED
+    assert summed_up([FAILED, UNDECIDED]).state is State.RED

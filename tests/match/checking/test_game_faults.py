@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.checking.game_faults import (
+from spielleiter.match.checking.package_faults import CODE_OF_VERDICT, FAULTS, fault
+from spielleiter.match.checking.package_games import (
     affects_game,
     game_findings,
     is_machines_fault,
@@ -14,7 +15,6 @@ from spielleiter.match.checking.game_faults import (
     size_text,
     was_delayed,
 )
-from spielleiter.match.checking.package_faults import CODE_OF_VERDICT, FAULTS, fault
 from spielleiter.match.programs.answer_meter import AnswerTimes
 from spielleiter.match.programs.starter import output_files
 from spielleiter.match.records.game_record import UNCOUNTED_VERDICTS, VERDICTS, Verdict

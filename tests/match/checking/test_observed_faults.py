@@ -13,7 +13,7 @@ from spielleiter.match.checking.observed_faults import ObservedConditions
 from spielleiter.match.checking.package_faults import fault
 from spielleiter.match.checking.package_games import GameResult
 from spielleiter.match.checking.package_report import ConditionResult, PlayedGame, State
-from spielleiter.match.packages.finding import Finding
+from spielleiter.match.packages.faults import Finding
 from spielleiter.match.programs.answer_meter import AnswerTimes
 from spielleiter.match.sandbox.conditions import Condition
 from spielleiter.match.sandbox.observations import Observations

@@ -12,8 +12,8 @@ from spielleiter.match.checking import package_check
 from spielleiter.match.checking.calibration import Speed
 from spielleiter.match.checking.contest_conditions import CONDITIONS
 from spielleiter.match.checking.package_check import check_package
+from spielleiter.match.checking.package_games import PackageCheckSetup
 from spielleiter.match.checking.package_report import ConditionResult, PackageReport, SandboxReport, State
-from spielleiter.match.checking.package_setup import PackageCheckSetup
 from spielleiter.match.errors import MachineError, SetupError
 from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.sandbox.bubblewrap import bubblewrap_problem
@@ -24,12 +24,6 @@ from tests.match.checking.packages import SOUND, Planted, make_package, write_pa
 from tests.timeouts import HANG_TIMEOUT
 
 KEYS = [each.key for each in CONDITIONS]
-
-
-@pytest.fixture(autouse=True)
-def _long_exit_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for a process that has closed its connection, however busy this machine is."""
-    monkeypatch.setattr("spielleiter.match.checking.program_connection._EXIT_TIMEOUT", HANG_TIMEOUT)
 
 
 class Recorder:

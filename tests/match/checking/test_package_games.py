@@ -13,12 +13,10 @@ import trio
 import spielleiter.match.games.match_server
 from spielleiter.match.checking.calibration import Speed
 from spielleiter.match.checking.contest_conditions import CONDITIONS, UPLOAD_TEST
-from spielleiter.match.checking.game_faults import affects_game
 from spielleiter.match.checking.observed_faults import ObservedConditions
-from spielleiter.match.checking.package_games import GameResult, PackageGames
+from spielleiter.match.checking.package_games import GameResult, PackageCheckSetup, PackageGames, affects_game
 from spielleiter.match.checking.package_report import ConditionResult, State
-from spielleiter.match.checking.package_setup import PackageCheckSetup
-from spielleiter.match.packages.finding import Level
+from spielleiter.match.packages.faults import Level
 from spielleiter.match.packages.package import unpack_package
 from spielleiter.match.programs.command_line import join_command
 from spielleiter.match.programs.processes import find_processes

@@ -1,32 +1,42 @@
-"""The scripted server of a check: what it accepts from a program, and what is unexpected."""
+"""The scripted server of a check: what it sends, what it accepts from a program, and what is unexpected."""
 
 from __future__ import annotations
 
 import gzip
+import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
 
-from spielleiter.match.checking.early_endings import EARLY_ENDINGS, result_of
-from spielleiter.match.checking.errors import InconclusiveError, UnexpectedBehaviourError
-from spielleiter.match.checking.scripted_server import ScriptedServer
-from spielleiter.match.checking.scripted_start import open_scripted_server
-from spielleiter.match.checking.steps import move_data
+from spielleiter.match.checking.check import move_data
+from spielleiter.match.checking.scripted_server import (
+    EARLY_ENDINGS,
+    UNFINISHED_SHARE,
+    InconclusiveError,
+    ScriptedServer,
+    ToleratedError,
+    UnexpectedBehaviourError,
+    open_scripted_server,
+    result_of,
+    split_into_fragments,
+    too_slow,
+    unsplit,
+    with_unknown_elements,
+)
 from spielleiter.match.games.stopwatch import Stopwatch
 from spielleiter.match.programs.program import Command
+from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
-from spielleiter.protocol.messages import Cause, MoveData
+from spielleiter.protocol.messages import Cause, Memento, MoveData, RoomMessage
 from spielleiter.server.editions import EDITIONS
 from tests.match.answering import answering_program
 from tests.match.checking.scripted import EDITION, UNTIL_THE_END, run_scripted, sender
-from tests.timeouts import HANG_TIMEOUT
-
-
-@pytest.fixture(autouse=True)
-def _long_exit_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for a process that has closed its connection, however busy this machine is."""
-    monkeypatch.setattr("spielleiter.match.checking.program_connection._EXIT_TIMEOUT", HANG_TIMEOUT)
+from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 
 
 async def connect(scripted_server: ScriptedServer) -> None:
@@ -341,3 +351,130 @@ async def test_waiting_for_a_processor_makes_a_delay_inconclusive(
     # whether the process ends soon enough after the stream depends on this machine
     assert [isinstance(error, InconclusiveError) for error in raised] == [lost > 0] * 2
     assert str(raised[0]) == "no answer came in 0.2 s" + ("; 0.200 s of it waiting for a processor" if lost else "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        (
+            sender("b'<protocol>'", "s.recv(100); time.sleep(500)"),
+            "the process still runs 0.1 s after the end of the stream",
+        ),
+        (
+            sender("b'<protocol></protocol>'", "s.recv(100); time.sleep(500)"),
+            "the process still runs 0.1 s after the end of the game",
+        ),
+        (sender("b'<protocol>'", "s.recv(100); import os; os.abort()"), "the process ended by signal 6"),
+    ],
+)
+async def test_a_program_that_does_not_end_is_unexpected(
+    command: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Stopwatch, "seconds_lost", lambda _stopwatch, _pids=(): 0.0)
+
+    async def act(scripted_server: ScriptedServer) -> None:
+        await scripted_server.wait_for_connection()
+        await scripted_server.finish(result_of(EDITION, scripted_server, EARLY_ENDINGS[0]))
+        await scripted_server.expect_exit(0.1 if "sleep" in command else HANG_TIMEOUT)
+
+    with pytest.raises(UnexpectedBehaviourError, match=problem):
+        await run_scripted(command, act, tmp_path)
+
+
+@pytest.mark.slow
+async def test_a_program_that_waits_for_the_end_of_the_stream_is_only_tolerated(tmp_path: Path) -> None:
+    """No official server ends the stream of a player that has not said goodbye."""
+
+    async def attempt(limit: float) -> None:
+        async def act(scripted_server: ScriptedServer) -> None:
+            await scripted_server.wait_for_connection()
+            await scripted_server.finish(result_of(EDITION, scripted_server, EARLY_ENDINGS[0]))
+            await scripted_server.expect_exit(limit)
+
+        with pytest.raises(UnexpectedBehaviourError) as caught:
+            await run_scripted(sender("b'<protocol>'", UNTIL_THE_END), act, tmp_path)
+        assert isinstance(caught.value, ToleratedError)  # another error if this machine is too busy for the limit
+        assert str(caught.value) == "the process ended with exit code 0, but not before the server had ended the stream"
+        assert caught.value.remark.startswith("the official server leaves the stream open after a game")
+
+    await retry_with_longer_limits(attempt, 0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("goodbye", ["<close/>", "</protocol>", "<close/></protocol>"])
+async def test_a_goodbye_is_answered_with_the_end_of_the_stream(goodbye: str, tmp_path: Path) -> None:
+    async def act(scripted_server: ScriptedServer) -> None:
+        await scripted_server.wait_for_connection()
+        await scripted_server.finish(result_of(EDITION, scripted_server, EARLY_ENDINGS[0]))
+        assert await scripted_server.expect_exit(HANG_TIMEOUT) == "the process ended with exit code 0"
+
+    await run_scripted(sender(f"b'<protocol>{goodbye}'", UNTIL_THE_END), act, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "lost", "kind", "text"),
+    [
+        (3.0, 0.0, UnexpectedBehaviourError, "late"),
+        (
+            3.0,
+            0.9,
+            UnexpectedBehaviourError,
+            "late; 0.900 s of it waiting for a processor",
+        ),  # late even without waiting
+        (3.0, 1.0, InconclusiveError, "late; 1.000 s of it waiting for a processor"),
+        (
+            2.1,
+            0.2,
+            InconclusiveError,
+            "late; 0.200 s of it waiting for a processor",
+        ),  # a program that sleeps for 1.9 s
+        (
+            2.01,
+            0.02,
+            UnexpectedBehaviourError,
+            "late; 0.020 s of it waiting for a processor",
+        ),  # as on an idle machine
+    ],
+)
+def test_a_delay_is_inconclusive_if_the_program_would_have_been_in_time_otherwise(
+    seconds: float, lost: float, kind: type[UnexpectedBehaviourError], text: str
+) -> None:
+    error = too_slow("late", seconds, lost, limit=2.0)
+    assert type(error) is kind
+    assert str(error) == text
+
+
+@pytest.mark.parametrize(("lost", "kind"), [(0.19, UnexpectedBehaviourError), (0.21, InconclusiveError)])
+def test_little_waiting_says_nothing_about_what_has_not_happened_yet(
+    lost: float, kind: type[UnexpectedBehaviourError]
+) -> None:
+    assert type(too_slow("it still runs", 2.0, lost, 2.0, UNFINISHED_SHARE)) is kind
+
+
+STATE = EDITION.game.new_state(random.Random(1))
+POSITION = EDITION.dialect.encode(RoomMessage("room", Memento(STATE, ("Größe", "<b>"))))
+
+
+@given(data=st.binary(max_size=400), seed=st.integers(0, 5), split=st.sampled_from([unsplit, split_into_fragments]))
+def test_the_pieces_together_are_the_original_bytes(data: bytes, seed: int, split: Any) -> None:
+    assert b"".join(split(data, random.Random(seed))) == data
+
+
+def test_fragments_split_tags() -> None:
+    pieces = split_into_fragments(POSITION, random.Random(1))
+    assert len(pieces) > 60
+    assert all(pieces)
+    assert any(piece.count(b"<") > piece.count(b">") for piece in pieces)
+
+
+def test_unknown_elements_do_not_change_the_meaning() -> None:
+    changed = with_unknown_elements(POSITION)
+    assert etree.fromstring(changed).findall(".//unknownElement")
+    messages = []
+    for packet in (POSITION, changed):
+        connection = Connection(Role.CLIENT, EDITION.dialect)
+        connection.receive_data(b"<protocol>" + packet)
+        messages.append(connection.next_event())
+    assert messages[0] == messages[1]
+    assert isinstance(messages[0], RoomMessage)

@@ -49,7 +49,7 @@ def elf(
     strings_at = body + len(loader_bytes)
     needed_at = strings_at + len(strings)
     dynamic_at = needed_at + len(needed)
-    tags.append((5, _BASE + strings_at))
+    tags += [(5, _BASE + strings_at), (10, len(strings))]
     if versions:
         tags.append((0x6FFFFFFE, _BASE + needed_at))
     dynamic = b"".join(struct.pack("<QQ", *each) for each in [*tags, (0, 0)]) if libraries else b""

@@ -143,10 +143,6 @@ BROKEN: dict[str, Sample] = {
     "two programs": Sample("several-main-files", zipped({"a": elf(), "b": elf()})),
     "--main that is not there": Sample("main-missing", zipped(BOT), "run.sh"),
     "--main that is a folder": Sample("main-is-folder", zipped({**BOT, "lib/a.py": ""}), "lib"),
-    "everything in a folder": Sample("folder-inside", zipped({f"mybot/{name}": text for name, text in BOT.items()})),
-    "program in a folder, and a text": Sample(
-        "folder-inside", zipped({"README.md": "x", **{f"bot/{name}": text for name, text in BOT.items()}})
-    ),
     "program in a folder that is started in the folder above": Sample("main-in-folder", zipped({"bot/main": elf()})),
     "a start.sh in each of two folders": Sample(
         "several-main-files", zipped({"a/start.sh": "#!/bin/sh\n", "b/start.sh": "#!/bin/sh\n"})
@@ -172,8 +168,6 @@ BROKEN: dict[str, Sample] = {
     "byte order mark": Sample("byte-order-mark", script(b"\xef\xbb\xbf" + SHELL_BOT.encode())),
     "UTF-16": Sample("utf-16", script(SHELL_BOT.encode("utf-16"))),
     "UTF-16 without byte order mark": Sample("utf-16", script(SHELL_BOT.encode("utf-16-le"))),
-    "Latin-1 in a shell script": Sample("not-utf-8", script(f"{SHELL_BOT}# für\n".encode("latin-1"))),
-    "Latin-1 in Python": Sample("python-not-utf-8", script(f"{PYTHON_MAIN}# für\n".encode("latin-1"), "main.py")),
     "no first line": Sample("no-first-line", script('exec python3 bot.py "$@"\n')),
     "no first line in Python": Sample("no-first-line", script(PYTHON_BOT, "main.py"), "main.py"),
     "blank line before #!": Sample("blank-before-first-line", script(f"\n{SHELL_BOT}")),
@@ -191,46 +185,17 @@ BROKEN: dict[str, Sample] = {
     "misspelled interpreter": Sample("missing-interpreter", script(f"#!/usr/bin/env pyhton3\n{PYTHON_BOT}", "main.py")),
     "python instead of python3": Sample("uncertain-interpreter", script(f"#!/usr/bin/python\n{PYTHON_BOT}", "main.py")),
     "unusual interpreter": Sample("uncertain-interpreter", script("#!/usr/bin/env julia\nprint(1)\n", "main.jl")),
-    # -- what a script does
-    "parameters are not passed on": Sample("parameters-ignored", shell("exec python3 bot.py")),
-    "file that is not there": Sample("missing-file", shell('python3 player.py "$@"')),
-    "wrong case": Sample("missing-file", shell('python3 Bot.py "$@"')),
-    "JAR file that is not there": Sample("missing-file", shell('java -jar target/bot.jar "$@"')),
-    "file next to the script that is not there": Sample(
-        "missing-file", shell('DIR="$(cd "$(dirname "$0")" && pwd)"\nexec python3 "$DIR/src/player.py" "$@"')
+    # -- what a script starts
+    "second script has line ends of Windows": Sample(
+        "crlf-in-script", shell('sh lib/run.sh "$@"', {"lib/run.sh": 'exec python3 bot.py "$@"\r\n'})
     ),
-    "folder that is not there": Sample("missing-folder", shell('cd build\npython3 bot.py "$@"')),
-    "class that is not there": Sample("missing-class", shell('java -cp . Main "$@"')),
-    "second program is not executable": Sample("not-executable", shell('./player "$@"', {"player": elf()})),
-    "second script is not executable": Sample("not-executable", shell('exec ./run.sh "$@"', {"run.sh": SHELL_BOT})),
-    "Python starts a program that is not executable": Sample(
-        "subprocess-not-executable", python("import subprocess\nsubprocess.run(['./player', '-x'])", {"player": elf()})
-    ),
-    "./ is missing": Sample("missing-dot-slash", shell('chmod +x player\nplayer "$@"', {"player": elf()})),
+    "start in the background": Sample("background-start", shell('python3 bot.py "$@" &')),
     "JAR file without java": Sample("jar-without-java", shell('./bot.jar "$@"', {"bot.jar": jar()})),
     "JAR file without -jar": Sample("jar-without-java", shell('java bot.jar "$@"', {"bot.jar": jar()})),
-    "path of Windows": Sample("windows-path", shell('python3 bot.py --book "C:\\bots\\book.txt" "$@"')),
-    "path of a home folder": Sample("home-path", shell('python3 bot.py --book /home/anna/book.txt "$@"')),
-    "command of Windows": Sample("windows-command", shell('py -3 bot.py "$@"')),
-    "sudo": Sample("sudo", shell('sudo python3 bot.py "$@"')),
-    "apt": Sample("package-manager", shell('apt-get install -y python3-numpy\npython3 bot.py "$@"')),
-    "npm": Sample("package-manager", shell('npm install\nnode bot.js "$@"', {"bot.js": "1"})),
-    "pip": Sample("pip-install", shell('pip install numpy\npython3 bot.py "$@"')),
-    "pip as a module": Sample("pip-install", shell('python3 -m pip install --user numpy\npython3 bot.py "$@"')),
-    "curl": Sample("download", shell('curl -O https://example.org/net.bin\npython3 bot.py "$@"')),
-    "git": Sample("download", shell('git clone https://example.org/bot\npython3 bot.py "$@"')),
-    "cargo": Sample("build-at-start", shell('cargo run --release -- "$@"', {"Cargo.toml": "[package]"})),
-    "gradle": Sample("build-at-start", shell('gradle run --args="$*"', {"build.gradle": ""})),
-    "mvn": Sample("build-at-start", shell('mvn -q exec:java -Dexec.args="$*"', {"pom.xml": ""})),
-    "display": Sample("window", shell('export DISPLAY=:0\npython3 bot.py "$@"')),
-    "tkinter": Sample("window", python("import tkinter\nimport sys\nprint(sys.argv)")),
-    "fixed host": Sample("fixed-host", shell('python3 bot.py -h localhost "$@"')),
-    "fixed port": Sample("fixed-port", shell('python3 bot.py -p 13050 "$@"')),
-    "start in the background": Sample("background-start", shell('python3 bot.py "$@" &')),
     # -- programs and libraries
     "program for Windows": Sample("windows-program", zipped({"player.exe": WINDOWS_PROGRAM})),
     "second program is for Windows": Sample(
-        "windows-program", shell('chmod +x player\n./player "$@"', {"player": WINDOWS_PROGRAM})
+        "foreign-program", shell('chmod +x player\n./player "$@"', {"player": WINDOWS_PROGRAM})
     ),
     "program for macOS": Sample("macos-program", program(MACOS_PROGRAM)),
     "universal program for macOS": Sample("macos-program", program(MACOS_UNIVERSAL)),
@@ -245,27 +210,19 @@ BROKEN: dict[str, Sample] = {
     "program for a newer glibc": Sample(
         "newer-glibc", program(elf(loader=LOADER, libraries=_LIBRARIES, versions=("GLIBC_2.2.5", "GLIBC_2.43")))
     ),
-    "damaged JAR file": Sample("damaged-jar", java(jar()[:-40])),
-    "JAR file without a manifest": Sample("jar-without-manifest", java(jar(None))),
-    "JAR file without Main-Class": Sample("jar-without-main-class", java(jar("Created-By: 17\n"))),
-    "JAR file without its main class": Sample("jar-main-class-missing", java(jar(files={"Main.class": java_class()}))),
-    "JAR file without its library": Sample(
-        "jar-library-missing", java(jar("Main-Class: bot.Main\nClass-Path: lib/sdk.jar\n"))
+    "second program is for a newer glibc": Sample(
+        "newer-glibc",
+        shell('chmod +x player\n./player "$@"', {"player": elf(libraries=_LIBRARIES, versions=("GLIBC_2.43",))}),
     ),
     "JAR file for a newer Java": Sample("newer-java", java(jar(files={"bot/Main.class": java_class(26)}))),
     "class for a newer Java": Sample("newer-java", shell('java Main "$@"', {"Main.class": java_class(26)})),
-    "Python 2": Sample("python-syntax", python('import sys\nprint "hello", sys.argv')),
-    "import in another spelling": Sample("module-spelling", python("import Book\nprint(Book)", {"book.py": ""})),
     "import that is not there": Sample("missing-module", python("import sys\nimport numpy\nprint(sys.argv)")),
-    "import of a module that is started with -m": Sample(
-        "missing-module",
-        shell('python3 -m bot.play "$@"', {"bot/play.py": "import bot.x\nimport numpy", "bot/x.py": ""}),
-    ),
     "import in a module that is not there": Sample(
         "missing-module", python("import logic", {"logic.py": "from socha import Move\n"})
     ),
     "requirements that are installed": Sample(
-        "pip-install", shell('pip install -r requirements.txt\npython3 bot.py "$@"', {"requirements.txt": "numpy\n"})
+        "requirements-missing",
+        shell('pip install -r requirements.txt\npython3 bot.py "$@"', {"requirements.txt": "numpy\n"}),
     ),
     "requirements without packages": Sample(
         "requirements-missing", zipped({**BOT, "requirements.txt": "numpy>=1.26\n"})
@@ -280,36 +237,8 @@ BROKEN: dict[str, Sample] = {
         "virtual-environment",
         zipped({**BOT, "venv/pyvenv.cfg": "home = /home/anna", "venv/lib/site-packages/a.py": ""}),
     ),
-    "linked module of Node.js": Sample(
-        "linked-node-module",
-        with_entry("node_modules/.package-lock.json", '{"packages": {"node_modules/sdk": {"link": true}}}'),
-    ),
 }
 
-_LONG_SHELL = """\
-# Starts the bot. Do not use localhost:13050, C:\\bots or pip install here.
-set -e
-DIR="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" > /dev/null 2>&1 && pwd)"
-cd "$DIR" || exit 1
-export PYTHONPATH="$DIR/lib:$PYTHONPATH"
-mkdir -p logs
-if [ -f .env ]; then
-    . ./.env
-fi
-case "$(uname -s)" in
-    Darwin) ./bin/bot-macos "$@" ;;
-    MINGW*) ./bin/bot.exe "$@" ;;
-esac
-args=()
-while [ $# -gt 0 ]; do
-    args+=("$1")
-    shift
-done
-cat > logs/start.txt <<EOF
-started by sudo apt install
-EOF
-exec python3 -u bot.py "${args[@]}" 2> logs/stderr.txt
-"""
 
 SOUND: dict[str, Sample] = {
     "Python": Sample("", python(PYTHON_BOT)),
@@ -334,14 +263,15 @@ SOUND: dict[str, Sample] = {
             {"lib/numpy/__init__.py": "", "lib/socha/api.py": "", "requirements.txt": "numpy\nsocha>=5\n"},
         ),
     ),
-    "long shell script": Sample(
+    "script with programs for several systems": Sample(
         "",
         shell(
-            _LONG_SHELL,
-            {"bin/bot-macos": MACOS_PROGRAM, "bin/bot.exe": WINDOWS_PROGRAM, "lib/helper.py": ""},
-            first_line="#!/usr/bin/env bash",
+            'case "$(uname)" in Darwin) ./bot-macos "$@" ;; MINGW*) ./bot.exe "$@" ;; *) ./bot "$@" ;; esac',
+            {"bot-macos": MACOS_PROGRAM, "bot.exe": WINDOWS_PROGRAM, "bot": elf()},
         ),
     ),
+    "program for Windows that nobody names": Sample("", zipped({**BOT, "lib/setup/cli.exe": WINDOWS_PROGRAM})),
+    "JAR file that is not started": Sample("", java(jar(), {"lib.jar": jar(None), "damaged.jar": jar()[:-40]})),
     "JAR file": Sample("", java(jar())),
     "JAR file with libraries, next to the script": Sample(
         "",
@@ -365,10 +295,6 @@ SOUND: dict[str, Sample] = {
     "script that makes its program executable": Sample(
         "", shell('cd "${0%/*}"\nchmod 755 bin/player\nexec nice -n 5 ./bin/player "$@"', {"bin/player": elf()})
     ),
-    "script that makes everything executable": Sample(
-        "", shell('chmod -R +x .\n./bin/player "$@"', {"bin/player": elf()})
-    ),
-    "script that unpacks its program": Sample("", shell('tar xf bot.tar\n./bot "$@"', {"bot.tar": "x"})),
     "several scripts, one of them named start.sh": Sample(
         "", zipped({**BOT, "test.sh": "#!/bin/sh\r\necho test\n", "build.sh": "mvn package\n"})
     ),
@@ -377,16 +303,6 @@ SOUND: dict[str, Sample] = {
     "folders of their own": Sample("", zipped({"lib/": "", "data/book/": "", **BOT})),
     "stored without compression": Sample("", zipped(BOT, zipfile.ZIP_STORED)),
     "Node.js": Sample("", zipped({"main.js": "#!/usr/bin/env node\nconsole.log(process.argv)\n"})),
-    "host and port are defaults": Sample(
-        "", shell('HOST="${HOST:-localhost}"\nPORT=${PORT:-13050}\necho "localhost 13050"\nexec python3 bot.py "$@"')
-    ),
-    "module of Python": Sample(
-        "", shell('cd src\npython3 -O -m bot "$@"', {"src/bot/__main__.py": "import bot.x", "src/bot/x.py": ""})
-    ),
-    "Python makes its program executable": Sample(
-        "", python("import os, subprocess\nos.chmod('player', 0o755)\nsubprocess.run('./player')", {"player": elf()})
-    ),
-    "waits for the program": Sample("", shell('python3 bot.py "$@" &\nwait $!')),
     "packed wheels": Sample(
         "",
         shell(

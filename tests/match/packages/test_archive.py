@@ -7,6 +7,7 @@ import struct
 import tempfile
 import warnings
 import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spielleiter.match.packages import archive
-from spielleiter.match.packages.archive import Archive, open_archive
-from spielleiter.match.packages.errors import PackageError
+from spielleiter.match.packages.archive import Archive, name_findings, name_of, open_archive
+from spielleiter.match.packages.faults import PackageError
 from spielleiter.match.packages.inspection import inspect_package
 from spielleiter.match.packages.package import unpack_package
 from tests.match.packages.broken_packages import BROKEN, SOUND
@@ -141,3 +142,72 @@ def test_folders_and_names_in_them_are_known(tmp_path: Path) -> None:
         assert isinstance(opened, Archive)
         assert {str(each) for each in opened.folders} == {".", "lib", "lib/a"}
         assert opened.names_in(next(each for each in opened.folders if each.name == "lib")) == ["a"]
+
+
+def info(raw: bytes, *, is_utf8: bool = False, extra: bytes = b"") -> zipfile.ZipInfo:
+    made = zipfile.ZipInfo("x")
+    made.orig_filename = raw.decode() if is_utf8 else raw.decode("cp437")
+    made.flag_bits = 0x800 if is_utf8 else 0
+    made.extra = extra
+    return made
+
+
+def unicode_path(raw: bytes, name: bytes, version: int = 1) -> bytes:
+    """The extra field of Info-ZIP with the name in UTF-8, after another field."""
+    field = struct.pack("<BL", version, zlib.crc32(raw)) + name
+    return struct.pack("<HH", 1, 2) + b"ab" + struct.pack("<HH", 0x7075, len(field)) + field
+
+
+@pytest.mark.parametrize(
+    ("entry", "name", "code"),
+    [
+        (info(b"a.txt"), "a.txt", None),
+        (info("ä.txt".encode(), is_utf8=True), "ä.txt", None),
+        (info(b"\x84.txt"), "ä.txt", "name-encoding"),
+        (info("ä.txt".encode()), "ä.txt", "unmarked-utf8-name"),
+        (info(b"\x84", extra=unicode_path(b"\x84", "ä".encode())), "ä", None),
+        (info(b"\x84", extra=unicode_path(b"other", b"x")), "ä", "name-encoding"),
+        (info(b"\x84", extra=unicode_path(b"\x84", b"\xff")), "ä", "name-encoding"),
+        (info(b"\x84", extra=unicode_path(b"\x84", b"x", version=2)), "ä", "name-encoding"),
+        (info(b"\x84", extra=b"\x75\x70\xff\xff"), "ä", "name-encoding"),
+    ],
+)
+def test_a_name_is_decoded(entry: zipfile.ZipInfo, name: str, code: str | None) -> None:
+    assert name_of(entry) == (name, code)
+
+
+@pytest.mark.parametrize(
+    ("name", "codes"),
+    [
+        ("a/b.txt", []),
+        ("a/.hidden", []),
+        ("a..b", []),
+        ("..", ["leaves-folder"]),
+        ("a/..", ["leaves-folder"]),
+        ("a\\..\\b", ["leaves-folder"]),
+        ("/a", ["absolute-path"]),
+        ("c:a", ["drive-letter"]),
+        ("a\x7f", ["control-character"]),
+        ("x/" * 3000, ["long-path"]),
+        ("x/" * 63 + "x", []),
+        ("x/" * 64 + "x", ["long-path"]),
+        (("x" * 255 + "/") * 8, []),
+        (("x" * 255 + "/") * 9, ["long-path"]),
+        ("ä" * 128, ["long-name"]),
+        ("a/CON", ["windows-name"]),
+        ("a/lpt1.txt", ["windows-name"]),
+        ("a./b", ["windows-name"]),
+        ("a?", ["windows-name"]),
+        ("console.txt", []),
+        ("u\u0308", ["decomposed-name"]),
+        (".DS_Store", ["macos-files"]),
+    ],
+)
+def test_a_name_is_examined(name: str, codes: list[str]) -> None:
+    assert [each.code for each in name_findings([info(name.encode(), is_utf8=True)])] == codes
+
+
+def test_names_with_the_same_fault_are_one_finding() -> None:
+    findings = list(name_findings([info(b"nul"), info(b"../a"), info(b"aux"), info(b"../b")]))
+    assert [(each.code, each.file) for each in findings] == [("windows-name", "nul"), ("leaves-folder", "../a")]
+    assert "nul (and 1 more)" in findings[0].text

@@ -1,15 +1,24 @@
-"""The table of faults, in the code and in the document."""
+"""The table of faults, in the code and in the document, and the exception for packages that cannot be used."""
 
 from __future__ import annotations
 
 import re
 import string
+from pathlib import Path
 
 import pytest
 
-from spielleiter.match.packages.archive import MAX_DIRECTORY, MAX_ENTRIES, MAX_RATIO, MAX_UNPACKED, MIN_BOMB
-from spielleiter.match.packages.faults import FAULTS, finding_of, shortened
-from spielleiter.match.packages.names import MAX_DEPTH, MAX_PATH
+from spielleiter.match.errors import SetupError
+from spielleiter.match.packages.archive import (
+    MAX_DEPTH,
+    MAX_DIRECTORY,
+    MAX_ENTRIES,
+    MAX_PATH,
+    MAX_RATIO,
+    MAX_UNPACKED,
+    MIN_BOMB,
+)
+from spielleiter.match.packages.faults import FAULTS, PackageError, finding_of, shortened
 from tests.documents import read, rows
 
 DOCUMENT = "docs/packages.md"
@@ -58,7 +67,18 @@ def test_a_finding_counts_the_other_files() -> None:
 
 
 def test_names_and_values_are_escaped_and_shortened() -> None:
-    finding = finding_of("missing-file", ["a\x1b"], program="b\n{file}", hint="")
-    assert finding.text.startswith(r"a\x1b starts b\n{file}, which")
+    finding = finding_of("missing-module", ["a\x1b"], module="b\n{file}")
+    assert finding.text.startswith(r"a\x1b imports b\n{file}, which")
     assert finding.file == "a\x1b"
     assert len(shortened("x" * 5000)) == 121
+
+
+def test_one_fault_is_a_sentence() -> None:
+    error = PackageError(Path("a\n.zip"), [finding_of("crlf", ["start.sh"])])
+    assert isinstance(error, SetupError)
+    assert str(error).startswith(r"a\n.zip: start.sh has the line ends of Windows")
+
+
+def test_several_faults_are_numbered() -> None:
+    error = PackageError(Path("a.zip"), [finding_of("crlf", ["start.sh"]), finding_of("no-main-file")])
+    assert str(error) == f"a.zip: (1) {error.findings[0].text} (2) {error.findings[1].text}"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import random
+import struct
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from spielleiter.match.packages.faults import FAULTS
-from spielleiter.match.packages.finding import Level
+from spielleiter.match.packages.faults import FAULTS, Level
 from spielleiter.match.packages.inspection import Inspection, inspect_package
+from tests.match.packages.binaries import LOADER, elf, jar
 from tests.match.packages.broken_packages import BROKEN, SOUND, Sample
-from tests.match.packages.making import BOT, shell, zipped
+from tests.match.packages.making import BOT, SHELL_BOT, zipped
 from tests.timeouts import HANG_TIMEOUT
 
 
@@ -48,7 +50,7 @@ def test_a_sound_package_raises_no_alarm(name: str, tmp_path: Path) -> None:
 
 
 def test_there_is_a_broken_package_for_every_fault() -> None:
-    made_elsewhere = {"unreadable-file", "too-large", "uninspectable"}
+    made_elsewhere = {"unreadable-file", "too-large", "uninspectable", "newer-syntax"}
     assert {each.code for each in BROKEN.values()} == set(FAULTS) - made_elsewhere
 
 
@@ -64,20 +66,45 @@ def test_whatever_goes_wrong_is_a_finding(error: Exception, tmp_path: Path, monk
     assert type(error).__name__ in finding.text
 
 
+_LIBRARIES = elf(loader=LOADER, libraries=["x" * 200] * 100)
+
+
+def _imports(number: int) -> str:
+    """A source that imports 600 modules, and 3000 others that are not there."""
+    others = (f"import x{random.Random(number + each).random()}"[:20] for each in range(3000))
+    return "\n".join([*(f"import m{each}" for each in range(600)), *others]).replace("x0.", "x")
+
+
+def _long_name() -> bytes:
+    """A program with 400,000 entries that name the same library, whose name has 6 million characters."""
+    name = "".join(random.Random(1).choices("abcdefghijklmnop", k=6_000_000))
+    content = elf(loader=LOADER, libraries=[name])
+    header = content.find(struct.pack("<II", 2, 5), 64)
+    entry = struct.pack("<QQ", 1, 1) * 400_000
+    start, base = len(content), 0x400000
+    dynamic = entry + content[struct.unpack_from("<Q", content, header + 8)[0] :]
+    changed = bytearray(content + dynamic)
+    struct.pack_into("<QQQQQ", changed, header + 8, start, base + start, 0, len(dynamic), len(dynamic))
+    return bytes(changed)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot limit the memory of a process so")
 @pytest.mark.parametrize(
-    "body",
+    "files",
     [
-        "a=x\n" + "a=$a$a\n" * 60 + "$a",
-        "a=x\n" + "a=$a$a\n" * 16 + "$a" * 50_000,
-        "env " * 60_000,
-        "./a;" * 60_000,
-        "$(" * 60_000,
+        {"start.sh": f"#!/bin/sh\n{'./a.jar;' * 30_000}", **{f"{n}.jar": jar() for n in range(300)}},
+        {f"lib{n}.so": _LIBRARIES for n in range(3000)},
+        {f"{n}": elf(machine=183) for n in range(15_000)},
+        {"player": _long_name()},
+        {f"{n % 5}/m{n}.py": _imports(n) for n in range(600)},
+        {"requirements.txt": "absent\n" * 100_000},
     ],
-    ids=["doubling", "repeating", "wrappers", "commands", "nesting"],
+    ids=["script", "libraries", "foreign programs", "long name", "imports", "requirements"],
 )
-def test_a_script_that_expands_endlessly_takes_limited_time_and_memory(body: str, tmp_path: Path) -> None:
-    folders = {f"folder{number}/": "" for number in range(15_000)}
-    (tmp_path / "player.zip").write_bytes(shell(body, folders))
+def test_hostile_contents_take_limited_time_and_memory(files: dict[str, bytes | str], tmp_path: Path) -> None:
+    content = {"start.sh": SHELL_BOT.replace("bot.py", "m0.py"), **files}
+    (tmp_path / "player.zip").write_bytes(zipped(content))
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31));"
         "from pathlib import Path; from spielleiter.match.packages.inspection import inspect_package;"

@@ -65,11 +65,3 @@ def test_several_main_files_in_folders_are_listed(tmp_path: Path) -> None:
     [finding] = inspection.findings
     assert finding.code == "several-main-files"
     assert "(new/start.sh, old/start.sh); choose one with --main" in finding.text
-
-
-def test_a_script_that_needs_to_be_started_in_its_folder_is_refused(tmp_path: Path) -> None:
-    files = {"bot/start.sh": '#!/bin/sh\nexec python3 bot.py "$@"\n', "bot/bot.py": ""}
-    assert [each.code for each in inspected(tmp_path, zipped(files)).findings] == ["folder-inside"]
-    del files["bot/bot.py"]
-    codes = [each.code for each in inspected(tmp_path, zipped(files)).findings]
-    assert codes == ["missing-file", "main-in-folder"]

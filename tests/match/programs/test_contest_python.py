@@ -118,11 +118,3 @@ def test_its_commands_start_it(tmp_path: Path) -> None:
         [tmp_path / "python3", "-c", script, "a b"], capture_output=True, text=True, check=True, timeout=600
     )
     assert done.stdout == f"{sys.executable} ['a b']\n"
-
-
-def test_sources_are_read_and_not_executed(tmp_path: Path) -> None:
-    python = FoundPython("3", sys.executable, sys.base_prefix)
-    assert python.parses(f"open({str(tmp_path / 'made')!r}, 'w')".encode())
-    assert not python.parses(b"x = (")
-    assert list(tmp_path.iterdir()) == []
-    assert not FoundPython("3", str(tmp_path / "absent"), "").parses(b"")
