@@ -16,7 +16,6 @@ from spielleiter.match.errors import SetupError
 from spielleiter.match.games.builtin_players import builtin_strategy
 from spielleiter.match.games.match_server import limits_of, match_server_config
 from spielleiter.match.opening_book import load_openings, order_openings
-from spielleiter.match.packages.package import inspect_program
 from spielleiter.match.plan import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS, SEED_BITS, SEQUENTIAL, Opening
 from spielleiter.match.programs.content import content_of
 from spielleiter.match.programs.environment import require_set
@@ -29,6 +28,7 @@ from spielleiter.match.sandbox.choice import choose_sandbox
 from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.match.stats.significance import MIN_PAIRS
 from spielleiter.match.stopping import sprt_of
+from spielleiter.match.unpacking import inspect_program
 from spielleiter.server.config.config import limits_problem
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS, choose_editions

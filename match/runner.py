@@ -21,7 +21,6 @@ from spielleiter.match.errors import MatchError, SetupError
 from spielleiter.match.fitness import unfit_programs
 from spielleiter.match.games.match_server import MatchServer, open_match_server
 from spielleiter.match.games.referee import play_game
-from spielleiter.match.packages.package import unpacked_programs
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.programs.persistent_programs import PersistentPrograms, open_persistent_programs
 from spielleiter.match.programs.platforms import PLATFORM
@@ -29,6 +28,7 @@ from spielleiter.match.records.game_files import KeepPolicy
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.journal import Journal
 from spielleiter.match.setup import MatchSetup
+from spielleiter.match.unpacking import unpacked_programs
 from spielleiter.server.runtime.signals import HANGUP, stop_signals
 from spielleiter.server.text.counting import count_text
 

@@ -48,7 +48,6 @@ from spielleiter.match.cluster.shipment import setup_at, unpack_item
 from spielleiter.match.errors import MatchError
 from spielleiter.match.games.match_server import MatchServer, open_match_server
 from spielleiter.match.games.referee import play_game
-from spielleiter.match.packages.package import unpacked_programs
 from spielleiter.match.plan import Opening, PlannedGame
 from spielleiter.match.preparation import require_playable
 from spielleiter.match.programs.persistent_programs import PersistentPrograms, open_persistent_programs
@@ -58,6 +57,7 @@ from spielleiter.match.records.game_record import Verdict
 from spielleiter.match.runner import Conditions, Cores, allocate_cores, usable_cores
 from spielleiter.match.setup import MatchSetup
 from spielleiter.match.temporary_folders import remove_folder
+from spielleiter.match.unpacking import unpacked_programs
 from spielleiter.server.errors import os_error_text
 from spielleiter.server.record.whole_file import write_whole
 from spielleiter.server.runtime.hiding import hide_this_process

@@ -1,31 +1,21 @@
-"""Unpacks a contest package into a folder, as the contest does; for a match, once for all of its games.
+"""Unpacks a contest package into a folder, as the contest does.
 
 Invariants: only a package without RED findings is unpacked, and only below the given folder. The main file is the only
 one that may be executed: a ZIP file that was made on Windows does not store that permission, and the contest gives it
-to the main file alone. The folder of a match is removed at its end, however it ends.
+to the main file alone.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-import trio
-
-from spielleiter.match.errors import MachineError, SetupError
 from spielleiter.match.packages.archive import Archive, open_archive
 from spielleiter.match.packages.faults import PackageError, finding_of
-from spielleiter.match.packages.inspection import Inspection, inspect_archive, inspect_package
-from spielleiter.match.programs.command_line import join_command
-from spielleiter.match.programs.program import Command
-from spielleiter.match.setup import Entrant, MatchSetup
-from spielleiter.match.temporary_folders import new_folder, remove_folder, remove_stale_folders
-from spielleiter.server.errors import os_error_text
+from spielleiter.match.packages.inspection import inspect_archive
 from spielleiter.server.text.file_names import portable_name
 
 _FILE_MODE: Final = 0o644
@@ -91,78 +81,3 @@ def _write_files(archive: Archive, folder: Path) -> None:
 
 def _is_refused_by_windows(name: str) -> bool:
     return portable_name(name) != name
-
-
-def inspect_program(entrant: Entrant, cwd: str) -> Inspection | None:
-    """Inspect the package that an entrant names; None if its command does not name one.
-
-    `cwd` is the directory that relative paths start from. Raises SetupError if the package cannot be started, or if
-    there are settings that contradict it.
-    """
-    command = Command.parse(entrant.command, cwd)
-    if not command.is_package:
-        if entrant.main:
-            raise SetupError(f"{entrant.command}: expected no main file, since this is not a ZIP file")
-        return None
-    if entrant.cwd:
-        raise SetupError(f"{entrant.command}: a package is started in its own folder, expected no directory for it")
-    path = _path_of(command, cwd)
-    inspection = inspect_package(path, entrant.main or None)
-    if not inspection.is_startable:
-        raise PackageError(Path(command.words[0]), inspection.red)
-    return inspection
-
-
-def unpack_program(command: Command, cwd: str, folder: Path, main: str | None = None) -> tuple[str, Package]:
-    """Unpack the package that a command names into `folder`; returns the command line that starts it, and the package.
-
-    `cwd` is the directory that relative paths start from; the program is to be started in `folder`. Raises PackageError
-    and OSError.
-    """
-    package = unpack_package(_path_of(command, cwd), folder, main, command.parameters)
-    return join_command(package.words), package
-
-
-@asynccontextmanager
-async def unpacked_programs(setup: MatchSetup) -> AsyncIterator[MatchSetup]:
-    """Unpack the packages of a match; the result is the same match, whose commands start the unpacked programs.
-
-    Raises PackageError if a package cannot be started, and MachineError if it cannot be unpacked here.
-    """
-    if not any(each.is_package for each in _commands_of(setup)):
-        yield setup
-        return
-    try:
-        await trio.to_thread.run_sync(remove_stale_folders)
-        scratch = await trio.to_thread.run_sync(new_folder)
-    except OSError as error:
-        raise MachineError(os_error_text(error)) from None
-    try:
-        yield await trio.to_thread.run_sync(_unpack_all, setup, scratch)
-    finally:
-        with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(remove_folder, scratch)
-
-
-def _unpack_all(setup: MatchSetup, scratch: Path) -> MatchSetup:
-    first, second = (
-        _unpacked(entrant, command, setup.cwd, scratch / f"program{number}") if command.is_package else entrant
-        for number, (entrant, command) in enumerate(zip(setup.entrants, _commands_of(setup), strict=True), 1)
-    )
-    return dataclasses.replace(setup, entrants=(first, second))
-
-
-def _unpacked(entrant: Entrant, command: Command, cwd: str, folder: Path) -> Entrant:
-    try:
-        text, _ = unpack_program(command, cwd, folder, entrant.main or None)
-    except OSError as error:
-        raise MachineError(os_error_text(error)) from None
-    return dataclasses.replace(entrant, command=text, cwd=str(folder), main="")
-
-
-def _commands_of(setup: MatchSetup) -> list[Command]:
-    return [Command.parse(each.command, setup.cwd_of(program)) for program, each in enumerate(setup.entrants)]
-
-
-def _path_of(command: Command, cwd: str) -> Path:
-    return Path(cwd, command.words[0])
