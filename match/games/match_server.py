@@ -59,6 +59,7 @@ from spielleiter.server.net.accepting import accept
 from spielleiter.server.net.sockets import notice_vanished
 from spielleiter.server.net.wire import SocketWire, stamp_arrivals
 from spielleiter.server.record.replay import load_starting_states
+from spielleiter.server.runtime.descriptors import connections_possible
 from spielleiter.server.runtime.garbage import deferred_gc
 
 MAX_CONNECTIONS: Final = 4
@@ -84,6 +85,8 @@ _LOOKS: Final = 4
 """The number of looks after each pause: a program may overlook what another one moves about."""
 _AGREEING: Final = 3
 """The number of times that must agree that a connection can be nobody else's."""
+_DESCRIPTORS_PER_GAME: Final = 2 * (2 * MAX_ASKED_ABOUT + MAX_CONNECTIONS + 16)
+"""The files that the connections to the ports of a game, its programs and its logs take at most."""
 _START_TIMEOUT: Final = 5.0  # seconds for a process that has connected to be known
 _HOST: Final = "127.0.0.1"
 _BACKLOG: Final = 128
@@ -137,6 +140,7 @@ class MatchServer:
         `listener`.
         """
         server = self._server or self._start()
+        connections_possible((len(self._rooms) + 1) * _DESCRIPTORS_PER_GAME)
         edition = server.editions[self._setup.game_type]
         logs.is_own = True
         async with self._open_port(0) as first, self._open_port(1) as second:
