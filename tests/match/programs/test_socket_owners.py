@@ -253,8 +253,10 @@ def connected(code: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[byt
             with accepted:
                 far = far_socket(accepted)
                 assert far is not None
-                yield process, far
-                process.kill()
+                try:
+                    yield process, far
+                finally:
+                    process.kill()
 
 
 def test_processes_that_begin_or_end_meanwhile_make_a_look_unclear() -> None:
