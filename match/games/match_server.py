@@ -13,7 +13,7 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -59,6 +59,7 @@ from spielleiter.server.net.accepting import accept
 from spielleiter.server.net.sockets import notice_vanished
 from spielleiter.server.net.wire import SocketWire, stamp_arrivals
 from spielleiter.server.record.replay import load_starting_states
+from spielleiter.server.runtime.descriptors import connections_possible
 from spielleiter.server.runtime.garbage import deferred_gc
 
 MAX_CONNECTIONS: Final = 4
@@ -84,6 +85,8 @@ _LOOKS: Final = 4
 """The number of looks after each pause: a program may overlook what another one moves about."""
 _AGREEING: Final = 3
 """The number of times that must agree that a connection can be nobody else's."""
+_DESCRIPTORS_PER_GAME: Final = 2 * (2 * MAX_ASKED_ABOUT + MAX_CONNECTIONS + 16)
+"""The files that the connections to the ports of a game, its programs and its logs take at most."""
 _START_TIMEOUT: Final = 5.0  # seconds for a process that has connected to be known
 _HOST: Final = "127.0.0.1"
 _BACKLOG: Final = 128
@@ -137,6 +140,7 @@ class MatchServer:
         `listener`.
         """
         server = self._server or self._start()
+        connections_possible((len(self._rooms) + 1) * _DESCRIPTORS_PER_GAME)
         edition = server.editions[self._setup.game_type]
         logs.is_own = True
         async with self._open_port(0) as first, self._open_port(1) as second:
@@ -322,14 +326,16 @@ class MatchServer:
                 owned.append(each)
             elif each.found[-1] is Attribution.OTHER:
                 refused[each] = ""
-            elif far_socket(each.sock) != each.far:  # nobody has it any more, so the look excludes nobody
+            elif not each.is_open:  # nobody has it any more, so the look excludes nobody
                 refused[each] = _CLOSED
-            elif each.is_excluded or (len(each.found) == len(_PAUSES) and not each.is_foreign):
+            elif each.is_excluded:
                 candidates.append(each)
-            elif len(each.found) == len(_PAUSES):
+            elif len(each.found) < len(_PAUSES):
+                each.due = trio.current_time() + _PAUSES[len(each.found)]
+            elif each.is_foreign:
                 refused[each] = ""
             else:
-                each.due = trio.current_time() + _PAUSES[len(each.found)]
+                candidates.append(each)
         open_ones = [each for each in waiting if each not in {*owned, *candidates, *refused}]
         for each in open_ones[MAX_ASKED_ABOUT:]:
             if each.found:
@@ -338,30 +344,31 @@ class MatchServer:
                     own.has_turned_away[program] = True
         if candidates:
             held = await trio.to_thread.run_sync(find_holders, [each.far for each in candidates])
-            refused.update({each: "" for each in candidates if each.far in held})
-        if refused:
-            others = [(room, each) for room in rooms for each in (0, 1) if (room, each) != (own, program)]
-            fars = [each.far for each in refused]
-            culprits, names = await trio.to_thread.run_sync(_find_culprits, others, fars)
-            for each, reason in refused.items():
-                if each.far in culprits:
-                    room, culprit = culprits[each.far]
-                    room.refuse_foreign(culprit, each.address, _FOREIGN)
+            for each in candidates:
+                if each.far in held:
+                    refused[each] = ""
+                elif not each.is_open:
+                    refused[each] = _CLOSED
                 else:
-                    maker = names.get(each.far, "a process that hides it")
-                    text = reason or f"it was made by {maker}, not by the program of this port"
-                    own.refuse_foreign(None, each.address, text)
-        for each in candidates:
-            if each in refused:
-                continue
-            if far_socket(each.sock) != each.far:  # closed since the last look
-                refused[each] = _CLOSED
-                own.refuse_foreign(None, each.address, _CLOSED)
-                continue
-            if not each.is_excluded:
-                own.has_doubtful_connection[program] = True
-            owned.append(each)
+                    owned.append(each)
+                    if not each.is_excluded:
+                        own.has_doubtful_connection[program] = True
+        if refused:
+            await self._report(own, program, refused)
         return [*((each, True) for each in owned), *((each, False) for each in refused)]
+
+    async def _report(self, own: InternalRoom, program: int, refused: Mapping[_Waiting, str]) -> None:
+        """Report connections to the port of `program` that are refused, each with a reason, empty for the usual one."""
+        others = [(room, each) for room in self._rooms.values() for each in (0, 1) if (room, each) != (own, program)]
+        culprits, names = await trio.to_thread.run_sync(_find_culprits, others, [each.far for each in refused])
+        for each, reason in refused.items():
+            if each.far in culprits:
+                room, culprit = culprits[each.far]
+                room.refuse_foreign(culprit, each.address, _FOREIGN)
+            else:
+                maker = names.get(each.far, "a process that hides it")
+                text = reason or f"it was made by {maker}, not by the program of this port"
+                own.refuse_foreign(None, each.address, text)
 
     # -- events -----------------------------------------------------------------------------------------------------
 
@@ -388,6 +395,11 @@ class _Waiting:
     """The time of the next look, on trio's clock."""
     found: list[Attribution] = field(default_factory=list)
     """What each look has shown."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the other end is still open."""
+        return far_socket(self.sock) == self.far
 
     @property
     def is_excluded(self) -> bool:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import itertools
 import os
 import random
 import socket
 import struct
 import sys
-from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -36,9 +37,17 @@ _ANSWER_SIZE: Final = 4096
 _ANY: Final = 0xFFFFFFFF
 _NLMSG_ERROR: Final = 2
 _HIDING_PLACE: Final = "anon_inode:[io_uring]"
+_MAPPED_HIDING_PLACES: Final = ("socket:[", _HIDING_PLACE, "/[aio]")
+"""What keeps a socket open, and can itself be kept by a mapping alone."""
 _MAPPED: Final = f"{0:016X}{int.from_bytes(bytes((0, 0, 255, 255)), sys.byteorder):08X}"
 """The beginning of an IPv4 address among those of IPv6, in the kernel's tables."""
 _CONTAINER_ENGINES: Final = frozenset({"docker", "nerdctl", "podman"})
+
+MOST_AT_ONCE: Final = 50_000
+"""How many entries are read of one process, or of all processes of a program in one look. Entries are open files,
+counted once for each thread that has them, threads, and mappings."""
+_MOST_IN_ALL: Final = 20 * MOST_AT_ONCE
+_MOST_AT_FIRST_GLANCE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +114,14 @@ def _in_table(address: tuple[str, int]) -> str:
 
 
 def has_socket(pids: Iterable[int], far: FarSocket) -> bool:
-    """Return whether one of these processes is seen to have the socket open, at first glance."""
+    """Return whether one of these processes is seen to have the socket open, at first glance.
+
+    Only the first few hundred files are read, so that this takes little time whatever the processes have open.
+    """
+    budget = _Budget(_MOST_AT_FIRST_GLANCE)
     for pid in pids:
         with contextlib.suppress(PermissionError, ProcessLookupError):
-            files = _open_files(f"{_PROC}/{pid}") if sys.platform == "linux" else _sockets_of(pid)
+            files = _open_files(f"{_PROC}/{pid}", budget) if sys.platform == "linux" else _listed_sockets(pid)
             if far.name in files:
                 return True
     return False
@@ -117,10 +130,14 @@ def has_socket(pids: Iterable[int], far: FarSocket) -> bool:
 def holders(pids: Iterable[int], sockets: Collection[FarSocket]) -> dict[FarSocket, int]:
     """Return which of these processes is seen to have which socket open; those that nobody has are missing. Blocks."""
     found: dict[FarSocket, int] = {}
+    left = _MOST_IN_ALL
     for pid in pids:
+        budget = _Budget(min(left, MOST_AT_ONCE))
+        left -= budget.left
         with contextlib.suppress(PermissionError, ProcessLookupError):
-            files = _sockets_of(pid)
+            files = _sockets_of(pid, budget)
             found |= {each: pid for each in sockets if each.name in files}
+        left += budget.left
     return found
 
 
@@ -131,7 +148,7 @@ class Look:
     has_socket: bool = False
     """Whether one of them is seen to have it open."""
     has_hidden_files: bool = False
-    """Whether the open files of at least one cannot be seen."""
+    """Whether the open files of at least one cannot be seen, or are too many to be read."""
     can_hide_sockets: bool = False
     """Whether at least one has something that may hold a socket without showing it."""
     is_changing: bool = False
@@ -163,7 +180,8 @@ def look(find: Callable[[], Collection[int]], sockets: Collection[FarSocket]) ->
     """Look into the processes of a program, which `find` returns, for all of these sockets at once. Blocks.
 
     A program can pass a socket on from one process to another, from those that are looked into later to those that
-    were looked into before. The order is random, so several looks find it.
+    were looked into before. The order is random, so several looks find it. At most MOST_AT_ONCE entries are read: a
+    program that has more counts as one that hides the rest.
     """
     held: set[FarSocket] = set()
     is_hidden = can_hide = uses_containers = False
@@ -171,11 +189,12 @@ def look(find: Callable[[], Collection[int]], sockets: Collection[FarSocket]) ->
     pids = list(find())
     before = {(pid, thread) for pid in pids for thread in _thread_ids(pid)}
     random.shuffle(pids)
+    budget = _Budget(MOST_AT_ONCE)
     for pid in pids:
         try:
-            files = _sockets_of(pid)
+            files = _sockets_of(pid, budget)
             held.update(each for each in sockets if each.name in files)
-            can_hide = can_hide or _can_hide_sockets(pid)
+            can_hide = can_hide or _can_hide_sockets(pid, files, budget)
         except PermissionError:
             is_hidden = is_hidden or bool(_running_threads(pid))
         except ProcessLookupError:  # the threads show that
@@ -234,19 +253,45 @@ def find_holders(sockets: Collection[FarSocket]) -> dict[FarSocket, str]:
     }
 
 
-def _sockets_of(pid: int) -> Container[Hashable]:
-    """Return the names of the sockets that any thread of a process has open; on Linux of its other files, too.
+class _Budget:
+    """How many entries may still be read: a program decides how many there are."""
 
-    Raises PermissionError if the process cannot be looked into, and ProcessLookupError if it has ended.
+    def __init__(self, entries: int) -> None:
+        self.left = entries
+
+    def spend(self, entries: int) -> None:
+        """Raises PermissionError if there were more: what cannot be read in time is as good as hidden."""
+        self.left = max(0, self.left - entries)
+        if not self.left:
+            raise PermissionError("too many open files")
+
+
+def _sockets_of(pid: int, budget: _Budget) -> Mapping[Hashable, str]:
+    """Return the sockets that any thread of a process has open, by name; on Linux its other files, too.
+
+    The values are as in `_open_files`. Raises PermissionError if the process cannot be looked into, and
+    ProcessLookupError if it has ended.
     """
     if sys.platform != "linux":
-        try:
-            return {(each.laddr, each.raddr) for each in psutil.Process(pid).net_connections("tcp")}
-        except psutil.AccessDenied:
-            raise PermissionError(pid) from None
-        except psutil.Error:
-            raise ProcessLookupError(pid) from None
-    return _open_files_of_threads(pid)
+        return dict.fromkeys(_listed_sockets(pid), "")
+    threads = _running_threads(pid)
+    if not threads:
+        raise ProcessLookupError(pid)
+    budget.spend(len(threads))
+    found: dict[Hashable, str] = {}
+    for each in threads:  # a thread may have open files of its own
+        found |= _open_files(each, budget)
+    return found
+
+
+def _listed_sockets(pid: int) -> Collection[Hashable]:
+    """Return the addresses of a process's connections, where there is no /proc; raises as `_sockets_of`."""
+    try:
+        return {(each.laddr, each.raddr) for each in psutil.Process(pid).net_connections("tcp")}
+    except psutil.AccessDenied:
+        raise PermissionError(pid) from None
+    except psutil.Error:
+        raise ProcessLookupError(pid) from None
 
 
 def _thread_ids(pid: int) -> Collection[str]:
@@ -256,33 +301,26 @@ def _thread_ids(pid: int) -> Collection[str]:
         return ()
 
 
-def _open_files(process: str) -> Mapping[str, str]:
+def _open_files(process: str, budget: _Budget) -> Mapping[Hashable, str]:
     """Return what the descriptors of a process or thread refer to, each with the path of what the kernel says about it.
 
-    `process` is its folder in /proc. Raises PermissionError, and ProcessLookupError if it has ended.
+    `process` is its folder in /proc. Raises PermissionError, also if the budget is spent, and ProcessLookupError if it
+    has ended.
     """
-    found = {}
+    found: dict[Hashable, str] = {}
     try:
-        for name in os.listdir(f"{process}/fd"):  # noqa: PTH208 - only names are needed, often
-            try:
-                found[os.readlink(f"{process}/fd/{name}")] = f"{process}/fdinfo/{name}"  # noqa: PTH115
-            except PermissionError:
-                raise
-            except OSError:  # closed in the meantime, or the path of a file is too long for the system
-                continue
+        with os.scandir(f"{process}/fd") as entries:
+            names = [each.name for each in itertools.islice(entries, budget.left)]
     except FileNotFoundError:
         raise ProcessLookupError(process) from None
-    return found
-
-
-def _open_files_of_threads(pid: int) -> Mapping[str, str]:
-    """Return the open files of all threads of a process, as `_open_files` does: a thread may have some of its own."""
-    threads = _running_threads(pid)
-    if not threads:
-        raise ProcessLookupError(pid)
-    found: dict[str, str] = {}
-    for each in threads:
-        found |= _open_files(each)
+    budget.spend(len(names))
+    for name in names:
+        try:
+            found[os.readlink(f"{process}/fd/{name}")] = f"{process}/fdinfo/{name}"  # noqa: PTH115
+        except PermissionError:
+            raise
+        except OSError:  # closed in the meantime, or the path of a file is too long for the system
+            continue
     return found
 
 
@@ -299,18 +337,19 @@ def _has_ended(thread: str) -> bool:
     return any(line.startswith("State:") and line.split()[1] in {"Z", "X"} for line in _lines_of(f"{thread}/status"))
 
 
-def _can_hide_sockets(pid: int) -> bool:
-    """Whether a process has something that keeps a socket open without a descriptor of it.
+def _can_hide_sockets(pid: int, files: Mapping[Hashable, str], budget: _Budget) -> bool:
+    """Whether a process, which has these open files, may keep a socket open without a descriptor of it.
 
-    That may be a Unix socket with descriptors on their way, an io_uring, or memory. Raises PermissionError and
-    ProcessLookupError.
+    It may with a Unix socket that has descriptors on their way, with an io_uring, with asynchronous I/O (`io_setup`),
+    and with a mapping of the socket. Raises PermissionError and ProcessLookupError.
     """
     if sys.platform != "linux":
         return False
-    files = _open_files_of_threads(pid)
-    if _HIDING_PLACE in files or any("socket:[" in line for line in _lines_of(f"{_PROC}/{pid}/maps")):
+    mappings = list(_lines_of(f"{_PROC}/{pid}/maps"))
+    budget.spend(len(mappings))
+    if _HIDING_PLACE in files or any(place in line for line in mappings for place in _MAPPED_HIDING_PLACES):
         return True
-    sockets = [path for target, path in files.items() if target.startswith("socket:")]
+    sockets = [path for target, path in files.items() if str(target).startswith("socket:")]
     return any(line.startswith("scm_fds:") and line.split()[1] != "0" for line in _lines_of(*sockets))
 
 

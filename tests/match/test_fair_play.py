@@ -32,7 +32,16 @@ HONEST = f"{PYTHON} -m spielleiter play -s greedy --seed 1 {OPTIONS}"
 PROJECT = Path(__file__).parents[2]
 EARLIER_GAME = "swc_2021_blokus"
 PLAIN_WAYS = ["visibly", "by-mapped-address"]
-HIDDEN_WAYS = ["hidden", "in-flight", "from-name-spaces", "while-moving", "while-passing", "in-thread", "in-memory"]
+HIDDEN_WAYS = [
+    "hidden",
+    "in-flight",
+    "from-name-spaces",
+    "while-moving",
+    "while-passing",
+    "in-thread",
+    "in-memory",
+    "by-asynchronous-request",
+]
 """How the attacker connects to the opponent's port (`WAYS` in attacker.py)."""
 
 

@@ -15,9 +15,11 @@ import contextlib
 import ctypes
 import json
 import os
+import platform
 import random
 import signal
 import socket
+import struct
 import threading
 import time
 import uuid
@@ -208,6 +210,20 @@ def connect_in_memory(host: str, port: int) -> socket.socket:
     return sock
 
 
+def connect_by_asynchronous_request(host: str, port: int) -> socket.socket:
+    """Keep the connection by a request of asynchronous I/O alone, which waits for urgent data, and never move."""
+    sock = connect_visibly(host, port)
+    libc, context = ctypes.CDLL(None), ctypes.c_ulong()
+    setup, submit = (206, 209) if platform.machine() == "x86_64" else (0, 2)
+    poll = struct.pack("=QIIHhIQQqQII", 1, 0, 0, 5, 0, sock.fileno(), 2, 0, 0, 0, 0, 0)  # IOCB_CMD_POLL for POLLPRI
+    request = ctypes.create_string_buffer(poll)
+    libc.syscall(setup, 8, ctypes.byref(context))
+    libc.syscall(submit, context, 1, ctypes.byref(ctypes.c_void_p(ctypes.addressof(request))))
+    sock.close()
+    time.sleep(5)
+    return sock
+
+
 WAYS = {
     "visibly": connect_visibly,
     "hidden": connect_hidden,
@@ -218,6 +234,7 @@ WAYS = {
     "while-passing": connect_while_passing,
     "in-thread": connect_in_thread,
     "in-memory": connect_in_memory,
+    "by-asynchronous-request": connect_by_asynchronous_request,
 }
 """How the opponent's port is connected to, by the end of the attack's name."""
 

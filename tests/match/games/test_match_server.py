@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -288,6 +288,30 @@ async def test_a_connection_that_no_process_has_open_is_refused(tmp_path: Path) 
                     with suppress(ConnectionResetError):
                         assert received.recv(1) == b""
             assert events.PlayerJoined not in {type(event) for event, _ in listener.all}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not limit the open files of a process")
+async def test_files_are_left_while_connections_to_every_port_wait(tmp_path: Path) -> None:
+    """Without any, nobody could look for the owner of a connection, and the game would be void."""
+    if sys.platform == "win32":
+        raise AssertionError  # for mypy
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, before[1]))
+    try:
+        async with open_room(tmp_path):
+            most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        assert most > 2 * 2 * MAX_ASKED_ABOUT
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+async def test_a_program_with_many_open_files_is_served(tmp_path: Path) -> None:
+    async with open_room(tmp_path) as (room, listener), AsyncExitStack() as stack:
+        for _ in range(600):
+            stack.callback(os.close, os.dup(0))
+        await play(room, listener)
 
 
 async def test_refused_connections_use_up_nothing_of_the_ports_own_program(tmp_path: Path) -> None:

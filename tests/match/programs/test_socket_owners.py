@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from spielleiter.match.programs.socket_owners import (
+    MOST_AT_ONCE,
     Attribution,
     FarSocket,
     Look,
@@ -181,6 +182,67 @@ def test_a_socket_that_only_a_mapping_keeps_open_is_noticed() -> None:
         assert not seen.is_clear
 
 
+ASYNCHRONOUS = """
+import ctypes, platform, socket, struct, sys, time
+sock = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+def call(*arguments):
+    found = libc.syscall(*arguments)
+    if found < 0: sys.exit(3)
+    return found
+if sys.argv[2] == "aio":
+    setup, submit = (206, 209) if platform.machine() == "x86_64" else (0, 2)
+    context = ctypes.c_ulong()
+    call(setup, 8, ctypes.byref(context))
+    request = ctypes.create_string_buffer(struct.pack("=QIIHhIQQqQII", 1, 0, 0, 5, 0, sock.fileno(), 2, 0, 0, 0, 0, 0))
+    call(submit, context, 1, ctypes.byref(ctypes.c_void_p(ctypes.addressof(request))))  # IOCB_CMD_POLL for POLLPRI
+else:
+    ring = call(425, 8, ctypes.create_string_buffer(120))  # io_uring_setup
+    call(427, ring, 2, (ctypes.c_int * 1)(sock.fileno()), 1)  # IORING_REGISTER_FILES
+    libc.mmap(None, ctypes.c_size_t(4096), 3, 1, ring, ctypes.c_long(0))
+    libc.close(ring)
+sock.close()
+time.sleep(500)
+"""
+
+
+@pytest.mark.parametrize("way", ["aio", "io_uring"])
+def test_a_socket_that_only_asynchronous_requests_keep_open_is_noticed(way: str) -> None:
+    with connected(ASYNCHRONOUS, way) as (process, far):
+        while process.poll() is None and (seen := look(lambda: [process.pid], [far])[far]).has_socket:
+            pass  # it is not closed yet
+        if process.poll() == 3:
+            pytest.skip("this kernel does not have it, or does not allow it")
+        assert seen.can_hide_sockets
+        assert not seen.is_clear
+
+
+MANY_FILES = """
+import os, socket, sys, threading, time
+threads, files = int(sys.argv[2]), int(sys.argv[3])
+null = os.open("/dev/null", os.O_RDONLY)
+for _ in range(files): os.dup(null)
+threading.stack_size(65536)
+for _ in range(threads): threading.Thread(target=time.sleep, args=(500,), daemon=True).start()
+sock = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+time.sleep(500)
+"""
+
+
+def test_a_program_with_very_many_open_files_hides_them() -> None:
+    """They are not read, or it could delay the decision about a connection, and the end of the game, for minutes."""
+    files = 900
+    with connected(MANY_FILES, str(MOST_AT_ONCE // files + 1), str(files)) as (process, far):
+        assert not has_socket([process.pid], far)
+        seen = look(lambda: [process.pid], [far])[far]
+        assert (seen.has_hidden_files, seen.is_clear) == (True, False)
+        assert find_holders([far]) == {}
+    with connected(MANY_FILES, "2", str(files)) as (process, far):
+        seen = look(lambda: [process.pid], [far])[far]
+        assert (seen.has_socket, seen.has_hidden_files) == (True, False)
+
+
 @contextmanager
 def connected(code: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], FarSocket]]:
     """A process that connects to the port in its arguments, and its socket."""
@@ -191,8 +253,10 @@ def connected(code: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[byt
             with accepted:
                 far = far_socket(accepted)
                 assert far is not None
-                yield process, far
-                process.kill()
+                try:
+                    yield process, far
+                finally:
+                    process.kill()
 
 
 def test_processes_that_begin_or_end_meanwhile_make_a_look_unclear() -> None:
