@@ -34,7 +34,7 @@ from spielleiter.bench.load.drivers import quantile, running_drivers
 from spielleiter.bench.load.plan import Plan, plan_of
 from spielleiter.bench.load.scripts import START_PIECE, load_of
 from spielleiter.bench.machine import raise_file_limit
-from spielleiter.server.runtime.own_python import own_python
+from spielleiter.common.own_python import own_python
 
 SECONDS = 5.0
 ROUNDS = 3

@@ -22,9 +22,9 @@ from typing import Any, Final
 
 from spielleiter.bench.levels import print_row
 from spielleiter.client.levels.ladders import ladder_of, level_name
+from spielleiter.common.own_python import own_python
+from spielleiter.common.text import count_text
 from spielleiter.server.editions import choose_editions
-from spielleiter.server.runtime.own_python import own_python
-from spielleiter.server.text.counting import count_text
 
 _FILE: Final = """\
 kind = "round-robin"

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 
 from spielleiter.client.levels.ladders import ladder_of, level_name
 from spielleiter.client.levels.level import Level
+from spielleiter.common.quantile import nearest_rank
 from spielleiter.game.api import Game, State
 from spielleiter.server.editions import EDITIONS
-from spielleiter.server.quantile import nearest_rank
 
 
 @dataclass(slots=True)

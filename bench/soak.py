@@ -31,9 +31,9 @@ from spielleiter.bench.load.scripts import ROOM, Script, play_script
 from spielleiter.bench.load.stamped_player import Answer, Received, StampedPlayer
 from spielleiter.bench.machine import raise_file_limit
 from spielleiter.bench.soak_report import IN_TIME, LATE, Conduct, Report, Tally
+from spielleiter.common.own_python import own_python
 from spielleiter.game.blokus.rulesets import BLOKUS_2021
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from spielleiter.server.runtime.own_python import own_python
 
 START_PIECE: Final = "PENTO_L"
 GAME_TYPE: Final = "swc_2021_blokus"

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from spielleiter.bench.deferred_signals import deferred_stop_signals
 from spielleiter.bench.load.scripts import START_PIECE, Load
-from spielleiter.server.runtime.own_python import own_python
+from spielleiter.common.own_python import own_python
 
 START_TIMEOUT: Final = 30.0
 END_TIMEOUT: Final = 30.0

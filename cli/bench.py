@@ -163,7 +163,7 @@ def _measure(options: Options, json_file: str | None) -> None:
     from spielleiter.bench.report import report_text
     from spielleiter.bench.run import run
     from spielleiter.bench.targets import targets_of
-    from spielleiter.server.record.whole_file import write_whole
+    from spielleiter.common.files import write_whole
 
     head: dict[str, str | int | float] = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

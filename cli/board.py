@@ -17,6 +17,7 @@ from typing import Any, Final
 import click
 
 from spielleiter.cli.columns import JOINT, printable, wrapped
+from spielleiter.common.text import shortened
 from spielleiter.game.api import Seat, State
 from spielleiter.game.blokus.bitboard import SIZE
 from spielleiter.game.blokus.move import SetMove
@@ -25,7 +26,6 @@ from spielleiter.game.blokus.state import SEAT_OF_COLOR, BlokusState
 from spielleiter.game.hase_und_igel.board import FieldType
 from spielleiter.game.hase_und_igel.player import PlayerColor
 from spielleiter.game.hase_und_igel.state import HaseUndIgelState
-from spielleiter.server.text.width import shortened
 
 _LONGEST_NAME: Final = 20
 _GAP: Final = "   "

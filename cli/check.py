@@ -31,14 +31,14 @@ from spielleiter.cli.options import (
 )
 from spielleiter.cli.platform_gaps import print_platform_gaps
 from spielleiter.cli.program_options import variable_options
-from spielleiter.match.checking.calibration import MAX_SPEED, MIN_SPEED
-from spielleiter.match.sandbox.settings import AUTO, KINDS
+from spielleiter.common.hiding import hide_this_process
+from spielleiter.common.text import count_text
+from spielleiter.contest.calibration import MAX_SPEED, MIN_SPEED
+from spielleiter.programs.sandbox.settings import AUTO, KINDS
 from spielleiter.server.config.setting import MAX_SECONDS
-from spielleiter.server.runtime.hiding import hide_this_process
-from spielleiter.server.text.counting import count_text
 
 if TYPE_CHECKING:
-    from spielleiter.match.checking.check import StepResult
+    from spielleiter.contest.check import StepResult
 
 
 _FOR_A_ZIP: Final = ("main", "image", "sandbox", "speed", "html", "json")
@@ -147,17 +147,17 @@ def check(
 
     The exit code is 0 if the program is fit, 3 if it is not, and 4 if this machine failed or was too busy to decide.
     """
-    from spielleiter.match.checking.check import CheckSetup, Status, check_program, is_fit, is_undecided, render_junit
-    from spielleiter.match.errors import MatchError, SetupError
-    from spielleiter.match.programs.environment import added_variables, require_set
-    from spielleiter.match.programs.program import Command
-    from spielleiter.match.programs.startable import require_startable
+    from spielleiter.common.errors import MatchError, SetupError
+    from spielleiter.common.files import write_whole
+    from spielleiter.contest.check import CheckSetup, Status, check_program, is_fit, is_undecided, render_junit
     from spielleiter.match.season import season_text
     from spielleiter.match.setup import ProgramTimeouts
-    from spielleiter.match.temporary_folders import temporary_folder
+    from spielleiter.programs.environment import added_variables, require_set
+    from spielleiter.programs.program import Command
+    from spielleiter.programs.startable import require_startable
+    from spielleiter.programs.temporary_folders import temporary_folder
     from spielleiter.server.errors import os_error_text
     from spielleiter.server.game_options import game_option_problem
-    from spielleiter.server.record.whole_file import write_whole
 
     require_sensible_limits(soft_timeout, hard_timeout)
     chosen = chosen_edition(game, edition)
@@ -172,8 +172,8 @@ def check(
         raise Misuse(str(error)) from None
     if parsed.is_package:
         from spielleiter.cli.check_package import ReportFiles, check_package_in_terminal
-        from spielleiter.match.checking.package_games import PackageCheckSetup
-        from spielleiter.match.sandbox.settings import SandboxSettings
+        from spielleiter.contest.package_games import PackageCheckSetup
+        from spielleiter.programs.sandbox.settings import SandboxSettings
 
         for name in _FOR_A_COMMAND:
             if is_given(context, name):
@@ -258,8 +258,8 @@ def _refuse_options_of_packages(context: click.Context, parameters: tuple[str, .
 
 def _require_writable(out: Path | None, *files: Path | None) -> None:
     """Raise Misuse if the results cannot be written, before anything is tested."""
+    from spielleiter.common.files import require_writable
     from spielleiter.server.errors import os_error_text
-    from spielleiter.server.record.whole_file import require_writable
 
     try:
         if out is not None:
@@ -279,7 +279,7 @@ def _counted(warnings: int) -> str:
 
 
 def _tell(out: Path | None, result: StepResult) -> None:
-    from spielleiter.match.checking.check import Status
+    from spielleiter.contest.check import Status
 
     head = f"{result.number:2}  {result.status.value:9}  {result.title}"
     if result.status is Status.PASSED:

@@ -19,27 +19,26 @@ import click
 from spielleiter.cli.commands import Misuse, fitted, print_line, run_until_stopped
 from spielleiter.cli.ctrl_c import raise_on_ctrl_c
 from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE
-from spielleiter.match.checking.calibration import Speed
-from spielleiter.match.checking.package_check import check_package
-from spielleiter.match.checking.package_faults import logs_of
-from spielleiter.match.checking.package_games import PackageCheckSetup
-from spielleiter.match.checking.package_page import render_page
-from spielleiter.match.checking.package_report import (
+from spielleiter.common.errors import MatchError, SetupError
+from spielleiter.common.files import write_whole
+from spielleiter.common.terminal import shows_colours, understands_escapes
+from spielleiter.common.text import count_text, escaped
+from spielleiter.contest.calibration import Speed
+from spielleiter.contest.package_check import check_package
+from spielleiter.contest.package_faults import logs_of
+from spielleiter.contest.package_games import PackageCheckSetup
+from spielleiter.contest.package_page import render_page
+from spielleiter.contest.package_report import (
     ConditionResult,
     PackageReport,
     SandboxReport,
     State,
     render_junit,
 )
-from spielleiter.match.errors import MatchError, SetupError
-from spielleiter.match.packages.faults import Level
 from spielleiter.match.season import season_text
-from spielleiter.match.temporary_folders import remove_folder
+from spielleiter.programs.packages.faults import Level
+from spielleiter.programs.temporary_folders import remove_folder
 from spielleiter.server.errors import os_error_text
-from spielleiter.server.record.whole_file import write_whole
-from spielleiter.server.runtime.terminal import shows_colours, understands_escapes
-from spielleiter.server.text.counting import count_text
-from spielleiter.server.text.escaping import escaped
 
 _WIDTH: Final = max(len(state.value) for state in State) + 2
 _COLOURS: Final = {State.GREEN: "green", State.YELLOW: "yellow", State.RED: "red", State.UNDECIDED: "magenta"}

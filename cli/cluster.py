@@ -20,7 +20,7 @@ from spielleiter.cli.numbers import Number
 from spielleiter.server.config.setting import MAX_WHOLE_NUMBER
 
 if TYPE_CHECKING:
-    from spielleiter.match.cluster.venue import ClusterSettings
+    from spielleiter.cluster.venue import ClusterSettings
     from spielleiter.match.runner import Conditions
 
 NAMES: Final = ("cluster", "ship", "max_slowdown", "unencrypted")
@@ -69,10 +69,10 @@ def cluster_of(options: Mapping[str, Any]) -> ClusterSettings | None:
             if options[name]:
                 raise click.UsageError(f"--{name.replace('_', '-')} has no effect without --cluster")
         return None
-    from spielleiter.match.cluster.address import ClusterAddress
-    from spielleiter.match.cluster.engine import require_distributed
-    from spielleiter.match.cluster.venue import ClusterSettings
-    from spielleiter.match.errors import SetupError
+    from spielleiter.cluster.address import ClusterAddress
+    from spielleiter.cluster.engine import require_distributed
+    from spielleiter.cluster.venue import ClusterSettings
+    from spielleiter.common.errors import SetupError
 
     address = ClusterAddress.parse(options["cluster"])
     require_distributed()
@@ -94,8 +94,8 @@ def on_cluster(
     if settings is None:
         yield conditions
         return
-    from spielleiter.match.cluster.venue import open_cluster
-    from spielleiter.match.errors import SetupError
+    from spielleiter.cluster.venue import open_cluster
+    from spielleiter.common.errors import SetupError
 
     concurrency = conditions.concurrency if has_concurrency else 0
     with ExitStack() as stack:

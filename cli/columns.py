@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from spielleiter.server.text.escaping import escaped
-from spielleiter.server.text.width import text_width
+from spielleiter.common.text import escaped, text_width
 
 JOINT: Final = "\u00a0"
 """Shown as a space, but the words it joins are kept on one line."""

@@ -9,7 +9,7 @@ from typing import Final
 from spielleiter.cli.commands import Misuse, print_line
 from spielleiter.cli.exit_codes import exit_code
 from spielleiter.cli.match_summary import show_summary
-from spielleiter.server.text.counting import count_text
+from spielleiter.common.text import count_text
 
 _OPTIONS: Final = frozenset({"out", "fail_on", "faults_of", "require", "on_end"})
 """The options that may be given with --combine."""
@@ -28,8 +28,8 @@ def combine_matches(
 
     Raises Misuse if the matches cannot be combined, or if `out` is the folder of one of them.
     """
+    from spielleiter.common.errors import JournalError, SetupError
     from spielleiter.match.combining import combine_matches as combined_of
-    from spielleiter.match.errors import JournalError, SetupError
     from spielleiter.match.playing import write_match_reports
     from spielleiter.match.records.journal import SETUP
     from spielleiter.match.runner import EndReason

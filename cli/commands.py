@@ -54,7 +54,7 @@ def run_async(main: Callable[[], Awaitable[T]]) -> T:
     try:
         return trio.run(main)
     except BaseExceptionGroup as group:
-        from spielleiter.client.exception_groups import unwrapped
+        from spielleiter.common.exception_groups import unwrapped
 
         raise unwrapped(group) from None
 
@@ -63,7 +63,7 @@ def run_until_stopped(main: Callable[[], Awaitable[T]]) -> T:
     """Run `main` like `run_async`. SIGTERM and SIGHUP end it like Ctrl-C, so that nothing is left behind."""
     import trio
 
-    from spielleiter.server.runtime.signals import stop_signals
+    from spielleiter.common.signals import stop_signals
 
     async def raise_on_signal() -> None:
         with trio.open_signal_receiver(*set(stop_signals()) - {signal.SIGINT}) as signals:
@@ -85,7 +85,7 @@ def print_line(line: str = "", *, err: bool = False) -> None:
 
     On a terminal that is too narrow the line is wrapped.
     """
-    from spielleiter.server.text.escaping import escaped
+    from spielleiter.common.text import escaped
 
     click.echo(fitted(escaped(line), sys.stderr if err else sys.stdout), err=err)
 
@@ -101,7 +101,7 @@ def fitted(line: str, out: TextIO) -> str:
     except (OSError, ValueError):  # no terminal
         return line
     from spielleiter.cli.columns import JOINT, filled
-    from spielleiter.server.text.width import text_width
+    from spielleiter.common.text import text_width
 
     if not 0 < columns < text_width(line):
         return line

@@ -97,10 +97,10 @@ async def running_bridged_player(
 
 def _for_the_system(engine: str) -> str | list[str]:
     """Return the words, or on Windows perhaps the text, that the system starts. Raises Misuse."""
-    from spielleiter.match.errors import SetupError
-    from spielleiter.match.programs.program import BUILTIN, Command
-    from spielleiter.match.programs.startable import require_startable
-    from spielleiter.match.programs.windows_command import command_line
+    from spielleiter.common.errors import SetupError
+    from spielleiter.programs.program import BUILTIN, Command
+    from spielleiter.programs.startable import require_startable
+    from spielleiter.programs.windows_command import command_line
 
     if engine.startswith(BUILTIN):
         raise Misuse(f"--engine {engine}: a built-in strategy is no engine; choose it with --strategy")

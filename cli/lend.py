@@ -19,8 +19,8 @@ from spielleiter.cli.encoding import TEXT
 from spielleiter.cli.numbers import WholeNumber, port_number
 from spielleiter.cli.options import game_option, server_options
 from spielleiter.cli.program_options import variable_options
-from spielleiter.server.runtime.hiding import hide_this_process
-from spielleiter.server.runtime.signals import stop_signals
+from spielleiter.common.hiding import hide_this_process
+from spielleiter.common.signals import stop_signals
 
 EXIT_REFUSED = 127
 """The exit code of shells for a program that cannot be started."""
@@ -62,11 +62,11 @@ def lend(
     """
     import trio
 
-    from spielleiter.match.errors import SetupError
-    from spielleiter.match.programs.environment import added_variables, require_set
-    from spielleiter.match.programs.program import Command
-    from spielleiter.match.programs.remote import DEFAULT_REMOTE_PROGRAM_PORT, MAX_PROGRAMS, serve_remote_program
-    from spielleiter.match.programs.startable import require_startable
+    from spielleiter.common.errors import SetupError
+    from spielleiter.programs.environment import added_variables, require_set
+    from spielleiter.programs.program import Command
+    from spielleiter.programs.remote import DEFAULT_REMOTE_PROGRAM_PORT, MAX_PROGRAMS, serve_remote_program
+    from spielleiter.programs.startable import require_startable
 
     try:
         program = Command.parse(command)
@@ -122,7 +122,7 @@ def borrow(lender: str, host: str, port: int, wait: float, reservation: str, see
     Passes on the program's output, and ends with its exit code, by its signal, or with 127 if the program cannot be
     started there. --wait is the time to wait for `spielleiter lend`, not for the server.
     """
-    from spielleiter.match.programs.remote import RemoteProgramError, RemoteStartError, run_remote_program
+    from spielleiter.programs.remote import RemoteProgramError, RemoteStartError, run_remote_program
 
     lender_host, _, text = lender.rpartition(":")
     lender_port = port_number(text)

@@ -30,8 +30,8 @@ from spielleiter.cli.on_end import run_on_end
 from spielleiter.cli.options import chosen_edition, is_given
 from spielleiter.cli.package_warnings import print_package_warnings
 from spielleiter.cli.platform_gaps import print_platform_gaps
-from spielleiter.server.runtime.hiding import hide_this_process
-from spielleiter.server.text.counting import count_text
+from spielleiter.common.hiding import hide_this_process
+from spielleiter.common.text import count_text
 
 if TYPE_CHECKING:
     from spielleiter.match.playing import MatchResult
@@ -71,7 +71,7 @@ def match_command(context: click.Context, /, resume: Path | None, combine: bool,
     or if no game counts; 5 if a program cannot play at all, which ends the match; 130 if it was interrupted.
     """
     from spielleiter.cli.resume import refuse_changed_options
-    from spielleiter.match.errors import JournalError, MatchError, SetupError
+    from spielleiter.common.errors import JournalError, MatchError, SetupError
     from spielleiter.match.preparation import load_match, require_enough_games
     from spielleiter.match.records.journal import save_setup
     from spielleiter.match.runner import Conditions, allocate_cores
@@ -216,7 +216,7 @@ def usable_journal(folder: Path) -> Iterator[Journal]:
 
     Raises Misuse if it cannot be opened, since it is locked or cannot be written; no game has been played in that case.
     """
-    from spielleiter.match.errors import JournalError
+    from spielleiter.common.errors import JournalError
     from spielleiter.match.records.journal import JOURNAL, open_journal
 
     with ExitStack() as stack:

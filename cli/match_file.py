@@ -37,7 +37,7 @@ def file_argument(command: Any) -> Any:
 
 
 def _read(context: click.Context, _parameter: click.Parameter, paths: tuple[Path, ...]) -> None:
-    from spielleiter.match.errors import SetupError
+    from spielleiter.common.errors import SetupError
 
     if context.params.get("combine"):
         context.meta[FOLDERS] = paths
@@ -55,7 +55,7 @@ def _read(context: click.Context, _parameter: click.Parameter, paths: tuple[Path
 
 def _values(context: click.Context, file: Path) -> dict[str, Any]:
     """The values in the file, by the names of the options. Raises SetupError."""
-    from spielleiter.match.errors import SetupError
+    from spielleiter.common.errors import SetupError
     from spielleiter.match.toml_files import read_entrant, read_toml, require_known, resolve_paths, take, take_folder
 
     value = read_toml(file)

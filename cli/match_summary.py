@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spielleiter.cli.commands import print_line
-from spielleiter.server.text.counting import count_text
-from spielleiter.server.text.escaping import escaped
-from spielleiter.server.text.width import text_width
+from spielleiter.common.text import count_text, escaped, text_width
 
 if TYPE_CHECKING:
     from spielleiter.match.summary import Summary

@@ -38,8 +38,8 @@ def on_end_option(command: Decorated) -> Decorated:
 
 def read_on_end(text: str) -> list[str]:
     """The words of a command. Raises ValueError with the reason if the command cannot be started."""
-    from spielleiter.match.programs.command_line import split_command
-    from spielleiter.match.programs.windows_command import windows_words
+    from spielleiter.programs.command_line import split_command
+    from spielleiter.programs.windows_command import windows_words
 
     try:
         words = [os.path.expanduser(word) for word in split_command(text)]  # noqa: PTH111 - Path.expanduser raises
@@ -74,7 +74,7 @@ def run_on_end(words: list[str] | None, folder: Path, summary: Path, exit_code: 
     """Run the command, if there is one, and print a line if it fails. `summary` is the file with the answer."""
     if words is None:
         return
-    from spielleiter.match.programs.windows_command import command_line, windows_words
+    from spielleiter.programs.windows_command import command_line, windows_words
 
     paths = [str(folder.absolute()), str(summary.absolute())]
     variables = {FOLDER: paths[0], SUMMARY: paths[1], EXIT_CODE: str(exit_code)}

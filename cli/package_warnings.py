@@ -19,8 +19,8 @@ def print_package_warnings(entrants: Iterable[Entrant], cwd: str) -> None:
 
     Raises SetupError if a package cannot be started.
     """
-    from spielleiter.match.packages.faults import Level
     from spielleiter.match.unpacking import inspect_program
+    from spielleiter.programs.packages.faults import Level
 
     for entrant in {(each.command, each.main): each for each in entrants}.values():
         inspection = inspect_program(entrant, cwd)

@@ -10,7 +10,7 @@ from spielleiter.cli.commands import print_line
 
 def print_platform_gaps() -> None:
     """Print one line for each thing, to standard error."""
-    from spielleiter.match.programs.platforms import PLATFORM
+    from spielleiter.programs.platforms import PLATFORM
 
     for gap in PLATFORM.gaps:
         print_line(gap, err=True)

@@ -18,14 +18,14 @@ from typing import Final, TextIO
 import click
 
 from spielleiter.cli.commands import fitted
+from spielleiter.common.terminal import understands_escapes
+from spielleiter.common.text import escaped
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.runner import ProgressListener
 from spielleiter.match.stats.counts import count_pairs, count_results
 from spielleiter.match.stats.intervals import running_elo
 from spielleiter.match.stats.sprt import Sprt
-from spielleiter.server.runtime.terminal import understands_escapes
-from spielleiter.server.text.escaping import escaped
 
 _STOPPING: Final = "finishing the running games; press Ctrl-C again to end them at once"
 _ERASE_LINE: Final = "\r\033[K"

@@ -45,11 +45,11 @@ def proxy(listen: tuple[str, int], to: tuple[str, int], trace: Path | None) -> N
     """
     import trio
 
+    from spielleiter.common.signals import stop_signals
     from spielleiter.server.config.config import is_loopback
     from spielleiter.server.errors import StartError
     from spielleiter.server.net.sockets import listen as open_sockets
     from spielleiter.server.runtime.descriptors import connections_possible
-    from spielleiter.server.runtime.signals import stop_signals
     from spielleiter.server.trace.recorder import Recorder
     from spielleiter.wire.proxy import MOST_CONNECTIONS, Proxy
 

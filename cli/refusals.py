@@ -11,7 +11,7 @@ from typing import Final
 
 from spielleiter.client.errors import ClientError, ConnectionLostError, RequestRefusedError, ServerProtocolError
 from spielleiter.client.refusals import plain_text
-from spielleiter.server.text.escaping import escaped
+from spielleiter.common.text import escaped
 
 _SEASON_HINT: Final = "if this server plays another season, name it with --game or --edition"
 

@@ -18,7 +18,7 @@ from spielleiter.cli.ctrl_c import raise_on_ctrl_c
 from spielleiter.cli.encoding import json_text
 from spielleiter.cli.numbers import WholeNumber
 from spielleiter.cli.options import json_option
-from spielleiter.server.record.whole_file import write_whole
+from spielleiter.common.files import write_whole
 
 if TYPE_CHECKING:
     from spielleiter.viewer.replays.game import Details

@@ -16,9 +16,9 @@ from spielleiter.cli.commands import EXIT_FAILURE, Misuse, print_line, run_until
 from spielleiter.cli.encoding import TEXT
 from spielleiter.cli.exit_codes import EXIT_MACHINE
 from spielleiter.cli.numbers import Number, WholeNumber
+from spielleiter.common.text import count_text
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.server.config.setting import MAX_SECONDS, shown_address
-from spielleiter.server.text.counting import count_text
 
 _MOST_SHOWN: Final = 5
 

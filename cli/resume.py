@@ -135,7 +135,7 @@ def _paths(planned: object) -> list[str]:
 
 
 def _is_same_test(text: str, planned: str) -> bool:
-    from spielleiter.match.errors import SetupError
+    from spielleiter.common.errors import SetupError
     from spielleiter.match.stats.sprt import Sprt, SprtError
 
     try:

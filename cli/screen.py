@@ -24,8 +24,8 @@ import trio
 
 from spielleiter.cli.board import Canvas, draw
 from spielleiter.cli.columns import printable, wrapped
+from spielleiter.common.terminal import shows_colours, understands_escapes
 from spielleiter.game.api import State
-from spielleiter.server.runtime.terminal import shows_colours, understands_escapes
 
 WRITE_INTERVAL: Final = 0.05
 """The shortest time between two writes, in seconds."""

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from spielleiter.server.text.counting import count_text
+from spielleiter.common.text import count_text
 
 LAST: Final = 10
 """The number of closed connections that are shown individually."""

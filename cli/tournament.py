@@ -39,8 +39,8 @@ from spielleiter.cli.options import (
 )
 from spielleiter.cli.package_warnings import print_package_warnings
 from spielleiter.cli.platform_gaps import print_platform_gaps
-from spielleiter.server.record.whole_file import write_whole
-from spielleiter.server.runtime.hiding import hide_this_process
+from spielleiter.common.files import write_whole
+from spielleiter.common.hiding import hide_this_process
 
 if TYPE_CHECKING:
     from spielleiter.match.records.game_record import GameRecord
@@ -145,7 +145,7 @@ def tournament(
 
     The folder contains table.md, report.html, table.json, tournament.json, and a folder for each match as for `match`.
     """  # noqa: D301 - click's mark for text that must not be wrapped
-    from spielleiter.match.errors import MatchError, SetupError
+    from spielleiter.common.errors import MatchError, SetupError
     from spielleiter.match.preparation import require_playable
     from spielleiter.match.runner import Conditions, allocate_cores
     from spielleiter.match.tournaments.tournament import read_tournament, with_contents, with_openings
@@ -296,7 +296,7 @@ def _keep(file: Path, folder: Path, described: Tournament, *, is_begun: bool) ->
 
     With `is_begun`, it replaces the copy of a tournament that was begun before.
     """
-    from spielleiter.match.errors import SetupError
+    from spielleiter.common.errors import SetupError
     from spielleiter.match.tournaments.tournament import BASE
 
     try:

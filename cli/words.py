@@ -11,9 +11,9 @@ from typing import Final
 
 from spielleiter.cli.refusals import refusal_text
 from spielleiter.client.player import GameEnd, GameReport
+from spielleiter.common.text import escaped
 from spielleiter.game.api import Seat, State
 from spielleiter.protocol.messages import Cause, Memento, Result
-from spielleiter.server.text.escaping import escaped
 
 
 def points_text(parts: tuple[tuple[int, ...], ...]) -> str:

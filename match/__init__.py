@@ -25,7 +25,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from spielleiter.match.errors import (
+    from spielleiter.common.errors import (
         ClusterError,
         JournalError,
         MachineError,
@@ -87,7 +87,7 @@ _MODULES = {
     "spielleiter.match.summary": ("ProgramSummary", "Summary", "summarise"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-_MODULE_OF |= {name: "spielleiter.match.errors" for name in __all__ if name.endswith("Error")}
+_MODULE_OF |= {name: "spielleiter.common.errors" for name in __all__ if name.endswith("Error")}
 
 
 def __getattr__(name: str) -> object:

@@ -15,11 +15,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from spielleiter.match.errors import SetupError
-from spielleiter.match.programs.program import BUILTIN
+from spielleiter.common.errors import SetupError
 from spielleiter.match.records.game_record import GameRecord, mirrored
 from spielleiter.match.records.journal import load_setup, read_journal
 from spielleiter.match.setup import Entrant, MatchSetup
+from spielleiter.programs.program import BUILTIN
 from spielleiter.server.editions import choose_editions
 
 _CONDITIONS: Final[Mapping[str, Callable[[MatchSetup], object]]] = MappingProxyType(

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
-from spielleiter.match.programs.last_words import MAX_LENGTH, read_tail
 from spielleiter.match.records.game_record import FAILED_AS_WELL, LEFTOVER_VERDICTS, UNCOUNTED_VERDICTS, GameRecord
+from spielleiter.programs.last_words import MAX_LENGTH, read_tail
 
 FAILURES: Final = 3
 """A program that has failed in all of its games is unfit after this many."""

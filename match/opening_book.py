@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from spielleiter.match.errors import SetupError
+from spielleiter.common.errors import SetupError
 from spielleiter.match.plan import RANDOM, Opening
 from spielleiter.match.records.game_files import GAMES, REPLAY
 from spielleiter.match.records.journal import SETUP

@@ -16,10 +16,9 @@ from pathlib import Path
 
 import trio
 
-from spielleiter.client.exception_groups import unwrapped
-from spielleiter.match.errors import JournalError
+from spielleiter.common.errors import JournalError
+from spielleiter.common.exception_groups import unwrapped
 from spielleiter.match.plan import PlannedGame
-from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.records.journal import SETUP, Journal, extend_setup, load_setup, open_journal, save_setup
 from spielleiter.match.reports import PAGE, write_reports
@@ -38,6 +37,7 @@ from spielleiter.match.setup import MatchSetup
 from spielleiter.match.stats.counts import Estimate
 from spielleiter.match.stopping import sprt_of, stop_rule
 from spielleiter.match.summary import Summary, summarise
+from spielleiter.programs.platforms import PLATFORM
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,23 +12,23 @@ import secrets
 from pathlib import Path
 
 from spielleiter.client.strategies import STRATEGIES
-from spielleiter.match.errors import SetupError
+from spielleiter.common.errors import SetupError
 from spielleiter.match.games.builtin_players import builtin_strategy
 from spielleiter.match.games.match_server import limits_of, match_server_config
 from spielleiter.match.opening_book import load_openings, order_openings
 from spielleiter.match.plan import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS, SEED_BITS, SEQUENTIAL, Opening
-from spielleiter.match.programs.content import content_of
-from spielleiter.match.programs.environment import require_set
-from spielleiter.match.programs.platforms import PLATFORM
-from spielleiter.match.programs.program import BUILTIN, Command
-from spielleiter.match.programs.program_names import names_of
-from spielleiter.match.programs.startable import require_startable
 from spielleiter.match.records.journal import load_setup
-from spielleiter.match.sandbox.choice import choose_sandbox
 from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.match.stats.significance import MIN_PAIRS
 from spielleiter.match.stopping import sprt_of
 from spielleiter.match.unpacking import inspect_program
+from spielleiter.programs.content import content_of
+from spielleiter.programs.environment import require_set
+from spielleiter.programs.platforms import PLATFORM
+from spielleiter.programs.program import BUILTIN, Command
+from spielleiter.programs.program_names import names_of
+from spielleiter.programs.sandbox.choice import choose_sandbox
+from spielleiter.programs.startable import require_startable
 from spielleiter.server.config.config import limits_problem
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS, choose_editions

@@ -16,21 +16,21 @@ from typing import Final, Protocol, TypeAlias
 
 import trio
 
-from spielleiter.client.exception_groups import first_error
-from spielleiter.match.errors import MatchError, SetupError
+from spielleiter.common.errors import MatchError, SetupError
+from spielleiter.common.exception_groups import first_error
+from spielleiter.common.signals import HANGUP, stop_signals
+from spielleiter.common.text import count_text
 from spielleiter.match.fitness import unfit_programs
 from spielleiter.match.games.match_server import MatchServer, open_match_server
 from spielleiter.match.games.referee import play_game
 from spielleiter.match.plan import PlannedGame
-from spielleiter.match.programs.persistent_programs import PersistentPrograms, open_persistent_programs
-from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.records.game_files import KeepPolicy
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.journal import Journal
 from spielleiter.match.setup import MatchSetup
 from spielleiter.match.unpacking import unpacked_programs
-from spielleiter.server.runtime.signals import HANGUP, stop_signals
-from spielleiter.server.text.counting import count_text
+from spielleiter.programs.persistent_programs import PersistentPrograms, open_persistent_programs
+from spielleiter.programs.platforms import PLATFORM
 
 MACHINE_FAILURES: Final = 3
 """The match ends after this many games in a row in which the server or the machine failed."""
@@ -83,7 +83,7 @@ class MatchProgress(Protocol):
 
 
 class Venue(Protocol):
-    """Other machines that games are played on (match/cluster)."""
+    """Other machines that games are played on (cluster)."""
 
     async def play(
         self,

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from spielleiter.match.errors import SetupError
+from spielleiter.common.errors import SetupError
+from spielleiter.common.text import count_text
 from spielleiter.match.plan import SEQUENTIAL, Opening, PlannedGame, plan_games
-from spielleiter.match.programs.program import Command
-from spielleiter.match.sandbox.settings import SandboxSettings
-from spielleiter.server.text.counting import count_text
+from spielleiter.programs.program import Command
+from spielleiter.programs.sandbox.settings import SandboxSettings
 
 MAX_GAMES: Final = 1_000_000
 """The most games that a match can have; its plan is kept in memory."""
@@ -52,7 +52,7 @@ class Entrant:
     main: str = ""
     """The main file of a package (a ZIP file), relative to its folder; empty: the one that is found to be it."""
     content: str = ""
-    """The SHA-256 of its file when the match was set up (match/programs/content.py); empty: unknown."""
+    """The SHA-256 of its file when the match was set up (programs/content.py); empty: unknown."""
 
     @property
     def has_own_limits(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from spielleiter.match.errors import SetupError
+from spielleiter.common.errors import SetupError
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.runner import play_to_the_end
 from spielleiter.match.setup import MatchSetup

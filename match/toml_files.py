@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from spielleiter.match.errors import SetupError
+from spielleiter.common.errors import SetupError
 from spielleiter.match.setup import Entrant
 from spielleiter.server.config.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, suggestion
 

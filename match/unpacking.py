@@ -12,14 +12,14 @@ from pathlib import Path
 
 import trio
 
-from spielleiter.match.errors import MachineError, SetupError
-from spielleiter.match.packages.faults import PackageError
-from spielleiter.match.packages.inspection import Inspection, inspect_package
-from spielleiter.match.packages.package import unpack_package
-from spielleiter.match.programs.command_line import join_command
-from spielleiter.match.programs.program import Command
+from spielleiter.common.errors import MachineError, SetupError
 from spielleiter.match.setup import Entrant, MatchSetup
-from spielleiter.match.temporary_folders import new_folder, remove_folder, remove_stale_folders
+from spielleiter.programs.command_line import join_command
+from spielleiter.programs.packages.faults import PackageError
+from spielleiter.programs.packages.inspection import Inspection, inspect_package
+from spielleiter.programs.packages.package import unpack_package
+from spielleiter.programs.program import Command
+from spielleiter.programs.temporary_folders import new_folder, remove_folder, remove_stale_folders
 from spielleiter.server.errors import os_error_text
 
 

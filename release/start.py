@@ -6,7 +6,7 @@ Invariants: as in the installed command, Ctrl-C while the program is being loade
 import sys
 
 from spielleiter.cli.__main__ import main
-from spielleiter.server.runtime.own_python import RUN_PYTHON, run_as_python
+from spielleiter.common.own_python import RUN_PYTHON, run_as_python
 
 if sys.argv[1:2] == [RUN_PYTHON]:
     run_as_python(sys.argv[2:])

@@ -21,6 +21,8 @@ from typing import Any, TextIO, TypeAlias
 
 import trio
 
+from spielleiter.common.files import write_whole
+from spielleiter.common.text import count_text
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.messages import CloseConnection, ErrorPacket
 from spielleiter.server import events
@@ -47,11 +49,9 @@ from spielleiter.server.record.archive import Archive
 from spielleiter.server.record.line_writer import line_writer
 from spielleiter.server.record.log import LogFile, log_events, logged_kinds
 from spielleiter.server.record.replay import load_starting_states
-from spielleiter.server.record.whole_file import write_whole
 from spielleiter.server.runtime.descriptors import connections_possible
 from spielleiter.server.runtime.garbage import PauseMeter, collect_in_quiet, deferred_gc
 from spielleiter.server.runtime.timers import Timers
-from spielleiter.server.text.counting import count_text
 from spielleiter.server.trace.tracer import Tracer
 
 RESULTS_NAME = "results.jsonl"

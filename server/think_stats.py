@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spielleiter.server.quantile import nearest_rank
+from spielleiter.common.quantile import nearest_rank
 
 
 @dataclass(frozen=True, slots=True)

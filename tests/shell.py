@@ -21,8 +21,8 @@ from pathlib import Path
 from tests.cli.background import BackgroundServer, background_server
 from tests.documents import Block, blocks
 from tests.interpreter import PACKAGES
-from tests.match.packages.official_packages import python_package
 from tests.match.players import LIGHT, listening_players
+from tests.programs.packages.official_packages import python_package
 from tests.timeouts import HANG_TIMEOUT
 
 SPIELLEITER = """\

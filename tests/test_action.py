@@ -16,8 +16,8 @@ import pytest
 import yaml
 from lxml import etree
 
+from tests.contest.packages import write_package
 from tests.documents import blocks
-from tests.match.checking.packages import write_package
 from tests.shell import end_of, shell
 from tests.timeouts import HANG_TIMEOUT
 

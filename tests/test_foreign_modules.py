@@ -22,7 +22,10 @@ from tests.timeouts import HANG_TIMEOUT
 from tests.viewer.replay_files import replay_of
 
 PROJECT: Final = Path(__file__).parents[1]
-PACKAGES: Final = ("bench", "cli", "client", "game", "match", "protocol", "server", "viewer", "wire")
+PACKAGES: Final = (
+    "bench", "cli", "client", "cluster", "common", "contest", "game", "match", "programs", "protocol", "server",
+    "viewer", "wire",
+)  # fmt: skip
 NAMES: Final = (
     *PACKAGES, "spielleiter", "supervision", "trio", "click", "json", "random", "socket", "struct", "subprocess",
 )  # fmt: skip

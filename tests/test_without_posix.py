@@ -19,7 +19,7 @@ import pytest
 
 import spielleiter
 from tests.cli.terminal import pty
-from tests.match.checking.packages import make_package
+from tests.contest.packages import make_package
 from tests.timeouts import HANG_TIMEOUT
 
 FOLDER = Path(__file__).with_name("without_posix")

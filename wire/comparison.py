@@ -12,8 +12,8 @@ import re
 from itertools import islice, takewhile
 from typing import Final
 
+from spielleiter.common.text import escaped
 from spielleiter.protocol.writer import escape_attribute
-from spielleiter.server.text.escaping import escaped
 from spielleiter.server.trace.passwords import find_passwords
 from spielleiter.wire.recording import PASSWORD
 

@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 import trio
 
 from spielleiter.client.transport import reset_on_close
-from spielleiter.server.text.counting import count_text
+from spielleiter.common.text import count_text
 from spielleiter.server.trace.form import CONNECTS, NOTE, RESET, STAYS_OPEN, STREAM_ENDS
 from spielleiter.server.trace.limits import MIB
 from spielleiter.server.trace.splitter import Splitter

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from spielleiter.bench.load.plan import Plan, shares
 from spielleiter.bench.subject import BenchError, describe_exit, running_piped
-from spielleiter.server.quantile import nearest_rank
+from spielleiter.common.quantile import nearest_rank
 
 BUSY: Final = 0.85  # fraction of the time above which the driver, not the server, may limit the throughput
 LEAD: Final = 0.05  # seconds before an interval begins, so that every driver has received the command

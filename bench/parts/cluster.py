@@ -22,7 +22,7 @@ from spielleiter.bench.load.scripts import START_PIECE, load_of
 from spielleiter.bench.options import Options
 from spielleiter.bench.parts.match import FEW, run_match, write_script
 from spielleiter.bench.subject import BenchError, last_line, running_python
-from spielleiter.server.runtime.own_python import own_python
+from spielleiter.common.own_python import own_python
 
 WORKERS: Final = (1, 2)
 """The numbers of workers with which the cost of a pair is measured."""

@@ -24,8 +24,8 @@ from spielleiter.bench.figures import Records
 from spielleiter.bench.load.scripts import START_PIECE, Load, load_of
 from spielleiter.bench.options import Options
 from spielleiter.bench.subject import BenchError, last_line, running_python
+from spielleiter.common.own_python import own_python
 from spielleiter.server.editions import EDITIONS
-from spielleiter.server.runtime.own_python import own_python
 
 FEW: Final = 2
 """The number of games of the short match, which the long one is compared with."""

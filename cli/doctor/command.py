@@ -89,7 +89,7 @@ def doctor(context: click.Context, as_json: bool) -> None:
     from importlib.metadata import version
 
     from spielleiter.cli.doctor.finding import Level
-    from spielleiter.server.runtime.terminal import understands_escapes
+    from spielleiter.common.terminal import understands_escapes
 
     raise_on_ctrl_c()
     findings: list[Finding] = []

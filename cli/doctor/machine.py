@@ -17,8 +17,8 @@ from typing import Final, TextIO
 import psutil
 
 from spielleiter.cli.doctor.finding import Finding, Level
-from spielleiter.match.sandbox.conditions import MEMORY_LIMIT
-from spielleiter.server.runtime.own_python import is_frozen
+from spielleiter.common.own_python import is_frozen
+from spielleiter.programs.sandbox.conditions import MEMORY_LIMIT
 
 OLDEST: Final = (3, 11)
 NEWEST: Final = (3, 14)

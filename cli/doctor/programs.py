@@ -15,12 +15,12 @@ from typing import Final
 
 from spielleiter.cli.commands import run_async
 from spielleiter.cli.doctor.finding import Finding, Level
-from spielleiter.match.errors import SupervisorError
-from spielleiter.match.programs.platforms.job_object import JobObject, open_job
-from spielleiter.match.programs.process_spec import ProcessSpec
-from spielleiter.match.sandbox.bubblewrap import bubblewrap_problem
-from spielleiter.match.sandbox.containers import ENGINES, engine_problem
-from spielleiter.server.runtime.own_python import is_frozen, own_python
+from spielleiter.common.errors import SupervisorError
+from spielleiter.common.own_python import is_frozen, own_python
+from spielleiter.programs.platforms.job_object import JobObject, open_job
+from spielleiter.programs.process_spec import ProcessSpec
+from spielleiter.programs.sandbox.bubblewrap import bubblewrap_problem
+from spielleiter.programs.sandbox.containers import ENGINES, engine_problem
 
 Which = Callable[[str], str | None]
 
@@ -53,7 +53,7 @@ def supervision_problem() -> str:
     if sys.platform == "win32":
         return job_problem()
     if sys.platform == "linux":
-        from spielleiter.match.programs.fork_server_client import start_supervised_process
+        from spielleiter.programs.fork_server_client import start_supervised_process
 
         spec = ProcessSpec([*own_python(), "-I", "-S", "-c", ""], None, dict(os.environ))
         try:

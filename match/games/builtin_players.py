@@ -13,7 +13,7 @@ import trio
 
 from spielleiter.client.strategies import STRATEGIES
 from spielleiter.match.games.thinking_request import ChosenMove, PoolPlayer
-from spielleiter.match.programs.program import BUILTIN
+from spielleiter.programs.program import BUILTIN
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server.app import Server
 from spielleiter.server.core.clock import Arrival
@@ -37,7 +37,7 @@ def builtin_strategy(command: str) -> str | None:
 class BuiltinPlayer:
     """A player in a room of the match's server, which is the `Sink` of its own peer. It plays while `run` runs.
 
-    It has the attributes of a `Program` (match/programs/program.py), with the values of a process that never outlives
+    It has the attributes of a `Program` (programs/program.py), with the values of a process that never outlives
     its game.
     """
 

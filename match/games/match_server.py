@@ -27,7 +27,14 @@ from spielleiter.match.games.builtin_players import BuiltinPlayer
 from spielleiter.match.games.replay_recorder import ReplayRecorder
 from spielleiter.match.games.thinking_pool import ThinkingPool, open_thinking_pool
 from spielleiter.match.plan import PlannedGame
-from spielleiter.match.programs.socket_owners import (
+from spielleiter.match.records.game_files import GameLogs
+from spielleiter.match.records.wire_log import LoggedWire
+from spielleiter.match.setup import MatchSetup
+from spielleiter.programs.sandbox.choice import choose_sandbox
+from spielleiter.programs.sandbox.run import SandboxRun, open_run
+from spielleiter.programs.sandbox.sandbox import Sandbox
+from spielleiter.programs.sandbox.settings import SandboxSettings
+from spielleiter.programs.socket_owners import (
     Attribution,
     FarSocket,
     Look,
@@ -38,13 +45,6 @@ from spielleiter.match.programs.socket_owners import (
     holders,
     look,
 )
-from spielleiter.match.records.game_files import GameLogs
-from spielleiter.match.records.wire_log import LoggedWire
-from spielleiter.match.sandbox.choice import choose_sandbox
-from spielleiter.match.sandbox.run import SandboxRun, open_run
-from spielleiter.match.sandbox.sandbox import Sandbox
-from spielleiter.match.sandbox.settings import SandboxSettings
-from spielleiter.match.setup import MatchSetup
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import Slot
 from spielleiter.server import events

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from spielleiter.client.exception_groups import first_error
 from spielleiter.client.refusals import plain_text
+from spielleiter.common.exception_groups import first_error
+from spielleiter.common.text import count_text
 from spielleiter.match.games.builtin_players import BuiltinPlayer
+from spielleiter.match.games.starter import MEBIBYTE
 from spielleiter.match.games.verdict import STOPPED_SUPERVISOR
-from spielleiter.match.programs.processes import ProcessInfo
-from spielleiter.match.programs.program import Program
-from spielleiter.match.programs.starter import MEBIBYTE
-from spielleiter.match.sandbox.conditions import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
-from spielleiter.match.sandbox.observations import Observations
+from spielleiter.programs.processes import ProcessInfo
+from spielleiter.programs.program import Program
+from spielleiter.programs.sandbox.conditions import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
+from spielleiter.programs.sandbox.observations import Observations
 from spielleiter.server.errors import os_error_text
-from spielleiter.server.text.counting import count_text
 
 NOT_ENDED: Final = "could not be ended, not even by SIGKILL"
 """The remark about processes that survive a game."""

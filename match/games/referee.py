@@ -17,7 +17,7 @@ from typing import Final
 import trio
 
 from spielleiter.client.errors import ClientError
-from spielleiter.match.errors import MachineError, SandboxError, SupervisorError
+from spielleiter.common.errors import MachineError, SandboxError, SupervisorError
 from spielleiter.match.games.builtin_players import BuiltinPlayer
 from spielleiter.match.games.evidence import Evidence, start_name
 from spielleiter.match.games.external_server import ExternalRoom, open_external_room
@@ -30,21 +30,21 @@ from spielleiter.match.games.match_server import (
 )
 from spielleiter.match.games.program_texts import first_text, memory_text, name_of, remarks_on
 from spielleiter.match.games.replay_recorder import ReplayRecorder, encode_with_checkpoints
+from spielleiter.match.games.starter import ProgramStarter, output_files
 from spielleiter.match.games.verdict import Judgement, ProgramFacts, has_failed_to_start, judge
 from spielleiter.match.plan import PlannedGame
-from spielleiter.match.programs.answer_meter import AnswerMeter
-from spielleiter.match.programs.last_words import last_words
-from spielleiter.match.programs.machine_delay import SchedulingDelayMeter
-from spielleiter.match.programs.persistent_programs import PersistentPrograms
-from spielleiter.match.programs.processes import Usage
-from spielleiter.match.programs.program import Program
-from spielleiter.match.programs.starter import ProgramStarter, output_files
 from spielleiter.match.records.game_files import GAMES, GameLogs, KeepPolicy, write_replay, write_verdict
 from spielleiter.match.records.game_record import FAILED_AS_WELL, GameRecord
-from spielleiter.match.sandbox.observations import Observations
-from spielleiter.match.sandbox.run import SandboxRun
 from spielleiter.match.setup import MatchSetup
-from spielleiter.match.temporary_folders import remove_game_folder
+from spielleiter.programs.answer_meter import AnswerMeter
+from spielleiter.programs.last_words import last_words
+from spielleiter.programs.machine_delay import SchedulingDelayMeter
+from spielleiter.programs.persistent_programs import PersistentPrograms
+from spielleiter.programs.processes import Usage
+from spielleiter.programs.program import Program
+from spielleiter.programs.sandbox.observations import Observations
+from spielleiter.programs.sandbox.run import SandboxRun
+from spielleiter.programs.temporary_folders import remove_game_folder
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import Cause
 from spielleiter.server.errors import StartError

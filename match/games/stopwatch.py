@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import trio
 
-from spielleiter.match.programs.processes import Usage
+from spielleiter.programs.processes import Usage
 
 
 class Stopwatch:

@@ -20,11 +20,11 @@ from typing import Final
 import trio
 
 from spielleiter.client.levels.budget import LONGEST_WAIT
-from spielleiter.match.errors import MachineError
+from spielleiter.common.errors import MachineError
 from spielleiter.match.games.thinking_queue import ThinkingQueue
 from spielleiter.match.games.thinking_request import ChosenMove, PoolPlayer, Request
 from spielleiter.match.games.thinking_worker import Worker
-from spielleiter.match.programs.platforms import PLATFORM
+from spielleiter.programs.platforms import PLATFORM
 from spielleiter.server.errors import os_error_text
 
 MAX_DEATHS: Final = 3

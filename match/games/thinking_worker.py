@@ -16,13 +16,13 @@ from typing import Any, Final
 import psutil
 import trio
 
+from spielleiter.common.own_python import own_python
 from spielleiter.game.api import Move
 from spielleiter.match.games.thinking_messages import BadMessageError, Decoder, encode
 from spielleiter.match.games.thinking_queue import ThinkingQueue
 from spielleiter.match.games.thinking_request import ChosenMove, PoolPlayer, Request
 from spielleiter.match.games.verdict import exit_text
-from spielleiter.match.programs.environment import own_variables
-from spielleiter.server.runtime.own_python import own_python
+from spielleiter.programs.environment import own_variables
 
 _READ_SIZE: Final = 64 * 1024
 _KILL_TIMEOUT: Final = 5.0  # seconds after which killing a worker is given up

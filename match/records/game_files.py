@@ -12,11 +12,11 @@ from typing import Final
 
 from zlib_ng import gzip_ng
 
+from spielleiter.common.files import write_whole
 from spielleiter.match.records.buffered_file import FAST_LEVEL
 from spielleiter.match.records.game_log import SERVER_LOG, GameLog
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.wire_log import WIRE_LOG, WireLog
-from spielleiter.server.record.whole_file import write_whole
 
 GAMES: Final = "games"
 """The folder of the games' folders, in the folder of a match."""

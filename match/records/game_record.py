@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from spielleiter.match.sandbox.observations import Observations
+from spielleiter.programs.sandbox.observations import Observations
 
 _T = TypeVar("_T")
 

@@ -16,11 +16,10 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, Final
 
-from spielleiter.match.errors import JournalError
+from spielleiter.common.errors import JournalError
+from spielleiter.common.file_lock import FolderLock, LockedError
+from spielleiter.common.files import write_all, write_whole
 from spielleiter.match.records.game_record import GameRecord, RecordError
-from spielleiter.server.record.file_lock import FolderLock, LockedError
-from spielleiter.server.record.whole_file import write_whole
-from spielleiter.server.record.write_all import write_all
 
 JOURNAL: Final = "games.jsonl"
 SETUP: Final = "match.json"

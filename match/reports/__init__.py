@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from spielleiter.match.programs.last_words import read_tail
 from spielleiter.match.records.game_files import REPLAY_PAGE
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.reports.csv import render_csv
@@ -21,6 +20,7 @@ from spielleiter.match.reports.html import render_html
 from spielleiter.match.reports.junit import BOTH, render_junit
 from spielleiter.match.reports.markdown import render_markdown
 from spielleiter.match.summary import Summary
+from spielleiter.programs.last_words import read_tail
 
 PAGE: Final = "report.html"
 REPORTS: Final = ("summary.json", "games.csv", "junit.xml", "summary.md", PAGE)

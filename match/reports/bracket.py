@@ -9,13 +9,13 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from spielleiter.common.text import shortened
 from spielleiter.match.reports.escaping import escape_html as escape
 from spielleiter.match.reports.svg import BOTTOM, RIGHT, TOP, WIDTH, drawing, line, text_at, ticks
 from spielleiter.match.stats.ratings import RatedProgram
 from spielleiter.match.tournaments.encounters import Encounter, score_of
 from spielleiter.match.tournaments.knockout import THIRD_PLACE, bracket
 from spielleiter.match.tournaments.progress import TournamentProgress
-from spielleiter.server.text.width import shortened
 
 _ROW: Final = 24
 _BOX: Final = 40

@@ -1,7 +1,7 @@
 """Escaping texts for the formats of reports.
 
 Invariants: a text that a program or its author chose stays text in every format: it cannot become a tag, a table or a
-formula. Control characters are escaped first, in the same way for all formats (`spielleiter.server.text.escaping`).
+formula. Control characters are escaped first, in the same way for all formats (`spielleiter.common.text`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import html
 import re
 from typing import Final
 
-from spielleiter.server.text.escaping import escaped
+from spielleiter.common.text import escaped
 
 _FORMULA: Final = (
     "=",

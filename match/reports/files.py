@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spielleiter.match.errors import JournalError
-from spielleiter.server.record.whole_file import write_whole
+from spielleiter.common.errors import JournalError
+from spielleiter.common.files import write_whole
 
 
 def write_text(path: Path, text: str) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from statistics import median
 from typing import Final
 
+from spielleiter.common.text import shortened
 from spielleiter.match.records.game_files import REPLAY_PAGE
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.reports.escaping import escape_html as escape
@@ -41,7 +42,6 @@ from spielleiter.match.stats.counts import PLAYED_OUT
 from spielleiter.match.stats.progression import ProgressionPoint, progression_of
 from spielleiter.match.stats.sprt import Sprt
 from spielleiter.match.summary import HISTOGRAM_EDGES, Summary
-from spielleiter.server.text.width import shortened
 
 _WIDEST: Final = 1000.0  # the highest Elo difference that a plot shows
 

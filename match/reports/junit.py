@@ -14,10 +14,10 @@ from typing import Final, Literal
 
 from lxml import etree
 
+from spielleiter.common.text import escaped, escaped_lines
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.reports.words import attempt_texts, attempts_of_game, elo_text, likelihood_text, result_text
 from spielleiter.match.summary import Summary
-from spielleiter.server.text.escaping import escaped, escaped_lines
 
 BOTH: Final = (0, 1)
 """Both programs of a match."""

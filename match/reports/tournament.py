@@ -15,7 +15,7 @@ from statistics import fmean
 from types import MappingProxyType
 from typing import Any, Final
 
-from spielleiter.match.programs.platforms import PLATFORM
+from spielleiter.common.text import count_text
 from spielleiter.match.records.game_files import REPLAY_PAGE
 from spielleiter.match.records.game_record import Attempt, GameRecord, Verdict
 from spielleiter.match.reports import games_with_page
@@ -35,7 +35,7 @@ from spielleiter.match.tournaments.knockout import standings as knockout_standin
 from spielleiter.match.tournaments.progress import PlayedEncounter, ScheduledMatch, TournamentProgress
 from spielleiter.match.tournaments.swiss import standings as swiss_standings
 from spielleiter.match.tournaments.tournament import Kind
-from spielleiter.server.text.counting import count_text
+from spielleiter.programs.platforms import PLATFORM
 
 SCHEMA: Final = "spielleiter-tournament-1"
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
+from spielleiter.common.text import count_text
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.stats.counts import Estimate
 from spielleiter.match.stats.significance import MIN_PAIRS
 from spielleiter.match.summary import ProgramSummary, Summary
-from spielleiter.server.text.counting import count_text
 
 NO_VALUE: Final = "–"
 PLATFORM_GAPS: Final = "Not possible on this operating system"

@@ -22,9 +22,9 @@ from functools import lru_cache
 from statistics import NormalDist, fmean, variance
 from typing import Final
 
+from spielleiter.common.quantile import nearest_rank
 from spielleiter.match.records.game_record import LEFTOVER_VERDICTS, GameRecord, Verdict
 from spielleiter.match.stats.significance import PairCounts
-from spielleiter.server.quantile import nearest_rank
 
 PAIR_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 """The possible scores of a pair: the mean score of its two games."""

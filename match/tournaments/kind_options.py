@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from spielleiter.match.errors import SetupError
+from spielleiter.common.errors import SetupError
 from spielleiter.match.plan import ORDERS
 from spielleiter.match.toml_files import take, take_choice
 from spielleiter.match.tournaments.swiss import default_rounds, most_rounds

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from spielleiter.common.text import count_text
 from spielleiter.match.records.game_record import GameRecord, mirrored
 from spielleiter.match.setup import MatchSetup
 from spielleiter.match.stopping import stop_rule
@@ -27,7 +28,6 @@ from spielleiter.match.tournaments.encounters import (
 from spielleiter.match.tournaments.knockout import knock_out
 from spielleiter.match.tournaments.swiss import swiss
 from spielleiter.match.tournaments.tournament import Kind, Tournament
-from spielleiter.server.text.counting import count_text
 
 
 @dataclass(frozen=True, slots=True)

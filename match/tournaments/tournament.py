@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from spielleiter.match.errors import SetupError
+from spielleiter.common.errors import SetupError
+from spielleiter.common.file_names import portable_name
 from spielleiter.match.opening_book import load_openings, order_openings
 from spielleiter.match.plan import DEFAULT_MIN_GAMES, SEED_BITS, Opening
 from spielleiter.match.preparation import with_content
@@ -38,7 +39,6 @@ from spielleiter.match.toml_files import (
 )
 from spielleiter.match.tournaments.kind_options import KEYS, KindOptions, read_kind_options
 from spielleiter.server.config.setting import suggestion
-from spielleiter.server.text.file_names import portable_name
 
 MATCHES: Final = "matches"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 
+from spielleiter.common.text import count_text
 from spielleiter.protocol.messages import (
     CancelRequest,
     ObserveRequest,
@@ -28,7 +29,6 @@ from spielleiter.server.core.lobby import Lobby
 from spielleiter.server.core.member import Member
 from spielleiter.server.core.prepare_request import complete_request
 from spielleiter.server.errors import Fault, RequestError
-from spielleiter.server.text.counting import count_text
 
 
 def prepare(lobby: Lobby, member: Member, request: PrepareRequest) -> None:

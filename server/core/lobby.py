@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from spielleiter.common.text import count_text
 from spielleiter.game.api import State
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import (
@@ -39,7 +40,6 @@ from spielleiter.server.core.room import Phase, Room
 from spielleiter.server.core.scores import ScoreSheet
 from spielleiter.server.core.timer_service import Timer, TimerService
 from spielleiter.server.errors import Fault, RequestError
-from spielleiter.server.text.counting import count_text
 
 
 class Lobby:

@@ -23,9 +23,9 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final, Protocol, TextIO, cast
 
+from spielleiter.common.terminal import shows_colours
 from spielleiter.protocol.messages import Cause
 from spielleiter.server import events
-from spielleiter.server.runtime.terminal import shows_colours
 from spielleiter.server.think_stats import ThinkStats
 
 LEVELS: Final[dict[type[events.ServerEvent], int]] = {

@@ -19,6 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from spielleiter.common.file_names import FORBIDDEN, cut_to, portable_name
+from spielleiter.common.files import write_all
 from spielleiter.game.api import State
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Role
 from spielleiter.protocol.dialect import Dialect
@@ -27,8 +29,6 @@ from spielleiter.protocol.messages import Memento, RoomData, RoomMessage, Unread
 from spielleiter.protocol.room_writer import RoomWriter
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.errors import StartError
-from spielleiter.server.record.write_all import write_all
-from spielleiter.server.text.file_names import FORBIDDEN, cut_to, portable_name
 
 _MAX_NAME: Final = 90  # bytes of a player's name in a file name; common systems allow 255 in all
 _TEMPORARY: Final = ".replay-"

@@ -20,10 +20,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from spielleiter.common.file_lock import LockedError, is_at, lock_file
+from spielleiter.common.files import written_parts
 from spielleiter.server.errors import StartError
 from spielleiter.server.events import GameEnded
-from spielleiter.server.record.file_lock import LockedError, is_at, lock_file
-from spielleiter.server.record.write_all import written_parts
 
 MOST_WAITING_BYTES: Final = 32 * 1024 * 1024
 """The maximum size of the waiting lines; a typical line has about 2 KB."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from spielleiter.server.text.counting import count_text
+from spielleiter.common.text import count_text
 from spielleiter.server.trace.form import (
     FROM_SERVER,
     LEGEND,

@@ -20,8 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from spielleiter.server.text.escaping import escaped
-from spielleiter.server.text.width import text_width
+from spielleiter.common.text import escaped, text_width
 
 TO_SERVER: Final = "->"
 FROM_SERVER: Final = "<-"

@@ -19,9 +19,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
+from spielleiter.common.file_names import portable_name
+from spielleiter.common.files import write_all
 from spielleiter.server.errors import StartError, os_error_text
-from spielleiter.server.record.write_all import write_all
-from spielleiter.server.text.file_names import portable_name
 from spielleiter.server.trace.conversation import Conversation
 from spielleiter.server.trace.limits import MIB, TRACE_LIMITS, TraceLimits
 

@@ -10,6 +10,7 @@ import click
 import pytest
 
 from spielleiter.cli.board import Canvas, colors_of, draw
+from spielleiter.common.text import text_width
 from spielleiter.game.api import State
 from spielleiter.game.blokus.move import SkipMove
 from spielleiter.game.blokus.polyomino import Color, Shape
@@ -17,7 +18,6 @@ from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
 from spielleiter.protocol.dialects.blokus_2021_r1 import CountedState
-from spielleiter.server.text.width import text_width
 
 NAMES = ("Alice", "Jörg")
 NO_NAMES = ("", "")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-import spielleiter.match.checking.check
-from spielleiter.match.checking.check import CheckSetup, Status, StepResult
-from spielleiter.match.errors import MachineError
+import spielleiter.contest.check
+from spielleiter.common.errors import MachineError
+from spielleiter.contest.check import CheckSetup, Status, StepResult
 from tests.cli.background import run
 
 PASSED = StepResult(1, "starts", "it starts", Status.PASSED, "connected")
@@ -42,7 +42,7 @@ def steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[StepResult]:
             tell(step)
         return tuple(made_up)
 
-    monkeypatch.setattr(spielleiter.match.checking.check, "check_program", check_program)
+    monkeypatch.setattr(spielleiter.contest.check, "check_program", check_program)
     return made_up
 
 
@@ -168,7 +168,7 @@ def test_a_machine_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch) -> No
     async def fail(*_: object) -> None:
         raise MachineError("no space left")
 
-    monkeypatch.setattr(spielleiter.match.checking.check, "check_program", fail)
+    monkeypatch.setattr(spielleiter.contest.check, "check_program", fail)
     done = run("check", "bot")
     assert (done.exit_code, done.stderr) == (4, "spielleiter check: no space left\n")
 
@@ -199,7 +199,7 @@ def test_a_check_that_is_stopped_leaves_the_old_report(
     async def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(spielleiter.match.checking.check, "check_program", stop)
+    monkeypatch.setattr(spielleiter.contest.check, "check_program", stop)
     report = tmp_path / "check.xml"
     if old is not None:
         report.write_text(old)

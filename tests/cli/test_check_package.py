@@ -11,14 +11,14 @@ from lxml import etree, html
 
 import spielleiter.cli.check_package
 from spielleiter.cli.check_package import PackageScreen, ReportFiles, check_package_in_terminal
-from spielleiter.match.checking.package_check import CheckListener
-from spielleiter.match.checking.package_games import PackageCheckSetup
-from spielleiter.match.checking.package_report import PackageReport, SandboxReport, State
-from spielleiter.match.errors import MachineError, SetupError
-from spielleiter.match.sandbox.settings import SandboxSettings
+from spielleiter.common.errors import MachineError, SetupError
+from spielleiter.contest.package_check import CheckListener
+from spielleiter.contest.package_games import PackageCheckSetup
+from spielleiter.contest.package_report import PackageReport, SandboxReport, State
+from spielleiter.programs.sandbox.settings import SandboxSettings
 from tests.cli.background import run
 from tests.cli.terminal import pty
-from tests.match.checking.package_reports import report
+from tests.contest.package_reports import report
 
 SEASON = "swc_2027_blokus (blokus-2027)"
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spielleiter.cli.columns import JOINT, filled, printable, wrapped
-from spielleiter.server.text.width import text_width
+from spielleiter.common.text import text_width
 
 
 def test_control_characters_are_escaped() -> None:

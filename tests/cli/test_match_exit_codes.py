@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import spielleiter.match.runner
-from spielleiter.match.errors import MachineError
+from spielleiter.common.errors import MachineError
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.journal import read_journal
 from tests.cli.background import run

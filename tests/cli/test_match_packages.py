@@ -13,9 +13,9 @@ import pytest
 from spielleiter.match.records.journal import read_journal
 from tests.cli.background import run
 from tests.cli.matches import ENDLESS
-from tests.match.packages.broken_packages import BROKEN
-from tests.match.packages.making import zipped
-from tests.match.packages.official_packages import python_package
+from tests.programs.packages.broken_packages import BROKEN
+from tests.programs.packages.making import zipped
+from tests.programs.packages.official_packages import python_package
 
 PLAYER = f"""#!/bin/sh
 ls > files.txt

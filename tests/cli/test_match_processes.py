@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.programs.processes import find_processes
 from spielleiter.match.records.game_record import Verdict
 from spielleiter.match.records.journal import load_setup, read_journal
+from spielleiter.programs.processes import find_processes
 from tests.cli.background import background_server, run
 from tests.cli.matches import ENDLESS, MATCH
 from tests.timeouts import HANG_TIMEOUT

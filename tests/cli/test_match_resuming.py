@@ -8,10 +8,10 @@ import pytest
 
 import spielleiter.match.runner
 from spielleiter.match.plan import PlannedGame
-from spielleiter.match.programs.program import Command
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.journal import open_journal, read_journal
 from spielleiter.match.setup import MatchSetup
+from spielleiter.programs.program import Command
 from tests.cli.background import run
 from tests.cli.matches import MATCH, play, setup_of
 from tests.match.sample_records import fault, game

@@ -16,7 +16,7 @@ from spielleiter.cli.cli import cli
 from spielleiter.cli.match import match_command
 from spielleiter.cli.options import TIMEOUTS, chosen_edition, is_given, timeout_options
 from spielleiter.cli.tournament import tournament
-from spielleiter.match.checking.check import CheckSetup
+from spielleiter.contest.check import CheckSetup
 from spielleiter.match.setup import ProgramTimeouts
 from spielleiter.server.config.config import Config
 

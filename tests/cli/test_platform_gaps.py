@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.programs.platforms import PLATFORM
-from spielleiter.match.programs.platforms.platform import common_gaps
 from spielleiter.match.reports.words import PLATFORM_GAPS
+from spielleiter.programs.platforms import PLATFORM
+from spielleiter.programs.platforms.platform import common_gaps
 from tests.cli.background import run
 
 GAPS = common_gaps("<Minix>")
@@ -51,7 +51,7 @@ def test_a_tournament_names_the_gaps_of_its_platform_once(tmp_path: Path) -> Non
 
 @pytest.mark.usefixtures("on_another_system")
 def test_a_check_names_the_gaps_of_its_platform(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spielleiter.match.checking.check.check_program", lambda *_: _nothing())
+    monkeypatch.setattr("spielleiter.contest.check.check_program", lambda *_: _nothing())
     done = run("check", "builtin:first")
     assert GAPS[0] in done.stderr
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import trio
 
-from spielleiter.match.programs.processes import find_processes
-from spielleiter.match.programs.program import Program
+from spielleiter.programs.processes import find_processes
+from spielleiter.programs.program import Program
 from tests.timeouts import HANG_TIMEOUT
 
 

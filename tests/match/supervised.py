@@ -13,9 +13,9 @@ from pathlib import Path
 
 import trio
 
-from spielleiter.match.programs.fork_server_client import start_supervised_process
-from spielleiter.match.programs.process_spec import ProcessSpec
-from spielleiter.match.programs.supervised_process import SupervisedProcess
+from spielleiter.programs.fork_server_client import start_supervised_process
+from spielleiter.programs.process_spec import ProcessSpec
+from spielleiter.programs.supervised_process import SupervisedProcess
 from tests.timeouts import HANG_TIMEOUT
 
 

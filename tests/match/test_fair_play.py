@@ -15,10 +15,10 @@ import pytest
 import trio
 
 from spielleiter.match.games.referee import play_game
-from spielleiter.match.programs.output import OUTPUT_LIMIT
-from spielleiter.match.programs.processes import find_processes, still_running
 from spielleiter.match.records.game_record import Attempt, GameRecord, Verdict
 from spielleiter.match.setup import Entrant
+from spielleiter.programs.output import OUTPUT_LIMIT
+from spielleiter.programs.processes import find_processes, still_running
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.interpreter import PYTHON
 from tests.match.bots.ports import ports_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.errors import SetupError
+from spielleiter.common.errors import SetupError
 from spielleiter.match.opening_book import load_openings, order_openings, read_book
 from spielleiter.match.plan import RANDOM, SEQUENTIAL, Opening
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from spielleiter.match.errors import JournalError, SetupError
+from spielleiter.common.errors import JournalError, SetupError
 from spielleiter.match.preparation import load_match, prepare_match, require_playable
 from spielleiter.match.records.journal import save_setup
 from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts

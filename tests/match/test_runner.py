@@ -13,9 +13,9 @@ import trio
 import trio.testing
 
 import spielleiter.match.runner
-from spielleiter.match.errors import MachineError, SetupError
+from spielleiter.common.errors import MachineError, SetupError
+from spielleiter.common.signals import stop_signals
 from spielleiter.match.plan import PlannedGame
-from spielleiter.match.programs.platforms import PLATFORM
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.journal import open_journal
 from spielleiter.match.runner import (
@@ -31,7 +31,7 @@ from spielleiter.match.runner import (
     play_to_the_end,
 )
 from spielleiter.match.setup import Entrant, MatchSetup
-from spielleiter.server.runtime.signals import stop_signals
+from spielleiter.programs.platforms import PLATFORM
 from tests.match.sample_records import fault, game
 from tests.timeouts import HANG_TIMEOUT
 

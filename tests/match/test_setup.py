@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spielleiter.match.errors import SetupError
+from spielleiter.common.errors import SetupError
 from spielleiter.match.plan import Opening, plan_games
 from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from spielleiter.match.errors import SetupError
+from spielleiter.common.errors import SetupError
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.setup import MatchSetup
 from spielleiter.match.stats.counts import count_pairs, count_results

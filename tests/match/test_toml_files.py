@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spielleiter.match.errors import SetupError
+from spielleiter.common.errors import SetupError
 from spielleiter.match.setup import Entrant
 from spielleiter.match.toml_files import PROGRAM_KEYS, read_entrant
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 import trio
 
-from spielleiter.match.errors import MachineError, SetupError
-from spielleiter.match.packages.faults import PackageError
+from spielleiter.common.errors import MachineError, SetupError
 from spielleiter.match.preparation import prepare_match
-from spielleiter.match.programs.command_line import split_command
 from spielleiter.match.setup import Entrant, MatchSetup
 from spielleiter.match.unpacking import inspect_program, unpacked_programs
-from tests.match.packages.broken_packages import BROKEN
-from tests.match.packages.making import BOT, SHELL_BOT, zipped
+from spielleiter.programs.command_line import split_command
+from spielleiter.programs.packages.faults import PackageError
+from tests.programs.packages.broken_packages import BROKEN
+from tests.programs.packages.making import BOT, SHELL_BOT, zipped
 
 
 @pytest.fixture

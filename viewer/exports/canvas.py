@@ -14,7 +14,7 @@ from typing import Final
 
 from PIL import Image, ImageDraw, ImageFont
 
-from spielleiter.server.text.escaping import escaped
+from spielleiter.common.text import escaped
 
 _STEPS: Final = 8
 """The number of palette entries from the background of a text to its ink."""

@@ -17,7 +17,7 @@ import html
 import json
 from typing import Final
 
-from spielleiter.server.text.escaping import escaped
+from spielleiter.common.text import escaped
 from spielleiter.viewer.page import STATIC, bundle_modules, standalone_page
 from spielleiter.viewer.positions.view import Json
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from spielleiter.server.record.whole_file import write_whole
+from spielleiter.common.files import write_whole
 from spielleiter.viewer.exports.html import SCRIPT, render_shared_script, render_small_page
 from spielleiter.viewer.replays.details import details_beside
 from spielleiter.viewer.replays.errors import ReplayFileError

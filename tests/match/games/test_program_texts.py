@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from spielleiter.match.games.program_texts import memory_text, name_of, remarks_on
-from spielleiter.match.programs.processes import ProcessInfo
-from spielleiter.match.sandbox.observations import Observations
+from spielleiter.programs.processes import ProcessInfo
+from spielleiter.programs.sandbox.observations import Observations
 
 MEBIBYTE = 1024 * 1024
 

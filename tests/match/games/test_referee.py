@@ -16,14 +16,14 @@ import trio
 
 import spielleiter.match.games.referee
 from spielleiter.client.admin import AdminClient
-from spielleiter.match.errors import MachineError
+from spielleiter.common.errors import MachineError
 from spielleiter.match.games.referee import VERDICT, play_game
-from spielleiter.match.programs.machine_delay import SchedulingDelayMeter
 from spielleiter.match.records.game_files import GAMES, REPLAY, KeepPolicy
 from spielleiter.match.records.game_log import SERVER_LOG
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.wire_log import WIRE_LOG
 from spielleiter.match.setup import Entrant
+from spielleiter.programs.machine_delay import SchedulingDelayMeter
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.record.replay import load_starting_states

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 from spielleiter.match.games.stopwatch import Stopwatch
-from spielleiter.match.programs.processes import Usage
+from spielleiter.programs.processes import Usage
 
 SECOND = 1_000_000_000
 BOT, LATER = 77, 78

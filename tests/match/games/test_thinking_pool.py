@@ -12,8 +12,8 @@ import trio
 import trio.testing
 
 from spielleiter.client.choosers import make_chooser
+from spielleiter.common.errors import MachineError
 from spielleiter.game.api import Move, State
-from spielleiter.match.errors import MachineError
 from spielleiter.match.games import thinking_pool, thinking_worker
 from spielleiter.match.games.thinking_pool import MAX_DEATHS, ThinkingPool, open_thinking_pool
 from spielleiter.match.games.thinking_request import PoolPlayer

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.errors import JournalError
+from spielleiter.common.errors import JournalError
 from spielleiter.match.records.journal import (
     JOURNAL,
     SETUP,

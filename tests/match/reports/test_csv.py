@@ -7,9 +7,9 @@ import io
 
 import pytest
 
+from spielleiter.common.text import escaped
 from spielleiter.match.records.game_record import Verdict
 from spielleiter.match.reports.csv import COLUMNS, render_csv
-from spielleiter.server.text.escaping import escaped
 from tests.match.reports.hostile import HOSTILE_NAMES, HOSTILE_REASON, hostile_match
 from tests.match.sample_records import fault, game, whole_match
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from spielleiter.match.errors import JournalError
+from spielleiter.common.errors import JournalError
 from spielleiter.match.records.game_record import VERDICTS, Attempt, GameRecord, Verdict
 from spielleiter.match.reports import REPORTS, write_reports
 from spielleiter.match.stats.sprt import Sprt

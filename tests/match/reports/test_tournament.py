@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from spielleiter.match.errors import JournalError, SetupError
+from spielleiter.common.errors import JournalError, SetupError
 from spielleiter.match.records.game_record import Attempt, GameRecord, Verdict
 from spielleiter.match.reports.tournament import (
     TOURNAMENT_REPORTS,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spielleiter.match.errors import SetupError
+from spielleiter.common.errors import SetupError
 from spielleiter.match.tournaments.kind_options import KindOptions, read_kind_options
 
 

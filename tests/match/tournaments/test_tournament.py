@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.errors import SetupError
+from spielleiter.common.errors import SetupError
 from spielleiter.match.setup import Entrant, ProgramTimeouts
 from spielleiter.match.tournaments.tournament import Kind, Tournament, read_tournament
 

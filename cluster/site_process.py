@@ -1,0 +1,279 @@
+"""The process on a machine of a cluster that plays the games there.
+
+A Dask worker starts one for each match, as ``python -m spielleiter.cluster.site_process``, and talks to it over
+standard input and output.
+
+Invariants: the process ends when its input ends, however the worker has ended; then no program that it has started is
+running any more, and its scratch folder is removed. A pair is answered once: played, or refused with a reason. What
+fails on this machine is a refusal and never a result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from importlib.metadata import version
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import trio
+
+from spielleiter.cluster.game_files import collect_files
+from spielleiter.cluster.loop_lag import LoopLag
+from spielleiter.cluster.messages import (
+    HEAD,
+    PROTOCOL,
+    CancelPair,
+    FromSite,
+    PairAnswer,
+    PairPlayed,
+    PairRefused,
+    PlayPair,
+    Prepare,
+    Prepared,
+    Ready,
+    ToSite,
+    Unable,
+    decode_to_site,
+    framed,
+)
+from spielleiter.cluster.shipment import setup_at, unpack_item
+from spielleiter.common.errors import MatchError
+from spielleiter.common.exception_groups import first_error
+from spielleiter.common.files import write_whole
+from spielleiter.common.hiding import hide_this_process
+from spielleiter.contest.calibration import MAX_SPEED, MIN_SPEED, measure_speed
+from spielleiter.match.games.match_server import MatchServer, open_match_server
+from spielleiter.match.games.referee import play_game
+from spielleiter.match.plan import Opening, PlannedGame
+from spielleiter.match.preparation import require_playable
+from spielleiter.match.records.game_files import KeepPolicy
+from spielleiter.match.records.game_record import Verdict
+from spielleiter.match.runner import Conditions, Cores, allocate_cores, usable_cores
+from spielleiter.match.setup import MatchSetup
+from spielleiter.match.unpacking import unpacked_programs
+from spielleiter.programs.persistent_programs import PersistentPrograms, open_persistent_programs
+from spielleiter.programs.platforms import PLATFORM
+from spielleiter.programs.temporary_folders import remove_folder
+from spielleiter.server.errors import os_error_text
+
+SPEED_VARIABLE: Final = "SPIELLEITER_SPEED"
+"""The environment variable that gives the speed of a machine, which is measured otherwise."""
+
+_READ_SIZE: Final = 64 * 1024  # bytes
+
+
+class Site:
+    """Plays pairs of games on this machine. `scratch` is its scratch folder; answers are sent to `answers`."""
+
+    def __init__(self, scratch: Path, answers: trio.MemorySendChannel[FromSite]) -> None:
+        self.lag = LoopLag()
+        self._scratch = scratch
+        self._answers = answers
+        self._pairs, self._queue = trio.open_memory_channel[PlayPair](1024)
+        self._scopes: dict[str, trio.CancelScope] = {}
+        """By key: the scope of each pair that is waiting or being played."""
+        self._unable: set[int] = set()
+
+    async def run(self, requests: trio.MemoryReceiveChannel[ToSite]) -> None:
+        """Handle requests until there are no more; then everything that is running is cut off."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.lag.run)
+            async for request in requests:
+                match request:
+                    case Prepare():
+                        await nursery.start(self._serve, request)
+                    case PlayPair():
+                        self._scopes[request.key] = trio.CancelScope()
+                        self._pairs.send_nowait(request)
+                    case CancelPair(key):
+                        if key in self._scopes:
+                            self._scopes[key].cancel()
+            nursery.cancel_scope.cancel()
+
+    async def _serve(self, request: Prepare, task_status: trio.TaskStatus[None]) -> None:
+        """Prepare the match, and play its pairs until cancelled."""
+        run_id = str(request.setup.get("run_id", ""))
+        try:
+            async with AsyncExitStack() as stack:
+                try:
+                    setup = await trio.to_thread.run_sync(self._prepare, request, run_id)
+                    playable = await stack.enter_async_context(unpacked_programs(setup))
+                    cores = _cores_of(request)
+                    server = await stack.enter_async_context(open_match_server(playable))
+                    nursery = await stack.enter_async_context(trio.open_nursery())
+                except (MatchError, OSError) as error:
+                    text = os_error_text(error) if isinstance(error, OSError) else str(error)
+                    await self._answers.send(Unable(text))
+                    task_status.started()
+                    return
+                for each in cores:
+                    nursery.start_soon(self._work, playable, request, each, server)
+                await self._answers.send(Prepared())
+                task_status.started()
+        finally:
+            PLATFORM.kill(PLATFORM.find_tagged(f"{run_id}/"))
+
+    def _prepare(self, request: Prepare, run_id: str) -> MatchSetup:
+        """Unpack what was shipped, and check that this machine can start the programs. Raises OSError, SetupError."""
+        for item in request.items:
+            unpack_item(item, self._scratch)
+        setup = setup_at(MatchSetup.from_json(request.setup), self._scratch, run_id)
+        require_playable(setup)
+        return setup
+
+    async def _work(self, setup: MatchSetup, request: Prepare, cores: tuple[Cores, Cores], server: MatchServer) -> None:
+        """Play one pair after the other. After a pair that was cut off, programs are started anew."""
+        while True:
+            programs = (
+                nullcontext() if request.is_restarting else open_persistent_programs(self._unable, setup.timeouts.exit)
+            )
+            async with programs as persistent_programs:
+                async for job in self._queue:
+                    answer = await self._answer(setup, job, cores, server, request.keep, persistent_programs)
+                    await self._answers.send(answer)
+                    if isinstance(answer, PairRefused):
+                        break
+
+    async def _answer(
+        self,
+        setup: MatchSetup,
+        job: PlayPair,
+        cores: tuple[Cores, Cores],
+        server: MatchServer,
+        keep: str,
+        persistent_programs: PersistentPrograms | None,
+    ) -> PairAnswer:
+        answer: PairAnswer = PairRefused(job.key, "the pair was called off")
+        try:
+            with self._scopes[job.key]:
+                if lag := await self.lag.catch_up():
+                    return PairRefused(job.key, f"its event loop was {lag:.1f} s late", is_overloaded=True)
+                answer = await self._play(setup, job, cores, server, KeepPolicy(keep), persistent_programs)
+        except* (MatchError, OSError) as group:
+            error = first_error(group)
+            answer = PairRefused(job.key, os_error_text(error) if isinstance(error, OSError) else str(error))
+        finally:
+            del self._scopes[job.key]
+        return answer
+
+    async def _play(
+        self,
+        setup: MatchSetup,
+        job: PlayPair,
+        cores: tuple[Cores, Cores],
+        server: MatchServer,
+        keep: KeepPolicy,
+        persistent_programs: PersistentPrograms | None,
+    ) -> PairAnswer:
+        """Play the games of a pair. Raises MatchError and OSError if this machine fails."""
+        async with _temporary_folder(self._scratch) as folder:
+            opening = await trio.to_thread.run_sync(self._opening_of, job)
+            records = []
+            for game, seats in job.games:
+                planned = PlannedGame(game, job.pair, job.seed, seats, opening)
+                record = await play_game(setup, planned, folder, cores, server, keep, persistent_programs)
+                if record.verdict == Verdict.SERVER_FAILED:
+                    return PairRefused(job.key, record.reason)
+                records.append(record)
+            files, omitted = await trio.to_thread.run_sync(collect_files, folder, records)
+        return PairPlayed(job.key, tuple(record.to_json() for record in records), files, omitted)
+
+    def _opening_of(self, job: PlayPair) -> Opening | None:
+        """The opening of a pair, whose replay is written to the scratch folder once."""
+        if job.opening is None:
+            return None
+        name, turn, suffix, content = job.opening
+        path = self._scratch / f"opening-{hashlib.sha256(content).hexdigest()}{suffix}"
+        if not path.exists():
+            write_whole(path, content)  # another pair may read the file at the same time
+        return Opening(name, str(path), turn)
+
+
+def _cores_of(request: Prepare) -> list[tuple[Cores, Cores]]:
+    """The cores of both programs, for each pair at a time. Raises SetupError if there are too few."""
+    cores = usable_cores()[request.first_core :] or usable_cores()
+    conditions = Conditions(request.slots, is_pinned=request.is_pinned, cores_per_game=request.cores_per_game)
+    return allocate_cores(conditions, cores)
+
+
+@asynccontextmanager
+async def _temporary_folder(parent: Path) -> AsyncIterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="pair-", dir=parent))
+    try:
+        yield folder
+    finally:
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(remove_folder, folder)
+
+
+def describe_machine() -> Ready:
+    """What the match needs to know about this machine. Takes a few tenths of a second."""
+    given = os.environ.get(SPEED_VARIABLE, "")
+    speed = float(given) if _is_number(given) else measure_speed().factor
+    return Ready(version("spielleiter"), PROTOCOL, socket.gethostname(), len(usable_cores()), speed)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return MIN_SPEED <= float(text) <= MAX_SPEED
+    except ValueError:
+        return False
+
+
+async def main(scratch: Path, requests: BinaryIO, answers: BinaryIO) -> None:
+    """Read requests and write answers until the input ends."""
+    to_site, from_reader = trio.open_memory_channel[ToSite](0)
+    to_writer, from_site = trio.open_memory_channel[FromSite](64)
+
+    async def write() -> None:
+        async for message in from_site:
+            await trio.to_thread.run_sync(_write, answers, framed(message))
+
+    async def read() -> None:
+        buffer = bytearray()
+        # in a thread, since Windows cannot wait for pipes in an event loop; it ends with the process
+        async with to_site:
+            while data := await trio.to_thread.run_sync(requests.read, _READ_SIZE, abandon_on_cancel=True):
+                buffer += data
+                while len(buffer) >= HEAD.size and len(buffer) >= (end := HEAD.size + HEAD.unpack_from(buffer)[0]):
+                    message = decode_to_site(bytes(buffer[HEAD.size : end]))
+                    del buffer[:end]
+                    await to_site.send(message)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(write)
+        site = Site(scratch, to_writer)
+        await to_writer.send(await trio.to_thread.run_sync(describe_machine))
+        nursery.start_soon(read)
+        await site.run(from_reader)
+        nursery.cancel_scope.cancel()
+
+
+def _write(file: BinaryIO, data: bytes) -> None:
+    file.write(data)
+    file.flush()
+
+
+def run(scratch: Path) -> None:
+    """Run the site process. What programs' libraries print goes to standard error."""
+    requests = os.fdopen(os.dup(sys.stdin.fileno()), "rb", 0)
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    hide_this_process()
+    tempfile.tempdir = str(scratch)  # if this process is killed, the worker removes the scratch folder
+    try:
+        trio.run(main, scratch, requests, answers)
+    except* BrokenPipeError:  # the worker has ended
+        pass
+    finally:
+        remove_folder(scratch)
+
+
+if __name__ == "__main__":
+    run(Path(sys.argv[1]))

@@ -1,0 +1,1 @@
+"""What several parts need: text, errors, files, numbers."""

@@ -1,0 +1,209 @@
+"""The conditions that are watched during all games: times, memory, output, network, windows, input and disk.
+
+Invariants: a condition that the sandbox cannot watch is not checked, and says why; a fault that shows nevertheless is
+reported. Sizes are in bytes, times in seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from spielleiter.common.text import count_text
+from spielleiter.contest import contest_conditions as contest
+from spielleiter.contest.calibration import Speed
+from spielleiter.contest.contest_conditions import ContestCondition
+from spielleiter.contest.package_faults import FAULTS, fault
+from spielleiter.contest.package_games import GameResult, affects_game, merged, size_text
+from spielleiter.contest.package_report import ConditionResult, State, state_of
+from spielleiter.contest.think_times import judge_think_times
+from spielleiter.programs.packages.faults import Finding
+from spielleiter.programs.sandbox.conditions import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
+
+MEMORY_WARNING: Final = 0.8
+"""The share of the memory from which there is a warning."""
+OUTPUT_WARNING: Final = 5_000_000
+"""Bytes of output in one game from which there is a warning."""
+OUTPUT_LIMIT: Final = 50_000_000
+"""Bytes of output in one game that no program writes on purpose."""
+DISK_WARNING: Final = 100_000_000
+"""Bytes in files of one game from which there is a warning."""
+FILES_WARNING: Final = 1000
+"""New files in one game from which there is a warning."""
+START_WARNING: Final = 10.0
+"""Seconds until a program has its seat from which there is a warning."""
+
+
+class ObservedConditions:
+    """Collects what was observed in all games; `gaps` are the conditions that the sandbox cannot keep, with reasons."""
+
+    def __init__(self, speed: Speed, gaps: Mapping[Condition, str]) -> None:
+        self._speed = speed
+        self._gaps = gaps
+        self._games: list[GameResult] = []
+        self._starts: list[float] = []
+
+    def add_games(self, results: Iterable[GameResult]) -> None:
+        """Take the results of games that were played one after the other."""
+        self._games += results
+
+    def add_starts(self, seconds: Iterable[float]) -> None:
+        """Take the times from the start of a process until it asked for its seat."""
+        self._starts += seconds
+
+    def result(self, condition: ContestCondition) -> ConditionResult | None:
+        """Return the result for a condition; None if it is not one of those that are watched here."""
+        results = {
+            contest.START: self._start,
+            contest.END: self._end,
+            contest.THINK_TIME: self._think_time,
+            contest.MEMORY: self._memory,
+            contest.PROCESSES: self._processes,
+            contest.OUTPUT: self._output,
+            contest.NETWORK: self._network,
+            contest.WINDOW: self._window,
+            contest.INPUT: self._input,
+            contest.DISK: self._disk,
+        }
+        return results[condition]() if condition in results else None
+
+    # -- one function for each condition ------------------------------------------------------------------------------
+
+    def _start(self) -> ConditionResult:
+        if not self._starts:
+            return ConditionResult(contest.START, State.NOT_CHECKED, "the program never asked for its seat")
+        slowest = max(self._starts)
+        findings = [fault("slow-start", seconds=f"{slowest:.1f} s")] if slowest >= START_WARNING else []
+        return self._result(contest.START, f"the program asks for its seat after {slowest:.2f} s at most", findings)
+
+    def _end(self) -> ConditionResult:
+        """Judge the games that the program has played to their end."""
+        ended = [each for each in self._games if not any(map(affects_game, each.findings))]
+        if not ended:
+            return ConditionResult(contest.END, State.NOT_CHECKED, "the program has played no game to its end")
+        sound = sum(not each.findings for each in ended)
+        text = f"the program ends itself and leaves nothing behind in {sound} of {count_text(len(ended), 'game')}"
+        return self._result(contest.END, text)
+
+    def _think_time(self) -> ConditionResult:
+        judged = judge_think_times([each.answers for each in self._games], self._speed.factor)
+        expected = judged.expected if judged.is_too_slow else judged.worst
+        values = {"slowest": f"{judged.slowest:.3f} s", "expected": f"{expected:.2f} s"}
+        if judged.watches_clock:
+            scaled = "not scaled, since the program seems to watch the clock itself"
+        else:
+            scaled = f"about {values['expected']} in the contest, an estimate"
+        text = f"the slowest of {count_text(judged.count, 'move')} takes {values['slowest']} here ({scaled})"
+        late = [each for each in self._own_findings() if each.code in {"timeout", "hangs"}]
+        if late:
+            return self._result(contest.THINK_TIME, text, late)
+        if not judged.count:
+            return ConditionResult(contest.THINK_TIME, State.NOT_CHECKED, "the program has made no move")
+        if judged.is_too_slow and judged.is_disturbed:
+            busy = "other programs of this machine delayed the slow moves, so this says nothing"
+            return ConditionResult(contest.THINK_TIME, State.UNDECIDED, f"{text}; {busy}")
+        codes = ["too-slow"] if judged.is_too_slow else ["nearly-too-slow"] if judged.is_close else []
+        return self._result(contest.THINK_TIME, text, [fault(code, **values) for code in codes])
+
+    def _memory(self) -> ConditionResult:
+        observed = [each.observations for each in self._games if each.observations is not None]
+        peaks = [each.peak_memory for each in observed if each.peak_memory is not None]
+        peak = max(peaks, default=0)
+        values = {"peak": size_text(peak), "limit": size_text(MEMORY_LIMIT)}
+        findings: list[Finding] = []
+        if peak > MEMORY_LIMIT or any(each.exceeded_memory for each in observed):
+            findings.append(fault("too-much-memory", **values))
+        elif peak >= MEMORY_WARNING * MEMORY_LIMIT:
+            findings.append(fault("much-memory", **values))
+        if Condition.MEMORY in self._gaps:
+            findings.append(fault("memory-not-limited", reason=self._reason(Condition.MEMORY)))
+        elif not peaks and not findings and not self._of(contest.MEMORY):
+            return ConditionResult(contest.MEMORY, State.NOT_CHECKED, self._gap(Condition.MEMORY))
+        known = f"the program needs up to {values['peak']} of {values['limit']}"
+        return self._result(contest.MEMORY, known if peaks else "the peak is not known", findings)
+
+    def _processes(self) -> ConditionResult:
+        observed = [each.observations for each in self._games if each.observations is not None]
+        is_exceeded = any(each.exceeded_processes for each in observed)
+        findings = [fault("too-many-processes", limit=PROCESS_LIMIT)] if is_exceeded else []
+        if Condition.PROCESSES in self._gaps:
+            findings.append(fault("processes-not-limited", reason=self._reason(Condition.PROCESSES)))
+        few = f"no more than {PROCESS_LIMIT} processes and threads"
+        text = "the program has too many" if is_exceeded or self._of(contest.PROCESSES) else f"the program has {few}"
+        return self._result(contest.PROCESSES, text if Condition.PROCESSES not in self._gaps else "not known", findings)
+
+    def _output(self) -> ConditionResult:
+        size = max((each.observations.output_size for each in self._games if each.observations is not None), default=0)
+        code = "endless-output" if size >= OUTPUT_LIMIT else "much-output" if size >= OUTPUT_WARNING else ""
+        findings = [fault(code, size=size_text(size))] if code else []
+        return self._result(contest.OUTPUT, f"the program writes up to {size_text(size)} in a game", findings)
+
+    def _network(self) -> ConditionResult:
+        attempts = [
+            each.observations.network_attempts
+            for each in self._games
+            if each.observations is not None and each.observations.network_attempts is not None
+        ]
+        failed = self._of(contest.NETWORK)
+        if sum(attempts) and not failed:
+            text = f"{count_text(max(attempts), 'attempt')} in a game"
+            return self._result(contest.NETWORK, "there were attempts", [fault("uses-network", reason=text)])
+        if not attempts and not failed:
+            return ConditionResult(contest.NETWORK, State.NOT_CHECKED, self._gap(Condition.NETWORK))
+        return self._result(contest.NETWORK, "the program uses the game server only" if not failed else "it is needed")
+
+    def _window(self) -> ConditionResult:
+        findings = [
+            fault("opens-window", each.game.folder, reason=each.observations.window_attempts[0])
+            for each in self._games
+            if each.observations is not None and each.observations.window_attempts
+        ]
+        if failed := self._of(contest.WINDOW):
+            findings = []
+        if Condition.DISPLAY in self._gaps and not findings and not failed:
+            return ConditionResult(contest.WINDOW, State.NOT_CHECKED, self._gap(Condition.DISPLAY))
+        text = "there were attempts" if findings or failed else "the program opens no window"
+        return self._result(contest.WINDOW, text, findings)
+
+    def _input(self) -> ConditionResult:
+        text = "it is needed" if self._of(contest.INPUT) else "the program needs no input and no terminal"
+        return self._result(contest.INPUT, text)
+
+    def _disk(self) -> ConditionResult:
+        observed = [each.observations for each in self._games if each.observations is not None]
+        files = max((each.files_written for each in observed), default=0)
+        size = max((each.bytes_written for each in observed), default=0)
+        findings: list[Finding] = []
+        if any(each.exceeded_disk for each in observed):
+            findings.append(fault("too-much-disk", size=size_text(DISK_LIMIT), files=f"{FILE_LIMIT:,}"))
+        elif size >= DISK_WARNING or files >= FILES_WARNING:
+            findings.append(fault("much-disk", size=size_text(size), count=count_text(files, "file")))
+        if any(each.hid_files for each in observed):
+            findings.append(fault("hides-files"))
+        if Condition.DISK in self._gaps:
+            findings.append(fault("disk-not-limited", reason=self._reason(Condition.DISK)))
+        elif Condition.READ_ONLY in self._gaps and not findings and not self._of(contest.DISK):
+            return ConditionResult(contest.DISK, State.NOT_CHECKED, self._gap(Condition.READ_ONLY))
+        written = f"{count_text(files, 'file')} with {size_text(size)}" if files else "nothing"
+        kept = ", which is forgotten after the game" if files else ""
+        return self._result(contest.DISK, f"the program writes {written} in a game{kept}", findings)
+
+    # -- parts --------------------------------------------------------------------------------------------------------
+
+    def _own_findings(self) -> list[Finding]:
+        return [finding for each in self._games for finding in each.findings]
+
+    def _of(self, condition: ContestCondition) -> list[Finding]:
+        """Return the findings of the games that belong to this condition."""
+        return [each for each in self._own_findings() if FAULTS[each.code].condition == condition]
+
+    def _result(self, condition: ContestCondition, text: str, findings: Sequence[Finding] = ()) -> ConditionResult:
+        found = merged([*self._of(condition), *findings])
+        return ConditionResult(condition, state_of(found), text, found)
+
+    def _reason(self, condition: Condition) -> str:
+        """Return why the sandbox does not keep a condition, as a part of a sentence."""
+        return self._gap(condition).removesuffix(".")
+
+    def _gap(self, condition: Condition) -> str:
+        return self._gaps.get(condition, "it could not be observed here")

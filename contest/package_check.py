@@ -1,0 +1,323 @@
+"""Checking a contest package: the static findings first, then everything that the contest does with the program.
+
+Invariants: nothing is started if a static finding is red. If the program cannot even take its seat in the test of the
+upload, nothing else is tried. Every condition is reported once, in the order of the report, as soon as it is known. No
+process and no unpacked file is left at the end; logs and replays are below the folder of the check.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Final, Protocol
+
+import trio
+
+from spielleiter.common.errors import MachineError
+from spielleiter.common.text import count_text
+from spielleiter.contest import contest_conditions as contest
+from spielleiter.contest.calibration import Speed, measure_speed
+from spielleiter.contest.check import CheckSetup, Status, StepResult, check_program
+from spielleiter.contest.contest_conditions import CONDITIONS, ContestCondition
+from spielleiter.contest.observed_faults import ObservedConditions
+from spielleiter.contest.option_check import OptionResult, one_word_fault, try_option_forms
+from spielleiter.contest.package_faults import fault
+from spielleiter.contest.package_games import (
+    PROGRAM,
+    GameResult,
+    PackageCheckSetup,
+    PackageGames,
+    affects_game,
+    merged,
+)
+from spielleiter.contest.package_report import (
+    ConditionResult,
+    PackageReport,
+    PlayedGame,
+    SandboxReport,
+    State,
+    state_of,
+)
+from spielleiter.contest.scripted_server import Confined
+from spielleiter.match.records.game_record import Verdict
+from spielleiter.match.season import season_text
+from spielleiter.programs.command_line import join_command
+from spielleiter.programs.packages.faults import Finding
+from spielleiter.programs.packages.inspection import Inspection, inspect_package
+from spielleiter.programs.packages.package import Package, unpack_package
+from spielleiter.programs.program import Command
+from spielleiter.programs.sandbox.choice import choose_sandbox
+from spielleiter.programs.sandbox.conditions import SENTENCES
+from spielleiter.programs.sandbox.sandbox import Sandbox
+from spielleiter.programs.startable import start_problem
+from spielleiter.programs.temporary_folders import temporary_folder
+
+_FOLDER = "protocol"
+RANDOM: Final = "builtin:random"
+GREEDY: Final = "builtin:greedy"
+UPLOAD_GAMES: Final = 2
+PAIRING_GAMES: Final = 6
+_CANNOT_START: Final = frozenset({Verdict.NO_START, Verdict.NEVER_JOINS, Verdict.NONSENSE})
+
+
+async def try_steps(
+    setup: PackageCheckSetup,
+    package: Package,
+    sandbox: Sandbox,
+    folder: Path,
+    time_factor: float,
+    tell: Callable[[str], None],
+) -> ConditionResult:
+    """Try the steps of the check of a command, but for its whole games, which a package plays anyway.
+
+    `tell` is called with the title of each one that has ended. `time_factor` extends the time limits on a machine that
+    is slower than the contest's. Raises MatchError.
+    """
+    check = CheckSetup(
+        join_command(package.words),
+        setup.game_type,
+        setup.soft_timeout * time_factor,
+        setup.hard_timeout * time_factor,
+        setup.pause,
+        setup.patience,
+        setup.edition,
+        setup.game_end,
+        Confined(sandbox, package.folder),
+    )
+    return summed_up(
+        await check_program(check, folder / _FOLDER, lambda step: tell(f"step {step.number}, {step.title}"))
+    )
+
+
+def summed_up(steps: Sequence[StepResult]) -> ConditionResult:
+    """Return these steps as the result of one condition; steps that missed the same expectation are one finding."""
+    groups: dict[tuple[Status, str], list[StepResult]] = {}
+    for step in steps:
+        if step.status in {Status.FAILED, Status.WARNING}:
+            groups.setdefault((step.status, step.expected), []).append(step)
+    findings = tuple(_finding(first, len(others)) for first, *others in groups.values())
+    passed = sum(step.status is Status.PASSED for step in steps)
+    state = state_of(findings)
+    if state is State.GREEN and passed < len(steps):
+        state = State.UNDECIDED
+    text = f"{passed} of {count_text(len(steps), 'step')} passed"
+    return ConditionResult(contest.PROTOCOL, state, text, findings)
+
+
+def _finding(step: StepResult, others: int) -> Finding:
+    code = "missed-step" if step.status is Status.WARNING else "failed-step"
+    return fault(
+        code,
+        f"{_FOLDER}/{step.folder}",
+        title=f"{step.title} (and {count_text(others, 'more step')})" if others else step.title,
+        expected=step.expected,
+        reason=step.came,
+        remark=step.remark,
+    )
+
+
+def games_result(condition: ContestCondition, results: Sequence[GameResult]) -> ConditionResult:
+    """Return the result of games that were played one after the other."""
+    found = [[finding for finding in each.findings if affects_game(finding)] for each in results]
+    findings = merged(finding for each in found for finding in each)
+    sound = sum(not faults and not each.is_undecided for each, faults in zip(results, found, strict=True))
+    won = sum(each.record.winner == PROGRAM for each in results)
+    text = f"{sound} of {count_text(len(results), 'game')} without a fault, {won} won"
+    state = state_of(findings)
+    if state is State.GREEN and (undecided := [each for each in results if each.is_undecided]):
+        state, text = State.UNDECIDED, f"{text}; {_how(undecided[0])}"
+    return ConditionResult(condition, state, text, findings)
+
+
+def two_games_result(results: Sequence[GameResult], known: Collection[str]) -> ConditionResult:
+    """Return the result of two games at once; `known` are the codes of faults that single games show as well."""
+    failed = [each for each in results if any(finding.code not in known for finding in each.findings)]
+    if failed:
+        finding = fault("not-twice", failed[0].game.folder, reason=_how(failed[0]))
+        return ConditionResult(contest.TWO_GAMES, state_of([finding]), "they disturb each other", (finding,))
+    if any(each.is_undecided for each in results):
+        text = "this machine was too busy for two games at once"
+        return ConditionResult(contest.TWO_GAMES, State.NOT_CHECKED, text)
+    if any(each.findings for each in results):
+        text = "they show no fault that single games do not show"
+        return ConditionResult(contest.TWO_GAMES, State.GREEN, text)
+    return ConditionResult(contest.TWO_GAMES, State.GREEN, "both were played without a fault")
+
+
+def options_result(results: Sequence[OptionResult]) -> ConditionResult:
+    """Return the result of all orders and forms of the options that were tried."""
+    findings = merged(each.finding for each in results if each.finding is not None)
+    sound = sum(each.finding is None and not each.is_undecided for each in results)
+    state = state_of(findings)
+    if state is State.GREEN and any(each.is_undecided for each in results):
+        state = State.UNDECIDED
+    text = f"{sound} of {len(results)} orders and forms are understood"
+    return ConditionResult(contest.OPTIONS, state, text, findings)
+
+
+def _how(result: GameResult) -> str:
+    return f"{result.record.verdict}: {result.record.reason}"
+
+
+class CheckListener(Protocol):
+    """Is told what happens; called in the event loop, so its methods must return quickly."""
+
+    def started(self, main: str, sandbox: SandboxReport, speed: Speed) -> None:
+        """The static findings are not red, and the program is started next."""
+        ...
+
+    def doing(self, text: str) -> None:
+        """The check goes on to what `text` says."""
+        ...
+
+    def result(self, result: ConditionResult) -> None:
+        """A condition is decided."""
+        ...
+
+
+async def check_package(setup: PackageCheckSetup, folder: Path, listener: CheckListener) -> PackageReport:
+    """Check a package and return the report; logs and replays are kept below `folder`.
+
+    Raises SetupError if the sandbox that was asked for cannot be used, and MachineError or another MatchError if the
+    check cannot be carried out.
+    """
+    check = _PackageCheck(setup, folder, listener)
+    return await check.run()
+
+
+class _PackageCheck:
+    def __init__(self, setup: PackageCheckSetup, folder: Path, listener: CheckListener) -> None:
+        self._setup = setup
+        self._folder = folder
+        self._listener = listener
+        self._results: list[ConditionResult] = []
+        self._games: list[PlayedGame] = []
+        self._speed: Speed | None = None
+        self._sandbox: SandboxReport | None = None
+        self._main = ""
+
+    async def run(self) -> PackageReport:
+        started = trio.current_time()
+        setup = self._setup
+        self._listener.doing("inspecting the ZIP")
+        inspection = await trio.to_thread.run_sync(inspect_package, setup.path, setup.main)
+        self._main = str(inspection.main or "")
+        sandbox = dataclasses.replace(setup.sandbox, python=inspection.python)
+        self._setup = dataclasses.replace(setup, sandbox=sandbox)
+        self._add_findings(contest.PACKAGE, _inspection_text(inspection), inspection.findings)
+        if not inspection.is_startable:
+            self._skip_rest("not tried, since the program cannot be started as it is")
+        else:
+            await self._check_program()
+        return PackageReport(
+            package=setup.path.name,
+            main=self._main,
+            season=season_text(setup.game_type, setup.edition),
+            results=tuple(self._results),
+            seconds=trio.current_time() - started,
+            sandbox=self._sandbox,
+            speed=self._speed,
+            games=tuple(self._games),
+        )
+
+    async def _check_program(self) -> None:
+        setup = self._setup
+        confined = setup.sandbox
+        sandbox = await trio.to_thread.run_sync(choose_sandbox, confined.image, confined.kind, confined.python)
+        speed = self._speed = await self._known_speed()
+        self._sandbox = sandbox_report(sandbox)
+        self._listener.started(self._main, self._sandbox, speed)
+        with temporary_folder() as temporary:
+            place = temporary / "program"
+            package = await trio.to_thread.run_sync(unpack_package, setup.path, place, setup.main, setup.parameters)
+            if sys.platform == "win32" and setup.sandbox.image is None and (missing := _missing_program(package)):
+                self._add(contest.UPLOAD_TEST, State.UNDECIDED, f"Windows cannot start the program: {missing}")
+                self._skip_rest("not tried, since Windows cannot start the program")
+                return
+            await self._run_program(package, sandbox, speed)
+
+    async def _known_speed(self) -> Speed:
+        if self._setup.speed is not None:
+            return Speed(self._setup.speed, is_measured=False)
+        self._listener.doing("measuring the speed of this machine")
+        return await trio.to_thread.run_sync(measure_speed)
+
+    async def _run_program(self, package: Package, sandbox: Sandbox, speed: Speed) -> None:
+        setup, tell = self._setup, self._listener.doing
+        command = join_command(package.words)
+        games = PackageGames(setup, command, package.folder, self._folder, speed.factor, sandbox.python)
+        observed = ObservedConditions(speed, sandbox.gaps)
+        upload = await games.play(contest.UPLOAD_TEST.key, RANDOM, UPLOAD_GAMES, tell)
+        if all(each.record.verdict == Verdict.SERVER_FAILED for each in upload):
+            raise MachineError(upload[0].record.reason)
+        has_no_seat = all(each.record.verdict in _CANNOT_START and each.findings for each in upload)
+        if has_no_seat and (finding := await one_word_fault(setup, package, sandbox, self._folder, upload[0])):
+            upload = tuple(dataclasses.replace(each, findings=(finding,)) for each in upload)
+        self._add_games(upload, games_result(contest.UPLOAD_TEST, upload))
+        observed.add_games(upload)
+        if has_no_seat:
+            self._finish(observed, "not tried, since the program does not take its seat")
+            return
+        options = await try_option_forms(setup, package, sandbox, self._folder, tell)
+        self._add_result(options_result(options))
+        observed.add_starts(each.seconds for each in options if each.seconds is not None)
+        pairing = await games.play(contest.PAIRING.key, GREEDY, PAIRING_GAMES, tell)
+        self._add_games(pairing, games_result(contest.PAIRING, pairing))
+        observed.add_games(pairing)
+        tell("two games at once")
+        known = {finding.code for each in (*upload, *pairing) for finding in each.findings}
+        both = await games.play_two_at_once(contest.TWO_GAMES.key, RANDOM)
+        self._add_games(both, two_games_result(both, known))
+        self._add_result(await try_steps(setup, package, sandbox, self._folder, games.time_factor, tell))
+        self._finish(observed)
+
+    def _finish(self, observed: ObservedConditions, reason: str = "") -> None:
+        """Report the conditions that were watched during all games; those before them were not tried for `reason`."""
+        for condition in CONDITIONS[len(self._results) :]:
+            result = observed.result(condition)
+            self._add_result(result or ConditionResult(condition, State.NOT_CHECKED, reason))
+
+    # -- results ------------------------------------------------------------------------------------------------------
+
+    def _add(self, condition: ContestCondition, state: State, text: str, findings: Iterable[Finding] = ()) -> None:
+        self._add_result(ConditionResult(condition, state, text, tuple(findings)))
+
+    def _add_result(self, result: ConditionResult) -> None:
+        self._results.append(result)
+        self._listener.result(result)
+
+    def _add_games(self, games: Iterable[GameResult], result: ConditionResult) -> None:
+        self._games += [each.game for each in games]
+        self._add_result(result)
+
+    def _add_findings(self, condition: ContestCondition, text: str, findings: Sequence[Finding]) -> None:
+        self._add(condition, state_of(findings), text, findings)
+
+    def _skip_rest(self, reason: str) -> None:
+        for condition in CONDITIONS[len(self._results) :]:
+            self._add(condition, State.NOT_CHECKED, reason)
+
+
+def _missing_program(package: Package) -> str:
+    """Return what this machine lacks for starting the program, and what to do; empty if it can start it."""
+    problem = start_problem(Command.parse(join_command(package.words)))
+    return problem.replace(f"{package.folder.absolute()}{os.sep}", "")
+
+
+def sandbox_report(sandbox: Sandbox) -> SandboxReport:
+    """Return the conditions that a sandbox keeps and does not keep, in words."""
+    return SandboxReport(
+        sandbox.name,
+        tuple(text for condition, text in SENTENCES.items() if condition in sandbox.kept),
+        tuple(sandbox.gaps[condition] for condition in SENTENCES if condition in sandbox.gaps),
+    )
+
+
+def _inspection_text(inspection: Inspection) -> str:
+    files = sum(not each.is_folder for each in inspection.entries)
+    if inspection.main is None:
+        return "it cannot be started"
+    return f"main file {inspection.main}, {count_text(files, 'file')}"

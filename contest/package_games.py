@@ -1,0 +1,304 @@
+"""The games of a package's check, and what they show: a finding for each fault, a result for each condition.
+
+Invariants: a game that only this machine spoiled is played again, up to ATTEMPTS times. The checked program is the
+first one of its match, its opponent is a built-in player. A fault of the machine is never a finding. A crash whose
+output names the cause gives the finding of that cause instead of a general one. Every game keeps its files in a folder
+of its own below that of the check. All times are in seconds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import trio
+
+from spielleiter.common.text import count_text
+from spielleiter.contest import contest_conditions as contest
+from spielleiter.contest.check import ATTEMPTS
+from spielleiter.contest.crash_causes import crash_cause, fault_of_name, wheel_version
+from spielleiter.contest.package_faults import CODE_OF_VERDICT, FAULTS, fault
+from spielleiter.contest.package_report import PlayedGame
+from spielleiter.contest.scripted_server import is_delayed
+from spielleiter.match.games.match_server import MatchServer, open_match_server
+from spielleiter.match.games.referee import play_game
+from spielleiter.match.games.starter import output_files
+from spielleiter.match.plan import PlannedGame, plan_games
+from spielleiter.match.records.game_record import CRASH_VERDICTS, UNCOUNTED_VERDICTS, GameRecord, Verdict
+from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.programs.answer_meter import AnswerMeter, AnswerTimes
+from spielleiter.programs.packages.faults import Finding
+from spielleiter.programs.program_names import distinct_names
+from spielleiter.programs.sandbox.conditions import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT
+from spielleiter.programs.sandbox.observations import Observations
+from spielleiter.programs.sandbox.sandbox import Sandbox
+from spielleiter.programs.sandbox.settings import SandboxSettings
+
+PROGRAM: Final = 0
+"""The index of the checked program in its match."""
+_MEGABYTE: Final = 1024 * 1024
+_SEED: Final = 1
+_SEATS: Final = ("first", "second")
+
+
+@dataclass(frozen=True, slots=True)
+class PackageCheckSetup:
+    """The package at `path`, the game that it plays, and the limits.
+
+    `main` is the main file, None for the one that is found; `parameters` are the further ones that were given with the
+    upload. `edition` is None for the default one of the game. `speed` is how many times as fast as that of the contest
+    a core of this machine is, None to measure it. `pause` is how long the game pauses in the step about pauses.
+    `game_end` is None for the end of a game as in that edition.
+    """
+
+    path: Path
+    game_type: str
+    edition: str | None = None
+    main: str | None = None
+    parameters: tuple[str, ...] = ()
+    sandbox: SandboxSettings = field(default_factory=SandboxSettings)
+    speed: float | None = None
+    soft_timeout: float = 2.0
+    hard_timeout: float = 10.0
+    pause: float = 1.0
+    patience: ProgramTimeouts = field(default_factory=ProgramTimeouts)
+    game_end: str | None = None
+
+
+def is_machines_fault(record: GameRecord) -> bool:
+    """Return whether the game says nothing about the program, because this machine or the opponent failed."""
+    return record.verdict in UNCOUNTED_VERDICTS or record.offender not in {None, PROGRAM}
+
+
+def was_delayed(record: GameRecord, answers: Sequence[AnswerTimes], limit: float) -> bool:
+    """Return whether the program lost by an answer that would have been in time if it had waited for no processor.
+
+    `answers` are those of the program, `limit` is the time for each in seconds.
+    """
+    if record.verdict != Verdict.TIMEOUT or record.offender != PROGRAM or not answers:
+        return False
+    return is_delayed(answers[-1].seconds, answers[-1].waited, limit)
+
+
+def game_findings(
+    record: GameRecord,
+    observed: Observations | None,
+    title: str,
+    folder: Path,
+    *,
+    program_folder: Path | None = None,
+    python: str = "the Python of this machine",
+) -> tuple[Finding, ...]:
+    """Return what is wrong with the program according to one game.
+
+    `observed` is what the sandbox saw of the program, `title` names the game in sentences, and `folder` is that of the
+    match, in which the record names the folder of the game. `program_folder` is that of the unpacked package, None if
+    there is none; `python` is what the program found as `python3`.
+    """
+    if record.offender != PROGRAM or is_machines_fault(record):
+        return ()
+    if record.verdict in CRASH_VERDICTS and (cause := _cause(record, observed, folder, program_folder, python)):
+        return (cause,)
+    place = f"{folder.name}/{record.folder}"
+    return (fault(CODE_OF_VERDICT[record.verdict], place, game=title, reason=record.reason),)
+
+
+def _cause(
+    record: GameRecord, observed: Observations | None, folder: Path, program_folder: Path | None, python: str
+) -> Finding | None:
+    """Return why the program crashed, if that is known."""
+    place = f"{folder.name}/{record.folder}"
+    if observed is not None and observed.exceeded_memory:
+        peak = size_text(observed.peak_memory or MEMORY_LIMIT)
+        return fault("too-much-memory", place, peak=peak, limit=size_text(MEMORY_LIMIT))
+    if observed is not None and observed.exceeded_processes:
+        return fault("too-many-processes", place, limit=PROCESS_LIMIT)
+    if observed is not None and observed.exceeded_disk:
+        return fault("too-much-disk", place, size=size_text(DISK_LIMIT), files=f"{FILE_LIMIT:,}")
+    if observed is not None and observed.window_attempts:
+        return fault("needs-window", place, reason=observed.window_attempts[0])
+    out, error = output_files(folder / record.folder, PROGRAM)
+    cause = crash_cause(out, error)
+    if cause is None:
+        return None
+    values: dict[str, object] = {"reason": cause.line, "python": python}
+    if cause.code in {"missing-when-run", "writes-elsewhere"} and program_folder is not None:
+        if found := fault_of_name(cause, program_folder):
+            code, name, there = found
+            return fault(code, place, name=name, there=there, **values)
+    elif cause.code == "wheel-for-other-python":
+        wheel = values["wheel"] = wheel_version(cause.line)
+        if not wheel or python.startswith(f"Python {wheel}."):  # in the second case, it is for another system
+            return None
+    return fault(cause.code, place, **values)
+
+
+def affects_game(finding: Finding) -> bool:
+    """Return whether a finding of a game concerns its course, and not only what happens after its end."""
+    return FAULTS[finding.code].condition is not contest.END
+
+
+def size_text(size: int) -> str:
+    """Return a size in bytes as text for people, such as ``12 MB``; a MB has 1024 times 1024 bytes."""
+    if size >= 1024 * _MEGABYTE:
+        return f"{size / (1024 * _MEGABYTE):.2f} GB"
+    if size >= _MEGABYTE:
+        return f"{size / _MEGABYTE:.0f} MB"
+    return f"{size / 1024:.0f} kB" if size >= 1024 else count_text(size, "byte")
+
+
+def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return one finding for each code: the first one, which says how often the same happened again."""
+    groups: dict[str, list[Finding]] = {}
+    for each in findings:
+        groups.setdefault(each.code, []).append(each)
+    return tuple(
+        first if not more else dataclasses.replace(first, text=f"{first.text}; the same {_again(len(more))}")
+        for first, *more in groups.values()
+    )
+
+
+def _again(count: int) -> str:
+    return "happened once more" if count == 1 else f"happened {count_text(count, 'more time')}"
+
+
+@dataclass(frozen=True, slots=True)
+class GameResult:
+    """One game: its record, what was observed of the program, and what is wrong with it."""
+
+    record: GameRecord
+    game: PlayedGame
+    findings: tuple[Finding, ...]
+    observations: Observations | None
+    is_undecided: bool
+    """Whether only this machine or the opponent failed, in every attempt."""
+    answers: tuple[AnswerTimes, ...] = ()
+    """The program's answers, in order."""
+
+
+class PackageGames:
+    """Plays games of the program in `program_folder`, which was unpacked there and is never changed.
+
+    `command` starts it in that folder. `speed` is that of this machine compared with the contest's; on a slower one,
+    the time limits are longer. `python` is what programs find as `python3` in the sandbox.
+    """
+
+    def __init__(
+        self,
+        setup: PackageCheckSetup,
+        command: str,
+        program_folder: Path,
+        folder: Path,
+        speed: float,
+        python: str = Sandbox.python,
+    ) -> None:
+        self._setup = setup
+        self._command = command
+        self._program_folder = program_folder
+        self._folder = folder
+        self._python = python
+        self.time_factor = max(1.0, 1 / speed)
+        """What the time limits are extended by here."""
+
+    async def play(
+        self, condition: str, opponent: str, count: int, tell: Callable[[str], None]
+    ) -> tuple[GameResult, ...]:
+        """Play `count` games for this condition one after the other; `tell` is called with each game's title."""
+        results = []
+        setup = self._match_setup(opponent)
+        async with open_match_server(setup) as match_server:
+            for planned in plan_games(count, _SEED):
+                tell(f"{_title(planned)}, against {opponent}")
+                results.append(await self._play_repeatedly(condition, setup, planned, match_server))
+        return tuple(results)
+
+    async def play_two_at_once(self, condition: str, opponent: str) -> tuple[GameResult, ...]:
+        """Play two games at the same time."""
+        results: list[GameResult | None] = [None, None]
+        setup = self._match_setup(opponent)
+
+        async def play(index: int, planned: PlannedGame, match_server: MatchServer) -> None:
+            results[index] = await self._play_repeatedly(condition, setup, planned, match_server)
+
+        async with open_match_server(setup) as match_server, trio.open_nursery() as nursery:
+            for index, planned in enumerate(plan_games(2, _SEED)):
+                nursery.start_soon(play, index, planned, match_server)
+        return tuple(each for each in results if each is not None)
+
+    async def _play_repeatedly(
+        self, condition: str, setup: MatchSetup, planned: PlannedGame, match_server: MatchServer
+    ) -> GameResult:
+        result = await self._play(condition, setup, planned, match_server)
+        for attempt in range(2, ATTEMPTS + 1):
+            if not result.is_undecided:
+                break
+            result = await self._play(condition, setup, planned, match_server, attempt)
+        return result
+
+    async def _play(
+        self, condition: str, setup: MatchSetup, planned: PlannedGame, match_server: MatchServer, attempt: int = 1
+    ) -> GameResult:
+        relative = condition if attempt == 1 else f"{condition}-attempt{attempt}"
+        meter = AnswerMeter()
+        record = await play_game(setup, planned, self._folder / relative, match_server=match_server, answer_meter=meter)
+        game_folder = f"{relative}/{record.folder}"
+        title = _title(planned)
+        own = record.think_times[PROGRAM]
+        game = PlayedGame(
+            condition=condition,
+            title=f"{title}, against {setup.entrants[1].command}",
+            verdict=record.verdict,
+            reason=record.reason,
+            points=record.points,
+            moves=len(own),
+            slowest=max(own, default=0.0),
+            folder=game_folder,
+            replay=record.replay or "",
+        )
+        observed = record.observations[PROGRAM]
+        limit = setup.server_options["soft_timeout"] * self.time_factor
+        is_undecided = is_machines_fault(record) or was_delayed(record, meter.answers, limit)
+        findings = game_findings(
+            record,
+            observed,
+            title,
+            self._folder / relative,
+            program_folder=self._program_folder,
+            python=self._python,
+        )
+        return GameResult(record, game, () if is_undecided else findings, observed, is_undecided, tuple(meter.answers))
+
+    def _match_setup(self, opponent: str) -> MatchSetup:
+        setup = self._setup
+        own, other = distinct_names(setup.path.name, opponent.removeprefix("builtin:"))
+        return MatchSetup(
+            entrants=(
+                Entrant(
+                    own,
+                    self._command,
+                    cwd=str(self._program_folder.absolute()),
+                    time_factor=self.time_factor,
+                    sandbox=setup.sandbox,
+                ),
+                Entrant(other, opponent),
+            ),
+            game_type=setup.game_type,
+            games=2,
+            seed=_SEED,
+            run_id=secrets.token_hex(8),
+            server_options={
+                "soft_timeout": setup.soft_timeout,
+                "hard_timeout": setup.hard_timeout,
+                **({} if setup.game_end is None else {"game_end": setup.game_end}),
+            },
+            timeouts=setup.patience,
+            edition=setup.edition,
+        )
+
+
+def _title(planned: PlannedGame) -> str:
+    return f"game {planned.game} as {_SEATS[planned.seats.index(PROGRAM)]} player"

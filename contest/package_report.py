@@ -1,0 +1,192 @@
+"""The report of a package's check: one result for each condition of the contest, as a value and as JSON.
+
+Invariants: a report has a result for every condition, in the order of `CONDITIONS`. A package is fit if no condition is
+red and none is undecided; a yellow one does not make it unfit, nor does one that could not be checked here.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from spielleiter.contest.calibration import Speed
+from spielleiter.contest.contest_conditions import ContestCondition
+from spielleiter.match.reports.junit import Case, render_suite
+from spielleiter.programs.packages.faults import Finding, Level
+
+FORMAT: Final = 1
+"""The version of the JSON file; it grows when a key changes its meaning or is removed."""
+
+
+class State(enum.Enum):
+    """How a condition is met; the values are texts for people and files."""
+
+    GREEN = "green"
+    YELLOW = "yellow"
+    RED = "red"
+    UNDECIDED = "undecided"
+    """This machine was too busy to tell."""
+    NOT_CHECKED = "not checked"
+    """It cannot be checked here, or an earlier condition made it impossible."""
+
+
+_STATES: Final = {Level.GREEN: State.GREEN, Level.YELLOW: State.YELLOW, Level.RED: State.RED}
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionResult:
+    """The result for one condition: a summary in one line, and the findings that led to it."""
+
+    condition: ContestCondition
+    state: State
+    text: str
+    findings: tuple[Finding, ...] = ()
+
+
+def state_of(findings: Iterable[Finding]) -> State:
+    """Return the state of a condition with these findings: that of the worst one, green without any."""
+    levels = {each.level for each in findings}
+    return next((_STATES[level] for level in (Level.RED, Level.YELLOW) if level in levels), State.GREEN)
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedGame:
+    """One game of the check. `slowest` is the slowest answer in seconds, `folder` relative to that of the check."""
+
+    condition: str
+    title: str
+    verdict: str
+    reason: str
+    points: tuple[int | None, int | None]
+    moves: int
+    slowest: float
+    folder: str
+    replay: str
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxReport:
+    """How the conditions of the contest were kept: the sandbox's name, what it kept, and why it could not keep more."""
+
+    name: str
+    kept: tuple[str, ...]
+    gaps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PackageReport:
+    """The result of a check. `main` is empty if there is no main file; `sandbox` and `speed` if nothing was run."""
+
+    package: str
+    main: str
+    season: str
+    results: tuple[ConditionResult, ...]
+    seconds: float
+    sandbox: SandboxReport | None = None
+    speed: Speed | None = None
+    games: tuple[PlayedGame, ...] = ()
+
+    @property
+    def is_fit(self) -> bool:
+        """Whether no condition is red, and this machine could decide all of them."""
+        return not self.with_state(State.RED) and not self.with_state(State.UNDECIDED)
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether this machine was too busy to decide; never if a condition is red."""
+        return bool(self.with_state(State.UNDECIDED)) and not self.with_state(State.RED)
+
+    def with_state(self, state: State) -> tuple[ConditionResult, ...]:
+        """The results with this state."""
+        return tuple(result for result in self.results if result.state is state)
+
+    @property
+    def verdict(self) -> str:
+        """``fit``, ``not fit`` or ``undecided``."""
+        return "fit" if self.is_fit else "undecided" if self.is_undecided else "not fit"
+
+    @property
+    def headline(self) -> str:
+        """The verdict with the number of conditions in each state, in one line."""
+        counts = [(len(self.with_state(state)), state.value) for state in State]
+        return f"{self.verdict}: " + ", ".join(f"{count} {text}" for count, text in counts if count)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object with everything that the report contains."""
+        return {
+            "format": FORMAT,
+            "package": self.package,
+            "main": self.main or None,
+            "season": self.season,
+            "verdict": self.verdict,
+            "seconds": round(self.seconds, 3),
+            "sandbox": None
+            if self.sandbox is None
+            else {"name": self.sandbox.name, "kept": list(self.sandbox.kept), "gaps": list(self.sandbox.gaps)},
+            "speed": None
+            if self.speed is None
+            else {"factor": round(self.speed.factor, 3), "is_measured": self.speed.is_measured},
+            "conditions": [_condition_json(result) for result in self.results],
+            "games": [_game_json(game) for game in self.games],
+        }
+
+    def to_json_text(self) -> str:
+        """The text of the JSON file."""
+        return json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n"
+
+
+def render_junit(report: PackageReport) -> str:
+    """The report as JUnit XML: every condition is a test, in the order of the report.
+
+    A red condition is a test with a failure, an undecided one has an error. A yellow one is a skipped test, which
+    neither Jenkins nor GitLab counts as failed; its message says what was found.
+    """
+    name = f"spielleiter check {report.package}, {report.season}"
+    cases = [_case_of_condition(number, result) for number, result in enumerate(report.results, 1)]
+    return render_suite(name, cases, class_name="check", seconds=report.seconds)
+
+
+def _case_of_condition(number: int, result: ConditionResult) -> Case:
+    name = f"{number:02d} {result.condition.title}"
+    details = "\n".join(f"{each.code}: {each.text}" for each in result.findings)
+    match result.state:
+        case State.GREEN:
+            return Case(name)
+        case State.RED:
+            return Case(name, "failure", result.text, details=details)
+        case State.UNDECIDED:
+            return Case(name, "error", result.text, result.state.value, details)
+        case _:
+            prefix = "warning" if result.state is State.YELLOW else result.state.value
+            return Case(name, "skipped", f"{prefix}: {result.text}", output=details)
+
+
+def _condition_json(result: ConditionResult) -> dict[str, Any]:
+    return {
+        "key": result.condition.key,
+        "title": result.condition.title,
+        "demand": result.condition.demand,
+        "state": result.state.value,
+        "text": result.text,
+        "findings": [
+            {"code": each.code, "level": each.level.value, "text": each.text, "file": each.file}
+            for each in result.findings
+        ],
+    }
+
+
+def _game_json(game: PlayedGame) -> dict[str, Any]:
+    return {
+        "condition": game.condition,
+        "title": game.title,
+        "verdict": game.verdict,
+        "reason": game.reason,
+        "points": list(game.points),
+        "moves": game.moves,
+        "slowest": round(game.slowest, 6),
+        "folder": game.folder,
+        "replay": game.replay or None,
+    }

@@ -1,0 +1,179 @@
+"""Measuring how long this machine delayed programs: they waited for a processor because of others.
+
+Invariants: for a program that thinks for too long, only what happened since its request counts, and only what others
+have caused (`Usage`). The processes are looked at before the request is sent, and then again and again until the
+answer, since the system forgets how long a thread has waited that has ended. Requests that are answered quickly cost
+one look.
+
+A thread that sleeps (`nanosleep`) waits for nobody: its sleep takes as long on an idle machine. So a delay excuses at
+most the time in which no thread that was there at the request slept without interruption; and if it slept until after
+the limit, what others waited for meanwhile excuses nothing. Looks come late on a busy machine, so where a sleep began
+and ended is calculated from the processor time, the waiting and the switches of the thread, not from the looks alone:
+a few switches beside the sleep are taken for short ones, as when processes are started or ended.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import trio
+
+from spielleiter.programs.processes import Usage
+
+FIRST_LOOK: Final = 0.02
+"""The seconds from a request to the next look at the processes, and the shortest time between two looks."""
+_GROWTH: Final = 20  # the time between two looks is this part of that since the request, so long requests cost little
+_AFTER_LIMIT: Final = 0.005  # seconds; the clock starts a little later than the measurement
+_AT_LIMIT: Final = 0.0025  # seconds; half of that
+_SHORTEST: Final = 0.001  # seconds; a shorter pause than this may be none
+_FEW: Final = 8  # as many short waits as it takes to start a process or two, or to end them
+_GAP: Final = 0.3  # seconds between two looks in which several waits are taken for short ones
+
+
+class MeasuredProcesses(Protocol):
+    """A program whose processes are measured."""
+
+    @property
+    def pids(self) -> Iterable[int]: ...
+
+    @property
+    def cpu_seconds_so_far(self) -> float: ...
+
+
+@dataclass
+class _Sleep:
+    """A thread that slept at one look or at several ones without running in between; seconds since the request."""
+
+    begin: float
+    waited_before: float
+    """The waiting of all threads before `begin`."""
+    last: float
+    """The last of these looks."""
+    usage: Usage
+    """The usage at that look."""
+    after: Usage | None = None
+    """The usage at the next look, when the thread was awake."""
+    after_at: float = math.inf
+
+    def end(self, thread: int, answer: float) -> float:
+        """Return when `thread` awoke, or the last look at which it slept if that is not known.
+
+        The program has answered at `answer`, maybe before the next look.
+        """
+        if self.after is None:
+            return answer
+        ran, waited, switches = self.after.of_thread(thread, self.usage)
+        has_answered = self.after_at >= answer and thread in self.after.listening
+        if switches == 0 or (has_answered and _is_short(switches, answer - self.last)):
+            return max(self.last, min(self.after_at, answer) - ran - waited)
+        return self.last
+
+
+class SchedulingDelayMeter:
+    """Measures the programs of a game while `run` runs; each of them may use `cores` processor cores.
+
+    `programs` may be filled after this was created. `limits` are their soft time limits in seconds.
+    """
+
+    def __init__(self, programs: Sequence[MeasuredProcesses | None], limits: tuple[float, float], cores: int) -> None:
+        self._programs = programs
+        self._limits = limits
+        self._cores = cores
+        self._asked: int | None = None
+        """The program that was asked last."""
+        self._requested_at = -math.inf
+        self._due = math.inf
+        self._pause = trio.CancelScope()
+        self._at_request = self._last = Usage({})
+        self._last_at = -math.inf
+        self._waited = 0.0
+        """The waiting until the last look."""
+        self._shares: dict[int, float] = {}
+        """The part of the time between the last two looks that each thread waited."""
+        self._sleeps: list[tuple[int, _Sleep]] = []
+        """The sleeps of threads since the request, with the thread."""
+        self._asleep: dict[int, _Sleep] = {}
+        """Those that lasted at the last look."""
+
+    async def run(self) -> None:
+        """Look at the program that was asked while it thinks, until cancelled."""
+        while True:
+            with trio.CancelScope(deadline=self._due) as self._pause:
+                await trio.sleep_forever()
+            self.look()
+            thought = self._last_at - self._requested_at
+            pause = max(FIRST_LOOK, thought / _GROWTH)
+            after_limit = math.inf if self._asked is None else self._limits[self._asked] + _AFTER_LIMIT - thought
+            self._due = self._last_at + (after_limit if _SHORTEST < after_limit < pause else pause)
+
+    def start_request(self, program: int) -> None:
+        """Note that `program` is asked for a move next."""
+        self._asked = program
+        self._requested_at = self._last_at = trio.current_time()
+        self._at_request = self._last = usage_of(self._programs[program])
+        self._waited = 0.0
+        self._sleeps, self._asleep, self._shares = [], {}, {}
+        self._due = self._requested_at + FIRST_LOOK if self._last.threads else math.inf
+        self._pause.deadline = self._due
+
+    def seconds_waiting(self, program: int, think_time: float) -> float:
+        """Return for how many of the last `think_time` seconds, since the request, this machine delayed `program`."""
+        if program != self._asked:
+            return 0.0
+        self.look(think_time)
+        most = self._last.most_caused_by_others(self._at_request, think_time, self._cores)
+        for thread, sleep in self._sleeps:
+            end = min(think_time, sleep.end(thread, think_time))
+            most = min(most, think_time - max(0.0, end - sleep.begin))
+            if end >= self._limits[program] + _AT_LIMIT:  # it would not have answered in time, whatever others did
+                most = min(most, sleep.waited_before + think_time - end)
+        return max(0.0, min(self._waited, most))
+
+    def look(self, answer: float = math.inf) -> None:
+        """Look at the program that was asked; `answer` are the seconds after which it has answered."""
+        if self._asked is None:
+            return
+        now, at = usage_of(self._programs[self._asked]), trio.current_time()
+        thought = at - self._requested_at
+        longest = now.longest_wait(self._last, at - self._last_at, self._cores)
+        # a thread that has ended since the last look may have waited until the answer as it did before that look
+        unseen = max(0.0, min(thought, answer) - (self._last_at - self._requested_at))
+        ended = self._shares.keys() - now.threads.keys()
+        self._waited += max(longest, unseen * max((self._shares[thread] for thread in ended), default=0.0))
+        self._shares = now.waiting_shares(self._last, at - self._last_at, self._cores)
+        known = self._at_request.threads.keys() - self._at_request.asleep
+        asleep = now.asleep & known
+        for thread, sleep in tuple(self._asleep.items()):
+            if thread in asleep and now.threads[thread][0] == sleep.usage.threads[thread][0]:
+                sleep.last, sleep.usage = thought, now
+                continue
+            del self._asleep[thread]
+            sleep.after, sleep.after_at = now, thought
+        for thread in asleep - self._asleep.keys():
+            if thought < answer:
+                self._asleep[thread] = self._begin_of(thread, now, thought)
+                self._sleeps.append((thread, self._asleep[thread]))
+        self._last, self._last_at = now, at
+
+    def _begin_of(self, thread: int, now: Usage, thought: float) -> _Sleep:
+        """Return the sleep of a thread that sleeps `now`, `thought` seconds after the request."""
+        ran, waited, switches = now.of_thread(thread, self._at_request)
+        if thread in self._at_request.listening and _is_short(switches, thought):
+            return _Sleep(min(thought, ran + waited), waited, thought, now)
+        return _Sleep(thought, self._waited, thought, now)
+
+
+def _is_short(switches: int | None, seconds: float) -> bool:
+    """Return whether a thread that has switched so often in `seconds` has made one long wait at most."""
+    return switches == 1 or (switches is not None and 1 < switches <= _FEW and seconds <= _GAP)
+
+
+def usage_of(program: MeasuredProcesses | None) -> Usage:
+    """Return the usage of a program and of everything that it has started, so far."""
+    if program is None or sys.platform != "linux":
+        return Usage({})
+    return Usage.of(program.pids, program.cpu_seconds_so_far)

@@ -1,0 +1,378 @@
+"""Running a program: starting it, collecting its output, measuring it and ending it.
+
+Invariants:
+
+- Once `Program.run` has returned or was cancelled, nothing that the program has started is running, in any session and
+  with any environment. On Linux a supervisor ensures that, on Windows a Job Object; on other systems
+  programs/unsupervised_process.py does what the system allows. The only exceptions are processes that do not even
+  react to SIGKILL: they are named in `Program.survivors`, and nothing waits for them without a time limit.
+- The output of a program is kept, each line with its time. A program that writes endlessly does not fill the disk.
+- Processor time is counted up to the end.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import trio
+
+from spielleiter.client.strategies import STRATEGIES
+from spielleiter.common.errors import NotStartedError, SetupError
+from spielleiter.common.own_python import own_python
+from spielleiter.programs.command_line import split_command
+from spielleiter.programs.confinement import Confinement, begin
+from spielleiter.programs.environment import inherited_variables, open_home, own_variables
+from spielleiter.programs.output import Output
+from spielleiter.programs.platforms import PLATFORM
+from spielleiter.programs.process import KILL_TIMEOUT, READ_SIZE, REPORT_TIMEOUT, Process
+from spielleiter.programs.process_spec import ProcessSpec
+from spielleiter.programs.processes import TAG_VARIABLE, ProcessInfo, Usage
+from spielleiter.programs.start_problem import start_problem
+from spielleiter.programs.windows_command import windows_words
+from spielleiter.server.config.setting import suggestion
+
+BUILTIN: Final = "builtin:"
+PLACEHOLDERS: Final = ("host", "port", "reservation", "seed", "game")
+"""The names that a command line may contain in braces."""
+
+_PLACEHOLDER: Final = re.compile(r"(?<!\$)\{(\w+)\}")  # but not the shell's ${name}
+_ADDRESS: Final = ("-h", "{host}", "-p", "{port}", "-r", "{reservation}")
+"""The words that are added to a command line in which none of these placeholders occurs."""
+_PACKAGE_SUFFIX: Final = ".zip"
+_TERMINATE_TIMEOUT: Final = 0.5  # seconds for a process to end after SIGTERM, and to read what is left in the pipes
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program's command line: the text that the user gave, and its words, which may contain placeholders."""
+
+    text: str
+    words: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str, cwd: str = "", platform: str = sys.platform) -> Command:
+        """Parse a command line, or the path of a program, .jar file or package (.zip).
+
+        ``builtin:`` followed by a strategy is a command line, too.
+
+        `cwd` is the directory that relative paths start from (empty for the current one), `platform` a value of
+        `sys.platform`. The path of an existing file is one word, even if it contains blanks. A word that begins with
+        ``~`` means a home folder, as in a shell. Raises SetupError.
+        """
+        if text.startswith(BUILTIN):
+            return cls(text, _builtin_words(text))
+        if _is_file(cwd, path := os.path.expanduser(text)):  # noqa: PTH111 - Path's form raises
+            words = [path]
+        else:
+            try:
+                words = [os.path.expanduser(word) for word in split_command(text, platform)]  # noqa: PTH111
+            except ValueError as error:
+                raise SetupError(f"program {text!r}: {str(error).lower()}") from None
+        if not words:
+            raise SetupError("program '': expected a command line")
+        for name in _PLACEHOLDER.findall(text):
+            if name not in PLACEHOLDERS:
+                known = ", ".join(f"{{{each}}}" for each in PLACEHOLDERS)
+                raise SetupError(f"program {text!r}: there is no placeholder {{{name}}}, expected {known}")
+        if words[0].lower().endswith(".jar"):
+            words = ["java", "-jar", *words]
+        elif words[0].lower().endswith(_PACKAGE_SUFFIX):
+            pass
+        elif platform == "win32":
+            words = windows_words(words, cwd)
+        else:
+            words[0] = _executable(words[0], cwd)
+        if not _has_address(text):
+            words += _ADDRESS
+        return cls(text, tuple(words))
+
+    @property
+    def is_package(self) -> bool:
+        """Whether it names a contest package, a ZIP file, which has to be unpacked before it can be started."""
+        return not self.is_builtin and self.words[0].lower().endswith(_PACKAGE_SUFFIX)
+
+    @property
+    def is_builtin(self) -> bool:
+        """Whether it names a built-in player."""
+        return self.text.startswith(BUILTIN)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The words after the program, without those that are added to every command line."""
+        return self.words[1:] if _has_address(self.text) else self.words[1 : -len(_ADDRESS)]
+
+    def arguments(self, values: Mapping[str, str]) -> list[str]:
+        """Return the words with the placeholders replaced by `values`, which has one for each of PLACEHOLDERS."""
+        return [_PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), word) for word in self.words]
+
+
+def _has_address(text: str) -> bool:
+    return any(f"{{{name}}}" in text for name in ("host", "port", "reservation"))
+
+
+def _executable(word: str, cwd: str) -> str:
+    """Return the program as the system expects it, so that a file in `cwd` can be named without ``./``."""
+    if not _is_file(cwd, word) or "/" in word or shutil.which(word) is not None:
+        return word
+    return f"./{word}"
+
+
+def _is_file(cwd: str, path: str) -> bool:
+    return os.path.isfile(os.path.join(cwd, path))  # noqa: PTH113, PTH118 - Path's form raises
+
+
+def _builtin_words(text: str) -> tuple[str, ...]:
+    name = text.removeprefix(BUILTIN)
+    if name not in STRATEGIES:
+        raise SetupError(
+            f"program {text!r}: there is no such strategy, expected {', '.join(STRATEGIES)}"
+            f"{suggestion(name, STRATEGIES)}"
+        )
+    # -P: the working directory may contain a module with the name of one that we import
+    play = (*own_python(), "-P", "-m", "spielleiter", "play", "--strategy", name)
+    return (*play, "--game", "{game}", "--seed", "{seed}", "-h", "{host}", "-p", "{port}", "-r", "{reservation}")
+
+
+class Program:
+    """A process and everything that it starts, with its outputs written to the files `out` and `error`.
+
+    `tag` identifies it in the environment of all these processes. It is started in the directory `cwd`; empty for the
+    current one. `cores` are the processor cores that it may use; None for any. `memory` limits its data, in bytes.
+    `stdin` is a file descriptor for its standard input; None for an empty input. `confinement` is the sandbox that it
+    runs in; None for none. `environment` are its variables beside those that every program gets (environment.py);
+    `is_own` says that it is one of ours, which gets the settings of this Python as well.
+
+    `exited` is set once the process itself has ended, `gone` once nothing of it is left. `returncode` is as in
+    subprocess, negative for a signal.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        tag: str,
+        out: Path,
+        error: Path,
+        cores: Iterable[int] | None = None,
+        cwd: str = "",
+        *,
+        environment: Mapping[str, str] = MappingProxyType({}),
+        is_own: bool = False,
+        memory: int | None = None,
+        stdin: int | None = None,
+        confinement: Confinement | None = None,
+    ) -> None:
+        self.exited = trio.Event()
+        self.gone = trio.Event()
+        self.returncode: int | None = None
+        self.started_at: float | None = None
+        """The instant at which it was started, on trio's clock; the times in its outputs count from there."""
+        self.cpu_seconds = 0.0
+        self.peak_memory = 0
+        """The most bytes that it had in memory, once it has ended; 0 if that is not known."""
+        self.exceeded = ""
+        """The limit for which its sandbox killed it: "memory", "processes" or "disk"; empty for none."""
+        self.was_ended = False
+        """Whether the match had to end it."""
+        self.leftovers: tuple[ProcessInfo, ...] = ()
+        """The processes that outlived the process after it had ended by itself."""
+        self._scope = trio.CancelScope()
+        self._spec = ProcessSpec(
+            arguments=list(arguments),
+            cwd=cwd or None,
+            environment={**(own_variables() if is_own else inherited_variables()), **environment, TAG_VARIABLE: tag},
+            cores=None if cores is None else tuple(cores),
+            memory=memory,
+            stdin=stdin,
+        )
+        self._program, self._cwd = self._spec.arguments[0], self._spec.cwd
+        self._confinement = confinement
+        if confinement is not None:
+            self._spec = confinement.process_spec(self._spec, environment)
+        self._outputs = Output(out), Output(error)
+        self._process: Process | None = None
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Start the process and return once it and everything that it started is gone.
+
+        Raises NotStartedError, and OSError if it can have no home folder.
+        """
+        async with AsyncExitStack() as stack:
+            spec = self._spec
+            if self._confinement is None:  # a sandbox has a home folder of its own
+                home = await stack.enter_async_context(open_home())
+                spec = replace(spec, environment={**home, **spec.environment})
+            await self._run(spec, task_status)
+
+    async def _run(self, spec: ProcessSpec, task_status: trio.TaskStatus[None]) -> None:
+        started_at = self.started_at = trio.current_time()
+        try:
+            process = self._process = await PLATFORM.start(spec)
+        except (OSError, ValueError) as error:
+            raise NotStartedError(start_problem(self._spec.arguments[0], error, self._spec.cwd)) from None
+        try:
+            if self._confinement is not None:
+                await begin(self._confinement, process, self._program, self._cwd)
+            task_status.started()
+            with self._scope:
+                await self._follow(process, started_at)
+        finally:
+            with trio.CancelScope(shield=True):  # takes limited time: see `survivors`
+                if not self.exited.is_set():
+                    self.was_ended = True
+                await process.end()
+                if self._confinement is not None:
+                    self._confinement.disconnect()
+                self._note_exit(process)
+                self.gone.set()
+
+    async def _follow(self, process: Process, started_at: float) -> None:
+        """Copy the outputs and wait for the end of the process and its children."""
+        async with trio.open_nursery() as watching:
+            watching.start_soon(process.watch_supervisor)
+            async with trio.open_nursery() as copying:
+                for stream, output in zip(process.open_outputs(), self._outputs, strict=True):
+                    copying.start_soon(_copy, stream, output, started_at)
+                await process.wait()
+                if self._confinement is not None:
+                    await self._confinement.finish()
+                self._note_exit(process)
+                await process.wait_for_children()
+                if not self.was_ended:
+                    self.leftovers = self._find_leftovers(process)
+                # what is still in the pipes is part of the output
+                copying.cancel_scope.deadline = trio.current_time() + _TERMINATE_TIMEOUT
+            watching.cancel_scope.cancel()
+
+    @property
+    def survivors(self) -> tuple[ProcessInfo, ...]:
+        """The processes that could not be ended because they do not react to SIGKILL."""
+        return () if self._process is None else self._process.survivors
+
+    @property
+    def seconds_lost(self) -> float:
+        """0: how long a program waits for a processor is measured by its processes (`machine_delay.py`)."""
+        return 0.0
+
+    @property
+    def supervisor_stops(self) -> int:
+        """How often the supervisor of this program was found stopped."""
+        return 0 if self._process is None else self._process.supervisor_stops
+
+    @property
+    def has_stopped_supervisor(self) -> bool:
+        """Whether the program was killed because it stopped its supervisor too often."""
+        return self._process is not None and self._process.has_stopped_supervisor
+
+    @property
+    def cpu_seconds_so_far(self) -> float:
+        """Processor time in seconds of the process and of everything that it has started, up to now or to the end."""
+        if self._process is None or self.exited.is_set():
+            return self.cpu_seconds
+        return self._process.cpu_seconds_so_far
+
+    def _note_exit(self, process: Process) -> None:
+        self.returncode, self.cpu_seconds = process.returncode, process.cpu_seconds
+        self.peak_memory = process.peak_memory
+        report = None if self._confinement is None else self._confinement.report
+        if report is not None:
+            self.returncode, self.cpu_seconds = report.returncode, max(self.cpu_seconds, report.cpu_seconds)
+            self.peak_memory, self.exceeded = report.peak_memory, report.exceeded
+        self.exited.set()
+
+    def _find_leftovers(self, process: Process) -> tuple[ProcessInfo, ...]:
+        """Return what outlived the program. In a sandbox, processes of the sandbox itself may end later than that."""
+        if self._confinement is None:
+            return process.leftovers
+        report = self._confinement.report
+        return () if report is None else tuple(ProcessInfo(0, name) for name in report.leftovers)
+
+    @property
+    def output_size(self) -> int:
+        """The bytes that it has written to its two outputs, as far as they were read."""
+        return sum(output.total for output in self._outputs)
+
+    def redirect_outputs(self, out: Path, error: Path) -> None:
+        """Write the following output of the program to these files. Raises OSError."""
+        for output, path in zip(self._outputs, (out, error), strict=True):
+            output.redirect_to(path)
+
+    def pause_outputs(self) -> None:
+        """Close the files of its outputs, so that they can be removed; what follows is dropped until a redirection."""
+        for output in self._outputs:
+            output.pause()
+
+    async def end(self, grace_period: float) -> None:
+        """Wait until the process has ended; end it and its group after `grace_period` seconds.
+
+        Does nothing if the process could not be started. Takes limited time, even if the process cannot be killed.
+        """
+        process = self._process
+        if process is None:
+            return
+        if await self._ends_within(process, grace_period):
+            return
+        self.was_ended = True
+        process.terminate()
+        if await self._exits_within(_TERMINATE_TIMEOUT):
+            return
+        await process.kill()
+        if await self._exits_within(REPORT_TIMEOUT):
+            return
+        await process.kill_supervisor()
+        if not await self._exits_within(KILL_TIMEOUT):
+            self._scope.cancel()  # `run` ends what can be ended and gives up the rest
+            await self.exited.wait()
+
+    async def _exits_within(self, seconds: float) -> bool:
+        with trio.move_on_after(seconds):
+            await self.exited.wait()
+        return self.exited.is_set()
+
+    async def _ends_within(self, process: Process, seconds: float) -> bool:
+        """Return whether the process ends by itself within `seconds`.
+
+        That time is extended once, by the time that the process has spent waiting for a processor.
+        """
+        before = Usage.of(self.pids) if seconds else Usage({})
+        if await self._exits_within(seconds):
+            return True
+        if seconds:
+            extension = Usage.of(self.pids).seconds_lost(before, seconds, os.cpu_count() or 1)
+            if await self._exits_within(extension):
+                return True
+        if process.has_ended:  # this process had no time to notice, or the program has stopped its supervisor
+            process.resume_supervisor()
+            await self._exits_within(REPORT_TIMEOUT)
+        return self.exited.is_set()
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The ids of the process and of what it has started so far; without a supervisor, only in its session."""
+        return () if self._process is None else self._process.pids
+
+    def find_all(self) -> tuple[int, ...]:
+        """Return the same ids as `pids`, but certainly all of them if there is a supervisor.
+
+        Reads a file of every process of this machine.
+        """
+        return () if self._process is None else self._process.find_all()
+
+
+async def _copy(stream: trio.abc.ReceiveStream, output: Output, started_at: float) -> None:
+    """Write everything that is read from `stream` to `output`, with the seconds since `started_at`."""
+    async with stream:
+        output.open()
+        try:
+            while chunk := await stream.receive_some(READ_SIZE):
+                output.write(bytes(chunk), trio.current_time() - started_at)
+        finally:
+            output.close()

@@ -1,0 +1,252 @@
+"""A sandbox that is a container of Docker or Podman, made from an image that is already on this machine.
+
+Invariants: on Linux the container has no network; the process inside opens the server's listening socket there and
+hands it out, so packets take no detour. A container ends with this process, even if that is killed: the process inside
+notices it and is the container's first process. Each container is removed by `--rm`, once more by its name when its run
+is over or this process is gone, and by its label when the next sandbox is made.
+
+On other systems the engine runs in a virtual machine, out of which no socket can be handed. There the server listens on
+127.0.0.1, the container reaches it through the engine's gateway, and `gaps` says what cannot be kept.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
+
+from spielleiter.common.errors import SetupError
+from spielleiter.programs.process_spec import ProcessSpec
+from spielleiter.programs.sandbox.conditions import MEMORY_LIMIT, PROCESS_LIMIT, Condition
+from spielleiter.programs.sandbox.network_counters import UNREACHABLE_DNS
+from spielleiter.programs.sandbox.python_inside import PythonInside, python_inside
+from spielleiter.programs.sandbox.sandbox import (
+    PROGRAM_ADDRESS,
+    PROGRAM_HOST,
+    SERVER_ADDRESS,
+    SLOWER,
+    X86_64,
+    InnerCommand,
+    Layout,
+    Resources,
+    Sandbox,
+    mounted_folders,
+)
+from spielleiter.programs.sandbox.settings import DOCKER, PODMAN
+from spielleiter.programs.temporary_folders import is_stale
+
+ENGINES: Final = (DOCKER, PODMAN)
+LABEL: Final = "spielleiter.run"
+"""The label of our containers; its value is the run's label."""
+
+_TIMEOUT: Final = 60.0  # seconds for an engine to answer
+_MAX_PROCESSES: Final = 4096
+_REMOVE: Final = 'read -r _; exec "$@" >/dev/null 2>&1'  # read ends when the pipe is closed
+
+
+class ContainerSandbox(Sandbox):
+    """Programs run in containers. Blocks for a moment. Raises SetupError if `engine` cannot run `image`."""
+
+    has_cgroup = True
+    needs_all_variables = True
+
+    def __init__(self, engine: str, image: str, memory: int = MEMORY_LIMIT) -> None:
+        super().__init__(memory)
+        self.name = engine
+        self.python = f"the Python of the image {image}"
+        self.has_own_network = self.is_first_process = self.has_helper
+        self._engine = engine
+        self._image = image
+        self._python: PythonInside | None = python_inside() if self.has_helper else None
+        architecture = _require_image(engine, image)
+        controllers = _limitable(engine)
+        self._limits_processor, self._limits_memory = "cpu" in controllers, "memory" in controllers
+        self.gaps = {Condition.SPEED: SLOWER}
+        if not self.has_helper:
+            self.gaps[Condition.NETWORK] = (
+                f"{engine} runs in a virtual machine here; a container that reaches the server reaches the Internet."
+            )
+            self.gaps[Condition.DISK] = f"{engine} runs in a virtual machine here; what is written is not watched."
+        self.watches_memory = not self._limits_memory
+        if architecture not in X86_64:
+            self.gaps[Condition.PLATFORM] = f"The image {image} is not for x86-64 but for {architecture}."
+        remove_stale(engine)
+
+    def folders(self, layout: Layout) -> Layout:
+        return mounted_folders(layout)
+
+    def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:
+        arguments = [self._engine, "run", *self._options(layout)]
+        if self._python is None:
+            command = list(inner.words)
+            for name, value in inner.variables.items():
+                arguments += ["--env", f"{name}={value}"]
+        else:
+            command = [*self._python.command, *inner.words]
+        entry, *rest = command
+        arguments += ["--entrypoint", entry, self._image, *rest]
+        # Podman's monitor creates a file called "oom" in its working directory if the program exceeds the memory
+        return dataclasses.replace(spec, arguments=arguments, cwd=str(layout.root))
+
+    def _options(self, layout: Layout) -> list[str]:
+        inside = self.folders(layout)
+        options = ["--rm", "--interactive", "--name", layout.label, "--label", f"{LABEL}={layout.label}"]
+        options += ["--pull", "never", "--log-driver", "none"]
+        options += ["--hostname", PROGRAM_HOST, "--add-host", f"{PROGRAM_HOST}:{PROGRAM_ADDRESS}"]
+        if self.has_own_network:
+            resolver = layout.root / "resolv.conf"
+            resolver.write_text(UNREACHABLE_DNS, encoding="ascii")
+            options += ["--network", "none", "--add-host", f"{self.host}:{SERVER_ADDRESS[0]}"]
+            options += _mount(str(resolver), "/etc/resolv.conf", is_read_only=True)
+        else:
+            options += ["--add-host", f"{self.host}:host-gateway"]
+        if self._limits_processor:
+            options += ["--cpus", "1"]
+        if self._limits_memory:
+            options += ["--memory", f"{self.memory}b", "--memory-swap", f"{self.memory}b"]
+        options += ["--read-only", "--pids-limit", str(PROCESS_LIMIT), "--cap-drop", "ALL"]
+        options += ["--security-opt", "no-new-privileges", "--security-opt", "label=disable"]
+        options += _user_options(self._engine) + _limit_options()
+        for name in ("program", "home", "temporary"):
+            options += _mount(str(getattr(layout, name)), str(getattr(inside, name)))
+        if self._python:
+            options += _mount(str(layout.control), str(inside.control), is_read_only=True)
+        for path_inside, path_outside in (self._python.mounts if self._python else {}).items():
+            options += _mount(path_outside, path_inside, is_read_only=True)
+        return [*options, "--workdir", str(inside.program)]
+
+    def open_resources(self, layout: Layout) -> Resources:
+        return _ContainerName(self._engine, layout.label)
+
+
+class _ContainerName(Resources):
+    """Removes the container of that name. A process of its own does it, even if this one is killed."""
+
+    def __init__(self, engine: str, label: str) -> None:
+        command = [engine, "rm", "--force", "--volumes", label]
+        self._command = command
+        self._remover: subprocess.Popen[bytes] | None = None
+        if os.name == "posix":
+            self._remover = subprocess.Popen(  # noqa: S603 - a fixed script
+                ["/bin/sh", "-c", _REMOVE, "sh", *command],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl+C in the terminal must not end it
+            )
+
+    def release(self) -> None:
+        if self._remover is None:
+            _run(self._command)
+            return
+        assert self._remover.stdin is not None
+        self._remover.stdin.close()
+        try:
+            self._remover.wait(_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self._remover.kill()
+            self._remover.wait()
+
+
+def engine_problem(engine: str) -> str:
+    """Return in one sentence why a container engine cannot be used; empty if it can. Blocks for a moment."""
+    if shutil.which(engine) is None:
+        return f"{engine} is not installed."
+    code, output = _run([engine, "info", "--format", "{{json .}}"])
+    if code:
+        return f"{engine} does not work here: {_sentence(_last_line(output))}"
+    if engine == DOCKER and (error := _server_error(output)):
+        return f"{engine} does not work here: {_sentence(error)}"
+    return ""
+
+
+def _sentence(text: str) -> str:
+    """Return `text` with a full stop, unless it ends with another mark."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def remove_stale(engine: str) -> None:
+    """Remove the containers of earlier runs whose process is gone."""
+    code, output = _run([engine, "ps", "--all", "--filter", f"label={LABEL}", "--format", "{{.Names}}"])
+    names = [name for name in output.split() if is_stale(name)] if code == 0 else []
+    if names:
+        _run([engine, "rm", "--force", "--volumes", *names])
+
+
+def _require_image(engine: str, image: str) -> str:
+    """Return the architecture of an image. Raises SetupError if the image is not on this machine."""
+    if image.startswith("-"):
+        raise SetupError(f"{image!r}: is not the name of an image, expected one such as python:3.12")
+    code, output = _run([engine, "image", "inspect", "--format", "{{.Architecture}}", image])
+    if code:
+        raise SetupError(f"{engine} has no image {image!r} on this machine; fetch it first: {engine} pull {image}")
+    return output.strip()
+
+
+def _limitable(engine: str) -> frozenset[str]:
+    """Return which of "cpu" and "memory" this engine can limit."""
+    if engine == DOCKER:
+        return frozenset({"cpu", "memory"})
+    code, output = _run([engine, "info", "--format", "{{json .Host.CgroupControllers}}"])
+    try:
+        found = json.loads(output) if code == 0 else None
+    except ValueError:
+        found = None
+    return frozenset(found) if isinstance(found, list) else frozenset()
+
+
+def _server_error(output: str) -> str:
+    """Return the error in Docker's description of itself: an older client exits with 0 although there is no server."""
+    try:
+        described: Any = json.loads(output)
+    except ValueError:
+        return ""
+    errors = described.get("ServerErrors") if isinstance(described, dict) else None
+    return str(errors[0]) if errors else ""
+
+
+def _user_options(engine: str) -> list[str]:
+    """Let the program be the user who runs the match, so that the files of the run are its own."""
+    if sys.platform == "win32":
+        return []
+    if engine == PODMAN and os.getuid() != 0:
+        return ["--userns", "keep-id"]
+    return ["--user", f"{os.getuid()}:{os.getgid()}"]
+
+
+def _limit_options() -> list[str]:
+    """Return limits that this process may set; the engine's own may be higher, and are refused then."""
+    if sys.platform != "linux":
+        return []
+    import resource
+
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    processes = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    processes = _MAX_PROCESSES if processes == resource.RLIM_INFINITY else min(_MAX_PROCESSES, processes)
+    return ["--ulimit", f"nofile={files}:{files}", "--ulimit", f"nproc={processes}:{processes}"]
+
+
+def _mount(source: str, target: str, *, is_read_only: bool = False) -> list[str]:
+    fields = ["type=bind", f"source={source}", f"target={target}"] + (["readonly"] if is_read_only else [])
+    return ["--mount", ",".join(f'"{field}"' if "," in field else field for field in fields)]
+
+
+def _run(command: Sequence[str]) -> tuple[int, str]:
+    """Run an engine; return its exit code and its standard output, or the error if it failed."""
+    try:
+        done = subprocess.run(  # noqa: S603
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return 1, str(error)
+    return done.returncode, (done.stderr if done.returncode else done.stdout).decode("utf-8", "replace")
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1].strip().rstrip(".") if lines else "it gives no reason"

@@ -1,0 +1,110 @@
+"""No sandbox: limits that need no help of the system, for machines without containers and bubblewrap.
+
+Invariants: the program runs in a copy of its folder, with a home folder and a folder for temporary files of its own,
+without variables that lead to a screen or a proxy. On Linux it is bound to one core, and it is killed if it uses too
+much memory, has too many processes or writes too much into its folders. On Windows it is bound to one core, and a Job
+Object gives it no more memory, processes and processor time; on other systems nothing is limited. Everything else that
+the contest forbids is possible, and `gaps` says so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import platform
+import sys
+from typing import Final
+
+from spielleiter.programs.contest_python import find_python, write_commands
+from spielleiter.programs.platforms import PLATFORM
+from spielleiter.programs.process_spec import JobLimits, ProcessSpec
+from spielleiter.programs.sandbox.conditions import MEMORY_LIMIT, PROCESS_LIMIT, TIME_LIMIT, Condition
+from spielleiter.programs.sandbox.python_inside import python_outside
+from spielleiter.programs.sandbox.sandbox import HIDDEN_VARIABLES, SLOWER, InnerCommand, Layout, Sandbox
+from spielleiter.programs.sandbox.settings import NONE
+
+_COMMANDS: Final = "commands"
+_X86_64: Final = frozenset({"x86_64", "amd64"})
+
+
+class PlainSandbox(Sandbox):
+    """Programs run with limits only. `reason` says in one sentence why there is no better sandbox; it may be empty.
+
+    `python` is the version of Python that programs are built for.
+    """
+
+    name = NONE
+    host = "127.0.0.1"
+    has_own_network = False
+    is_first_process = False
+
+    def __init__(self, reason: str = "", memory: int = MEMORY_LIMIT, python: str = "") -> None:
+        super().__init__(memory)
+        why = f" {reason}" if reason else ""
+        self._found = found = find_python(built_for=python) if self.has_helper else None
+        version = ""
+        if self.has_helper:
+            self.python = "no Python" if found is None else f"Python {found.version}"
+            version = f" ({self.python})"
+        self.gaps = {
+            Condition.NETWORK: f"The program can reach the network, since there is no sandbox.{why}",
+            Condition.HOST_NAME: "The program gets 127.0.0.1 for the server, since there is no sandbox.",
+            Condition.SPEED: SLOWER,
+            Condition.READ_ONLY: "The program can change every file that you can change, since there is no sandbox.",
+            Condition.SCRATCH: "Only its own folder is a copy; what the program writes elsewhere stays there.",
+            Condition.DISK: "Only what the program writes to its own folders is limited, not what it writes elsewhere, "
+            "such as in /dev/shm.",
+            Condition.IMAGE: f"The program finds what is installed on this machine{version}.",
+        }
+        if sys.platform == "win32":
+            self.gaps |= {
+                Condition.DISK: "The program can write any amount of data, which Windows does not limit.",
+                Condition.DISPLAY: "The program can open windows; only Linux runs it without a screen.",
+            }
+        elif sys.platform != "linux":
+            self.gaps |= {
+                Condition.PROCESSOR: "The program can use all processor cores; one can be set on Linux only.",
+                Condition.PROCESSES: "The program can start any number of processes; it can be limited on Linux only.",
+                Condition.DISK: "The program can write any amount of data; it can be limited on Linux only.",
+                Condition.MEMORY: "The program can use all memory; it can be limited on Linux only.",
+                Condition.DISPLAY: "The program can open windows; only Linux runs it without a screen.",
+            }
+        if sys.platform != "linux" or platform.machine() not in _X86_64:
+            system = f"{platform.system()} on {platform.machine()}"
+            self.gaps[Condition.PLATFORM] = f"The program runs on {system}, in the contest on 64-bit Linux (x86-64)."
+
+    def folders(self, layout: Layout) -> Layout:
+        return layout
+
+    def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:
+        if self.has_helper:
+            if self._has_commands:
+                assert self._found is not None
+                commands = layout.root / _COMMANDS
+                commands.mkdir()
+                write_commands(self._found, commands)
+            return dataclasses.replace(spec, arguments=[*python_outside(), *inner.words], cwd="/")
+        visible = {name: value for name, value in spec.environment.items() if name.upper() not in HIDDEN_VARIABLES}
+        visible |= inner.variables
+        if sys.platform == "win32":
+            core = self.next_core(spec.cores)
+            spec = dataclasses.replace(
+                spec,
+                cores=None if core is None else (core,),
+                job=JobLimits(self.memory, PROCESS_LIMIT, TIME_LIMIT),
+            )
+        return dataclasses.replace(spec, arguments=inner.words, cwd=str(layout.program), environment=visible)
+
+    def variables(self, inside: Layout) -> dict[str, str]:
+        home, temporary = str(inside.home), str(inside.temporary)
+        if sys.platform == "win32":
+            return {**PLATFORM.home_variables(home), "TEMP": temporary, "TMP": temporary}
+        known = super().variables(inside)
+        if self._has_commands:
+            known["PATH"] = os.pathsep.join([str(inside.root / _COMMANDS), os.environ.get("PATH", os.defpath)])
+        return known
+
+    @property
+    def _has_commands(self) -> bool:
+        """Whether the commands of a Python that was chosen lead the PATH."""
+        return self._found is not None and not self._found.is_default

@@ -1,0 +1,176 @@
+"""What all sandboxes have in common: what they keep of the contest's conditions, and how they start a program.
+
+Invariants: a sandbox changes nothing on this machine by being made. Each condition is either in `kept` or has a
+sentence in `gaps`. A sandbox may run several programs at the same time; they share nothing.
+
+Where the system is Linux, a small process of ours (inside.py) starts the program within the sandbox. It opens the
+server's listening socket in the sandbox's own network and hands it out, watches the memory, and reports the end.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import itertools
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from spielleiter.programs.platforms import PLATFORM
+from spielleiter.programs.process_spec import ProcessSpec
+from spielleiter.programs.sandbox.conditions import DISK_LIMIT, MEMORY_LIMIT, Condition
+
+GAMESERVER: Final = "gameserver"
+"""The server's host name in the contest."""
+SERVER_ADDRESS: Final = ("127.0.0.2", 28050)
+"""Where the server listens in a network of the sandbox's own.
+
+It is not 127.0.0.1 port 13050, so that a program that ignores its options does not reach the server by accident.
+"""
+PROGRAM_HOST: Final = "player"
+"""The host name of a program's own machine."""
+PROGRAM_ADDRESS: Final = "127.0.1.1"
+
+HIDDEN_VARIABLES: Final = frozenset(
+    {
+        "DISPLAY",
+        "WAYLAND_DISPLAY",
+        "XAUTHORITY",
+        "XDG_RUNTIME_DIR",
+        "DBUS_SESSION_BUS_ADDRESS",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "FTP_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+    }
+)
+"""Variables that a program does not get, in capital letters."""
+
+SLOWER: Final = "The processor of this machine is another one; think times are compared by an estimated factor."
+
+X86_64: Final = frozenset({"x86_64", "amd64"})
+"""The names of the contest's processor architecture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The folders of one run on this machine, all of them below `root`."""
+
+    root: Path
+    program: Path
+    """A copy of the program's folder, in which it is started."""
+    home: Path
+    temporary: Path
+    control: Path
+    """Holds the socket that the process inside the sandbox connects to."""
+    label: str
+    """A name for the run that no other run on this machine has."""
+
+
+def mounted_folders(layout: Layout) -> Layout:
+    """Return the folders by the names that they have in a sandbox with a file system of its own."""
+    return dataclasses.replace(
+        layout,
+        program=Path("/player"),
+        home=Path("/home/player"),
+        temporary=Path("/tmp"),  # noqa: S108 - inside the sandbox it is a folder of the run
+        control=Path("/.spielleiter/control"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class InnerCommand:
+    """What is started inside a sandbox.
+
+    With a helper, `words` are the options of inside.py, which is told about the variables in another way. Without one,
+    they are the program's own command line, and `variables` are set for it.
+    """
+
+    words: Sequence[str]
+    variables: Mapping[str, str]
+
+
+class Sandbox(abc.ABC):
+    """A way to run programs under the contest's conditions."""
+
+    name: str
+    """The name in reports: one of `settings.KINDS`, without "auto"."""
+    gaps: Mapping[Condition, str]
+    """Why a condition cannot be kept here, one sentence for each."""
+    host = GAMESERVER
+    """The name by which a program reaches the server."""
+    has_own_network = True
+    """Whether the server's listening socket is opened by the process inside the sandbox, in a network of its own."""
+    has_helper = sys.platform == "linux"
+    """Whether a process of ours (inside.py) starts the program within the sandbox."""
+    is_first_process = True
+    """Whether that process is the first one of a process name space, with which everything else in it ends."""
+    has_cgroup = False
+    """Whether the kernel limits the memory, so that its counters can be asked."""
+    needs_all_variables = False
+    """Whether it is started with all variables of this process, which do not reach the program."""
+    has_own_users = False
+    """Whether it has a user name space of its own, in which the system counts processes separately."""
+    more_folders: tuple[str, ...] = ()
+    """The folders inside that a program can write to besides those of `Layout`."""
+    disk = DISK_LIMIT
+    """The limit for what a program writes, in bytes."""
+    watches_memory = True
+    """Whether the process inside the sandbox enforces the memory limit; False if nothing or the kernel does."""
+    python = "the Python of this machine"
+    """What programs find as `python3`, as a part of a sentence."""
+
+    def __init__(self, memory: int = MEMORY_LIMIT) -> None:
+        self.memory = memory
+        """The limit in bytes."""
+        self._turns = itertools.count()
+
+    @property
+    def kept(self) -> frozenset[Condition]:
+        """The conditions that are kept."""
+        return frozenset(Condition) - frozenset(self.gaps)
+
+    @abc.abstractmethod
+    def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:
+        """Return how to start a process that runs `inner` inside the sandbox.
+
+        `spec` is how the program would be started without a sandbox.
+        """
+
+    @abc.abstractmethod
+    def folders(self, layout: Layout) -> Layout:
+        """Return the same folders by the names that they have inside the sandbox."""
+
+    def variables(self, inside: Layout) -> dict[str, str]:
+        """The environment variables that a program gets beside those of the sandbox itself."""
+        return {"HOME": str(inside.home), "TMPDIR": str(inside.temporary), "LANG": "C.UTF-8"}
+
+    def open_resources(self, layout: Layout) -> Resources:  # noqa: ARG002 - for sandboxes that need it
+        """Provide for what the run needs besides its process; see `Resources`."""
+        return Resources()
+
+    def next_core(self, cores: Sequence[int] | None) -> int | None:
+        """Return the processor core for a run, one of `cores` or, if that is None, of all; None if that is unknown."""
+        if cores is None and PLATFORM.can_bind_cores:
+            cores = PLATFORM.usable_cores()
+            return cores[next(self._turns) % len(cores)]
+        return None if not cores else cores[0]
+
+
+class Resources:
+    """What has to be removed after a run, also if this process is killed; here: nothing."""
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The words before the command that starts the sandbox."""
+        return ()
+
+    def exceeded(self) -> str:
+        """Return the limit that the run has exceeded as far as the kernel has counted; empty if none."""
+        return ""
+
+    def release(self) -> None:
+        """Remove it. Blocks for a moment."""

@@ -1,1 +1,0 @@
-"""Text for users: escaping, width, numbers with their nouns."""

@@ -1,0 +1,103 @@
+"""Schedulers that are restarted, and workers that fall silent, in the middle of a match."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from spielleiter.cluster.address import ClusterAddress
+from spielleiter.cluster.site import SCRATCH_PREFIX
+from spielleiter.cluster.venue import ClusterSettings, open_cluster
+from spielleiter.match import Conditions, EndReason, GameRecord, MatchResult, play_match, prepare_match
+from tests.cluster.dask_commands import HOST, free_port, running_dask
+from tests.timeouts import HANG_TIMEOUT
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+
+
+@pytest.fixture(autouse=True)
+def _long_connect_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for a scheduler that has just been started, however busy this machine is."""
+    monkeypatch.setattr("spielleiter.cluster.engine.CONNECT_TIMEOUT", HANG_TIMEOUT)
+
+
+class Cluster:
+    """A scheduler and workers as commands, started in `folder`, and a match of 12 games on them."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        port = free_port()
+        self.address = f"tcp://{HOST}:{port}"
+        self._port = str(port)
+        self._folder = folder
+        self._stack = stack
+
+    def start_scheduler(self) -> subprocess.Popen[bytes]:
+        return self._stack.enter_context(running_dask("scheduler", "--port", self._port, folder=self._folder))
+
+    def start_worker(self, name: str) -> subprocess.Popen[bytes]:
+        words = ("worker", self.address, "--nthreads", "1", "--no-nanny", "--name", name)
+        return self._stack.enter_context(running_dask(*words, folder=self._folder))
+
+    def play(self, on_game_finished: Callable[[GameRecord], object]) -> MatchResult:
+        limits: dict[str, Any] = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT}
+        setup = prepare_match("builtin:first", "builtin:random", games=12, seed=1, **limits)
+        with open_cluster(ClusterSettings(ClusterAddress.parse(self.address)), self._folder) as venue:
+            conditions = Conditions(0, venue=venue)
+            return play_match(setup, self._folder / "match", conditions=conditions, on_game_finished=on_game_finished)
+
+
+def assert_complete(result: MatchResult) -> None:
+    assert result.end is EndReason.COMPLETED
+    lines = (result.folder / "games.jsonl").read_text().splitlines()
+    assert sorted(json.loads(line)["game"] for line in lines) == list(range(1, 13))
+
+
+def test_a_match_outlives_its_scheduler(tmp_path: Path) -> None:
+    """The workers are started again as well, as a service manager does."""
+    with ExitStack() as stack:
+        cluster = Cluster(tmp_path, stack)
+        first = cluster.start_scheduler()
+        cluster.start_worker("pc")
+
+        def restart_once(_record: GameRecord) -> None:
+            if first.poll() is None:
+                first.kill()
+                first.wait()
+                cluster.start_scheduler()
+                cluster.start_worker("pc")
+
+        result = cluster.play(restart_once)
+        assert first.poll() is not None
+    assert_complete(result)
+    assert not list(tmp_path.glob(f"{SCRATCH_PREFIX}*"))
+
+
+def test_the_pairs_of_a_silent_worker_are_played_by_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "8s")
+    with ExitStack() as stack:
+        cluster = Cluster(tmp_path, stack)
+        cluster.start_scheduler()
+        workers = {name: cluster.start_worker(name) for name in ("pc1", "pc2")}
+        silent: list[str] = []
+
+        def silence_once(record: GameRecord) -> None:
+            if not silent:  # the one that is about to get the next pair
+                silent.append(record.machine)
+                psutil.Process(workers[record.machine].pid).suspend()
+
+        result = cluster.play(silence_once)
+        psutil.Process(workers[silent[0]].pid).resume()
+        deadline = time.monotonic() + HANG_TIMEOUT
+        while list(tmp_path.glob(f"{SCRATCH_PREFIX}*")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not list(tmp_path.glob(f"{SCRATCH_PREFIX}*"))
+    assert_complete(result)
+    assert {record.machine for record in result.records[2:]} == {"pc1", "pc2"} - set(silent)

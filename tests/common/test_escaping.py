@@ -1,0 +1,54 @@
+"""Escaped text is safe in terminals and in XML, and otherwise unchanged."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from spielleiter.common.text import escaped, escaped_lines
+
+BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Müller & Söhne <b> 日本 \U0001f600", "Müller & Söhne <b> 日本 \U0001f600"),
+        ("\x1b[31mred\x07\x00", r"\x1b[31mred\x07\x00"),
+        ("a\nb\tc\rd", r"a\nb\tc\rd"),
+        ("\x7f\x85\x9b2J", r"\x7f\x85\x9b2J"),
+        ("\u202etxt.exe\u2066", r"\u202etxt.exe\u2066"),
+        ("\u2028\ufeff\ud800\uffff", r"\u2028\ufeff\ud800\uffff"),
+        ("no\u00a0break", "no\u00a0break"),
+        (r"C:\new", r"C:\new"),
+    ],
+)
+def test_unsafe_characters_are_escaped(text: str, expected: str) -> None:
+    assert escaped(text) == expected
+
+
+def test_every_control_and_bidirectional_character_is_escaped() -> None:
+    controls = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
+    assert {unicodedata.category(char) for char in controls} == {"Cc"}
+    for char in (*controls, *BIDIRECTIONAL):
+        assert escaped(f"a{char}b").isascii()
+        assert escaped(f"a{char}b").isprintable()
+
+
+def test_line_ends_and_tabs_are_kept() -> None:
+    assert escaped_lines("one\r\n\ttwo\x1b[2J\n\nthree\rfour") == "one\n\ttwo\\x1b[2J\n\nthree\\rfour"
+
+
+@given(st.text(st.characters(codec=None)))
+def test_escaped_text_is_valid_in_xml(text: str) -> None:
+    for result in (escaped(text), escaped_lines(text)):
+        element = etree.Element("a", b=escaped(text))
+        element.text = result
+        assert etree.fromstring(etree.tostring(element, encoding="utf-8")).text == (result or None)
+        assert not any(unicodedata.category(char) in {"Cc", "Cs"} for char in result if char not in "\n\t")
+        assert not set(result) & set(BIDIRECTIONAL)
+    assert escaped(text).splitlines() == ([escaped(text)] if text else [])

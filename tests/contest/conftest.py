@@ -1,0 +1,26 @@
+"""Fixtures for tests of checks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.match.conftest import players
+from tests.timeouts import HANG_TIMEOUT
+
+__all__ = ["players"]  # a fixture of these tests, too
+
+
+@pytest.fixture
+def python_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a sandbox, the packages' python3 is found even if only this interpreter exists."""
+    monkeypatch.setenv("PATH", os.pathsep.join([os.environ["PATH"], str(Path(sys.executable).parent)]))
+
+
+@pytest.fixture(autouse=True)
+def _long_exit_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for a process that has closed its connection, however busy this machine is."""
+    monkeypatch.setattr("spielleiter.contest.scripted_server._EXIT_TIMEOUT", HANG_TIMEOUT)

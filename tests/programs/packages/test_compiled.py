@@ -1,0 +1,167 @@
+"""Programs for other systems and processors, and what programs and classes need of Linux and Java."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from spielleiter.programs.packages import archive
+from spielleiter.programs.packages.compiled import is_class_file, is_machine_code, read_manifest
+from spielleiter.programs.packages.faults import Finding
+from spielleiter.programs.packages.inspection import inspect_package
+from tests.programs.packages.binaries import (
+    LOADER,
+    MACOS_PROGRAM,
+    MACOS_UNIVERSAL,
+    WINDOWS_PROGRAM,
+    elf,
+    jar,
+    java_class,
+)
+from tests.programs.packages.making import BOT, program, shell, zipped
+
+PROGRAM = elf(loader=LOADER, libraries=("libc.so.6", "libx.so"), versions=("GLIBC_2.2.5", "GLIBC_2.40"))
+
+
+def findings(content: bytes, folder: Path) -> tuple[Finding, ...]:
+    path = folder / "player.zip"
+    path.write_bytes(content)
+    return inspect_package(path).findings
+
+
+def codes(content: bytes, folder: Path, files: Mapping[str, bytes | str] | None = None) -> list[str]:
+    """The codes of the findings about a package whose main file is a program with this content."""
+    return [each.code for each in findings(program(content, files), folder)]
+
+
+def java_codes(files: Mapping[str, bytes | str], folder: Path) -> list[str]:
+    return [each.code for each in findings(zipped({**BOT, **files}), folder)]
+
+
+def test_programs_and_classes_are_told_apart() -> None:
+    assert all(map(is_machine_code, (elf(), WINDOWS_PROGRAM, MACOS_PROGRAM, MACOS_UNIVERSAL)))
+    assert not any(map(is_machine_code, (java_class(1), java_class(), b"#!/bin/sh\n", b"", b"\xca\xfe\xba\xbe")))
+    assert is_class_file(java_class())
+    assert not is_class_file(MACOS_UNIVERSAL)
+
+
+def test_a_program_needs_what_its_headers_say(tmp_path: Path) -> None:
+    libraries, glibc = findings(program(PROGRAM), tmp_path)
+    assert (libraries.code, glibc.code) == ("missing-library", "newer-glibc")
+    assert "(libx.so)" in libraries.text
+    assert "needs glibc 2.40," in glibc.text
+    assert codes(PROGRAM, tmp_path, {"lib/libx.so": elf(kind=3, entry=0)}) == ["newer-glibc"]
+
+
+@pytest.mark.parametrize(
+    ("versions", "expected"),
+    [
+        (("GLIBC_2.4", "GLIBC_2.9"), []),
+        (("GLIBC_2.36",), []),
+        (("GLIBC_2.37", "OTHER_9"), ["newer-glibc"]),
+        (("GLIBC_2.37.1", "XGLIBC_2.99", "GLIBC_PRIVATE"), []),
+    ],
+)
+def test_versions_are_compared_as_numbers(versions: tuple[str, ...], expected: list[str], tmp_path: Path) -> None:
+    assert codes(elf(loader=LOADER, libraries=("libc.so.6",), versions=versions), tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("machine", "processor"), [(183, "64-bit ARM"), (40, "32-bit ARM"), (243, "RISC-V"), (999, "type 999")]
+)
+def test_other_processors_are_named(machine: int, processor: str, tmp_path: Path) -> None:
+    (finding,) = findings(program(elf(machine=machine)), tmp_path)
+    assert finding.code == "other-processor"
+    assert processor in finding.text
+
+
+def test_a_processor_with_the_other_byte_order_is_recognised(tmp_path: Path) -> None:
+    content = bytearray(elf(machine=22))
+    content[5] = 2
+    struct.pack_into(">HH", content, 16, 2, 22)
+    (finding,) = findings(program(bytes(content)), tmp_path)
+    assert "S390" in finding.text
+
+
+def test_a_second_program_for_another_system_is_a_warning_if_there_is_no_other(tmp_path: Path) -> None:
+    files = {"player": elf(machine=183), "tools/player-windows": WINDOWS_PROGRAM}
+    (finding,) = findings(shell('./player "$@" || ./tools/player-windows "$@"', files), tmp_path)
+    assert (finding.code, finding.file) == ("foreign-program", "player")
+    assert "player (and 1 more)" in finding.text
+    assert findings(shell('./player "$@"', {**files, "player-x86": elf()}), tmp_path) == ()
+
+
+@pytest.mark.parametrize("length", range(4, len(PROGRAM), 7))
+def test_a_part_of_a_program_is_damaged(length: int, tmp_path: Path) -> None:
+    assert codes(PROGRAM[:length], tmp_path) == ["damaged-program"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the interpreter is an ELF file on Linux only")
+def test_real_programs_can_be_read(tmp_path: Path) -> None:
+    for path in (Path(sys.executable).resolve(), shutil.which("sh")):
+        assert path is not None
+        found = codes(Path(path).read_bytes(), tmp_path)
+        assert set(found) <= {"missing-library", "newer-glibc", "other-processor", "unusual-loader"}
+
+
+@pytest.mark.slow
+@example([(39, 255)])  # the place of the program headers has 64 bits
+@given(st.lists(st.tuples(st.integers(4, len(PROGRAM) - 1), st.sampled_from([0, 1, 8, 127, 255])), max_size=6))
+def test_any_changed_program_can_be_examined(changes: list[tuple[int, int]]) -> None:
+    content = bytearray(PROGRAM)
+    for place, value in changes:
+        content[place] = value
+    with tempfile.TemporaryDirectory() as folder:
+        assert "uninspectable" not in codes(bytes(content), Path(folder), {"second": bytes(content)})
+
+
+def test_a_manifest_is_read_as_java_reads_it() -> None:
+    content = b"Manifest-Version: 1.0\r\nMAIN-CLASS: a.b.\r\n Main\r\nno colon\r\n\r\nName: x\r\nMain-Class: other\r\n"
+    assert read_manifest(content) == {"manifest-version": "1.0", "main-class": "a.b.Main"}
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"Main.class": java_class(21)}, []),
+        ({"Main.class": java_class(22)}, ["newer-java"]),
+        ({"META-INF/versions/26/Main.class": java_class(26)}, []),
+        ({"bot.jar": jar(files={"bot/Main.class": java_class(22)})}, ["newer-java"]),
+        ({"bot.jar": jar(files={"bot/Other.class": java_class(22)})}, []),
+        ({"bot.jar": jar("Main-Class:\n", {"bot/Main.class": java_class(22)})}, []),
+        ({"bot.jar": jar(None, {"bot/Main.class": java_class(22)})}, []),
+        ({"bot.jar": jar(files={"bot/Main.class": b"no class"})}, []),
+        ({"bot.jar": jar().replace(b"\x08\x00", b"\x0e\x00")}, []),  # an unknown compression
+        ({"a.jar": jar(files={"bot/Main.class": java_class(26)}), "B.class": java_class(26)}, ["newer-java"]),
+    ],
+)
+def test_the_release_of_classes_is_compared(files: dict[str, bytes | str], expected: list[str], tmp_path: Path) -> None:
+    assert java_codes(files, tmp_path) == expected
+
+
+def test_a_large_jar_file_is_not_examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    newer = {"bot/Main.class": java_class(26)}
+    assert java_codes({"bot.jar": jar(files=newer)}, tmp_path) == ["newer-java"]
+    many = jar(files={**newer, "x" * 60_000: b"", "y" * 60_000: b""})
+    monkeypatch.setattr("spielleiter.programs.packages.archive._BoundedFile.limit", 70_000)
+    assert java_codes({"bot.jar": many}, tmp_path) == []
+    monkeypatch.setattr(archive, "MAX_INNER", 10)
+    assert java_codes({"bot.jar": jar(files=newer)}, tmp_path) == []
+
+
+@pytest.mark.slow
+@given(st.lists(st.tuples(st.integers(0, 500), st.binary(max_size=4), st.integers(0, 4)), min_size=1, max_size=4))
+def test_any_changed_jar_file_can_be_examined(changes: list[tuple[int, bytes, int]]) -> None:
+    content = bytearray(jar())
+    for place, new, length in changes:
+        content[place : place + length] = new
+    with tempfile.TemporaryDirectory() as folder:
+        assert set(java_codes({"bot.jar": bytes(content)}, Path(folder))) <= {"newer-java"}

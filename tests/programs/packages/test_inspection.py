@@ -1,0 +1,117 @@
+"""Every fault is named by its own code, and a sound package raises no alarm."""
+
+from __future__ import annotations
+
+import random
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spielleiter.programs.packages.faults import FAULTS, Level
+from spielleiter.programs.packages.inspection import Inspection, inspect_package
+from tests.programs.packages.binaries import LOADER, elf, jar
+from tests.programs.packages.broken_packages import BROKEN, SOUND, Sample
+from tests.programs.packages.making import BOT, SHELL_BOT, zipped
+from tests.timeouts import HANG_TIMEOUT
+
+
+def inspect(folder: Path, sample: Sample) -> Inspection:
+    path = folder / "player.zip"
+    path.write_bytes(sample.content)
+    return inspect_package(path, sample.main)
+
+
+LARGE = {"too many files", "ZIP bomb", "ZIP bomb of smaller files"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in LARGE else ()) for name in BROKEN]
+)
+def test_a_planted_fault_is_found_and_no_other(name: str, tmp_path: Path) -> None:
+    sample = BROKEN[name]
+    inspection = inspect(tmp_path, sample)
+    assert [each.code for each in inspection.findings] == [sample.code], inspection.findings
+    (finding,) = inspection.findings
+    assert finding.level is FAULTS[sample.code].level
+    assert finding.text.isprintable()
+    assert "{" not in finding.text
+    assert inspection.is_startable == (finding.level is not Level.RED)
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_sound_package_raises_no_alarm(name: str, tmp_path: Path) -> None:
+    inspection = inspect(tmp_path, SOUND[name])
+    assert inspection.findings == ()
+    assert inspection.main is not None
+    assert inspection.is_startable
+
+
+def test_there_is_a_broken_package_for_every_fault() -> None:
+    made_elsewhere = {"unreadable-file", "too-large", "uninspectable", "newer-syntax"}
+    assert {each.code for each in BROKEN.values()} == set(FAULTS) - made_elsewhere
+
+
+@pytest.mark.parametrize("error", [RecursionError("too deep"), MemoryError(), KeyError("x")])
+def test_whatever_goes_wrong_is_a_finding(error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("spielleiter.programs.packages.inspection.choose_main", fail)
+    (tmp_path / "player.zip").write_bytes(zipped(BOT))
+    [finding] = inspect_package(tmp_path / "player.zip").findings
+    assert (finding.code, finding.level) == ("uninspectable", Level.RED)
+    assert type(error).__name__ in finding.text
+
+
+_LIBRARIES = elf(loader=LOADER, libraries=["x" * 200] * 100)
+
+
+def _imports(number: int) -> str:
+    """A source that imports 600 modules, and 3000 others that are not there."""
+    others = (f"import x{random.Random(number + each).random()}"[:20] for each in range(3000))
+    return "\n".join([*(f"import m{each}" for each in range(600)), *others]).replace("x0.", "x")
+
+
+def _long_name() -> bytes:
+    """A program with 400,000 entries that name the same library, whose name has 6 million characters."""
+    name = "".join(random.Random(1).choices("abcdefghijklmnop", k=6_000_000))
+    content = elf(loader=LOADER, libraries=[name])
+    header = content.find(struct.pack("<II", 2, 5), 64)
+    entry = struct.pack("<QQ", 1, 1) * 400_000
+    start, base = len(content), 0x400000
+    dynamic = entry + content[struct.unpack_from("<Q", content, header + 8)[0] :]
+    changed = bytearray(content + dynamic)
+    struct.pack_into("<QQQQQ", changed, header + 8, start, base + start, 0, len(dynamic), len(dynamic))
+    return bytes(changed)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot limit the memory of a process so")
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"start.sh": f"#!/bin/sh\n{'./a.jar;' * 30_000}", **{f"{n}.jar": jar() for n in range(300)}},
+        {f"lib{n}.so": _LIBRARIES for n in range(3000)},
+        {f"{n}": elf(machine=183) for n in range(15_000)},
+        {"player": _long_name()},
+        {f"{n % 5}/m{n}.py": _imports(n) for n in range(600)},
+        {"requirements.txt": "absent\n" * 100_000},
+    ],
+    ids=["script", "libraries", "foreign programs", "long name", "imports", "requirements"],
+)
+def test_hostile_contents_take_limited_time_and_memory(files: dict[str, bytes | str], tmp_path: Path) -> None:
+    content = {"start.sh": SHELL_BOT.replace("bot.py", "m0.py"), **files}
+    (tmp_path / "player.zip").write_bytes(zipped(content))
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31));"
+        "from pathlib import Path; from spielleiter.programs.packages.inspection import inspect_package;"
+        "started = sum(resource.getrusage(resource.RUSAGE_SELF)[:2]);"
+        "print([each.code for each in inspect_package(Path(sys.argv[1])).findings if each.code == 'uninspectable']);"
+        "assert sum(resource.getrusage(resource.RUSAGE_SELF)[:2]) - started < 20"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "player.zip")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False)
+    assert (done.stdout, done.stderr) == ("[]\n", "")

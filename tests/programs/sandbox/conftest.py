@@ -1,0 +1,23 @@
+"""Fixtures for tests of sandboxes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from spielleiter.programs.sandbox.sandbox import Sandbox
+from tests.programs.sandbox.sandboxes import KINDS, built_images, make_sandbox
+
+
+@pytest.fixture(scope="session", autouse=True)
+def images() -> Iterator[None]:
+    """Remove the container images of these tests at the end."""
+    with built_images():
+        yield
+
+
+@pytest.fixture(params=KINDS)
+def sandbox(request: pytest.FixtureRequest) -> Sandbox:
+    """Each kind of sandbox, one after the other."""
+    return make_sandbox(request.param)

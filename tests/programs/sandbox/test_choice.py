@@ -1,0 +1,115 @@
+"""Choosing a sandbox."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spielleiter.common.errors import SetupError
+from spielleiter.programs.sandbox import choice
+from spielleiter.programs.sandbox.choice import choose_sandbox
+from spielleiter.programs.sandbox.conditions import Condition
+
+
+def install(folder: Path, name: str, script: str) -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only folder on the PATH."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def test_the_default_is_bubblewrap(programs: Path) -> None:
+    install(programs, "bwrap", "exit 0")
+    assert choose_sandbox().name == choose_sandbox(kind="bubblewrap").name == "bubblewrap"
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        (None, "bubblewrap is not installed (Debian, Ubuntu: `sudo apt install bubblewrap`)."),
+        (
+            "echo 'bwrap: No permissions to create new namespace' >&2; exit 1",
+            "bubblewrap may not make name spaces here: No permissions to create new namespace.",
+        ),
+    ],
+)
+def test_without_bubblewrap_there_are_plain_limits_and_a_reason(
+    script: str | None, reason: str, programs: Path
+) -> None:
+    if script is not None:
+        install(programs, "bwrap", script)
+    sandbox = choose_sandbox()
+    assert sandbox.name == "none"
+    assert sandbox.gaps[Condition.NETWORK].endswith(reason)
+    with pytest.raises(SetupError) as refused:
+        choose_sandbox(kind="bubblewrap")
+    assert str(refused.value) == f"sandbox bubblewrap: {reason}"
+
+
+def test_other_systems_have_no_bubblewrap(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert "bubblewrap exists on Linux only." in choose_sandbox().gaps[Condition.NETWORK]
+
+
+def test_a_program_that_is_no_program_is_a_reason(programs: Path) -> None:
+    (programs / "bwrap").write_bytes(b"\x7fELF")
+    (programs / "bwrap").chmod(0o755)
+    assert "bubblewrap cannot be started" in choose_sandbox().gaps[Condition.NETWORK]
+
+
+def test_a_python_that_cannot_be_moved_is_a_reason(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(programs, "bwrap", "exit 0")
+
+    def fail() -> None:
+        raise OSError("/opt/python is not below /usr")
+
+    monkeypatch.setattr("spielleiter.programs.sandbox.bubblewrap.python_inside", fail)
+    assert "cannot run this Python: /opt/python is not below /usr" in choose_sandbox().gaps[Condition.NETWORK]
+    monkeypatch.setattr("spielleiter.programs.sandbox.containers.python_inside", fail)
+    install(programs, "docker", "echo {}")
+    with pytest.raises(SetupError, match="docker cannot run this Python"):
+        choose_sandbox("python:3.12", "docker")
+
+
+def test_plain_limits_can_be_asked_for(programs: Path) -> None:
+    install(programs, "bwrap", "exit 0")
+    assert choose_sandbox(kind="none").name == "none"
+
+
+@pytest.mark.parametrize(
+    ("image", "kind", "problem"),
+    [
+        (None, "jail", "sandbox 'jail': expected auto, docker, podman, bubblewrap, none"),
+        (None, "docker", "sandbox docker: expected an image, such as --image python:3.12"),
+        (None, "podman", "sandbox podman: expected an image, such as --image python:3.12"),
+        ("x", "none", "sandbox none: has no images, expected --sandbox docker or podman for x"),
+        ("x", "auto", "image x: docker is not installed. podman is not installed"),
+        ("x", "podman", "image x: podman is not installed"),
+    ],
+)
+def test_what_is_not_there_is_refused(image: str | None, kind: str, problem: str, programs: Path) -> None:
+    with pytest.raises(SetupError) as refused:
+        choose_sandbox(image, kind)
+    assert str(refused.value) == problem
+
+
+def test_an_image_is_looked_for_in_both_engines(programs: Path) -> None:
+    install(programs, "docker", 'case "$1" in image) exit 1 ;; *) echo {} ;; esac')
+    install(programs, "podman", 'case "$1" in image) echo amd64 ;; ps) ;; *) echo {} ;; esac')
+    assert choose_sandbox("x").name == "podman"
+    assert choose_sandbox("x", "podman").name == "podman"
+    with pytest.raises(SetupError, match="docker has no image 'x' on this machine"):
+        choose_sandbox("x", "docker")
+
+
+def test_folders_of_killed_matches_are_removed(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[None] = []
+    monkeypatch.setattr(choice, "remove_stale_folders", lambda: calls.append(None))
+    choose_sandbox(kind="none")
+    assert calls == [None]

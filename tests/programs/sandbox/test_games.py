@@ -1,0 +1,244 @@
+"""Games of a match with programs in sandboxes: the whole way from the setup to the record."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import trio
+
+import spielleiter
+from spielleiter.common.errors import SetupError
+from spielleiter.match.games.referee import play_game
+from spielleiter.match.preparation import require_playable
+from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.setup import Entrant, MatchSetup
+from spielleiter.programs.processes import find_processes
+from spielleiter.programs.sandbox.bubblewrap import bubblewrap_problem
+from spielleiter.programs.sandbox.sandbox import Sandbox
+from spielleiter.programs.sandbox.settings import BUBBLEWRAP, DOCKER, NONE, SandboxSettings
+from tests.match.refereed import setup_of
+from tests.programs.sandbox.sandboxes import ISOLATED, image_of, make_sandbox, python
+from tests.timeouts import HANG_TIMEOUT
+
+pytestmark = pytest.mark.slow
+
+_LIBRARIES = ("trio", "attr", "attrs", "outcome", "sniffio", "sortedcontainers", "idna", "msgspec")
+_PARTS = ("common", "game", "protocol", "client")
+
+BOT = """
+import sys
+sys.path.insert(0, "lib")
+
+def option(name):
+    return sys.argv[sys.argv.index(name) + 1]
+
+from spielleiter.client.blocking import play_game
+from spielleiter.client.choosers import make_chooser
+play_game(make_chooser("random", seed=1), host=option("-h"), port=int(option("-p")), reservation_code=option("-r"))
+"""
+
+
+def settings_of(sandbox: Sandbox) -> SandboxSettings:
+    return SandboxSettings(sandbox.name, image_of(sandbox.name) if sandbox.name in ISOLATED[1:] else None)
+
+
+def entrant(sandbox: Sandbox, folder: Path, command: str) -> Entrant:
+    return Entrant("confined", command, cwd=str(folder), sandbox=settings_of(sandbox))
+
+
+async def play(folder: Path, confined: Entrant, command: str = "builtin:random") -> GameRecord:
+    setup = dataclasses.replace(setup_of(command, command), run_id=str(folder))
+    setup = dataclasses.replace(setup, entrants=(confined, setup.entrants[1]))
+    with trio.fail_after(HANG_TIMEOUT):
+        record = await play_game(setup, setup.plan()[0], folder / "match")
+    assert find_processes(str(folder)) == ()
+    assert GameRecord.from_json(json.loads(json.dumps(record.to_json()))) == record
+    return record
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    folder = tmp_path / "package"
+    folder.mkdir()
+    return folder
+
+
+def put_client_into(package: Path) -> None:
+    """Copy a player of this project with all that it needs into the folder."""
+    (package / "bot.py").write_text(BOT)
+    ignored = shutil.ignore_patterns("tests", "_tests", "__pycache__")
+    for name in _LIBRARIES:
+        spec = find_spec(name)
+        assert spec is not None
+        assert spec.origin is not None
+        shutil.copytree(Path(spec.origin).parent, package / "lib" / name, ignore=ignored)
+    for name in _PARTS:
+        source = Path(spielleiter.__file__).parent / name
+        shutil.copytree(source, package / "lib" / "spielleiter" / name, ignore=ignored)
+    for name in ("__init__.py",):
+        shutil.copy(Path(spielleiter.__file__).parent / name, package / "lib" / "spielleiter" / name)
+
+
+async def test_a_game_is_played_to_its_end(sandbox: Sandbox, tmp_path: Path, package: Path) -> None:
+    put_client_into(package)
+    command = python(sandbox, "")[:-2]  # without -c
+    record = await play(tmp_path, entrant(sandbox, package, " ".join([*command, "bot.py"])))
+    out = [path.read_text() for path in sorted((tmp_path / "match" / "games" / "0001").glob("program1.*.log"))]
+    assert (record.verdict, record.reason) == (Verdict.REGULAR, ""), out
+    assert record.plies > 20
+    observed, other = record.observations
+    assert other is None
+    assert observed is not None
+    assert (observed.sandbox, observed.network_attempts) == (sandbox.name, 0 if sandbox.has_own_network else None)
+    assert observed.peak_memory
+    assert record.cpu_seconds[0] > 0
+    assert record.remarks[0] == (("its disk could not be limited here",) if sandbox.name == NONE else ())
+
+
+async def test_a_program_that_does_not_exist_is_a_verdict(sandbox: Sandbox, tmp_path: Path, package: Path) -> None:
+    record = await play(tmp_path, entrant(sandbox, package, "./missing"))
+    assert (record.verdict, record.offender) == (Verdict.NO_START, 0)
+    assert record.reason == "./missing: there is no such program"
+
+
+async def test_the_reason_names_the_memory_limit(
+    tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "spielleiter.match.games.match_server.choose_sandbox",
+        lambda _image, kind, _python: make_sandbox(kind, 96 * 1024 * 1024),
+    )
+    sandbox = make_sandbox(NONE)
+    (package / "bot.py").write_text("data = []\nwhile True: data.append(b'x' * 1_000_000)\n")
+    record = await play(tmp_path, entrant(sandbox, package, " ".join([*python(sandbox, "")[:-2], "bot.py"])))
+    assert record.verdict == Verdict.NO_START
+    assert "it was killed because it used more than the contest's 1536 MiB of memory" in record.reason
+    observed = record.observations[0]
+    assert observed is not None
+    assert observed.exceeded_memory
+
+
+@pytest.mark.parametrize("kind", ISOLATED)
+async def test_attempts_are_remarks(kind: str, tmp_path: Path, package: Path) -> None:
+    sandbox = make_sandbox(kind)
+    (package / "bot.py").write_text(
+        "import socket, sys\n"
+        "print(socket.socket().connect_ex(('203.0.113.5', 80)))\n"
+        "sys.exit('Gtk-WARNING **: cannot open display: ')\n"
+    )
+    record = await play(tmp_path, entrant(sandbox, package, " ".join([*python(sandbox, "")[:-2], "bot.py"])))
+    assert record.remarks[0] == (
+        "tried to use the network, which the contest does not have",
+        "tried to open a window, which the contest does not have",
+    )
+
+
+async def test_both_programs_may_have_a_sandbox(sandbox: Sandbox, tmp_path: Path, package: Path) -> None:
+    put_client_into(package)
+    command = " ".join([*python(sandbox, "")[:-2], "bot.py"])
+    first = entrant(sandbox, package, command)
+    setup = dataclasses.replace(setup_of(command, command), run_id=str(tmp_path))
+    setup = dataclasses.replace(setup, entrants=(first, dataclasses.replace(first, name="other")))
+    with trio.fail_after(HANG_TIMEOUT):
+        record = await play_game(setup, setup.plan()[0], tmp_path / "match")
+    assert record.verdict == Verdict.REGULAR
+    assert all(record.observations)
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGINT"])
+def test_nothing_is_left_if_the_match_is_killed(name: str, sandbox: Sandbox, tmp_path: Path, package: Path) -> None:
+    number = signal.Signals[name]
+    (package / "bot.sh").write_text("#!/bin/sh\n(trap '' TERM; sleep 1000) &\ntouch started\nsleep 1000\n")
+    (package / "bot.sh").chmod(0o755)
+    settings = settings_of(sandbox)
+    code = f"""
+from pathlib import Path
+from spielleiter.match import Entrant, MatchSetup, play_match
+from spielleiter.programs.sandbox.settings import SandboxSettings
+sandbox = SandboxSettings({settings.kind!r}, {settings.image!r})
+entrants = Entrant("a", "./bot.sh", cwd={str(package)!r}, sandbox=sandbox), Entrant("b", "builtin:random")
+play_match(MatchSetup(entrants, "swc_2027_blokus", 2, 1, {str(tmp_path)!r}), {str(tmp_path / "match")!r})
+"""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    process = subprocess.Popen([sys.executable, "-c", code], env=environment)
+    _wait_until(lambda: bool(list(temporary.glob("*/*/program/started"))))
+    assert find_processes(str(tmp_path)) != ()
+    process.send_signal(number)
+    while name != "SIGKILL" and process.poll() is None:  # the first one lets the game finish
+        process.send_signal(number)
+        time.sleep(0.01)
+    process.wait(HANG_TIMEOUT)
+    _wait_until(lambda: find_processes(str(tmp_path)) == ())
+    if settings.image is not None:
+        command = [settings.kind, "ps", "--all", "--quiet", "--filter", f"ancestor={settings.image}"]
+        _wait_until(lambda: subprocess.run(command, capture_output=True, check=True).stdout == b"")
+
+
+def _wait_until(condition: object) -> None:
+    assert callable(condition)
+    deadline = time.monotonic() + HANG_TIMEOUT
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+# -- setups ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_setup_with_a_sandbox_survives_json(package: Path) -> None:
+    setup = dataclasses.replace(
+        setup_of("./bot", "builtin:random"),
+        entrants=(
+            Entrant("a", "./bot", cwd=str(package), sandbox=SandboxSettings(DOCKER, "python:3.12")),
+            Entrant("b", "builtin:random"),
+        ),
+    )
+    assert MatchSetup.from_json(json.loads(json.dumps(setup.to_json()))) == setup
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"cwd": ""}, "a: expected the program's own folder, of which the sandbox gets a copy"),
+        ({"memory": 100}, "a: the sandbox limits its memory, expected no other limit"),
+        ({"command": "builtin:slow"}, "expected a program in a folder"),
+        ({"sandbox": SandboxSettings("jail")}, "sandbox 'jail': expected auto, docker, podman, bubblewrap, none"),
+        ({"sandbox": SandboxSettings(DOCKER)}, "sandbox docker: expected an image, such as --image python:3.12"),
+    ],
+)
+def test_what_cannot_be_confined_is_refused(changes: dict[str, object], problem: str, package: Path) -> None:
+    own = Entrant("a", "./bot", cwd=str(package), sandbox=SandboxSettings(NONE))
+    confined = dataclasses.replace(own, **changes)  # type: ignore[arg-type]
+    setup = dataclasses.replace(
+        setup_of("./bot", "builtin:random"), entrants=(confined, Entrant("b", "builtin:random"))
+    )
+    with pytest.raises(SetupError) as refused:
+        require_playable(setup)
+    assert problem in str(refused.value)
+
+
+def test_no_sandbox_at_another_server(package: Path) -> None:
+    own = Entrant("a", "./bot", cwd=str(package), sandbox=SandboxSettings(NONE))
+    setup = dataclasses.replace(setup_of("./bot", "./bot"), entrants=(own, own), server=("localhost", 13050))
+    with pytest.raises(SetupError, match="a program in a sandbox plays on the match's own server only"):
+        require_playable(setup)
+
+
+def test_a_program_in_a_sandbox_may_be_prepared(package: Path) -> None:
+    kind = NONE if bubblewrap_problem() else BUBBLEWRAP
+    own = Entrant("a", "./bot", cwd=str(package), sandbox=SandboxSettings(kind))
+    require_playable(
+        dataclasses.replace(setup_of("./bot", "builtin:random"), entrants=(own, Entrant("b", "builtin:random")))
+    )

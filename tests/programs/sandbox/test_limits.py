@@ -1,0 +1,403 @@
+"""What a program in a sandbox may use: memory in every form, processes, and the disk."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+if sys.platform != "linux":
+    pytest.skip("only Linux has the limits that are tested here", allow_module_level=True)
+assert sys.platform == "linux"  # for mypy
+
+import os
+import signal
+import socket
+from pathlib import Path
+
+from spielleiter.programs.sandbox import bubblewrap, inside
+from spielleiter.programs.sandbox.settings import BUBBLEWRAP, NONE
+from tests.programs.sandbox.sandboxes import ISOLATED, KINDS, Ran, make_sandbox, python, run_in
+
+MEBIBYTE = 1024 * 1024
+SMALL = 96 * MEBIBYTE
+DISK = 32 * MEBIBYTE
+PROCESSES = 60
+HOLDING = "\nimport time\ntime.sleep(1000)\n"
+
+
+@pytest.fixture(autouse=True)
+def _few_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spielleiter.programs.sandbox.run.PROCESS_LIMIT", PROCESSES)
+
+
+async def ran_with(kind: str, tmp_path: Path, code: str, memory: int = SMALL) -> Ran:
+    sandbox = make_sandbox(kind, memory)
+    sandbox.disk = DISK
+    return await run_in(sandbox, tmp_path, python(sandbox, code))
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+MEMFD = """
+import os
+while True: os.write(os.memfd_create("x"), b"x" * 1_000_000)
+"""
+DELETED = """
+import os
+while True:
+    file = os.open({}, os.O_WRONLY | os.O_CREAT)
+    os.unlink({})
+    os.write(file, b"x" * 1_000_000)
+"""
+SEGMENTS = """
+import ctypes, time
+libc = ctypes.CDLL(None)
+libc.shmat.restype = ctypes.c_void_p
+while True:
+    number = libc.shmget(0, 8_000_000, 0o1600)
+    place = libc.shmat(number, None, 0)
+    ctypes.memset(place, 1, 8_000_000)
+    libc.shmdt(ctypes.c_void_p(place))
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+async def test_memory_without_a_mapping_counts(kind: str, tmp_path: Path) -> None:
+    ran = await ran_with(kind, tmp_path, MEMFD)
+    assert (ran.program.returncode, ran.program.exceeded) == (-signal.SIGKILL, "memory")
+
+
+SOCKETS = {
+    "unix": "pairs.append(socket.socketpair())",
+    "datagrams": "pairs.append(socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM))",
+    "tcp": "near = socket.create_connection(server.getsockname()); pairs.append((near, server.accept()[0]))",
+}
+QUEUES = """
+import resource, socket
+_, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+server, pairs = socket.create_server(("127.0.0.1", 0)), []
+while True:
+    {}
+    pairs[-1][0].setblocking(False)
+    try:
+        while True: pairs[-1][0].send(b"x" * 4000)
+    except OSError: pass
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pair", SOCKETS)
+async def test_what_is_queued_in_sockets_counts(pair: str, tmp_path: Path) -> None:
+    """It is in the memory of the kernel."""
+    ran = await ran_with(BUBBLEWRAP, tmp_path, QUEUES.format(SOCKETS[pair]))
+    assert (ran.program.returncode, ran.program.exceeded) == (-signal.SIGKILL, "memory")
+
+
+def test_what_is_queued_in_sockets_is_read() -> None:
+    """Those of other processes change meanwhile, so it is tried until they do not matter."""
+    difference = 0
+    while not 50_000 < difference < 500_000:
+        before = inside.sockets_size()
+        near, far = socket.socketpair()
+        server = socket.create_server(("127.0.0.1", 0))
+        with near, far, server, socket.create_connection(server.getsockname()) as sock:
+            near.send(b"x")
+            sock.sendall(b"x" * 20_000)
+            difference = inside.sockets_size() - before
+    assert difference
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [BUBBLEWRAP])
+async def test_segments_of_shared_memory_count(kind: str, tmp_path: Path) -> None:
+    ran = await ran_with(kind, tmp_path, SEGMENTS)
+    assert (ran.program.returncode, ran.program.exceeded) == (-signal.SIGKILL, "memory")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ISOLATED)
+async def test_the_folder_for_shared_memory_is_small(kind: str, tmp_path: Path) -> None:
+    code = """
+import os
+written = 0
+try:
+    with open("/dev/shm/x", "wb", 0) as file:
+        while written < 500 * 2**20: written += file.write(bytes(2**20))
+except OSError as error:
+    print(os.strerror(error.errno), written // 2**20)
+"""
+    ran = await ran_with(kind, tmp_path, code, memory=10 * SMALL)
+    assert ran.error == []
+    assert ran.output in (["No space left on device 64"], ["No space left on device 62"])  # or 64,000 KiB
+
+
+@pytest.mark.slow
+async def test_an_older_bubblewrap_keeps_shared_memory_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cannot limit the size of a folder in memory."""
+    monkeypatch.setattr(bubblewrap, "_has_size_option", lambda: False)
+    ran = await ran_with(BUBBLEWRAP, tmp_path, "open('/dev/shm/a', 'w').write('1'); print(open('/dev/shm/a').read())")
+    assert (ran.output, ran.error) == (["1"], [])
+    ran = await ran_with(BUBBLEWRAP, tmp_path, DELETED.replace("{}", "'/dev/shm/x'"))
+    assert ran.program.exceeded == "disk"
+
+
+@pytest.mark.slow
+async def test_nothing_else_in_memory_can_be_written(tmp_path: Path) -> None:
+    """Bubblewrap's own /dev is a folder in memory without a limit. In a container, the kernel limits such folders."""
+    code = """
+import os
+for folder, _, _ in os.walk("/"):
+    if not folder.startswith(("/proc", "/sys")) and os.access(folder, os.W_OK):
+        try:
+            open(os.path.join(folder, "x"), "w").close()
+            print(folder)
+        except OSError:
+            pass
+"""
+    ran = await ran_with(BUBBLEWRAP, tmp_path, code, memory=10 * SMALL)
+    assert (sorted(ran.output), ran.error) == (["/dev/shm", "/home/player", "/player", "/tmp"], [])
+
+
+# -- processes --------------------------------------------------------------------------------------------------------
+
+
+STARTS = {
+    "processes": "os.fork() or time.sleep(1000)",
+    "threads": "threading.Thread(target=time.sleep, args=(1000,)).start()",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [NONE, BUBBLEWRAP])
+@pytest.mark.parametrize("start", STARTS)
+async def test_a_program_with_too_many_processes_is_killed(start: str, kind: str, tmp_path: Path) -> None:
+    code = f"""
+import os, threading, time
+for _ in range(6000):
+    try: {STARTS[start]}
+    except (OSError, RuntimeError): pass  # the system refuses more before the next look
+time.sleep(1000)
+"""
+    ran = await ran_with(kind, tmp_path, code, memory=100 * SMALL)
+    assert (ran.program.returncode, ran.program.exceeded) == (-signal.SIGKILL, "processes")
+    assert ran.observations.exceeded_processes
+
+
+@pytest.mark.slow
+async def test_processes_that_multiply_are_all_killed(tmp_path: Path) -> None:
+    code = "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"
+    ran = await ran_with(BUBBLEWRAP, tmp_path, code, memory=100 * SMALL)
+    assert (ran.program.returncode, ran.program.exceeded) == (-signal.SIGKILL, "processes")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+async def test_processes_and_files_within_the_limits_are_allowed(kind: str, tmp_path: Path) -> None:
+    code = """
+import os, time
+for _ in range(4):
+    if not os.fork():
+        time.sleep(0.5)
+        os._exit(0)
+for number in range(200): open(str(number), "w").write("x" * 5000)
+with open("sparse", "wb") as file: file.truncate(60_000_000)
+os.mkdir("deep")
+os.symlink("/", "root")
+for _ in range(4): os.wait()
+print("fine")
+"""
+    ran = await ran_with(kind, tmp_path, code)
+    assert (ran.output, ran.error, ran.program.exceeded) == (["fine"], [], "")
+    assert not ran.observations.hid_files
+
+
+# -- the disk ---------------------------------------------------------------------------------------------------------
+
+WRITERS = {
+    "one file": "with open('x', 'wb', 0) as file:\n    while True: file.write(bytes(10**6))",
+    "many files": """
+import itertools, os
+for number in itertools.count():
+    with open(os.path.join(os.environ["TMPDIR"], str(number)), "wb") as file: file.write(bytes(10**6))
+""",
+    "deleted files": DELETED.replace("{}", "'x'"),
+    "a locked folder": "import os\nos.mkdir('d'); os.chdir('d'); os.chmod('.', 0)" + HOLDING,
+    "nested folders": "import os\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')" + HOLDING,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("writer", WRITERS)
+async def test_a_program_that_writes_too_much_is_killed(writer: str, kind: str, tmp_path: Path) -> None:
+    if writer == "a locked folder" and kind == NONE and os.geteuid() == 0:
+        pytest.skip("root may look into every folder")
+    ran = await ran_with(kind, tmp_path, WRITERS[writer])
+    assert ran.program.returncode  # the system may refuse to write before the program is killed
+    assert ran.program.exceeded == "disk"
+    assert ran.observations.exceeded_disk
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+async def test_too_many_files_are_too_much(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spielleiter.programs.sandbox.run.FILE_LIMIT", 100)
+    ran = await ran_with(
+        kind, tmp_path, "import time\nfor n in range(200): open(str(n), 'w').close()\ntime.sleep(1000)"
+    )
+    assert ran.program.exceeded == "disk"
+
+
+def test_looking_at_files_takes_little_time_at_once(tmp_path: Path) -> None:
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    for number in range(20_000):
+        os.close(os.open(str(number), os.O_WRONLY | os.O_CREAT, dir_fd=descriptor))
+    os.close(descriptor)
+    files = inside.Files([str(tmp_path)], max_size=DISK, max_count=10)  # beyond what is there
+    assert not files.is_exceeded
+    begun = [files.look() for _ in range(3)]
+    assert begun == [True, False, False]
+    (tmp_path / "new").mkdir()
+    for number in range(20):
+        (tmp_path / "new" / str(number)).touch()
+    while not files.is_exceeded:
+        files.look()
+
+
+# -- what watches -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ISOLATED)
+async def test_the_process_that_watches_cannot_be_changed(kind: str, tmp_path: Path) -> None:
+    code = (
+        """
+import os, signal
+for name in ("mem", "maps", "environ"):
+    try:
+        open(f"/proc/1/{name}", "rb" if name != "mem" else "r+b")
+        print(name)
+    except OSError:
+        pass
+os.kill(1, signal.SIGSTOP)
+os.kill(1, signal.SIGKILL)
+import ctypes
+print(ctypes.CDLL(None).ptrace(16, 1, 0, 0))
+"""
+        + MEMFD
+    )
+    ran = await ran_with(kind, tmp_path, code)
+    assert ran.output in (["-1"], [])
+    assert ran.program.exceeded == "memory"
+
+
+@pytest.mark.slow
+async def test_without_open_files_what_watches_ends_with_the_program(tmp_path: Path) -> None:
+    code = "import resource, time\nresource.prlimit(1, resource.RLIMIT_NOFILE, (0, 0))\ntime.sleep(1000)"
+    ran = await ran_with(BUBBLEWRAP, tmp_path, code)
+    assert ran.program.returncode not in {0, None}
+
+
+HIDING = "import ctypes, time\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\ntime.sleep(0.8)"
+
+
+@pytest.mark.slow
+async def test_hidden_files_are_a_remark(tmp_path: Path) -> None:
+    ran = await ran_with(BUBBLEWRAP, tmp_path, HIDING)
+    assert ran.observations.hid_files
+    assert "hid open files or memory, so that these could not be watched completely" in ran.observations.remarks
+
+
+KEEPING = """
+import ctypes, mmap, os, socket, time
+size = 64 * 2**20
+file = os.memfd_create("x")
+{}
+time.sleep(1.8)
+"""
+UNSEEN = {
+    "mapped": """
+os.write(file, bytes(size))
+ctypes.CDLL(None).mmap(None, ctypes.c_size_t(4096), 1, 1, file, ctypes.c_long(0))
+os.close(file)
+""",
+    "in flight": "pair = socket.socketpair(); socket.send_fds(pair[0], [b'x'], [file]); os.close(file)",
+    "anonymous": "kept = mmap.mmap(-1, size); kept.write(bytes(size)); kept.madvise(mmap.MADV_DONTNEED)",
+}
+"""Where memory is that no open file and no page of a process shows."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", UNSEEN)
+async def test_memory_that_cannot_be_seen_is_a_remark(place: str, tmp_path: Path) -> None:
+    ran = await ran_with(BUBBLEWRAP, tmp_path, KEEPING.format(UNSEEN[place]))
+    assert ran.error == []
+    assert ran.observations.hid_files
+
+
+@pytest.mark.slow
+async def test_files_that_are_passed_on_and_shared_for_a_moment_are_no_remark(tmp_path: Path) -> None:
+    code = """
+import mmap, os, socket, time
+pair = socket.socketpair()
+for _ in range(30):
+    file = os.memfd_create("x")
+    os.ftruncate(file, 4096)
+    with mmap.mmap(file, 4096): os.close(file)
+    socket.send_fds(pair[0], [b"x"], [0])
+    os.close(socket.recv_fds(pair[1], 1, 1)[1][0])
+    time.sleep(0.05)
+"""
+    ran = await ran_with(BUBBLEWRAP, tmp_path, code)
+    assert (ran.error, ran.observations.hid_files) == ([], False)
+
+
+# -- the limits of the kernel -----------------------------------------------------------------------------------------
+
+SYSTEMD_RUN = """#!/bin/sh
+echo "$@" >>"{log}"
+while [ "$1" != -- ]; do shift; done
+shift
+[ "$1" != /bin/sh ] || {{ printf '%s\\n' {answer}; exit 0; }}
+exec "$@"
+"""
+
+
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str) -> Path:
+    """Put a systemd-run on the path whose cgroups have the limits `answer`; return the file with its arguments."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    log = tmp_path / "log"
+    (folder / "systemd-run").write_text(SYSTEMD_RUN.format(log=log, answer=answer))
+    (folder / "systemd-run").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return log
+
+
+@pytest.mark.slow
+async def test_a_cgroup_is_used_if_it_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = SMALL + 128 * MEBIBYTE, 512 + 64
+    log = installed(tmp_path, monkeypatch, f"{expected[0]} {expected[1]}")
+    ran = await ran_with(BUBBLEWRAP, tmp_path, "import os\nprint(os.environ.get('XDG_RUNTIME_DIR'))")
+    assert (ran.output, ran.error) == (["None"], [])
+    calls = log.read_text().splitlines()
+    assert len(calls) == 2
+    for call in calls:
+        assert f"--scope --quiet --collect --property=MemoryMax={expected[0]} --property=MemorySwapMax=0" in call
+        assert f"--property=TasksMax={expected[1]} -- " in call
+        assert ("--user" in call) == (os.geteuid() != 0)
+    assert " -- bwrap " in calls[1]
+
+
+@pytest.mark.parametrize("answer", ["max max", "''", f"{SMALL + 128 * MEBIBYTE} max"])
+def test_a_cgroup_that_does_not_limit_is_not_used(answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user may make cgroups whose limits the kernel ignores."""
+    log = installed(tmp_path, monkeypatch, answer)
+    assert bubblewrap._limited_scope(SMALL) == []
+    assert log.exists()

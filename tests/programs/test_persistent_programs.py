@@ -1,0 +1,208 @@
+"""Programs that play several games are started once; those that cannot are started anew, without blame."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from spielleiter.match.games.match_server import open_match_server
+from spielleiter.match.games.referee import play_game
+from spielleiter.match.records.game_files import KeepPolicy
+from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.programs.persistent_programs import PersistentPrograms, open_persistent_programs
+from spielleiter.programs.platforms import PLATFORM
+from spielleiter.programs.process_spec import ProcessSpec
+from spielleiter.programs.processes import find_processes
+from spielleiter.programs.program import Program
+from spielleiter.programs.temporary_folders import remove_game_folder
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
+from tests.interpreter import PYTHON
+from tests.timeouts import HANG_TIMEOUT
+
+PLAYER = f"{PYTHON} -m spielleiter play -s first"
+VALUES = {"host": "127.0.0.1", "port": "4711", "reservation": "code", "seed": "7", "more": "not sent"}
+
+
+class ShellProgram:
+    """A shell script that runs as a program, and what it has written."""
+
+    def __init__(self, folder: Path, script: str) -> None:
+        self.folder = folder
+        self._script = script
+        self.starts = 0
+
+    def make(self, stdin: int) -> Program:
+        self.starts += 1
+        command = ["sh", "-c", self._script]
+        return Program(command, f"{self.folder}/1/1", *self.files("first"), stdin=stdin)
+
+    def files(self, name: str) -> tuple[Path, Path]:
+        return self.folder / f"{name}.out", self.folder / f"{name}.err"
+
+    def written(self, name: str) -> str:
+        path = self.files(name)[0]
+        return path.read_text() if path.exists() else ""
+
+    async def wait_until_written(self, program: Program) -> bool:
+        """Wait for output, which stands for a connection in these tests."""
+        while not self.written("second") and not program.exited.is_set():  # noqa: ASYNC110 - writing to a file wakes no task
+            await trio.sleep(0.005)
+        return bool(self.written("second"))
+
+    async def reuse(self, persistent_programs: PersistentPrograms) -> Program | None:
+        def prepare(program: Program) -> None:
+            program.redirect_outputs(*self.files("second"))
+
+        return await persistent_programs.reuse(0, VALUES, prepare, self.wait_until_written)
+
+
+async def test_a_program_receives_its_next_game_in_one_line(tmp_path: Path) -> None:
+    script = ShellProgram(tmp_path, "while read line; do echo $line; done; exit 3")
+    with trio.fail_after(HANG_TIMEOUT):
+        async with open_persistent_programs(set(), HANG_TIMEOUT) as persistent_programs:
+            program = await persistent_programs.start(0, script.make)
+            assert persistent_programs.retain(0)
+            await persistent_programs.end_game()
+            assert await script.reuse(persistent_programs) is program
+            assert persistent_programs.retain(0)
+    assert script.written("second")[11:] == "127.0.0.1 4711 code 7\n"
+    assert program.returncode == 3  # its input has ended, and it had time to end
+
+
+async def test_a_program_that_has_ended_is_started_anew_and_may_be_retained_again(tmp_path: Path) -> None:
+    script = ShellProgram(tmp_path, "exit 0")
+    excluded: set[int] = set()
+    with trio.fail_after(HANG_TIMEOUT):
+        async with open_persistent_programs(excluded, HANG_TIMEOUT) as persistent_programs:
+            program = await persistent_programs.start(0, script.make)
+            await program.gone.wait()
+            assert persistent_programs.retain(0)
+            assert await script.reuse(persistent_programs) is None
+            assert not excluded
+
+
+async def test_a_program_that_does_not_connect_is_ended_and_not_asked_again(tmp_path: Path) -> None:
+    script = ShellProgram(tmp_path, "sleep 1000")
+    excluded: set[int] = set()
+    with trio.fail_after(HANG_TIMEOUT):
+        async with open_persistent_programs(excluded, 0.05) as persistent_programs:
+            program = await persistent_programs.start(0, script.make)
+            assert persistent_programs.retain(0)
+            assert await script.reuse(persistent_programs) is None
+            assert program.gone.is_set()
+            assert excluded == {0}
+            await persistent_programs.start(0, script.make)
+            assert not persistent_programs.retain(0)
+            await persistent_programs.end_game()
+    assert not find_processes(str(tmp_path))
+
+
+async def test_a_program_that_is_not_retained_ends_with_its_game(tmp_path: Path) -> None:
+    script = ShellProgram(tmp_path, "while read line; do echo $line; done")
+    with trio.fail_after(HANG_TIMEOUT):
+        async with open_persistent_programs(set(), HANG_TIMEOUT) as persistent_programs:
+            program = await persistent_programs.start(0, script.make)
+            await persistent_programs.end_game()
+            assert program.gone.is_set()
+            assert await script.reuse(persistent_programs) is None
+
+
+async def play_three(
+    folder: Path, first: str, second: str, patience: ProgramTimeouts, keep: KeepPolicy = KeepPolicy.ALL
+) -> list[GameRecord]:
+    setup = MatchSetup(
+        entrants=(Entrant("new", first), Entrant("old", second)),
+        game_type=DEFAULT_GAME_TYPE,
+        games=3,
+        seed=1,
+        run_id=str(folder),
+        timeouts=patience,
+        server_options={"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT},
+    )
+    with trio.fail_after(HANG_TIMEOUT):
+        async with (
+            open_match_server(setup) as match_server,
+            open_persistent_programs(set(), patience.exit) as persistent_programs,
+        ):
+            return [
+                await play_game(
+                    setup,
+                    planned,
+                    folder,
+                    match_server=match_server,
+                    keep=keep,
+                    persistent_programs=persistent_programs,
+                )
+                for planned in setup.plan()
+            ]
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The command line of each process that was started."""
+    if sys.platform != "linux":
+        pytest.skip("only Linux has this")
+    starts: list[str] = []
+    start = PLATFORM.start
+
+    async def record_start(spec: ProcessSpec) -> Any:
+        starts.append(" ".join(spec.arguments))
+        return await start(spec)
+
+    monkeypatch.setattr(PLATFORM, "start", record_start)
+    return starts
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists the open files")
+async def test_no_file_is_open_in_a_folder_that_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows could not remove it."""
+    removed: list[str] = []
+    still_open: list[str] = []
+    def note_and_remove(folder: Path) -> None:
+        removed.append(folder.name)
+        files = [str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.exists()]
+        still_open.extend(file for file in files if file.startswith(str(folder)))
+        remove_game_folder(folder)
+
+    monkeypatch.setattr("spielleiter.match.games.referee.remove_game_folder", note_and_remove)
+    patience = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
+    records = await play_three(tmp_path, f"{PLAYER} --stay", PLAYER, patience, KeepPolicy.NONE)
+    assert [record.verdict for record in records] == [Verdict.REGULAR] * 3
+    assert removed == ["0001", "0002", "0003"]
+    assert still_open == []
+
+
+@pytest.mark.slow
+async def test_a_persistent_player_plays_all_games_in_one_process(tmp_path: Path, started: list[str]) -> None:
+    records = await play_three(
+        tmp_path, f"{PLAYER} --stay", PLAYER, ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
+    )
+    assert [record.verdict for record in records] == [Verdict.REGULAR] * 3
+    assert all(record.plies > 20 and min(record.cpu_seconds) > 0 for record in records)
+    assert len([line for line in started if "--stay" in line]) == 1
+    assert len(started) == 4
+    # each game has files of its own; what the player says about the end of a game may be read during the next one
+    outputs = [(tmp_path / record.folder / "program1.stdout.log").read_text() for record in records]
+    assert sum(output.count("as player") for output in outputs) == 3
+    assert "room " in (tmp_path / records[2].folder / "program1.stderr.log").read_text()
+
+
+@pytest.mark.slow
+async def test_a_program_that_hangs_after_a_game_is_started_anew_without_blame(
+    tmp_path: Path, started: list[str]
+) -> None:
+    script = f'{PLAYER} "$@"; exec sleep 1000'
+    hanging = f"sh -c {shlex.quote(script)} bot"
+    records = await play_three(tmp_path, hanging, "builtin:first", ProgramTimeouts(HANG_TIMEOUT, 0.5, HANG_TIMEOUT))
+    assert records[0].verdict == Verdict.REGULAR
+    assert records[1].causes == records[2].causes == ("REGULAR", "REGULAR")
+    # from the second game on, it is treated as with --restart always
+    assert {record.verdict for record in records[1:]} == {Verdict.NEVER_ENDS}
+    assert len(started) == 3

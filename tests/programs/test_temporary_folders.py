@@ -1,0 +1,268 @@
+"""Folders for temporary files: closed to other users, and removed whatever is in them."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+if sys.platform == "win32":
+    pytest.skip("the files are of kinds that Windows does not have", allow_module_level=True)
+assert sys.platform != "win32"  # for mypy
+
+import itertools
+import logging
+import os
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from spielleiter.programs.temporary_folders import (
+    LABEL_PREFIX,
+    is_stale,
+    new_folder,
+    remove_folder,
+    remove_stale_folders,
+    temporary_folder,
+)
+from tests.timeouts import HANG_TIMEOUT
+
+STALE = f"{LABEL_PREFIX}-999999999-5-aa"
+"""The label of a process that has ended."""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The system's folder for temporary files."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+def nest(folder: Path, depth: int, name: str) -> None:
+    """Make nested folders, whose path may be too long for the system."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir(name, dir_fd=descriptor)
+        below = os.open(name, os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = below
+    os.close(os.open("file", os.O_WRONLY | os.O_CREAT, dir_fd=descriptor))
+    os.close(descriptor)
+
+
+def many_empty_folders(folder: Path) -> None:
+    for number in range(100):
+        (folder / str(number)).mkdir()
+
+
+def three_thousand_nested_folders(folder: Path) -> None:
+    nest(folder, 3000, "d")
+
+
+def names_of_255_bytes(folder: Path) -> None:
+    nest(folder, 100, "n" * 255)
+    (folder / ("ä" * 127 + "b")).touch()
+
+
+def folders_without_rights(folder: Path) -> None:
+    inner = folder
+    for mode in (0o000, 0o100, 0o200, 0o400, 0o500):
+        inner = inner / f"{mode:o}"
+        inner.mkdir()
+        (inner / "file").touch(mode=0)
+    while inner != folder:
+        inner.chmod(int(inner.name, 8))
+        inner = inner.parent
+
+
+def loops_of_links(folder: Path) -> None:
+    (folder / "self").symlink_to("self")
+    (folder / "a").symlink_to("b")
+    (folder / "b").symlink_to("a")
+    (folder / "parent").symlink_to("..")
+    (folder / "root").symlink_to("/")
+
+
+def special_files(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind(os.path.relpath(folder / "socket"))
+
+
+def a_sparse_file(folder: Path) -> None:
+    with (folder / "sparse").open("wb") as file:
+        file.truncate(2**40)
+
+
+def many_files_side_by_side(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    for number in range(20_000):
+        os.close(os.open(str(number), os.O_WRONLY | os.O_CREAT, dir_fd=descriptor))
+    os.close(descriptor)
+
+
+HOSTILE = [
+    three_thousand_nested_folders,
+    names_of_255_bytes,
+    folders_without_rights,
+    loops_of_links,
+    special_files,
+    a_sparse_file,
+    many_files_side_by_side,
+]
+
+
+@pytest.mark.parametrize("make", HOSTILE, ids=lambda make: make.__name__)
+def test_everything_is_removed(make: Callable[[Path], None], place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)  # the path of a socket must be short
+    folder = new_folder()
+    make(folder)
+    assert remove_folder(folder)
+    assert not folder.exists()
+
+
+AS_NOBODY = """
+import os, resource, sys, tempfile
+from tests.programs import test_temporary_folders as tests
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+tempfile.tempdir = sys.argv[1]
+os.chdir(sys.argv[1])
+folder = tests.new_folder()
+getattr(tests, sys.argv[2])(folder)
+assert tests.remove_folder(folder)
+print(os.getuid(), os.listdir(folder.parent))
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("make", HOSTILE, ids=lambda make: make.__name__)
+def test_an_ordinary_user_removes_everything(make: Callable[[Path], None]) -> None:
+    """Root may do everything, whatever the permissions are. Few open files are enough."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chown(folder, 65534, 65534)
+        command = [sys.executable, "-c", AS_NOBODY, folder, make.__name__]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False)
+        assert (done.stdout, done.stderr) == ("65534 []\n", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows removes by its own means")
+@pytest.mark.parametrize("make", [many_empty_folders, three_thousand_nested_folders])
+def test_the_time_is_limited_and_a_later_run_goes_on(
+    make: Callable[[Path], None], place: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = new_folder().parent / STALE
+    folder.mkdir()
+    make(folder)
+    ticks = itertools.count()
+    with caplog.at_level(logging.WARNING):
+        assert not remove_folder(folder, seconds=120, clock=lambda: next(ticks))
+    assert next(ticks) < 130
+    assert [each.getMessage() for each in caplog.records] == [
+        f"spielleiter: {folder} could not be removed completely: it takes too long; a later run tries again"
+    ]
+    remove_stale_folders()
+    assert not folder.exists()
+
+
+def test_removing_what_is_not_there_is_no_failure(place: Path) -> None:
+    assert remove_folder(place / "missing")
+    assert remove_folder(place / "missing" / "below")
+
+
+def test_a_link_is_neither_followed_nor_opened(place: Path, tmp_path: Path) -> None:
+    """Anybody can plant one in the system's folder for temporary files."""
+    target = tmp_path / "target"
+    (target / "below").mkdir(parents=True)
+    (target / "below" / "file").touch()
+    (target / "below").chmod(0o750)
+    target.chmod(0o711)
+    for folder in (place, new_folder().parent):
+        (folder / STALE).symlink_to(target)
+        remove_stale_folders()
+        assert (target.stat().st_mode & 0o777, (target / "below").stat().st_mode & 0o777) == (0o711, 0o750)
+        remove_folder(folder / STALE)
+        assert (target / "below" / "file").exists()
+        assert (target.stat().st_mode & 0o777, (target / "below").stat().st_mode & 0o777) == (0o711, 0o750)
+
+
+def test_a_link_inside_a_folder_is_not_followed(place: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    target.chmod(0o711)  # whatever the umask is
+    (target / "file").touch()
+    folder = new_folder()
+    (folder / "link").symlink_to(target)
+    (folder / "deep").mkdir()
+    (folder / "deep" / "link").symlink_to(target)
+    assert remove_folder(folder)
+    assert (target / "file").exists()
+    assert target.stat().st_mode & 0o777 == 0o711
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
+def test_a_folder_of_another_user_is_left_alone(place: Path) -> None:
+    folder = place / STALE
+    (folder / "below").mkdir(parents=True)
+    os.chown(folder, 65534, 65534)
+    remove_stale_folders()
+    assert not remove_folder(folder)
+    assert (folder / "below").is_dir()
+
+
+def test_only_this_user_can_enter_the_folders(place: Path) -> None:
+    folder = new_folder()
+    assert folder.parent.parent == place
+    assert [each.stat().st_mode & 0o777 for each in (folder, folder.parent)] == [0o700, 0o700]
+    folder.parent.chmod(0o777)
+    assert new_folder().parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_planted_private_folder_is_not_used(place: Path, tmp_path: Path) -> None:
+    """Neither a link to a folder of this user, nor a folder of another one, nor a file."""
+    private = new_folder().parent
+    for folder in private.iterdir():
+        remove_folder(folder)
+    private.rmdir()
+    target = tmp_path / "target"
+    target.mkdir()
+    target.chmod(0o711)  # whatever the umask is
+    private.symlink_to(target)
+    assert new_folder().parent == place
+    assert (list(target.iterdir()), target.stat().st_mode & 0o777) == ([], 0o711)
+    private.unlink()
+    private.touch()
+    assert new_folder().parent == place
+    if os.geteuid() == 0:
+        private.unlink()
+        private.mkdir()
+        os.chown(private, 65534, 65534)
+        assert new_folder().parent == place
+    assert all(each.stat().st_mode & 0o777 == 0o700 for each in place.iterdir() if each.name.count("-") == 3)
+
+
+def test_a_temporary_folder_is_removed_at_the_end(place: Path) -> None:
+    with temporary_folder() as folder:
+        three_thousand_nested_folders(folder)
+    assert not folder.exists()
+
+
+def test_a_folder_of_a_killed_process_is_removed_by_a_later_one(place: Path) -> None:
+    code = (
+        "import os, tempfile, sys; tempfile.tempdir = sys.argv[1];"
+        "from spielleiter.programs.temporary_folders import new_folder; print(new_folder()); sys.stdout.flush();"
+        "os.kill(os.getpid(), 9)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(place)], capture_output=True, text=True, check=False)
+    left = Path(done.stdout.strip())
+    assert left.is_dir()
+    assert is_stale(left.name)
+    own = new_folder()
+    remove_stale_folders()
+    assert (left.exists(), own.exists()) == (False, True)
