@@ -265,8 +265,14 @@ class Room:
     def _refuse(
         self, peer: Peer, player_slot: PlayerSlot, fault: Fault, refusal: MoveRefusal, problem: str | None = None
     ) -> None:
-        """Send the sender and the observers an error, and end the game because of the move. The log adds `problem`."""
-        self._publish_refused(player_slot, fault, refusal.reason + (f" ({problem})" if problem else ""))
+        """Send the sender and the observers an error, and end the game because of the move.
+
+        `problem` is what the move lacks; the log adds it. The edition's answer does not depend on it.
+        """
+        if problem is None:
+            self._publish_refused(player_slot, fault, refusal.reason)
+        else:
+            self._publish_refused(player_slot, Fault.INCOMPLETE_MOVE, f"{refusal.reason} ({problem})")
         self._broadcaster.send(peer, ErrorMessage(refusal.error, refusal.shown))
         for_observers = ErrorMessage(refusal.observer_error, refusal.shown)
         self.record.append(for_observers)

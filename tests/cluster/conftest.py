@@ -14,10 +14,10 @@ import psutil
 import pytest
 
 from spielleiter.cluster.site import SCRATCH_PREFIX
-from tests.match.conftest import players
+from tests.match.conftest import players, replay
 from tests.timeouts import HANG_TIMEOUT
 
-__all__ = ["players"]  # a fixture of these tests, too
+__all__ = ["players", "replay"]  # fixtures of these tests, too
 
 FAST, SLOW = "fast", "slow"
 PERIOD = 0.1

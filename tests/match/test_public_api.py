@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import spielleiter.match
-from spielleiter.match import errors
+from spielleiter.common import errors
 
 
 def test_every_error_is_public() -> None:

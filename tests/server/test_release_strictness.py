@@ -332,6 +332,7 @@ async def test_the_texts_about_a_skip_without_a_color_are_those_of_the_release(a
             "Regelverletzung von Eins: Nur eigene Spielfiguren können gezogen werden bei 'null setzt aus'" in received
         )
         (refused,) = harness.happened(events.MoveRefused)
+        assert refused.fault is Fault.INCOMPLETE_MOVE
         assert refused.text == (
             "Nur eigene Spielfiguren können gezogen werden bei 'null setzt aus' "
             "(im Element data fehlt das Element color)"
