@@ -128,7 +128,7 @@ def bench(json_file: str | None, *, quick: bool, **chosen: Any) -> None:
     _require_machine()
     from spielleiter.bench.options import Options
     from spielleiter.bench.subject import BenchError
-    from spielleiter.server.errors import os_error_text
+    from spielleiter.common.errors import os_error_text
 
     given = {key: value for key, value in chosen.items() if value is not None}
     raise_on_ctrl_c()

@@ -147,7 +147,7 @@ def check(
 
     The exit code is 0 if the program is fit, 3 if it is not, and 4 if this machine failed or was too busy to decide.
     """
-    from spielleiter.common.errors import MatchError, SetupError
+    from spielleiter.common.errors import MatchError, SetupError, os_error_text
     from spielleiter.common.files import write_whole
     from spielleiter.contest.check import CheckSetup, Status, check_program, is_fit, is_undecided, render_junit
     from spielleiter.match.season import season_text
@@ -156,7 +156,6 @@ def check(
     from spielleiter.programs.program import Command
     from spielleiter.programs.startable import require_startable
     from spielleiter.programs.temporary_folders import temporary_folder
-    from spielleiter.server.errors import os_error_text
     from spielleiter.server.game_options import game_option_problem
 
     require_sensible_limits(soft_timeout, hard_timeout)
@@ -258,8 +257,8 @@ def _refuse_options_of_packages(context: click.Context, parameters: tuple[str, .
 
 def _require_writable(out: Path | None, *files: Path | None) -> None:
     """Raise Misuse if the results cannot be written, before anything is tested."""
+    from spielleiter.common.errors import os_error_text
     from spielleiter.common.files import require_writable
-    from spielleiter.server.errors import os_error_text
 
     try:
         if out is not None:

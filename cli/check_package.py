@@ -19,7 +19,7 @@ import click
 from spielleiter.cli.commands import Misuse, fitted, print_line, run_until_stopped
 from spielleiter.cli.ctrl_c import raise_on_ctrl_c
 from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE
-from spielleiter.common.errors import MatchError, SetupError
+from spielleiter.common.errors import MatchError, SetupError, os_error_text
 from spielleiter.common.files import write_whole
 from spielleiter.common.terminal import shows_colours, understands_escapes
 from spielleiter.common.text import count_text, escaped
@@ -38,7 +38,6 @@ from spielleiter.contest.package_report import (
 from spielleiter.match.season import season_text
 from spielleiter.programs.packages.faults import Level
 from spielleiter.programs.temporary_folders import remove_folder
-from spielleiter.server.errors import os_error_text
 
 _WIDTH: Final = max(len(state.value) for state in State) + 2
 _COLOURS: Final = {State.GREEN: "green", State.YELLOW: "yellow", State.RED: "red", State.UNDECIDED: "magenta"}

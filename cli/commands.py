@@ -160,7 +160,7 @@ class LazyGroup(click.Group):
         except click.Abort:
             sys.exit(EXIT_INTERRUPTED)
         except OSError as error:  # a full disk, a file without permission: no bug
-            from spielleiter.server.errors import os_error_text
+            from spielleiter.common.errors import os_error_text
 
             print_line(f"{extra.get('prog_name') or self.name}: {os_error_text(error)}", err=True)
             sys.exit(EXIT_FAILURE)

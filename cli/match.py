@@ -71,11 +71,10 @@ def match_command(context: click.Context, /, resume: Path | None, combine: bool,
     or if no game counts; 5 if a program cannot play at all, which ends the match; 130 if it was interrupted.
     """
     from spielleiter.cli.resume import refuse_changed_options
-    from spielleiter.common.errors import JournalError, MatchError, SetupError
+    from spielleiter.common.errors import JournalError, MatchError, SetupError, os_error_text
     from spielleiter.match.preparation import load_match, require_enough_games
     from spielleiter.match.records.journal import save_setup
     from spielleiter.match.runner import Conditions, allocate_cores
-    from spielleiter.server.errors import os_error_text
 
     fail_on = fault_kinds(options["fail_on"])
     faults_of = PROGRAMS_AT_FAULT[options["faults_of"]]

@@ -54,7 +54,7 @@ def write_pages(
 
     Ctrl-C leaves out the pages that are missing.
     """
-    from spielleiter.server.errors import os_error_text
+    from spielleiter.common.errors import os_error_text
     from spielleiter.viewer.exports.match_pages import PAGE, write_match_pages
 
     if choice == "auto":

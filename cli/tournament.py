@@ -145,11 +145,10 @@ def tournament(
 
     The folder contains table.md, report.html, table.json, tournament.json, and a folder for each match as for `match`.
     """  # noqa: D301 - click's mark for text that must not be wrapped
-    from spielleiter.common.errors import MatchError, SetupError
+    from spielleiter.common.errors import MatchError, SetupError, os_error_text
     from spielleiter.match.preparation import require_playable
     from spielleiter.match.runner import Conditions, allocate_cores
     from spielleiter.match.tournaments.tournament import read_tournament, with_contents, with_openings
-    from spielleiter.server.errors import os_error_text
 
     if file is None and resume is None:
         raise click.UsageError("expected a FILE, or --resume DIR")

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from spielleiter.cluster.messages import MAX_RESULT, File
-from spielleiter.common.errors import ClusterError, MachineError
+from spielleiter.common.errors import ClusterError, MachineError, os_error_text
 from spielleiter.common.files import write_whole
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.programs.temporary_folders import remove_game_folder
-from spielleiter.server.errors import os_error_text
 
 MAX_FILES: Final = 64
 """The most files of one game that are sent, the first ones by name."""

@@ -22,11 +22,10 @@ from pathlib import Path
 from typing import Final
 
 from spielleiter.cluster.messages import Item
-from spielleiter.common.errors import SetupError
+from spielleiter.common.errors import SetupError, os_error_text
 from spielleiter.match.setup import Entrant, MatchSetup
 from spielleiter.programs.command_line import join_command, split_command
 from spielleiter.programs.program import BUILTIN, Command
-from spielleiter.server.errors import os_error_text
 
 MAX_SHIPMENT: Final = 1024 * 1024 * 1024
 """The most bytes that are shipped to a machine."""

@@ -43,7 +43,7 @@ from spielleiter.cluster.messages import (
     framed,
 )
 from spielleiter.cluster.shipment import setup_at, unpack_item
-from spielleiter.common.errors import MatchError
+from spielleiter.common.errors import MatchError, os_error_text
 from spielleiter.common.exception_groups import first_error
 from spielleiter.common.files import write_whole
 from spielleiter.common.hiding import hide_this_process
@@ -60,7 +60,6 @@ from spielleiter.match.unpacking import unpacked_programs
 from spielleiter.programs.persistent_programs import PersistentPrograms, open_persistent_programs
 from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.temporary_folders import remove_folder
-from spielleiter.server.errors import os_error_text
 
 SPEED_VARIABLE: Final = "SPIELLEITER_SPEED"
 """The environment variable that gives the speed of a machine, which is measured otherwise."""

@@ -1,10 +1,12 @@
-"""The exceptions of this package, one class for each kind of failure.
+"""The exceptions of matches and of running programs, one class for each kind of failure; errors of the system as text.
 
 Invariants: every failure that concerns a match is raised as one of these. A program that misbehaves raises nothing:
 that is a verdict in the record of its game. The texts are one line.
 """
 
 from __future__ import annotations
+
+import os
 
 
 class MatchError(Exception):
@@ -37,3 +39,11 @@ class SandboxError(MatchError):
 
 class SupervisorError(MatchError):
     """The process that starts programs does not answer, or was ended; the program to be started is not to blame."""
+
+
+def os_error_text(error: OSError) -> str:
+    """Return the error as text for users: ``path: Permission denied``, without the path if none is known."""
+    reason = error.strerror or str(error)
+    return (
+        f"{os.fsdecode(error.filename)}: {reason}" if isinstance(error.filename, str | bytes | os.PathLike) else reason
+    )

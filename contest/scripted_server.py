@@ -26,7 +26,7 @@ from typing import Final, TypeAlias
 import trio
 from lxml import etree
 
-from spielleiter.common.errors import MatchError, NotStartedError, SandboxError, SupervisorError
+from spielleiter.common.errors import MatchError, NotStartedError, SandboxError, SupervisorError, os_error_text
 from spielleiter.common.exception_groups import first_error
 from spielleiter.game.api import Move, Seat, State
 from spielleiter.match.games.match_server import ProgramPort
@@ -60,7 +60,6 @@ from spielleiter.protocol.messages import (
 from spielleiter.server.config.config import Config
 from spielleiter.server.core.ending import Ending
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.errors import os_error_text
 from spielleiter.server.net.packet_limits import player_limits
 
 _ROOM: Final = "5c00c0de-0000-4000-8000-000000000001"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import trio
 
-from spielleiter.common.errors import MachineError, SetupError
+from spielleiter.common.errors import MachineError, SetupError, os_error_text
 from spielleiter.match.setup import Entrant, MatchSetup
 from spielleiter.programs.command_line import join_command
 from spielleiter.programs.packages.faults import PackageError
@@ -20,7 +20,6 @@ from spielleiter.programs.packages.inspection import Inspection, inspect_package
 from spielleiter.programs.packages.package import unpack_package
 from spielleiter.programs.program import Command
 from spielleiter.programs.temporary_folders import new_folder, remove_folder, remove_stale_folders
-from spielleiter.server.errors import os_error_text
 
 
 def inspect_program(entrant: Entrant, cwd: str) -> Inspection | None:

@@ -7,7 +7,6 @@ ClockError is a bug of the server. A StartError is the operator's fault: it stop
 from __future__ import annotations
 
 import enum
-import os
 
 
 class ServerError(Exception):
@@ -20,14 +19,6 @@ class ClockError(ServerError):
 
 class StartError(ServerError):
     """The server cannot start as configured; the text says what to change."""
-
-
-def os_error_text(error: OSError) -> str:
-    """Return the error as text for users: ``path: Permission denied``, without the path if none is known."""
-    reason = error.strerror or str(error)
-    return (
-        f"{os.fsdecode(error.filename)}: {reason}" if isinstance(error.filename, str | bytes | os.PathLike) else reason
-    )
 
 
 class Fault(enum.Enum):

@@ -20,11 +20,12 @@ import trio.lowlevel
 
 from spielleiter.cli.commands import run_async
 from spielleiter.cli.doctor.finding import Finding, Level
+from spielleiter.common.errors import os_error_text
 from spielleiter.server.config.config import PROPERTIES_FILE, Config, load_config
 from spielleiter.server.config.properties import ConfigError
 from spielleiter.server.config.setting import shown_address
 from spielleiter.server.core.clock import Arrival, StampSource
-from spielleiter.server.errors import StartError, os_error_text
+from spielleiter.server.errors import StartError
 from spielleiter.server.net.sockets import listen
 from spielleiter.server.net.wire import SocketWire, stamp_arrivals
 

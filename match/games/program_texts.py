@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from spielleiter.client.refusals import plain_text
+from spielleiter.common.errors import os_error_text
 from spielleiter.common.exception_groups import first_error
 from spielleiter.common.text import count_text
 from spielleiter.match.games.builtin_players import BuiltinPlayer
@@ -17,7 +18,6 @@ from spielleiter.programs.processes import ProcessInfo
 from spielleiter.programs.program import Program
 from spielleiter.programs.sandbox.conditions import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
 from spielleiter.programs.sandbox.observations import Observations
-from spielleiter.server.errors import os_error_text
 
 NOT_ENDED: Final = "could not be ended, not even by SIGKILL"
 """The remark about processes that survive a game."""

@@ -20,12 +20,11 @@ from typing import Final
 import trio
 
 from spielleiter.client.levels.budget import LONGEST_WAIT
-from spielleiter.common.errors import MachineError
+from spielleiter.common.errors import MachineError, os_error_text
 from spielleiter.match.games.thinking_queue import ThinkingQueue
 from spielleiter.match.games.thinking_request import ChosenMove, PoolPlayer, Request
 from spielleiter.match.games.thinking_worker import Worker
 from spielleiter.programs.platforms import PLATFORM
-from spielleiter.server.errors import os_error_text
 
 MAX_DEATHS: Final = 3
 """The number of workers that may end in a row, or with one request."""

@@ -17,12 +17,13 @@ from typing import Any, Final
 
 import trio
 
+from spielleiter.common.errors import os_error_text
 from spielleiter.common.file_lock import FolderLock, LockedError
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import RoomData
 from spielleiter.server import events
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.errors import StartError, os_error_text
+from spielleiter.server.errors import StartError
 from spielleiter.server.record.replay import (
     free_path,
     remove_leftovers,
