@@ -14,7 +14,7 @@ LOCK_TOOL := uv==0.13.8
 .DELETE_ON_ERROR:
 
 help: ## list the commands, as make without a target does
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 # -- the virtual environment ------------------------------------------------------------------------------------------
 

@@ -323,9 +323,12 @@ def _judge_start(facts: GameFacts, known: ProgramFacts) -> tuple[str, str] | Non
         return Verdict.NEVER_JOINS, f"the server refused: {known.refusal}"
     if known.is_unread_text:
         return Verdict.NONSENSE, f"it sent something that is not a message: {known.unread}"
-    done = "it connected and then did not take its seat" if known.has_connected else "it did not connect"
     if not facts.sees_connections:
         done = "it did not take its seat"
+    elif known.has_connected:
+        done = "it connected and then did not take its seat"
+    else:
+        done = "it did not connect to the host and port that it was given (-h, -p)"
     return Verdict.NEVER_JOINS, _with_last_words(done, known)
 
 

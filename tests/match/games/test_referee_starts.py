@@ -103,7 +103,8 @@ async def test_waiting_for_a_program_to_connect_has_a_time_limit(tmp_path: Path)
 
     async def attempt(limit: float) -> None:
         record = await play(tmp_path, "builtin:first", command, timeouts=dataclasses.replace(NO_TIMEOUTS, start=limit))
-        assert (record.verdict, record.offender, record.reason) == (Verdict.NEVER_JOINS, 1, "it did not connect")
+        reason = "it did not connect to the host and port that it was given (-h, -p)"
+        assert (record.verdict, record.offender, record.reason) == (Verdict.NEVER_JOINS, 1, reason)
 
     await retry_with_longer_limits(attempt, 2)
 

@@ -166,7 +166,7 @@ JOINED = {"has_connected": True, "has_joined": True}
             Verdict.NEVER_JOINS,
             "the server refused: chess is played here",
         ),
-        ({}, True, Verdict.NEVER_JOINS, "it did not connect"),
+        ({}, True, Verdict.NEVER_JOINS, "it did not connect to the host and port that it was given (-h, -p)"),
         (
             {"has_connected": True, "unread": "hello", "is_unread_text": True},
             True,
