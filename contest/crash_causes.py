@@ -98,9 +98,9 @@ _NAMES: Final = re.compile(
     r"No module named '?(?P<module>[\w.]+)|"
     r"(?i:(?:no such file or directory:?|can't open file|cannot find module|jarfile|main class|NoSuchFileException:|"
     r", open|can't cd to|permission denied:)) ['\"]?(?P<after>[^\s'\"]+)|"
-    r"(?P<before>[^\s'\":]+):? (?:command )?\(?(?=(?i:no such file or directory|not found$))"
+    r"(?P<before>[^\s'\":]+):? (?:command )?\(?(?=(?i:no such file or directory|not found$|permission denied$))"
 )
-"""What a message says is missing."""
+"""What a message says is missing, or may not be executed."""
 _WHEEL: Final = re.compile(r"-cp3(\d+)-")
 _PATTERNS: Final = {code: re.compile("|".join(messages)) for code, messages in _MESSAGES.items()}
 
@@ -148,7 +148,9 @@ def fault_of_name(cause: CrashCause, folder: Path) -> tuple[str, str, str] | Non
         same = [path.as_posix() for path in paths if path.name == name]
         if cause.code != "missing-when-run":
             if same:  # the files of a package may be written, so that this one was to be executed
-                return "not-executable-when-run", text, same[0]
+                # without a path, a shell looks in the folders of the PATH, and one of them may be closed to this user
+                code = "not-executable-when-run" if "/" in text else "other-place"
+                return code, text, same[0]
             continue
         # a path may be the right one: the loader of a program may be missing, for example
         is_there = any(

@@ -130,6 +130,13 @@ def test_a_name_in_another_spelling_is_found(line: str, found: tuple[str, str] |
             "PermissionError: [Errno 13] Permission denied: '/player/book.py'",
             ("not-executable-when-run", "/player/book.py", "book.py"),
         ),
+        # a folder of the PATH is closed to this user
+        ("not-executable-when-run", "./start.sh: 2: book.py: Permission denied", ("other-place", "book.py", "book.py")),
+        (
+            "not-executable-when-run",
+            "./start.sh: 2: ./book.py: Permission denied",
+            ("not-executable-when-run", "./book.py", "book.py"),
+        ),
         ("writes-elsewhere", "PermissionError: [Errno 13] Permission denied: '/log.txt'", None),
         ("writes-elsewhere", "OSError: [Errno 30] Read-only file system: '/log.txt'", None),
     ],
