@@ -43,6 +43,8 @@ PROGRAM: Final = 0
 _MEGABYTE: Final = 1024 * 1024
 _SEED: Final = 1
 _SEATS: Final = ("first", "second")
+_OF_NAMES: Final = frozenset({"missing-when-run", "not-executable-when-run", "writes-elsewhere"})
+"""The causes of a crash that name a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ def _cause(
     if cause is None:
         return None
     values: dict[str, object] = {"reason": cause.line, "python": python}
-    if cause.code in {"missing-when-run", "writes-elsewhere"} and program_folder is not None:
+    if cause.code in _OF_NAMES and program_folder is not None:
         if found := fault_of_name(cause, program_folder):
             code, name, there = found
             return fault(code, place, name=name, there=there, **values)

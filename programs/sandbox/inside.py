@@ -409,13 +409,13 @@ class Unlinked:
             try:
                 names = os.listdir(folder)  # noqa: PTH208 - as above
             except OSError as error:
-                self.is_hidden |= error.errno == errno.EACCES
+                self.is_hidden |= error.errno == errno.EACCES and _has_memory(pid)
                 continue
             for name in names:
                 try:
                     status = os.stat(f"{folder}/{name}")  # noqa: PTH116
                 except OSError as error:  # often because it is closed
-                    self.is_hidden |= error.errno == errno.EACCES
+                    self.is_hidden |= error.errno == errno.EACCES and _has_memory(pid)
                     continue
                 if stat.S_ISSOCK(status.st_mode) and _has_files_in_flight(f"{_PROC}/{pid}/fdinfo/{name}"):
                     self.has_unseen = True
@@ -427,6 +427,13 @@ class Unlinked:
                     else:
                         self.memory_size += status.st_blocks * _BLOCK
         self.has_unseen |= bool(mapped - {inode for _, inode in seen})
+
+
+def _has_memory(pid: int) -> bool:
+    """Whether a process is not about to end: one that has given back its memory shows its files to nobody but root."""
+    with contextlib.suppress(OSError), open(f"{_PROC}/{pid}/statm", "rb") as file:  # noqa: PTH123
+        return not file.read().startswith(b"0 ")
+    return False
 
 
 def _mapped_deleted(pid: int) -> set[int]:

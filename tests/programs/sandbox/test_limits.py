@@ -13,6 +13,7 @@ assert sys.platform == "linux"  # for mypy
 import os
 import signal
 import socket
+import subprocess
 from pathlib import Path
 
 from spielleiter.programs.sandbox import bubblewrap, inside
@@ -162,6 +163,15 @@ for folder, _, _ in os.walk("/"):
 """
     ran = await ran_with(BUBBLEWRAP, tmp_path, code, memory=10 * SMALL)
     assert (sorted(ran.output), ran.error) == (["/dev/shm", "/home/player", "/player", "/tmp"], [])
+
+
+def test_a_process_that_ends_hides_nothing() -> None:
+    """It has given back its memory, and its open files are those of root then."""
+    with subprocess.Popen(["true"]) as ended:
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        unlinked = inside.Unlinked()
+        unlinked.look([ended.pid], set())
+        assert not unlinked.is_hidden
 
 
 # -- processes --------------------------------------------------------------------------------------------------------
