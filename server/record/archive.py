@@ -18,7 +18,7 @@ from typing import Any, Final
 import trio
 
 from spielleiter.common.errors import os_error_text
-from spielleiter.common.file_lock import FolderLock, LockedError
+from spielleiter.common.files import FolderLock, LockedError
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import RoomData
 from spielleiter.server import events

@@ -20,8 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from spielleiter.common.file_lock import LockedError, is_at, lock_file
-from spielleiter.common.files import written_parts
+from spielleiter.common.files import LockedError, is_at, lock_file, written_parts
 from spielleiter.server.errors import StartError
 from spielleiter.server.events import GameEnded
 
