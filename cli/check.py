@@ -31,7 +31,7 @@ from spielleiter.cli.options import (
 )
 from spielleiter.cli.platform_gaps import print_platform_gaps
 from spielleiter.cli.program_options import variable_options
-from spielleiter.common.hiding import hide_this_process
+from spielleiter.common.process import hide_this_process
 from spielleiter.common.text import count_text
 from spielleiter.contest.calibration import MAX_SPEED, MIN_SPEED
 from spielleiter.programs.sandbox.settings import AUTO, KINDS

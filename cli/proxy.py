@@ -45,7 +45,7 @@ def proxy(listen: tuple[str, int], to: tuple[str, int], trace: Path | None) -> N
     """
     import trio
 
-    from spielleiter.common.signals import stop_signals
+    from spielleiter.common.process import stop_signals
     from spielleiter.server.config import is_loopback
     from spielleiter.server.errors import StartError
     from spielleiter.server.net.sockets import listen as open_sockets

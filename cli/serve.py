@@ -18,8 +18,7 @@ import click
 from spielleiter.cli.commands import Misuse, run_async
 from spielleiter.cli.completion import completing, editions_of_games, game_option_values, game_types
 from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED
-from spielleiter.common.hiding import hide_this_process
-from spielleiter.common.signals import HANGUP, stop_signals
+from spielleiter.common.process import HANGUP, hide_this_process, stop_signals
 from spielleiter.server.config import IGNORED, PROPERTIES_FILE, SETTINGS, Config, load_config
 from spielleiter.server.errors import StartError
 from spielleiter.server.setting import Setting

@@ -26,8 +26,14 @@ from typing import Final, TypeAlias
 import trio
 from lxml import etree
 
-from spielleiter.common.errors import MatchError, NotStartedError, SandboxError, SupervisorError, os_error_text
-from spielleiter.common.exception_groups import first_error
+from spielleiter.common.errors import (
+    MatchError,
+    NotStartedError,
+    SandboxError,
+    SupervisorError,
+    first_error,
+    os_error_text,
+)
 from spielleiter.game.api import Move, Seat, State
 from spielleiter.match.games.match_server import ProgramPort
 from spielleiter.match.games.stopwatch import Stopwatch

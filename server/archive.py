@@ -24,8 +24,7 @@ from typing import Any, Final
 import trio
 
 from spielleiter.common.errors import os_error_text
-from spielleiter.common.file_lock import FolderLock, LockedError, is_at, lock_file
-from spielleiter.common.files import written_parts
+from spielleiter.common.files import FolderLock, LockedError, is_at, lock_file, written_parts
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import RoomData
 from spielleiter.server import events

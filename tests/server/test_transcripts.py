@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.common.exception_groups import first_error
+from spielleiter.common.errors import first_error
 from spielleiter.game.hase_und_igel import FieldType, generate_board
 from spielleiter.server.app import Server
 from spielleiter.server.config import Config
