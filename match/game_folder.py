@@ -49,8 +49,8 @@ from spielleiter.match.records import GameRecord
 from spielleiter.match.verdict import Verdict
 from spielleiter.server import events
 from spielleiter.server.core.clock import Arrival
+from spielleiter.server.log import json_line
 from spielleiter.server.net.wire import Wire
-from spielleiter.server.record.log import json_line
 
 LEVEL: Final = 6
 """The compression level for most files: half the time of the best level, and two thirds more bytes."""

@@ -36,7 +36,7 @@ from typing import Final, Protocol, TypeAlias
 import trio
 
 from spielleiter.game.api import State
-from spielleiter.match.builtin_players import BuiltinPlayer, ThinkingPool, open_thinking_pool
+from spielleiter.match.builtin_players import BuiltinPlayer, PoolPlayer, ThinkingPool, open_thinking_pool
 from spielleiter.match.game_folder import GameLogs, LoggedWire
 from spielleiter.match.plan import MatchSetup, PlannedGame
 from spielleiter.programs.sandbox.choice import choose_sandbox
@@ -58,19 +58,16 @@ from spielleiter.protocol.dialect import PACKET_INDENT, Dialect
 from spielleiter.protocol.messages import Memento, ObserveRequest, RoomData, Slot
 from spielleiter.server import events
 from spielleiter.server.app import Server
-from spielleiter.server.config.config import Config
-from spielleiter.server.core import admin_requests
+from spielleiter.server.config import Config
+from spielleiter.server.core import dispatch
 from spielleiter.server.core.clock import TimeLimits
-from spielleiter.server.core.dedicated_port import DedicatedPort
-from spielleiter.server.core.lobby import Lobby
-from spielleiter.server.core.peer import Peer, SentCallback
+from spielleiter.server.core.lobby import DedicatedPort, Lobby, start_source
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.core.random_sources import start_source
-from spielleiter.server.core.room import Phase, Room
+from spielleiter.server.core.room import Peer, Phase, Room, SentCallback
 from spielleiter.server.net.accepting import accept
 from spielleiter.server.net.sockets import notice_vanished
 from spielleiter.server.net.wire import SocketWire, stamp_arrivals
-from spielleiter.server.record.replay import load_starting_states, replay_pieces
+from spielleiter.server.replay import load_starting_states, replay_pieces
 from spielleiter.server.runtime.descriptors import connections_possible
 from spielleiter.server.runtime.garbage import deferred_gc
 
@@ -98,7 +95,7 @@ class ReplayRecorder:
         peer = Peer("replay", self, room.edition)
         peer.reads_packets = False  # if no player reads, the replay is encoded only when it is needed
         self._member = lobby.connect(peer)
-        admin_requests.observe(lobby, self._member, ObserveRequest(room.id))
+        dispatch.observe(lobby, self._member, ObserveRequest(room.id))
 
     def close(self) -> None:
         """Stop observing."""
@@ -271,12 +268,12 @@ class MatchServer:
             self._openings[key] = states[edition.name]
         return self._openings[key]
 
-    async def new_player(self, own: InternalRoom, program: int, strategy: str, seed: int) -> BuiltinPlayer:
-        """Return a built-in player for the seat of `program`, which needs no connection. Raises OSError."""
+    def new_player(self, own: InternalRoom, program: int, strategy: str, seed: int) -> BuiltinPlayer:
+        """Return a built-in player for the seat of `program`, which needs no connection."""
         assert self._server is not None
         soft = limits_of(self._setup, self._server.config, program).soft_timeout
         wait = SHARE_OF_LIMIT * soft if soft and self._setup.entrants[program].can_timeout else math.inf
-        player = await self._thinking_pool.new_player(strategy, seed, wait)
+        player = PoolPlayer(self._thinking_pool, strategy, seed, wait)
         return BuiltinPlayer(self._server, own.room, own.seats.index(program), player, f"program{program + 1}")
 
     # -- connections ------------------------------------------------------------------------------------------------

@@ -68,13 +68,12 @@ from spielleiter.programs.program_names import names_of
 from spielleiter.programs.sandbox.choice import choose_sandbox
 from spielleiter.programs.startable import require_startable
 from spielleiter.programs.temporary_folders import new_folder, remove_folder, remove_stale_folders
-from spielleiter.server.config.config import limits_problem
-from spielleiter.server.config.setting import MAX_WHOLE_NUMBER
+from spielleiter.server.config import limits_problem
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.editions import EDITIONS, choose_editions
+from spielleiter.server.editions import EDITIONS, choose_editions, game_option_problem
 from spielleiter.server.errors import StartError
-from spielleiter.server.game_options import game_option_problem
-from spielleiter.server.record.replay import load_starting_states
+from spielleiter.server.replay import load_starting_states
+from spielleiter.server.setting import MAX_WHOLE_NUMBER
 
 _REPLAYS: Final = (".xml", ".xml.gz")
 _TURN: Final = re.compile(r"^(?P<path>.*\S)\s+(?P<turn>\d+)$")

@@ -29,8 +29,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from spielleiter.common.errors import JournalError
-from spielleiter.common.file_lock import FolderLock, LockedError
-from spielleiter.common.files import write_all, write_whole
+from spielleiter.common.files import FolderLock, LockedError, write_all, write_whole
 from spielleiter.programs.sandbox.observations import Observations
 
 _T = TypeVar("_T")

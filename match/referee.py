@@ -41,9 +41,9 @@ from spielleiter.common.errors import (
     SandboxError,
     SetupError,
     SupervisorError,
+    first_error,
     os_error_text,
 )
-from spielleiter.common.exception_groups import first_error
 from spielleiter.common.text import count_text
 from spielleiter.match.builtin_players import BuiltinPlayer, builtin_strategy
 from spielleiter.match.evidence import Evidence, ExternalRoom, open_external_room, start_name
@@ -182,7 +182,7 @@ class ProgramStarter:
         strategy = builtin_strategy(command)
         if strategy is not None and isinstance(room, InternalRoom):
             assert match_server is not None
-            player = await match_server.new_player(room, index, strategy, seed)
+            player = match_server.new_player(room, index, strategy, seed)
             await nursery.start(player.run)
             return player
         host, port = room.addresses[index]

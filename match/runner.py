@@ -44,9 +44,8 @@ from typing import Final, Protocol, TypeAlias
 
 import trio
 
-from spielleiter.common.errors import JournalError, MatchError, SetupError
-from spielleiter.common.exception_groups import first_error, unwrapped
-from spielleiter.common.signals import HANGUP, stop_signals
+from spielleiter.common.errors import JournalError, MatchError, SetupError, first_error, unwrapped
+from spielleiter.common.process import HANGUP, stop_signals
 from spielleiter.common.text import count_text
 from spielleiter.match.game_folder import KeepPolicy
 from spielleiter.match.match_server import MatchServer, open_match_server

@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from spielleiter.common.errors import SetupError
-from spielleiter.common.file_names import portable_name
+from spielleiter.common.files import portable_name
 from spielleiter.match.game_folder import KeepPolicy
 from spielleiter.match.pairings import default_rounds, most_rounds
 from spielleiter.match.plan import (
@@ -53,7 +53,7 @@ from spielleiter.match.toml_files import (
     take_texts,
     take_time,
 )
-from spielleiter.server.config.setting import MAX_WHOLE_NUMBER, suggestion
+from spielleiter.server.setting import MAX_WHOLE_NUMBER, suggestion
 
 SEEDINGS: Final = ("random", "listed")
 MAX_PLAY_OFFS: Final = 100

@@ -14,7 +14,7 @@ from spielleiter.match.referee import VERDICT, play_game
 from spielleiter.match.verdict import Verdict
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
-from spielleiter.server.record.replay import load_starting_states
+from spielleiter.server.replay import load_starting_states
 from tests.match.sample_records import fault, game
 from tests.timeouts import HANG_TIMEOUT
 
