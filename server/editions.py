@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from spielleiter.game.api import GameOptionError
-from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027
+from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027
 from spielleiter.game.hase_und_igel import HASE_UND_IGEL_2018
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE

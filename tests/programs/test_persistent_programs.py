@@ -165,6 +165,7 @@ async def test_no_file_is_open_in_a_folder_that_is_removed(tmp_path: Path, monke
     """Windows could not remove it."""
     removed: list[str] = []
     still_open: list[str] = []
+
     def note_and_remove(folder: Path) -> None:
         removed.append(folder.name)
         files = [str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.exists()]

@@ -108,9 +108,7 @@ def _next_event(connection: Connection, number: int) -> Event | None:
         return connection.next_event()
     except RemoteProtocolError as error:
         if error.refusal is Refusal.UNKNOWN_PACKET:
-            raise ReplayFileError(
-                "Die Datei ist kein Replay.", f"The file is not a replay ({error})."
-            ) from None
+            raise ReplayFileError("Die Datei ist kein Replay.", f"The file is not a replay ({error}).") from None
         if number == 0 and error.refusal in {Refusal.MALFORMED, Refusal.ENCODING}:
             raise ReplayFileError(
                 "Die Datei ist kein Replay: Sie enthält kein XML, das sich lesen lässt.",
