@@ -54,7 +54,7 @@ def run_async(main: Callable[[], Awaitable[T]]) -> T:
     try:
         return trio.run(main)
     except BaseExceptionGroup as group:
-        from spielleiter.common.exception_groups import unwrapped
+        from spielleiter.common.errors import unwrapped
 
         raise unwrapped(group) from None
 
@@ -63,7 +63,7 @@ def run_until_stopped(main: Callable[[], Awaitable[T]]) -> T:
     """Run `main` like `run_async`. SIGTERM and SIGHUP end it like Ctrl-C, so that nothing is left behind."""
     import trio
 
-    from spielleiter.common.signals import stop_signals
+    from spielleiter.common.process import stop_signals
 
     async def raise_on_signal() -> None:
         with trio.open_signal_receiver(*set(stop_signals()) - {signal.SIGINT}) as signals:

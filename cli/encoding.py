@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
-from spielleiter.common.standard_streams import end_quietly_without_readers
+from spielleiter.common.terminal import end_quietly_without_readers
 
 if TYPE_CHECKING:
     _ParamType = click.ParamType[str]

@@ -19,8 +19,7 @@ from spielleiter.cli.encoding import TEXT
 from spielleiter.cli.numbers import WholeNumber, port_number
 from spielleiter.cli.options import game_option, server_options
 from spielleiter.cli.program_options import variable_options
-from spielleiter.common.hiding import hide_this_process
-from spielleiter.common.signals import stop_signals
+from spielleiter.common.process import hide_this_process, stop_signals
 
 EXIT_REFUSED = 127
 """The exit code of shells for a program that cannot be started."""

@@ -30,7 +30,7 @@ from spielleiter.cli.on_end import run_on_end
 from spielleiter.cli.options import chosen_edition, is_given
 from spielleiter.cli.package_warnings import print_package_warnings
 from spielleiter.cli.platform_gaps import print_platform_gaps
-from spielleiter.common.hiding import hide_this_process
+from spielleiter.common.process import hide_this_process
 from spielleiter.common.text import count_text
 
 if TYPE_CHECKING:

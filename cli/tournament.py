@@ -40,7 +40,7 @@ from spielleiter.cli.options import (
 from spielleiter.cli.package_warnings import print_package_warnings
 from spielleiter.cli.platform_gaps import print_platform_gaps
 from spielleiter.common.files import write_whole
-from spielleiter.common.hiding import hide_this_process
+from spielleiter.common.process import hide_this_process
 
 if TYPE_CHECKING:
     from spielleiter.match.records.game_record import GameRecord

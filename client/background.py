@@ -17,7 +17,7 @@ from typing import Final, Generic, TypeVar
 import trio
 
 from spielleiter.client.errors import ConnectionLostError
-from spielleiter.common.exception_groups import unwrapped
+from spielleiter.common.errors import unwrapped
 
 _C = TypeVar("_C")
 _T = TypeVar("_T")

@@ -20,7 +20,7 @@ from spielleiter.client.background import Background
 from spielleiter.client.errors import ClientError
 from spielleiter.client.observation import Observation, ObserverEvent
 from spielleiter.client.player import GameReport, Player
-from spielleiter.common.exception_groups import unwrapped
+from spielleiter.common.errors import unwrapped
 from spielleiter.protocol.current_season import DEFAULT_DIALECT, DEFAULT_GAME_TYPE
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.protocol.dialect import Dialect

@@ -18,7 +18,7 @@ from typing import Any, Final
 import trio
 
 from spielleiter.client.errors import CannotConnectError, ConnectionLostError, ServerProtocolError, UnspeakableError
-from spielleiter.common.exception_groups import first_error
+from spielleiter.common.errors import first_error
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.errors import LocalProtocolError, RemoteProtocolError

@@ -43,10 +43,9 @@ from spielleiter.cluster.messages import (
     framed,
 )
 from spielleiter.cluster.shipment import setup_at, unpack_item
-from spielleiter.common.errors import MatchError, os_error_text
-from spielleiter.common.exception_groups import first_error
+from spielleiter.common.errors import MatchError, first_error, os_error_text
 from spielleiter.common.files import write_whole
-from spielleiter.common.hiding import hide_this_process
+from spielleiter.common.process import hide_this_process
 from spielleiter.contest.calibration import MAX_SPEED, MIN_SPEED, measure_speed
 from spielleiter.match.games.match_server import MatchServer, open_match_server
 from spielleiter.match.games.referee import play_game

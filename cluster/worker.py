@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from spielleiter.cluster.messages import FromSite, PairRefused, PlayPair, Prepare, decode_to_site, encode
 from spielleiter.cluster.site import Site, SiteGoneError
-from spielleiter.common.hiding import hide_this_process
+from spielleiter.common.process import hide_this_process
 
 if TYPE_CHECKING:
     from distributed import Worker

@@ -1,7 +1,7 @@
-"""The exceptions of matches and of running programs, one class for each kind of failure; errors of the system as text.
+"""Exceptions of matches and of running programs, and errors of other kinds as one error or one text.
 
-Invariants: every failure that concerns a match is raised as one of these. A program that misbehaves raises nothing:
-that is a verdict in the record of its game. The texts are one line.
+Every failure that concerns a match is raised as one of these classes; their texts are one line. A program that
+misbehaves raises nothing: that is a verdict in the record of its game.
 """
 
 from __future__ import annotations
@@ -44,6 +44,29 @@ class SupervisorError(MatchError):
 def os_error_text(error: OSError) -> str:
     """Return the error as text for users: ``path: Permission denied``, without the path if none is known."""
     reason = error.strerror or str(error)
-    return (
-        f"{os.fsdecode(error.filename)}: {reason}" if isinstance(error.filename, str | bytes | os.PathLike) else reason
-    )
+    if isinstance(error.filename, str | bytes | os.PathLike):
+        return f"{os.fsdecode(error.filename)}: {reason}"
+    return reason
+
+
+# Trio's nurseries wrap errors in groups. A caller should not need `except*` because a nursery is used inside.
+
+
+def unwrapped(error: BaseException) -> BaseException:
+    """Return the single error in nested groups; a group of several errors is returned as a group.
+
+    If a KeyboardInterrupt or a SystemExit is among several errors, it is returned alone, since it ends the program
+    regardless.
+    """
+    if isinstance(error, BaseExceptionGroup) and (ending := error.subgroup((KeyboardInterrupt, SystemExit))):
+        return first_error(ending)
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
+def first_error(error: BaseException) -> BaseException:
+    """Return the first error of a group, at any depth of nesting; any other error is returned as it is."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

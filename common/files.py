@@ -1,12 +1,4 @@
-"""Writes all bytes to a file that may take them in several parts.
-
-Invariants: bytes are written in order, each once. A file that takes nothing is an error, and never an endless loop.
-
-Writes a file as a whole: under another name first, then renamed.
-
-Invariants: whenever this process is ended, and whenever somebody reads the file, it has its old content or the new one,
-never none or a part. The other name belongs to this process: whatever was left there is removed, never written to.
-"""
+"""Files that are written whole, locked, and named so that every common system accepts them."""
 
 from __future__ import annotations
 
@@ -14,10 +6,48 @@ import contextlib
 import errno
 import itertools
 import os
+import re
+import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
+
+# -- names ------------------------------------------------------------------------------------------------------------
+
+MAX_BYTES: Final = 240
+"""The most bytes of a name; common systems allow 255, and some callers add a number."""
+FORBIDDEN: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\ud800-\udfff]')
+"""The characters that a name cannot contain on one of these systems, and lone surrogates."""
+
+_RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\.|$)", re.IGNORECASE)
+_LONGEST_SUFFIX: Final = 20
+
+
+def portable_name(name: str) -> str:
+    """Return `name` with an underscore in place of everything that Windows, macOS or Linux refuses or changes.
+
+    A name that is too long is cut, but keeps a suffix such as ``.xml``. A portable name is returned as it is.
+    """
+    name = FORBIDDEN.sub("_", name)
+    if len(name.encode()) > MAX_BYTES:
+        stem, dot, suffix = name.rpartition(".")
+        ending = f"{dot}{suffix}" if stem and len(suffix) < _LONGEST_SUFFIX else ""
+        name = cut_to(name.removesuffix(ending), MAX_BYTES - len(ending.encode())) + ending
+    if name.endswith((" ", ".")):
+        name = name[:-1] + "_"
+    if _RESERVED.match(name):
+        name = f"_{name}" if len(name.encode()) < MAX_BYTES else f"_{name[1:]}"
+    return name or "_"
+
+
+def cut_to(text: str, size: int) -> str:
+    """Return the beginning of `text` that takes at most `size` bytes in UTF-8."""
+    return text.encode()[:size].decode(errors="ignore")
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
 
 
 def written_parts(write: Callable[[memoryview], int | None], data: bytes | memoryview) -> Iterator[int]:
@@ -57,6 +87,8 @@ def write_whole(path: Path, content: bytes | str) -> None:
         if target.exists() and not target.is_file():
             target.write_bytes(data)
             return
+        # Renamed at the end, so that whoever reads the file, and whenever this process ends, it has its old content or
+        # the new one. The name belongs to this process: whatever was left there is removed, never written to.
         temporary = target.with_name(f".{target.name[:_KEPT_NAME]}.{os.getpid()}-{next(_numbers)}.tmp")
         temporary.unlink(missing_ok=True)
         try:
@@ -89,3 +121,83 @@ def _naming(path: Path) -> Iterator[None]:
     except OSError as error:
         error.filename, error.filename2 = str(path), None
         raise
+
+
+# -- locks ------------------------------------------------------------------------------------------------------------
+# A lock belongs to an open file and ends when that is closed, so a crash leaves no lock behind. On a file system
+# without locks, nothing is locked and everything else works.
+
+LOCK_NAME: Final = ".lock"
+_WINDOWS_OFFSET: Final = 0x7FFF_0000
+"""Windows locks bytes and lets no other process read them, so the locked byte lies far behind the content."""
+_HELD_ELSEWHERE: Final = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, getattr(errno, "EDEADLK", 0)})
+
+
+class LockedError(BlockingIOError):
+    """Another process holds the lock."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(errno.EWOULDBLOCK, "another server writes there", str(path))
+
+
+def lock_file(descriptor: int, path: Path) -> None:
+    """Lock an open regular file until it is closed; other files (``/dev/null``) may have many writers.
+
+    `path` is used in the error only. Raises LockedError.
+    """
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(descriptor, _WINDOWS_OFFSET, os.SEEK_SET)  # in append mode, writes go to the end nevertheless
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in _HELD_ELSEWHERE:
+            raise LockedError(path) from None
+
+
+def is_at(descriptor: int, path: Path) -> bool:
+    """Return whether the open file is still the one at `path`, and has not been removed, renamed or replaced."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+class FolderLock:
+    """A lock on a directory, by a file in it, from its construction until `close`."""
+
+    def __init__(self, folder: Path) -> None:
+        """Lock `folder`. Raises OSError; LockedError if another process has locked it."""
+        self._path = folder / LOCK_NAME
+        self._descriptor: int | None = None
+        self.hold()
+
+    def hold(self) -> None:
+        """Lock the directory again if it has been removed since; make it if it does not exist.
+
+        Raises what the constructor raises.
+        """
+        if self._descriptor is not None and is_at(self._descriptor, self._path):
+            return
+        self.close()
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            lock_file(descriptor, self._path.parent)
+        except LockedError:
+            os.close(descriptor)
+            raise
+        self._descriptor = descriptor
+
+    def close(self) -> None:
+        """Unlock the directory. The file stays, because removing it might remove another server's lock."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None

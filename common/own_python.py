@@ -3,10 +3,8 @@
 In the one-folder build (release/build.py) there is no `python` to start. `sys.executable` is the program `spielleiter`
 itself, which takes the place of the interpreter if its first argument is `RUN_PYTHON`.
 
-Invariants: every helper process of this project is started with `own_python()`, so the frozen program can start all of
-them. The frozen program understands the forms of the command line that this project uses (`-m MODULE`, `-c CODE`, and a
-file) and no others; it has those modules of the standard library that the project imports. Programs of users never run
-on it.
+Every helper process is started with `own_python()`, so the frozen program can start all of them. It has only those
+modules of the standard library that the project imports; programs of users never run on it.
 """
 
 from __future__ import annotations

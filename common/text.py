@@ -1,19 +1,8 @@
-"""Numbers with their nouns, in the singular or the plural.
-
-Escapes untrusted text before it is shown.
+"""Text for people: counted nouns, escapes for untrusted text, and widths in columns of a terminal.
 
 Names from the wire, error texts, reasons and outputs of programs may contain anything: control sequences for a
 terminal, characters that change the direction of writing, characters that XML does not allow. They are escaped as in a
 Python string where they are shown, and nowhere else: records and JSON keep the original text.
-
-Invariants: an escaped text contains no control character (C0, DEL, C1), no character that changes the direction of
-text, no line or paragraph separator, no lone surrogate and no character that XML 1.0 forbids. All other characters are
-unchanged.
-
-The width of text in columns of a terminal.
-
-Invariants: wide characters of East Asian scripts take two columns, marks that combine with the character before them
-take none, and all others take one. The terminal that shows the text is not taken into account.
 """
 
 from __future__ import annotations
@@ -38,7 +27,11 @@ _SHORT: Final = {"\t": r"\t", "\n": r"\n", "\r": r"\r"}
 
 
 def escaped(text: str) -> str:
-    r"""Return `text` in one line; unsafe characters are shown as escapes such as ``\n``, ``\x1b`` or ``\u202e``."""
+    r"""Return `text` in one line; unsafe characters are shown as escapes such as ``\n``, ``\x1b`` or ``\u202e``.
+
+    The result has no control character, none that changes the direction of text, no line or paragraph separator, no
+    lone surrogate and none that XML 1.0 forbids. All other characters are unchanged.
+    """
     return text if text.isprintable() else _UNSAFE.sub(_escape, text)
 
 
@@ -60,7 +53,10 @@ _SOFT_HYPHEN: Final = "\u00ad"  # of category Cf, but terminals display it
 
 
 def text_width(text: str) -> int:
-    """Return the number of columns of `text`, which must not contain control characters."""
+    """Return the number of columns of `text`, which must not contain control characters.
+
+    Wide characters of East Asian scripts take two, marks that combine with the character before them take none.
+    """
     return len(text) if text.isascii() else sum(map(_width, text))
 
 

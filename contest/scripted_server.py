@@ -26,8 +26,14 @@ from typing import Final, TypeAlias
 import trio
 from lxml import etree
 
-from spielleiter.common.errors import MatchError, NotStartedError, SandboxError, SupervisorError, os_error_text
-from spielleiter.common.exception_groups import first_error
+from spielleiter.common.errors import (
+    MatchError,
+    NotStartedError,
+    SandboxError,
+    SupervisorError,
+    first_error,
+    os_error_text,
+)
 from spielleiter.game.api import Move, Seat, State
 from spielleiter.match.games.match_server import ProgramPort
 from spielleiter.match.games.stopwatch import Stopwatch
@@ -57,9 +63,9 @@ from spielleiter.protocol.messages import (
     UnreadableData,
     WelcomeMessage,
 )
-from spielleiter.server.config.config import Config
-from spielleiter.server.core.ending import Ending
+from spielleiter.server.config import Config
 from spielleiter.server.core.policy import Edition
+from spielleiter.server.core.room import Ending
 from spielleiter.server.net.packet_limits import player_limits
 
 _ROOM: Final = "5c00c0de-0000-4000-8000-000000000001"

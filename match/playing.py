@@ -16,8 +16,7 @@ from pathlib import Path
 
 import trio
 
-from spielleiter.common.errors import JournalError
-from spielleiter.common.exception_groups import unwrapped
+from spielleiter.common.errors import JournalError, unwrapped
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records.game_record import GameRecord
 from spielleiter.match.records.journal import SETUP, Journal, extend_setup, load_setup, open_journal, save_setup

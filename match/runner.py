@@ -16,9 +16,8 @@ from typing import Final, Protocol, TypeAlias
 
 import trio
 
-from spielleiter.common.errors import MatchError, SetupError
-from spielleiter.common.exception_groups import first_error
-from spielleiter.common.signals import HANGUP, stop_signals
+from spielleiter.common.errors import MatchError, SetupError, first_error
+from spielleiter.common.process import HANGUP, stop_signals
 from spielleiter.common.text import count_text
 from spielleiter.match.fitness import unfit_programs
 from spielleiter.match.games.match_server import MatchServer, open_match_server

@@ -12,8 +12,7 @@ from typing import Final, Protocol
 
 import trio
 
-from spielleiter.common.errors import NotStartedError, SandboxError
-from spielleiter.common.exception_groups import first_error
+from spielleiter.common.errors import NotStartedError, SandboxError, first_error
 from spielleiter.programs.process import READ_SIZE, Process
 from spielleiter.programs.process_spec import ProcessSpec
 from spielleiter.programs.start_problem import start_problem

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.common.hiding import hide_this_process
+from spielleiter.common.process import hide_this_process
 from tests.conftest import LONGEST_REPORT
 from tests.timeouts import HANG_TIMEOUT
 

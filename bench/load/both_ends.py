@@ -15,7 +15,7 @@ import trio
 
 from spielleiter.bench.load.scripts import Load
 from spielleiter.bench.subject import BenchError
-from spielleiter.common.exception_groups import first_error
+from spielleiter.common.errors import first_error
 
 RECEIVE_BYTES: Final = 65536
 TIMEOUT: Final = 60.0

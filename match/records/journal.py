@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from spielleiter.common.errors import JournalError
-from spielleiter.common.file_lock import FolderLock, LockedError
-from spielleiter.common.files import write_all, write_whole
+from spielleiter.common.files import FolderLock, LockedError, write_all, write_whole
 from spielleiter.match.records.game_record import GameRecord, RecordError
 
 JOURNAL: Final = "games.jsonl"

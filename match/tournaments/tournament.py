@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from spielleiter.common.errors import SetupError
-from spielleiter.common.file_names import portable_name
+from spielleiter.common.files import portable_name
 from spielleiter.match.opening_book import load_openings, order_openings
 from spielleiter.match.plan import DEFAULT_MIN_GAMES, SEED_BITS, Opening
 from spielleiter.match.preparation import with_content
@@ -38,7 +38,7 @@ from spielleiter.match.toml_files import (
     take_time,
 )
 from spielleiter.match.tournaments.kind_options import KEYS, KindOptions, read_kind_options
-from spielleiter.server.config.setting import suggestion
+from spielleiter.server.setting import suggestion
 
 MATCHES: Final = "matches"
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from spielleiter.common.file_names import portable_name
+from spielleiter.common.files import portable_name
 from spielleiter.programs.packages.archive import Archive, open_archive
 from spielleiter.programs.packages.faults import PackageError, finding_of
 from spielleiter.programs.packages.inspection import inspect_archive

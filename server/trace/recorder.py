@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from spielleiter.common.errors import os_error_text
-from spielleiter.common.file_names import portable_name
-from spielleiter.common.files import write_all
+from spielleiter.common.files import portable_name, write_all
 from spielleiter.server.errors import StartError
 from spielleiter.server.trace.conversation import Conversation
 from spielleiter.server.trace.limits import MIB, TRACE_LIMITS, TraceLimits

@@ -10,7 +10,7 @@ import pytest
 
 import spielleiter.server.app
 from spielleiter.game.blokus.pieces import SIZE
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.errors import StartError
 from tests.cli.background import run
 from tests.timeouts import HANG_TIMEOUT

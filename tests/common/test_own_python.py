@@ -40,11 +40,8 @@ def test_the_interpreter_is_started_where_there_is_one() -> None:
     assert own_python() == [sys.executable]
 
 
-def test_the_frozen_program_is_started_in_its_place(frozen: Path) -> None:
+def test_programs_of_a_match_are_started_with_the_frozen_program(frozen: Path) -> None:
     assert own_python() == [str(frozen), RUN_PYTHON]
-
-
-def test_programs_of_a_match_are_started_with_it(frozen: Path) -> None:
     assert Command.parse("builtin:first").words[:2] == (str(frozen), RUN_PYTHON)
     assert python_inside.python_outside()[:2] == [str(frozen), RUN_PYTHON]
 
@@ -72,26 +69,17 @@ def test_constant_command_lines_start_with_it() -> None:
 # -- in place of the interpreter ------------------------------------------------------------------------------------
 
 
-def test_a_module_is_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_module_code_or_a_file_is_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     (tmp_path / "shown.py").write_text("import sys\nprint(__name__, sys.argv[1:])\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "argv", sys.argv)
     run_as_python(["-P", "-m", "shown", "-m", "x"])
-    assert capsys.readouterr().out == "__main__ ['-m', 'x']\n"
-
-
-def test_code_is_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(sys, "argv", sys.argv)
     run_as_python(["-I", "-S", "-c", "import sys; print(__name__, sys.argv)", "x"])
-    assert capsys.readouterr().out == "__main__ ['-c', 'x']\n"
-
-
-def test_a_file_is_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    path = tmp_path / "a file.py"
-    path.write_text("import sys\nprint(__name__, sys.argv[1:])\n", encoding="utf-8")
-    monkeypatch.setattr(sys, "argv", sys.argv)
-    run_as_python(["-B", str(path), "first"])
-    assert capsys.readouterr().out == "__main__ ['first']\n"
+    run_as_python(["-B", str(tmp_path / "shown.py"), "first"])
+    lines = ["__main__ ['-m', 'x']", "__main__ ['-c', 'x']", "__main__ ['first']"]
+    assert capsys.readouterr().out.splitlines() == lines
 
 
 @pytest.mark.parametrize("arguments", [[], ["-m"], ["-c"], ["-X", "dev", "-m", "this"], ["-"]])

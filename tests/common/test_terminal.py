@@ -1,14 +1,19 @@
-"""Which streams act on escape sequences; consoles of Windows are stand-ins."""
+"""Which streams act on escape sequences (consoles of Windows are stand-ins), and outputs that nobody reads."""
 
 from __future__ import annotations
 
 import ctypes
 import io
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spielleiter.common.terminal import enable_escapes, shows_colours, understands_escapes
+from tests.timeouts import HANG_TIMEOUT
 
 OUTPUT, ESCAPES = 0x0003, 0x0004
 """Modes of a console: those that are on from the start, and virtual terminal processing."""
@@ -48,25 +53,20 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
 
 
-def enabled(kernel: Kernel32, descriptor: int = 7) -> bool:
-    return enable_escapes(descriptor, kernel, lambda number: number * 10)
-
-
-def test_a_console_of_windows_is_made_to_act_on_escapes() -> None:
-    kernel = Kernel32()
-    assert enabled(kernel)
-    assert kernel.mode == OUTPUT | ESCAPES
-    assert enabled(kernel)
-
-
-def test_a_console_before_windows_10_cannot() -> None:
-    kernel = Kernel32(knows=OUTPUT)
-    assert not enabled(kernel)
-    assert kernel.mode == OUTPUT
-
-
-def test_a_file_is_no_console() -> None:
-    assert not enabled(Kernel32(), 8)
+@pytest.mark.parametrize(
+    ("kernel", "descriptor", "answer", "mode"),
+    [
+        (Kernel32(), 7, True, OUTPUT | ESCAPES),
+        (Kernel32(OUTPUT | ESCAPES), 7, True, OUTPUT | ESCAPES),
+        (Kernel32(knows=OUTPUT), 7, False, OUTPUT),  # before Windows 10
+        (Kernel32(), 8, False, OUTPUT),  # a file
+    ],
+)
+def test_a_console_of_windows_is_made_to_act_on_escapes(
+    kernel: Kernel32, descriptor: int, answer: bool, mode: int
+) -> None:
+    assert enable_escapes(descriptor, kernel, lambda number: number * 10) is answer
+    assert kernel.mode == mode
 
 
 def test_a_descriptor_without_a_handle_is_no_console() -> None:
@@ -78,23 +78,11 @@ def test_a_descriptor_without_a_handle_is_no_console() -> None:
 
 @pytest.mark.parametrize("answer", [True, False])
 def test_a_terminal_acts_on_escapes_if_its_console_does(answer: bool) -> None:
-    descriptors = []
-
-    def enable(descriptor: int) -> bool:
-        descriptors.append(descriptor)
-        return answer
-
-    assert understands_escapes(Terminal(), enable) is answer
-    assert descriptors == [7]
+    assert understands_escapes(Terminal(), lambda descriptor: answer and descriptor == 7) is answer
 
 
-def test_a_stream_without_a_descriptor_does_not() -> None:
-    replacement = type("Replacement", (), {"isatty": lambda _: True})()
-    assert not understands_escapes(replacement, lambda _: True)
-
-
-@pytest.mark.parametrize("stream", [None, io.StringIO()])
-def test_what_is_no_terminal_does_not(stream: io.StringIO | None) -> None:
+@pytest.mark.parametrize("stream", [None, io.StringIO(), type("Replacement", (), {"isatty": lambda _: True})()])
+def test_what_is_no_terminal_does_not(stream: object) -> None:
     assert not understands_escapes(stream, lambda _: True)
 
 
@@ -106,3 +94,74 @@ def test_the_environment_can_refuse_escapes_and_colours(monkeypatch: pytest.Monk
     assert not shows_colours(Terminal())
     monkeypatch.setenv("TERM", "dumb")
     assert not understands_escapes(Terminal())
+
+
+# -- outputs that nobody reads ----------------------------------------------------------------------------------------
+
+PROGRAM = """
+import sys
+from spielleiter.common.terminal import end_quietly_without_readers
+end_quietly_without_readers()
+try:
+    print("ä line", file=sys.{stream}, flush={is_flushed})
+    print("another", file=sys.{stream}, flush={is_flushed})
+except OSError:
+    print("seen")
+print("the end", file=sys.stderr)
+"""
+
+
+def run(code: str, *options: str, **streams: int) -> subprocess.CompletedProcess[bytes]:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
+    return subprocess.run(
+        [sys.executable, *options, "-c", code],
+        check=False,
+        timeout=HANG_TIMEOUT,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
+        stdout=pipes["stdout"],
+        stderr=pipes["stderr"],
+    )
+
+
+@pytest.fixture
+def closed() -> int:
+    """A pipe that nobody reads."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    return writing
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [(), ("-u",)])
+def test_without_a_reader_of_its_output_a_program_ends_at_once(options: tuple[str, ...], closed: int) -> None:
+    done = run(PROGRAM.format(stream="stdout", is_flushed=True), *options, stdout=closed)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.slow
+def test_what_python_writes_at_its_end_is_lost_without_a_message(closed: int) -> None:
+    done = run(PROGRAM.format(stream="stdout", is_flushed=False), stdout=closed)
+    assert done.stderr.splitlines() == [b"the end"]
+
+
+@pytest.mark.slow
+def test_without_a_reader_of_its_messages_a_program_goes_on(closed: int) -> None:
+    done = run(PROGRAM.format(stream="stderr", is_flushed=True) + "print('result')", stderr=closed)
+    assert (done.returncode, done.stdout.split()) == (0, [b"result"])
+
+
+@pytest.mark.slow
+def test_what_is_read_is_written_unchanged() -> None:
+    done = run(PROGRAM.format(stream="stdout", is_flushed=False), "-X", "utf8")
+    assert (done.returncode, done.stdout.decode().splitlines()) == (0, ["ä line", "another"])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk here")
+def test_a_full_disk_is_still_an_error() -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+    try:
+        done = run("import sys\n" + PROGRAM.format(stream="stdout", is_flushed=True), stdout=full)
+    finally:
+        os.close(full)
+    assert b"No space left" in done.stderr

@@ -14,7 +14,7 @@ import trio.testing
 
 import spielleiter.match.runner
 from spielleiter.common.errors import MachineError, SetupError
-from spielleiter.common.signals import stop_signals
+from spielleiter.common.process import stop_signals
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records.game_record import GameRecord, Verdict
 from spielleiter.match.records.journal import open_journal

@@ -30,7 +30,7 @@ from spielleiter.game.blokus.moves import SetMove
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server.app import Server
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.core.policy import Edition
 from tests.server.wires import StreamWire
 

@@ -22,7 +22,7 @@ from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.messages import Message, MoveData, RoomMessage
 from spielleiter.server import events
 from spielleiter.server.app import Server
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.core.room import Room
 from spielleiter.server.editions import EDITIONS, choose_editions
 from spielleiter.server.net.wire import Wire

@@ -35,8 +35,8 @@ from spielleiter.protocol.messages import (
     Result,
     RoomMessage,
 )
+from spielleiter.server import archive
 from spielleiter.server.app import Server
-from spielleiter.server.record import archive
 from tests.protocol.streams import LATEST
 from tests.server.harness import END, GAME_TYPE, START, open_harness, packet, sample
 from tests.server.net.test_wire import read_late

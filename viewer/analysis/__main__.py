@@ -26,7 +26,7 @@ import os
 import sys
 from pathlib import Path
 
-from spielleiter.common.standard_streams import end_quietly_without_readers
+from spielleiter.common.terminal import end_quietly_without_readers
 from spielleiter.viewer.analysis.estimate import AnalysisError
 from spielleiter.viewer.analysis.report import IMPOSSIBLE, analyse_replay
 from spielleiter.viewer.positions.view import Json, Words

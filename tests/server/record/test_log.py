@@ -21,8 +21,8 @@ from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.messages import Result
 from spielleiter.server import events
 from spielleiter.server.errors import Fault
-from spielleiter.server.record.log import LEVELS, event_name, log_events, logged_kinds
-from spielleiter.server.think_stats import ThinkStats
+from spielleiter.server.events import ThinkStats
+from spielleiter.server.log import LEVELS, event_name, log_events, logged_kinds
 from tests.timeouts import HANG_TIMEOUT
 
 PLACED = SetMove(Color.BLUE, Shape.MONO, Rotation.NONE, is_flipped=False, x=1, y=2)

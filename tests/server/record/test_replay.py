@@ -21,7 +21,7 @@ from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.messages import ErrorMessage, Memento, Result, RoomData, RoomMessage
 from spielleiter.server.editions import EDITIONS, choose_editions
 from spielleiter.server.errors import StartError
-from spielleiter.server.record.replay import (
+from spielleiter.server.replay import (
     ReplayError,
     encode_replay,
     load_starting_states,

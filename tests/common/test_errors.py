@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.common.exception_groups import first_error, unwrapped
+from spielleiter.common.errors import first_error, unwrapped
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from spielleiter.common.file_names import FORBIDDEN, cut_to, portable_name
-from spielleiter.common.files import write_all
+from spielleiter.common.files import FORBIDDEN, cut_to, portable_name, write_all
 from spielleiter.game.api import State
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Role
 from spielleiter.protocol.dialect import Dialect
