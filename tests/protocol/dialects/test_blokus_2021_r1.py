@@ -12,7 +12,7 @@ import pytest
 from spielleiter.game.blokus.moves import SkipMove
 from spielleiter.game.blokus.pieces import Color
 from spielleiter.game.blokus.state import BLOKUS_2021, BlokusState
-from spielleiter.protocol.dialects.blokus_2021_r1 import BLOKUS_2021_R1, CountedState
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R1, CountedState
 from spielleiter.protocol.messages import (
     Cause,
     ErrorMessage,
