@@ -63,9 +63,9 @@ from spielleiter.protocol.messages import (
     UnreadableData,
     WelcomeMessage,
 )
-from spielleiter.server.config.config import Config
-from spielleiter.server.core.ending import Ending
+from spielleiter.server.config import Config
 from spielleiter.server.core.policy import Edition
+from spielleiter.server.core.room import Ending
 from spielleiter.server.net.packet_limits import player_limits
 
 _ROOM: Final = "5c00c0de-0000-4000-8000-000000000001"

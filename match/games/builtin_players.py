@@ -18,9 +18,8 @@ from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server.app import Server
 from spielleiter.server.core.clock import Arrival
 from spielleiter.server.core.dispatch import dispatch
-from spielleiter.server.core.member import Member
-from spielleiter.server.core.peer import Peer, SentCallback
-from spielleiter.server.core.room import Room
+from spielleiter.server.core.lobby import Member
+from spielleiter.server.core.room import Peer, Room, SentCallback
 from spielleiter.server.errors import RequestError
 
 

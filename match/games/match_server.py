@@ -49,16 +49,15 @@ from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import Slot
 from spielleiter.server import events
 from spielleiter.server.app import Server
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.core.clock import TimeLimits
-from spielleiter.server.core.dedicated_port import DedicatedPort
+from spielleiter.server.core.lobby import DedicatedPort, start_source
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.core.random_sources import start_source
 from spielleiter.server.core.room import Phase, Room
 from spielleiter.server.net.accepting import accept
 from spielleiter.server.net.sockets import notice_vanished
 from spielleiter.server.net.wire import SocketWire, stamp_arrivals
-from spielleiter.server.record.replay import load_starting_states
+from spielleiter.server.replay import load_starting_states
 from spielleiter.server.runtime.descriptors import connections_possible
 from spielleiter.server.runtime.garbage import deferred_gc
 

@@ -9,11 +9,9 @@ from dataclasses import replace
 from typing import Final
 
 from spielleiter.game.api import State
-from spielleiter.game.blokus.bitboard import SIZE, bit
-from spielleiter.game.blokus.move import IncompleteMove, IncompletePiece, SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
-from spielleiter.game.blokus.ruleset import Ruleset
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.moves import IncompleteMove, IncompletePiece, SetMove, SkipMove
+from spielleiter.game.blokus.pieces import SIZE, Color, Rotation, Shape, bit
+from spielleiter.game.blokus.state import BlokusState, Ruleset
 from spielleiter.protocol.dialect import DataReader, Dialect, Reading, Writer
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import Memento, MoveData, UnreadableData

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from spielleiter.game.blokus.rulesets import RULES_2021
+from spielleiter.game.blokus.state import RULES_2021
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects import blokus, blokus_position, lobby, release_requests, room
 from spielleiter.protocol.dialects.blokus_plain_move import plain_set_move

@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Final
 
-from spielleiter.game.blokus.polyomino import Color
-from spielleiter.game.blokus.rulesets import RULES_2021
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.pieces import Color
+from spielleiter.game.blokus.state import RULES_2021, BlokusState
 from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects import blokus, blokus_position
 from spielleiter.protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2, MAP_CLASS, SET_CLASS

@@ -10,9 +10,8 @@ import dataclasses
 from typing import Final
 
 from spielleiter.game.api import Seat
-from spielleiter.game.blokus.move import BlokusMistake
-from spielleiter.game.blokus.rulesets import RULES_2027
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.moves import BlokusMistake
+from spielleiter.game.blokus.state import RULES_2027, BlokusState
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects import blokus, blokus_position, lobby, release_requests, room, verdict
 from spielleiter.protocol.dialects.attribute_packets import empty_writer

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from spielleiter.game.blokus.move import SetMove
+from spielleiter.game.blokus.moves import SetMove
 from spielleiter.protocol.dialects.blokus import COLORS, ROTATIONS, SHAPES
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.protocol.plain_form import PlainForm

@@ -14,8 +14,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Final, TypeAlias
 
-from spielleiter.game.blokus.bitboard import EMPTY, SIZE, STRIDE, Bitboard, scan
-from spielleiter.game.blokus.polyomino import Color
+from spielleiter.game.blokus.pieces import EMPTY, SIZE, STRIDE, Bitboard, Color, scan
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol.dialect import Dialect, RememberingWriter, Writer
 from spielleiter.protocol.dialects.blokus import SHAPE_LISTS, SHAPE_NAMES

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spielleiter.game.blokus.move import IncompleteMove, IncompletePiece, SetMove, SkipMove
+from spielleiter.game.blokus.moves import IncompleteMove, IncompletePiece, SetMove, SkipMove
 from spielleiter.protocol.dialect import DataReader, Reading
 from spielleiter.protocol.dialects.blokus import COLORS, ROTATIONS, SHAPES
 from spielleiter.protocol.messages import MoveData

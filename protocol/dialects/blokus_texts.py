@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from spielleiter.game.api import Mistake, Move
-from spielleiter.game.blokus.move import BlokusMistake, IncompleteMove, IncompletePiece, SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import Color
+from spielleiter.game.blokus.moves import BlokusMistake, IncompleteMove, IncompletePiece, SetMove, SkipMove
+from spielleiter.game.blokus.pieces import Color
 
 COLOR_NAMES: Final[Mapping[Color, str]] = {
     Color.BLUE: "Blau",

@@ -10,9 +10,8 @@ import dataclasses
 from typing import Final
 
 from spielleiter.game.api import Mistake, Move, Seat, State
-from spielleiter.game.blokus.bitboard import SIZE, bit, edge_neighbors
-from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import Cell, hash_order, orientation
+from spielleiter.game.blokus.moves import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.pieces import SIZE, Cell, bit, edge_neighbors, hash_order, orientation
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol.dialects.blokus_texts import MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE
 from spielleiter.protocol.messages import RoomData, UnreadableData

@@ -10,19 +10,21 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from spielleiter.game.hase_und_igel.action import (
+from spielleiter.game.hase_und_igel.board import (
     Action,
     Advance,
+    Board,
     Card,
     CardType,
     EatSalad,
     ExchangeCarrots,
     FallBack,
+    FieldType,
     HaseUndIgelMove,
+    Player,
+    PlayerColor,
     Skip,
 )
-from spielleiter.game.hase_und_igel.board import Board, FieldType
-from spielleiter.game.hase_und_igel.player import Player, PlayerColor
 from spielleiter.game.hase_und_igel.state import HaseUndIgelState
 from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.errors import LocalProtocolError

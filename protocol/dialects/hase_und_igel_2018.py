@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from spielleiter.game.api import State
-from spielleiter.game.hase_und_igel.player import Player, PlayerColor
+from spielleiter.game.hase_und_igel.board import Player, PlayerColor
 from spielleiter.game.hase_und_igel.state import HaseUndIgelState
 from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects import hase_und_igel, lobby, player_score, room

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from spielleiter.game.api import Mistake, Move, Outcome, Seat, State
-from spielleiter.game.hase_und_igel.action import Advance, ExchangeCarrots, HaseUndIgelMove
+from spielleiter.game.hase_und_igel.board import Advance, ExchangeCarrots, HaseUndIgelMove
 from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake
 from spielleiter.game.hase_und_igel.state import GOAL, ROUND_LIMIT_REACHED
 from spielleiter.protocol.messages import MoveData, RoomData, UnreadableData

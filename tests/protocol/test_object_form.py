@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spielleiter.game.blokus.polyomino import Rotation
+from spielleiter.game.blokus.pieces import Rotation
 from spielleiter.protocol.object_form import (
     BOOLEAN,
     INTEGER,

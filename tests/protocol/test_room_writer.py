@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spielleiter.game.blokus.polyomino import Shape
-from spielleiter.game.blokus.rulesets import RULES_2027
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.pieces import Shape
+from spielleiter.game.blokus.state import RULES_2027, BlokusState
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.dialects.blokus_2021_r1 import BLOKUS_2021_R1

@@ -9,11 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from spielleiter.game.blokus.bitboard import bit
-from spielleiter.game.blokus.move import SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import ALL_SHAPES_MASK, Color, Rotation, Shape
-from spielleiter.game.blokus.rulesets import RULES_2021, RULES_2027
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.moves import SetMove, SkipMove
+from spielleiter.game.blokus.pieces import ALL_SHAPES_MASK, Color, Rotation, Shape, bit
+from spielleiter.game.blokus.state import RULES_2021, RULES_2027, BlokusState
 from spielleiter.protocol.dialects import blokus, blokus_position
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.errors import LocalProtocolError

@@ -8,11 +8,9 @@ from typing import Final
 
 import pytest
 
-from spielleiter.game.blokus.bitboard import SIZE
-from spielleiter.game.blokus.move import SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
-from spielleiter.game.blokus.rulesets import RULES_2021
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.moves import SetMove, SkipMove
+from spielleiter.game.blokus.pieces import SIZE, Color, Rotation, Shape
+from spielleiter.game.blokus.state import RULES_2021, BlokusState
 from spielleiter.protocol.dialects.blokus_texts_2021_r1 import TEXTS, describe_move, explain_mistake
 from spielleiter.protocol.messages import MoveData, UnreadableData
 
