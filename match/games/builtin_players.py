@@ -12,7 +12,7 @@ from typing import Any
 import trio
 
 from spielleiter.client.strategies import STRATEGIES
-from spielleiter.match.games.thinking_request import ChosenMove, PoolPlayer
+from spielleiter.match.games.thinking_pool import ChosenMove, PoolPlayer
 from spielleiter.programs.program import BUILTIN
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server.app import Server
@@ -74,7 +74,6 @@ class BuiltinPlayer:
                 await self._play(member)
         finally:
             self._server.lobby.drop(member)
-            self._player.close()
             self.exited.set()
             self.gone.set()
 
@@ -112,7 +111,7 @@ class BuiltinPlayer:
 
     @property
     def seconds_lost(self) -> float:
-        """How many seconds of the current or last move this machine took: see `PoolPlayer`."""
+        """How many seconds of the current or last move this machine took: see `ThinkTime`."""
         return self._player.seconds_lost
 
     @property
