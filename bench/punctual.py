@@ -30,7 +30,7 @@ from spielleiter.bench.load.scripts import ROOM, play_script
 from spielleiter.bench.load.stamped_player import LIMIT, Answer, Received, StampedPlayer
 from spielleiter.bench.machine import raise_file_limit
 from spielleiter.common.own_python import own_python
-from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.game.blokus.state import BLOKUS_2021
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 
 IN_TIME, LATE = 1.95, 2.05

@@ -32,7 +32,7 @@ from spielleiter.bench.load.stamped_player import Answer, Received, StampedPlaye
 from spielleiter.bench.machine import raise_file_limit
 from spielleiter.bench.soak_report import IN_TIME, LATE, Conduct, Report, Tally
 from spielleiter.common.own_python import own_python
-from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.game.blokus.state import BLOKUS_2021
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 
 START_PIECE: Final = "PENTO_L"

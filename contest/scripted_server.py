@@ -42,8 +42,7 @@ from spielleiter.programs.processes import Usage
 from spielleiter.programs.program import Command, Program
 from spielleiter.programs.sandbox.run import open_run
 from spielleiter.programs.sandbox.sandbox import Sandbox
-from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, Role, StreamEnd
-from spielleiter.protocol.connection_phase import OutputPhase
+from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, OutputPhase, Role, StreamEnd
 from spielleiter.protocol.errors import RemoteProtocolError
 from spielleiter.protocol.messages import (
     Cause,

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from spielleiter.bench.load.scripts import SCRIPT_COUNT, game_of, play_game
-from spielleiter.game.blokus.move import SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.moves import SetMove, SkipMove
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 from spielleiter.game.blokus.state import BlokusState
 
 MOST: Final = 1000

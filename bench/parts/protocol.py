@@ -14,9 +14,9 @@ from spielleiter.bench.figures import Records
 from spielleiter.bench.load.scripts import ROOM, SCRIPT_COUNT, game_of, load_of, play_game
 from spielleiter.bench.options import Options
 from spielleiter.protocol.connection import Connection, Role
+from spielleiter.protocol.dialect import RoomWriter
 from spielleiter.protocol.limits import AFTER_JOIN
 from spielleiter.protocol.messages import Memento, RoomMessage
-from spielleiter.protocol.room_writer import RoomWriter
 from spielleiter.server.editions import EDITIONS
 
 PASSES: Final = 5

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from spielleiter.bench.load.positions import MOST, read_positions
-from spielleiter.game.blokus.move import SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.moves import SetMove, SkipMove
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 
 LINES = (
     {"game": 0, "start": "PENTO_L", "move": "BLUE,PENTO_L,MIRROR,true,0,16"},

@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.game.blokus.state import BLOKUS_2021
+from spielleiter.protocol.dialect import RoomWriter
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.messages import Cause, Memento, MoveRequest, Paused, Result, RoomData, RoomMessage, Score
-from spielleiter.protocol.room_writer import RoomWriter
 from spielleiter.server.core.clock import UNLIMITED, MoveClock
 from spielleiter.server.core.room import Broadcaster, Peer, PlayerSlot, SentCallback
 from spielleiter.server.editions import EDITIONS

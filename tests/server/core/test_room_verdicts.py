@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.game.blokus.move import SetMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.moves import SetMove
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 from spielleiter.protocol.messages import (
     JoinPreparedRequest,
     MoveData,
