@@ -18,7 +18,7 @@ from spielleiter.protocol.connection import Connection
 from spielleiter.protocol.reader import PacketReader
 from spielleiter.protocol.tree import TreeBuilder
 from spielleiter.server.core.clock import MoveClock
-from spielleiter.server.core.room import Broadcaster, Peer, PlayerSlot, Room
+from spielleiter.server.core.room import Peer, PlayerSlot, Room
 from spielleiter.server.net.outbox import Outbox
 from spielleiter.server.net.session import Session
 from spielleiter.server.net.wire import SocketWire
@@ -40,7 +40,6 @@ TRANSIENT = (
     SocketWire,
     ThrottledWire,
     Room,
-    Broadcaster,
     PlayerSlot,
     MoveClock,
     BlokusState,
