@@ -13,9 +13,8 @@ from functools import cache
 from typing import Final
 
 from spielleiter.game.api import Game, Seat
-from spielleiter.game.blokus.move import SetMove, SkipMove
-from spielleiter.game.blokus.rulesets import BlokusGame
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.moves import SetMove, SkipMove
+from spielleiter.game.blokus.state import BlokusGame, BlokusState
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import Memento, MoveData, MoveRequest, RoomMessage
 from spielleiter.server.editions import EDITIONS

@@ -14,13 +14,13 @@ from time import process_time
 from typing import Final, TypeAlias
 
 from spielleiter.bench.scripted_games import ROOM, SCRIPT_COUNT, game_of, load_of, play_game
-from spielleiter.game.blokus.move import SetMove, SkipMove
+from spielleiter.game.blokus.moves import SetMove, SkipMove
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.game.perft import perft
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.limits import AFTER_JOIN
 from spielleiter.protocol.messages import Memento, RoomMessage
-from spielleiter.protocol.room_writer import RoomWriter
+from spielleiter.protocol.writer import RoomWriter
 from spielleiter.server.editions import EDITIONS
 
 Played: TypeAlias = tuple[BlokusState, SetMove | SkipMove]

@@ -23,7 +23,7 @@ from typing import Any
 import trio
 
 from spielleiter.server.app import Listening, serve
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.runtime.garbage import PauseMeter
 
 

@@ -8,7 +8,7 @@ import click
 
 from spielleiter.cli.decorated import Decorated
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT
-from spielleiter.server.config.setting import address
+from spielleiter.server.setting import address
 
 _ADDRESS = address()
 

@@ -35,7 +35,7 @@ from spielleiter.common.process import hide_this_process
 from spielleiter.common.text import count_text
 from spielleiter.contest.calibration import MAX_SPEED, MIN_SPEED
 from spielleiter.programs.sandbox.settings import AUTO, KINDS
-from spielleiter.server.config.setting import MAX_SECONDS
+from spielleiter.server.setting import MAX_SECONDS
 
 if TYPE_CHECKING:
     from spielleiter.contest.check import StepResult
@@ -156,7 +156,7 @@ def check(
     from spielleiter.programs.program import Command
     from spielleiter.programs.startable import require_startable
     from spielleiter.programs.temporary_folders import temporary_folder
-    from spielleiter.server.game_options import game_option_problem
+    from spielleiter.server.editions import game_option_problem
 
     require_sensible_limits(soft_timeout, hard_timeout)
     chosen = chosen_edition(game, edition)

@@ -17,7 +17,7 @@ import click
 from spielleiter.cli.commands import Misuse, print_line
 from spielleiter.cli.decorated import Decorated
 from spielleiter.cli.numbers import Number
-from spielleiter.server.config.setting import MAX_WHOLE_NUMBER
+from spielleiter.server.setting import MAX_WHOLE_NUMBER
 
 if TYPE_CHECKING:
     from spielleiter.cluster.venue import ClusterSettings

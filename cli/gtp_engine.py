@@ -17,7 +17,7 @@ from spielleiter.cli.commands import Misuse
 from spielleiter.cli.decorated import Decorated
 from spielleiter.cli.encoding import TEXT
 from spielleiter.cli.numbers import Number
-from spielleiter.server.config.setting import MAX_SECONDS
+from spielleiter.server.setting import MAX_SECONDS
 
 if TYPE_CHECKING:
     from spielleiter.client.gtp.bridged_player import BridgedPlayer

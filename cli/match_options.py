@@ -33,7 +33,7 @@ from spielleiter.cli.options import (
 from spielleiter.cli.program_options import program_options
 from spielleiter.match.plan import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
-from spielleiter.server.config.setting import MAX_WHOLE_NUMBER
+from spielleiter.server.setting import MAX_WHOLE_NUMBER
 
 
 def match_options(command: Decorated) -> Decorated:

@@ -17,7 +17,7 @@ from spielleiter.cli.completion import completing, editions, game_option_values,
 from spielleiter.cli.decorated import Decorated
 from spielleiter.cli.numbers import Number, WholeNumber, port_number
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT
-from spielleiter.server.config.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, suggestion
+from spielleiter.server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, suggestion
 
 if TYPE_CHECKING:
     from spielleiter.protocol.dialect import Dialect
@@ -95,7 +95,7 @@ def timeout_options(helps: Mapping[str, str], *, has_to_exit: bool) -> Callable[
 
 def require_sensible_limits(soft_timeout: int, hard_timeout: int) -> None:
     """Raise UsageError if the soft limit is above the hard one; both are in milliseconds."""
-    from spielleiter.server.config.config import limits_problem
+    from spielleiter.server.config import limits_problem
 
     if problem := limits_problem(soft_timeout / 1000, hard_timeout / 1000):
         raise click.UsageError(problem)

@@ -26,7 +26,7 @@ from spielleiter.cli.options import (
     recogniser,
     server_options,
 )
-from spielleiter.server.config.setting import MAX_SECONDS, suggestion
+from spielleiter.server.setting import MAX_SECONDS, suggestion
 
 if TYPE_CHECKING:
     from spielleiter.game.api import Seat

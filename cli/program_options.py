@@ -14,7 +14,7 @@ import click
 
 from spielleiter.cli.decorated import Decorated
 from spielleiter.cli.numbers import Number, WholeNumber
-from spielleiter.server.config.setting import MAX_WHOLE_NUMBER
+from spielleiter.server.setting import MAX_WHOLE_NUMBER
 
 if TYPE_CHECKING:
     from spielleiter.match.setup import Entrant, MatchSetup

@@ -13,7 +13,7 @@ import click
 from spielleiter.cli.addresses import listening_address, target_option
 from spielleiter.cli.commands import Misuse, print_line, run_async
 from spielleiter.protocol.defaults import DEFAULT_PORT
-from spielleiter.server.config.setting import shown_address
+from spielleiter.server.setting import shown_address
 
 
 @click.command(
@@ -46,7 +46,7 @@ def proxy(listen: tuple[str, int], to: tuple[str, int], trace: Path | None) -> N
     import trio
 
     from spielleiter.common.process import stop_signals
-    from spielleiter.server.config.config import is_loopback
+    from spielleiter.server.config import is_loopback
     from spielleiter.server.errors import StartError
     from spielleiter.server.net.sockets import listen as open_sockets
     from spielleiter.server.runtime.descriptors import connections_possible

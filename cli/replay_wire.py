@@ -18,7 +18,7 @@ from spielleiter.cli.exit_codes import EXIT_MACHINE
 from spielleiter.cli.numbers import Number, WholeNumber
 from spielleiter.common.text import count_text
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
-from spielleiter.server.config.setting import MAX_SECONDS, shown_address
+from spielleiter.server.setting import MAX_SECONDS, shown_address
 
 _MOST_SHOWN: Final = 5
 

@@ -1,7 +1,7 @@
 """The status of a server as text for people.
 
 Invariants: everything is shown in the order in which the server lists it. Closed connections are counted by reason, and
-only the last few are shown individually. The fields are explained in `spielleiter.server.monitor.status`.
+only the last few are shown individually. The fields are explained in `spielleiter.server.status`.
 """
 
 from __future__ import annotations

@@ -41,8 +41,7 @@ from spielleiter.match.records.wire_log import WIRE_LOG, WireLog
 from spielleiter.programs.program import Command, Program
 from spielleiter.programs.sandbox.run import open_run
 from spielleiter.programs.sandbox.sandbox import Sandbox
-from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, Role, StreamEnd
-from spielleiter.protocol.connection_phase import OutputPhase
+from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, OutputPhase, Role, StreamEnd
 from spielleiter.protocol.errors import RemoteProtocolError
 from spielleiter.protocol.messages import (
     Cause,
@@ -63,9 +62,9 @@ from spielleiter.protocol.messages import (
     UnreadableData,
     WelcomeMessage,
 )
-from spielleiter.server.config.config import Config
-from spielleiter.server.core.ending import Ending
+from spielleiter.server.config import Config
 from spielleiter.server.core.policy import Edition
+from spielleiter.server.core.room import Ending
 from spielleiter.server.net.packet_limits import player_limits
 
 _ROOM: Final = "5c00c0de-0000-4000-8000-000000000001"

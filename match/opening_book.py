@@ -19,10 +19,10 @@ from spielleiter.common.errors import SetupError
 from spielleiter.match.plan import RANDOM, Opening
 from spielleiter.match.records.game_files import GAMES, REPLAY
 from spielleiter.match.records.journal import SETUP
-from spielleiter.server.config.setting import MAX_WHOLE_NUMBER
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.errors import StartError
-from spielleiter.server.record.replay import load_starting_states
+from spielleiter.server.replay import load_starting_states
+from spielleiter.server.setting import MAX_WHOLE_NUMBER
 
 _REPLAYS: Final = (".xml", ".xml.gz")
 _TURN: Final = re.compile(r"^(?P<path>.*\S)\s+(?P<turn>\d+)$")

@@ -29,10 +29,9 @@ from spielleiter.programs.program import BUILTIN, Command
 from spielleiter.programs.program_names import names_of
 from spielleiter.programs.sandbox.choice import choose_sandbox
 from spielleiter.programs.startable import require_startable
-from spielleiter.server.config.config import limits_problem
+from spielleiter.server.config import limits_problem
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.editions import EDITIONS, choose_editions
-from spielleiter.server.game_options import game_option_problem
+from spielleiter.server.editions import EDITIONS, choose_editions, game_option_problem
 
 
 def prepare_match(

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from spielleiter.common.errors import SetupError
 from spielleiter.match.setup import Entrant
-from spielleiter.server.config.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, suggestion
+from spielleiter.server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, suggestion
 
 MILLISECONDS: Final = ("soft_timeout", "hard_timeout")
 PROGRAM_KEYS: Final = (

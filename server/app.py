@@ -26,18 +26,15 @@ from spielleiter.common.text import count_text
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.messages import CloseConnection, ErrorPacket
 from spielleiter.server import events
-from spielleiter.server.config.config import Config, is_loopback
-from spielleiter.server.config.setting import shown_address
+from spielleiter.server.archive import Archive
+from spielleiter.server.config import Config, is_loopback
 from spielleiter.server.core.clock import TimeLimits
-from spielleiter.server.core.dedicated_port import DedicatedPort
-from spielleiter.server.core.lobby import Lobby
-from spielleiter.server.core.lobby_settings import NO_ADMINS, LobbySettings
+from spielleiter.server.core.lobby import NO_ADMINS, DedicatedPort, Lobby, LobbySettings, id_source, start_source
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.core.random_sources import id_source, start_source
 from spielleiter.server.core.scores import ScoreSheet
 from spielleiter.server.editions import choose_default, choose_editions
 from spielleiter.server.errors import StartError
-from spielleiter.server.monitor.status import StatusBoard
+from spielleiter.server.log import LogFile, line_writer, log_events, logged_kinds
 from spielleiter.server.net.accepting import accept
 from spielleiter.server.net.fair_queue import FairQueue
 from spielleiter.server.net.password_guard import PasswordGuard
@@ -45,13 +42,12 @@ from spielleiter.server.net.processor_budget import ProcessorBudget
 from spielleiter.server.net.session import Session
 from spielleiter.server.net.sockets import listen, notice_vanished
 from spielleiter.server.net.wire import SocketWire, Wire, stamp_arrivals
-from spielleiter.server.record.archive import Archive
-from spielleiter.server.record.line_writer import line_writer
-from spielleiter.server.record.log import LogFile, log_events, logged_kinds
-from spielleiter.server.record.replay import load_starting_states
+from spielleiter.server.replay import load_starting_states
 from spielleiter.server.runtime.descriptors import connections_possible
 from spielleiter.server.runtime.garbage import PauseMeter, collect_in_quiet, deferred_gc
 from spielleiter.server.runtime.timers import Timers
+from spielleiter.server.setting import shown_address
+from spielleiter.server.status import StatusBoard
 from spielleiter.server.trace.tracer import Tracer
 
 RESULTS_NAME = "results.jsonl"

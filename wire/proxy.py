@@ -17,9 +17,9 @@ import trio
 
 from spielleiter.client.transport import connect_reason, reset_on_close
 from spielleiter.common.text import count_text
-from spielleiter.server.config.setting import shown_address
 from spielleiter.server.net.accepting import accept
 from spielleiter.server.net.sockets import notice_vanished
+from spielleiter.server.setting import shown_address
 from spielleiter.server.trace.form import CONNECTS, FROM_SERVER, NOTE, TO_SERVER
 from spielleiter.server.trace.recorder import Recorder, Trace
 

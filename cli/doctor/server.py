@@ -21,13 +21,12 @@ import trio.lowlevel
 from spielleiter.cli.commands import run_async
 from spielleiter.cli.doctor.finding import Finding, Level
 from spielleiter.common.errors import os_error_text
-from spielleiter.server.config.config import PROPERTIES_FILE, Config, load_config
-from spielleiter.server.config.properties import ConfigError
-from spielleiter.server.config.setting import shown_address
+from spielleiter.server.config import PROPERTIES_FILE, Config, ConfigError, load_config
 from spielleiter.server.core.clock import Arrival, StampSource
 from spielleiter.server.errors import StartError
 from spielleiter.server.net.sockets import listen
 from spielleiter.server.net.wire import SocketWire, stamp_arrivals
+from spielleiter.server.setting import shown_address
 
 LOOPBACK: Final = "127.0.0.1"
 LONGEST_TICK: Final = 0.001

@@ -12,15 +12,14 @@ from typing import Any
 import trio
 
 from spielleiter.client.strategies import STRATEGIES
-from spielleiter.match.games.thinking_request import ChosenMove, PoolPlayer
+from spielleiter.match.games.thinking_pool import ChosenMove, PoolPlayer
 from spielleiter.programs.program import BUILTIN
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server.app import Server
 from spielleiter.server.core.clock import Arrival
 from spielleiter.server.core.dispatch import dispatch
-from spielleiter.server.core.member import Member
-from spielleiter.server.core.peer import Peer, SentCallback
-from spielleiter.server.core.room import Room
+from spielleiter.server.core.lobby import Member
+from spielleiter.server.core.room import Peer, Room, SentCallback
 from spielleiter.server.errors import RequestError
 
 
@@ -75,7 +74,6 @@ class BuiltinPlayer:
                 await self._play(member)
         finally:
             self._server.lobby.drop(member)
-            self._player.close()
             self.exited.set()
             self.gone.set()
 
@@ -113,7 +111,7 @@ class BuiltinPlayer:
 
     @property
     def seconds_lost(self) -> float:
-        """How many seconds of the current or last move this machine took: see `PoolPlayer`."""
+        """How many seconds of the current or last move this machine took: see `ThinkTime`."""
         return self._player.seconds_lost
 
     @property

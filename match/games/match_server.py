@@ -25,7 +25,7 @@ import trio
 from spielleiter.game.api import State
 from spielleiter.match.games.builtin_players import BuiltinPlayer
 from spielleiter.match.games.replay_recorder import ReplayRecorder
-from spielleiter.match.games.thinking_pool import ThinkingPool, open_thinking_pool
+from spielleiter.match.games.thinking_pool import PoolPlayer, ThinkingPool, open_thinking_pool
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records.game_files import GameLogs
 from spielleiter.match.records.wire_log import LoggedWire
@@ -49,16 +49,15 @@ from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import Slot
 from spielleiter.server import events
 from spielleiter.server.app import Server
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.core.clock import TimeLimits
-from spielleiter.server.core.dedicated_port import DedicatedPort
+from spielleiter.server.core.lobby import DedicatedPort, start_source
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.core.random_sources import start_source
 from spielleiter.server.core.room import Phase, Room
 from spielleiter.server.net.accepting import accept
 from spielleiter.server.net.sockets import notice_vanished
 from spielleiter.server.net.wire import SocketWire, stamp_arrivals
-from spielleiter.server.record.replay import load_starting_states
+from spielleiter.server.replay import load_starting_states
 from spielleiter.server.runtime.descriptors import connections_possible
 from spielleiter.server.runtime.garbage import deferred_gc
 
@@ -204,12 +203,12 @@ class MatchServer:
             self._openings[key] = states[edition.name]
         return self._openings[key]
 
-    async def new_player(self, own: InternalRoom, program: int, strategy: str, seed: int) -> BuiltinPlayer:
-        """Return a built-in player for the seat of `program`, which needs no connection. Raises OSError."""
+    def new_player(self, own: InternalRoom, program: int, strategy: str, seed: int) -> BuiltinPlayer:
+        """Return a built-in player for the seat of `program`, which needs no connection."""
         assert self._server is not None
         soft = limits_of(self._setup, self._server.config, program).soft_timeout
         wait = SHARE_OF_LIMIT * soft if soft and self._setup.entrants[program].can_timeout else math.inf
-        player = await self._thinking_pool.new_player(strategy, seed, wait)
+        player = PoolPlayer(self._thinking_pool, strategy, seed, wait)
         return BuiltinPlayer(self._server, own.room, own.seats.index(program), player, f"program{program + 1}")
 
     # -- connections ------------------------------------------------------------------------------------------------

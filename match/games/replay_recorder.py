@@ -17,11 +17,10 @@ import trio
 
 from spielleiter.protocol.dialect import PACKET_INDENT, Dialect
 from spielleiter.protocol.messages import Memento, ObserveRequest, RoomData
-from spielleiter.server.core import admin_requests
+from spielleiter.server.core import dispatch
 from spielleiter.server.core.lobby import Lobby
-from spielleiter.server.core.peer import Peer, SentCallback
-from spielleiter.server.core.room import Room
-from spielleiter.server.record.replay import replay_pieces
+from spielleiter.server.core.room import Peer, Room, SentCallback
+from spielleiter.server.replay import replay_pieces
 
 _ROOM_PACKET: Final = b"\n  <room "
 _PACKETS_PER_CHECKPOINT: Final = 8
@@ -47,7 +46,7 @@ class ReplayRecorder:
         peer = Peer("replay", self, room.edition)
         peer.reads_packets = False  # if no player reads, the replay is encoded only when it is needed
         self._member = lobby.connect(peer)
-        admin_requests.observe(lobby, self._member, ObserveRequest(room.id))
+        dispatch.observe(lobby, self._member, ObserveRequest(room.id))
 
     def close(self) -> None:
         """Stop observing."""

@@ -74,7 +74,7 @@ class ProgramStarter:
         strategy = builtin_strategy(command)
         if strategy is not None and isinstance(room, InternalRoom):
             assert match_server is not None
-            player = await match_server.new_player(room, index, strategy, seed)
+            player = match_server.new_player(room, index, strategy, seed)
             await nursery.start(player.run)
             return player
         host, port = room.addresses[index]

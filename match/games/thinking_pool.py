@@ -1,156 +1,334 @@
 """The pool of worker processes that compute the moves of a match's built-in players.
 
-Invariants: every worker serves every player, one request at a time (`thinking_queue.py`), so that no player waits for
-another one while a worker is idle. There are at most as many workers as this process may use processor cores. The same
-seed and positions give the same moves, for any number of workers: the state of a player's generator moves with the
-player from one worker to another.
+Invariants: every worker serves every player, one request at a time, and requests are served in the order of their
+arrival. There are at most as many workers as this process may use processor cores. The same seed and positions give
+the same moves, for any number of workers: the state of a player's generator is kept here, between its moves.
 
-A worker that ends by itself is replaced, the second time in a row after a pause. Its request is the next one to be
-served, from the state that the generator had before it, so the move is the same. If MAX_DEATHS workers, each in place
-of the one before it, have ended with no answer in between, they are not replaced any more. The pool gives up when no
-worker is left, and when one request has cost MAX_DEATHS workers.
+A worker that ends by itself is replaced, and the move is computed again from the same state, so it is the same move.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Final
+import pickle
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any, Final
 
+import psutil
 import trio
 
 from spielleiter.client.levels.budget import LONGEST_WAIT
 from spielleiter.common.errors import MachineError, os_error_text
-from spielleiter.match.games.thinking_queue import ThinkingQueue
-from spielleiter.match.games.thinking_request import ChosenMove, PoolPlayer, Request
-from spielleiter.match.games.thinking_worker import Worker
+from spielleiter.common.own_python import own_python
+from spielleiter.game.api import Move, State
+from spielleiter.match.games.thinking_process import HEAD, encode
+from spielleiter.match.games.verdict import exit_text
+from spielleiter.programs.environment import own_variables
 from spielleiter.programs.platforms import PLATFORM
 
 MAX_DEATHS: Final = 3
-"""The number of workers that may end in a row, or with one request."""
+"""The number of workers that may end with one request."""
 RESTART_PAUSE: Final = 1.0
-"""Seconds before a worker is replaced that has not answered and was a replacement itself."""
+"""Seconds before a worker is replaced that was a replacement itself: the machine may be short of memory."""
+_MAX_SIZE: Final = 1 << 24
+"""The size of an answer in bytes is below this, so text is never taken for its length: the first byte is 0."""
+_READ_SIZE: Final = 64 * 1024
+_EXIT_TIMEOUT: Final = 1.0  # seconds in which a process must exit after it has closed its output
+_KILL_TIMEOUT: Final = 5.0  # seconds after which killing a process is given up
+# Ctrl+C in the terminal is meant for the match, which ends its workers itself
+if sys.platform == "win32":
+    _OWN_SESSION: Final[dict[str, Any]] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+else:
+    _OWN_SESSION: Final[dict[str, Any]] = {"start_new_session": True}
+
+
+def worker_command() -> list[str]:
+    """Return the command line of a worker."""
+    # -P: the working directory may contain a module with the name of one that we import
+    return [*own_python(), "-P", "-m", "spielleiter.match.games.thinking_process"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenMove:
+    """A move, when a worker began with it, and its wall-clock and processor time in seconds.
+
+    The times are those of the worker that answered. `problem` says why there is no move.
+    """
+
+    move: Move | None
+    started_at: float
+    seconds: float
+    cpu_seconds: float
+    problem: str = ""
+
+
+class PoolPlayer:
+    """A built-in player: a strategy and its generator, which begins from `seed`.
+
+    `wait` is the time in seconds after which it must not search on, however little processor time it had.
+    """
+
+    def __init__(self, pool: ThinkingPool, strategy: str, seed: int, wait: float = LONGEST_WAIT) -> None:
+        self.strategy = strategy
+        self.wait = wait
+        self.generator: int | bytes = seed
+        """The seed of the generator; after the first move, its state."""
+        self.interruptions = 0
+        """How often a worker ended while it computed a move of this player."""
+        self.cut_searches = 0
+        """How many of its searches ended early because their time was used up."""
+        self._pool = pool
+        self._think_time = ThinkTime()
+
+    @property
+    def seconds_lost(self) -> float:
+        """See `ThinkTime.seconds_lost`; of the current or last move."""
+        return self._think_time.seconds_lost(trio.current_time())
+
+    async def choose_move(self, state: State, on_started: Callable[[float], object]) -> ChosenMove:
+        """Return the move in the position `state`.
+
+        `on_started` is called with the present instant in seconds when a worker begins with the move for the first
+        time; the clock of the request starts then. Raises MachineError if the workers end again and again.
+        """
+        think_time = self._think_time = ThinkTime()
+
+        def begin(cpu_seconds: Callable[[], float | None]) -> None:
+            is_first = think_time.started_at is None
+            started_at = think_time.begin(trio.current_time(), cpu_seconds)
+            if is_first:
+                on_started(started_at)
+
+        def interrupt() -> None:
+            think_time.interrupt()
+            self.interruptions += 1
+
+        request = encode((self.strategy, self.generator, state, self.wait))
+        move, seconds, cpu_seconds, problem, was_cut, self.generator = await self._pool.ask(request, begin, interrupt)
+        self.cut_searches += was_cut
+        think_time.end(seconds, cpu_seconds)
+        assert think_time.started_at is not None
+        return ChosenMove(move, think_time.started_at, seconds, cpu_seconds, problem)
+
+
+class ThinkTime:
+    """The think time of one move: how much of it this machine took is known at any time."""
+
+    def __init__(self) -> None:
+        self.started_at: float | None = None
+        """When a worker began with the move for the first time."""
+        self._begun_at: float | None = None
+        """When the present worker began with it; None if there is none."""
+        self._cpu_seconds: Callable[[], float | None] = lambda: None
+        self._lost: float | None = None
+
+    def begin(self, now: float, cpu_seconds: Callable[[], float | None]) -> float:
+        """Note that a worker begins; return when the first one did.
+
+        `cpu_seconds` returns the processor time in seconds that the worker has spent since then; None if it is unknown.
+        """
+        self._begun_at, self._cpu_seconds = now, cpu_seconds
+        if self.started_at is None:
+            self.started_at = now
+        return self.started_at
+
+    def interrupt(self) -> None:
+        """Note that the worker has ended without an answer."""
+        self._begun_at = None
+
+    def end(self, seconds: float, cpu_seconds: float) -> None:
+        """Note the answer. The think time is that of its worker, which does nothing but compute."""
+        self._lost = max(0.0, seconds - cpu_seconds)  # the two clocks differ a little
+
+    def seconds_lost(self, now: float) -> float:
+        """Return how many seconds of it went to workers that ended, or to waiting for a processor."""
+        if self._lost is not None:
+            return self._lost
+        if self.started_at is None:
+            return 0.0
+        if self._begun_at is None:
+            return now - self.started_at
+        cpu_seconds = self._cpu_seconds()
+        waited = 0.0 if cpu_seconds is None else max(0.0, now - self._begun_at - cpu_seconds)
+        return self._begun_at - self.started_at + waited
 
 
 class ThinkingPool:
-    """The worker processes of a match; see `open_thinking_pool`.
+    """The worker processes of a match; see `open_thinking_pool`."""
 
-    A worker is started when a new player finds no idle one, up to one worker for each processor core.
-    """
+    def __init__(self, max_workers: int, restart_pause: float) -> None:
+        self._restart_pause = restart_pause
+        self._slots = trio.Semaphore(max_workers)
+        self._idle: list[_Worker] = []
 
-    def __init__(self, nursery: trio.Nursery, max_workers: int) -> None:
-        self.workers: list[Worker] = []
-        """The workers whose processes run."""
-        self._nursery = nursery
-        self._max_workers = max_workers
-        self._kept_workers = 0
-        """The number of workers that are replaced when they end, including those that are not replaced yet."""
-        self._queue: ThinkingQueue[Request] = ThinkingQueue()
-        self._player_count = 0
-        self._problem = ""
-        """Why there are no workers any more; empty if there are."""
+    async def ask(
+        self,
+        request: bytes,
+        on_begin: Callable[[Callable[[], float | None]], object],
+        on_interrupt: Callable[[], object],
+    ) -> Any:
+        """Return a worker's answer to `request`. If it is cancelled, its worker is ended.
 
-    async def new_player(self, strategy: str, seed: int, wait: float = LONGEST_WAIT) -> PoolPlayer:
-        """Return a new player; see `PoolPlayer`. Raises OSError if a worker that it needs cannot be started."""
-        if not self._problem and not self._queue.has_idle and self._kept_workers < self._max_workers:
-            self._kept_workers += 1
-            try:
-                worker = await self._start_worker()
-            except BaseException:
-                self._kept_workers -= 1
-                if self._queue.has_waiting:
-                    self._ensure_worker()  # other players have relied on this one
-                raise
-            self._nursery.start_soon(self._keep_worker, worker)
-        self._player_count += 1
-        return PoolPlayer(self._choose_move, self._player_count, strategy, seed, wait)
-
-    async def _choose_move(self, request: Request) -> ChosenMove:
-        if self._problem:
-            raise MachineError(self._problem)
-        self._ensure_worker()
-        self._queue.add(request, request.player.worker)
-        try:
-            await request.is_done.wait()
-        finally:
-            self._queue.discard(request)
-            request.is_abandoned = True
-            worker = request.player.worker
-            if worker is not None and worker.is_computing(request):
-                # a process that hangs, or is stopped, must not occupy its place for ever
-                self._nursery.start_soon(worker.end_unless_answered, request)
-        if request.chosen is None:
-            raise MachineError(self._problem)
-        return request.chosen
-
-    def _ensure_worker(self) -> None:
-        """Start a worker if none runs or is being started; if this fails as often as allowed, the pool gives up."""
-        if not self._kept_workers and not self._problem:
-            self._kept_workers += 1
-            self._nursery.start_soon(self._keep_worker, None)
-
-    async def _start_worker(self) -> Worker:
-        worker = Worker(self._queue)
-        await worker.start()
-        self.workers.append(worker)
-        return worker
-
-    async def _keep_worker(self, worker: Worker | None) -> None:
-        """Run `worker`, which has been started, and another one in its place whenever one ends.
-
-        None: start the first one, too.
+        `on_begin` is called when a worker begins with it, `on_interrupt` when that worker has ended without an answer.
+        Raises MachineError if MAX_DEATHS workers have ended, or could not be started.
         """
-        how, deaths = ("", 0) if worker is None else (await self._run_worker(worker), 1)
-        while deaths < MAX_DEATHS and not self._problem:
-            if deaths > 1:
-                await trio.sleep(RESTART_PAUSE)
-            deaths += 1
-            try:
-                worker = await self._start_worker()
-            except OSError as error:
-                how = f"could not be started: {os_error_text(error)}"
-                continue
-            how = await self._run_worker(worker)
-            if worker.has_answered:
-                deaths = 1
-        # a new player must not start it again either
-        self._max_workers -= 1
-        self._kept_workers -= 1
-        if not self._kept_workers:
-            self._give_up(how)
-
-    async def _run_worker(self, worker: Worker) -> str:
-        """Run `worker` until it ends, and repeat its request, if there is one; return how it ended."""
-        try:
-            await worker.run()
-        finally:
-            self.workers.remove(worker)
-        how, request = worker.end_text, worker.unanswered
-        if request is not None:
-            if request.interruptions >= MAX_DEATHS:
-                self._give_up(how)
-            if self._problem:
-                request.finish(None)
-            else:
-                self._queue.add_first(request)
-        return how
-
-    def _give_up(self, how: str) -> None:
-        """End all requests that wait; those that are being computed are still answered."""
-        self._problem = self._problem or (
+        how = ""
+        async with self._slots:
+            for deaths in range(MAX_DEATHS):
+                if deaths > 1:
+                    await trio.sleep(self._restart_pause)
+                worker = await self._idle_worker()
+                try:
+                    if worker is None:
+                        worker = _Worker(await _start_process())
+                        await worker.receive(NoneType)  # it is ready
+                    on_begin(worker.cpu_stopwatch())
+                    try:
+                        answer = await worker.ask(request)
+                    except _WorkerEndedError:
+                        on_interrupt()  # first of all: from now on, the processor time of the process is unknown
+                        raise
+                except OSError as error:
+                    how = f"could not be started: {os_error_text(error)}"
+                except _WorkerEndedError:
+                    assert worker is not None
+                    how = await worker.end()
+                except BaseException:
+                    if worker is not None:
+                        await worker.end()
+                    raise
+                else:
+                    self._idle.append(worker)
+                    return answer
+        raise MachineError(
             "the processes that compute the moves of built-in players end again and again "
             f"(the last one {how}); see whether this machine has enough memory, then resume the match"
         )
-        for request in self._queue.take_waiting():
-            request.finish(None)
+
+    async def _idle_worker(self) -> _Worker | None:
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.process.returncode is None:
+                return worker
+            await worker.end()
+        return None
+
+    async def end(self) -> None:
+        """End all workers."""
+        for worker in self._idle:
+            await worker.end()
 
 
 @asynccontextmanager
-async def open_thinking_pool(max_workers: int | None = None) -> AsyncIterator[ThinkingPool]:
-    """Open a pool of workers; no process is started before the first player needs one.
+async def open_thinking_pool(
+    max_workers: int | None = None, restart_pause: float = RESTART_PAUSE
+) -> AsyncIterator[ThinkingPool]:
+    """Open a pool of workers; a process is started when a move is asked for and none is idle.
 
-    `max_workers` limits the number of processes; None: one for each processor core that this process may use.
+    `max_workers` limits the number of processes; None: one for each processor core that this process may use. No move
+    may be asked for any more when the context is left.
     """
-    async with trio.open_nursery() as nursery:
-        yield ThinkingPool(nursery, max_workers or len(PLATFORM.usable_cores()))
-        nursery.cancel_scope.cancel()
+    pool = ThinkingPool(max_workers or len(PLATFORM.usable_cores()), restart_pause)
+    try:
+        yield pool
+    finally:
+        await pool.end()
+
+
+async def _start_process() -> trio.Process:
+    return await trio.lowlevel.open_process(
+        worker_command(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=own_variables(),  # a program can read them
+        **_OWN_SESSION,
+    )
+
+
+class _WorkerEndedError(Exception):
+    """A worker has ended, or has written something that is not an answer."""
+
+
+class _Worker:
+    """A worker process. Whatever ends it, the process is killed and waited for."""
+
+    def __init__(self, process: trio.Process) -> None:
+        self.process = process
+        self._usage: psutil.Process | None = None
+        self._buffer = bytearray()
+        self._problem = ""
+
+    async def ask(self, request: bytes) -> Any:
+        """Return the answer to `request`. Raises _WorkerEndedError."""
+        assert self.process.stdin is not None
+        try:
+            await self.process.stdin.send_all(request)
+        except trio.BrokenResourceError:
+            raise _WorkerEndedError from None
+        return await self.receive(tuple)
+
+    async def receive(self, kind: type) -> Any:
+        """Return the next message, which is a `kind`. Raises _WorkerEndedError."""
+        size = HEAD.unpack(await self._read(HEAD.size))[0]
+        message: object = ...
+        if size < _MAX_SIZE:
+            data = await self._read(size)
+            with suppress(Exception):  # any bytes, any error
+                message = pickle.loads(data)  # noqa: S301 - see thinking_process.py
+            if isinstance(message, kind):
+                return message
+        self._problem = "wrote something that is not an answer"
+        raise _WorkerEndedError
+
+    async def _read(self, size: int) -> bytes:
+        assert self.process.stdout is not None
+        while len(self._buffer) < size:
+            try:
+                data = await self.process.stdout.receive_some(_READ_SIZE)
+            except trio.BrokenResourceError:  # how Windows reports the end of a killed process
+                data = b""
+            if not data:
+                with trio.move_on_after(_EXIT_TIMEOUT):
+                    await self.process.wait()
+                if self.process.returncode is None:
+                    self._problem = "closed its output"
+                raise _WorkerEndedError
+            self._buffer += data
+        found = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return found
+
+    def cpu_stopwatch(self) -> Callable[[], float | None]:
+        """Return a function that returns the processor time in seconds that the process has spent since now."""
+        before = self._cpu_seconds()
+
+        def elapsed() -> float | None:
+            now = self._cpu_seconds()
+            return None if now is None or before is None else now - before
+
+        return elapsed
+
+    def _cpu_seconds(self) -> float | None:
+        try:
+            if self._usage is None:  # kept: making it costs more than asking it, and it is asked for every move
+                self._usage = psutil.Process(self.process.pid)
+            times = self._usage.cpu_times()
+        except psutil.Error:  # it has ended
+            return None
+        return times.user + times.system
+
+    async def end(self) -> str:
+        """End the process; return how it has ended, such as "ended with exit code 3"."""
+        with trio.CancelScope(shield=True):
+            self.process.kill()
+            with trio.move_on_after(_KILL_TIMEOUT):
+                await self.process.wait()
+            for stream in (self.process.stdin, self.process.stdout):
+                assert stream is not None
+                await stream.aclose()
+        code = self.process.returncode
+        return self._problem or ("could not be ended" if code is None else exit_text(code))

@@ -1,76 +1,57 @@
-"""The worker process that chooses the moves of built-in players.
+"""The worker process that chooses the moves of built-in players (match/games/thinking_pool.py starts it).
 
-match/games/thinking_pool.py starts it as `python -P -m spielleiter.match.games.thinking_process`.
-
-Invariants: it reads requests from standard input and writes answers to standard output, in the same order
-(`thinking_messages.py`). First of all it writes None, which says that it is ready. Every other answer contains the
-state of the player's generator, with which another worker can continue. It ends when its input ends. If a strategy
-fails, only its player is affected, and only for that move. What a strategy prints goes to standard error. It does not
-import trio, so that it starts quickly, and it has a single thread, so that it never uses more than one processor core.
+It reads requests from standard input and writes an answer to each to standard output: a pickled object, preceded by
+its length. First of all it writes None, which says that it is ready. It keeps nothing between two requests: the state
+of a player's generator comes with the request and goes back with the answer. It has a single thread, so that it never
+uses more than one processor core.
 """
 
 from __future__ import annotations
 
 import pickle
 import random
+import struct
 import sys
 import time
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from spielleiter.client.choosers import CHOOSERS
 from spielleiter.client.levels.budget import SearchBudget
-from spielleiter.game.api import Move, State
-from spielleiter.match.games.thinking_messages import encode, read_messages
+
+HEAD: Final = struct.Struct("!I")
+"""The length of a message."""
+
+
+def encode(message: object) -> bytes:
+    """Return the bytes of `message`."""
+    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    return HEAD.pack(len(data)) + data
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer requests until the input ends."""
-    players: dict[int, _Player] = {}
-    _write(answers, None)  # ready
-    for kind, key, *values in read_messages(requests):
-        if kind == "end":
-            players.pop(key, None)
-            continue
-        strategy, generator, state, wait = values
-        if generator is not None:
-            players[key] = _Player(strategy, generator)
-        player = players[key]
-        thought = _choose_move(player, state, wait)
-        _write(answers, (thought, player.generator()))
+    """Answer requests until the input ends. If a strategy fails, its answer says so, and the next request is served."""
 
+    def write(message: object) -> None:
+        answers.write(encode(message))
+        answers.flush()
 
-def _write(answers: BinaryIO, message: object) -> None:
-    answers.write(encode(message))
-    answers.flush()
-
-
-class _Player:
-    """A player's chooser and its generator, which begins from a seed or continues from a state."""
-
-    def __init__(self, strategy: str, generator: int | bytes) -> None:
-        self.choose = CHOOSERS[strategy]
-        self.rng = random.Random()
-        if isinstance(generator, bytes):
-            self.rng.setstate(pickle.loads(generator))  # noqa: S301 - made by another worker
-        else:
-            self.rng.seed(generator)
-
-    def generator(self) -> bytes:
-        """Return the state of the generator."""
-        return pickle.dumps(self.rng.getstate(), pickle.HIGHEST_PROTOCOL)
-
-
-def _choose_move(player: _Player, state: State, wait: float) -> tuple[Move | None, float, float, str, bool]:
-    budget = SearchBudget(wait)
-    started, cpu_started = time.perf_counter(), time.process_time()
-    move, problem = None, ""
-    try:
-        move = player.choose(state, player.rng, budget)
-    except Exception as error:
-        problem = f"{type(error).__name__}: {error}"
-    return move, time.perf_counter() - started, time.process_time() - cpu_started, problem, budget.was_cut
+    write(None)
+    while len(head := requests.read(HEAD.size)) == HEAD.size:
+        # both sides belong to the same match, so what they read is trusted
+        strategy, generator, state, wait = pickle.loads(requests.read(HEAD.unpack(head)[0]))  # noqa: S301
+        rng = pickle.loads(generator) if isinstance(generator, bytes) else random.Random(generator)  # noqa: S301
+        budget = SearchBudget(wait)
+        started, cpu_started = time.perf_counter(), time.process_time()
+        move, problem = None, ""
+        try:
+            move = CHOOSERS[strategy](state, rng, budget)
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+        seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
+        generator = pickle.dumps(rng, pickle.HIGHEST_PROTOCOL)
+        write((move, seconds, cpu_seconds, problem, budget.was_cut, generator))
 
 
 if __name__ == "__main__":
-    stdout, sys.stdout = sys.stdout, sys.stderr
+    stdout, sys.stdout = sys.stdout, sys.stderr  # what a strategy prints is no answer
     serve(sys.stdin.buffer, stdout.buffer)

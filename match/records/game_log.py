@@ -13,7 +13,7 @@ from typing import Final
 
 from spielleiter.match.records.buffered_file import BufferedFile
 from spielleiter.server import events
-from spielleiter.server.record.log import json_line
+from spielleiter.server.log import json_line
 
 SERVER_LOG: Final = "server.log.gz"
 

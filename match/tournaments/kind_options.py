@@ -15,7 +15,7 @@ from spielleiter.common.errors import SetupError
 from spielleiter.match.plan import ORDERS
 from spielleiter.match.toml_files import take, take_choice
 from spielleiter.match.tournaments.swiss import default_rounds, most_rounds
-from spielleiter.server.config.setting import MAX_WHOLE_NUMBER
+from spielleiter.server.setting import MAX_WHOLE_NUMBER
 
 SEEDINGS: Final = ("random", "listed")
 MAX_PLAY_OFFS: Final = 100

@@ -38,7 +38,7 @@ from spielleiter.match.toml_files import (
     take_time,
 )
 from spielleiter.match.tournaments.kind_options import KEYS, KindOptions, read_kind_options
-from spielleiter.server.config.setting import suggestion
+from spielleiter.server.setting import suggestion
 
 MATCHES: Final = "matches"
 

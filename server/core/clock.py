@@ -1,16 +1,15 @@
-"""Measures how long a player thinks, and compares that with its time limits.
+"""A token bucket: limits how much of something a sender may use at once and in the long run.
 
-Invariants: a `MoveClock` never reads the time itself; every instant is an argument, in seconds of one monotonic clock.
-It runs from the moment a request was handed to the kernel (at the latest, from the moment that
-`spielleiter.server.core.pending_request` sets) to the moment the answer's last byte reached this machine. The soft
-limit is checked when an answer arrives, the hard limit while none has arrived.
+Invariants: time is an argument, in seconds. Use beyond the limit is allowed and becomes a debt; the sender has to wait
+until it is paid back.
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from spielleiter.server.errors import ClockError
 
@@ -124,3 +123,45 @@ class MoveClock:
     def is_over_hard_limit(self, think_time: float) -> bool:
         """Return whether `think_time`, in seconds, exceeds the hard limit."""
         return self._limits.hard_timeout is not None and think_time > self._limits.hard_timeout
+
+
+class Timer(Protocol):
+    """A scheduled callback."""
+
+    def cancel(self) -> None:
+        """Prevent the call; does nothing if it has already been made or cancelled."""
+        ...
+
+
+class TimerService(Protocol):
+    """Schedules callbacks."""
+
+    def call_at(self, deadline: float, callback: Callable[[float], None]) -> Timer:
+        """Call `callback(now)` once `deadline` has passed, unless cancelled."""
+        ...
+
+    def call_after(self, delay: float, callback: Callable[[float], None]) -> Timer:
+        """Call `callback(now)` in `delay` seconds, unless cancelled."""
+        ...
+
+
+class TokenBucket:
+    """Allows `rate` units per second, and `burst` units at once after a time without use."""
+
+    __slots__ = ("_burst", "_last", "_left", "_rate")
+
+    def __init__(self, rate: float, burst: float) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._left = burst
+        self._last = 0.0
+
+    def take(self, amount: float, now: float) -> float:
+        """Use `amount` at the instant `now`; return the seconds for which the sender has to wait, usually 0."""
+        self._left = min(self._burst, self._left + (now - self._last) * self._rate) - amount
+        self._last = now
+        return max(0.0, -self._left / self._rate)
+
+    def left(self, now: float) -> float:
+        """Return the amount that may be used at the instant `now` without waiting; negative if there is a debt."""
+        return min(self._burst, self._left + (now - self._last) * self._rate)

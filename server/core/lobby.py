@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import hmac
 import random
+import secrets
+import uuid
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
 
 from spielleiter.common.text import count_text
-from spielleiter.game.api import State
+from spielleiter.game.api import Seat, State
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import (
     REQUEST_TYPES,
@@ -27,19 +30,144 @@ from spielleiter.protocol.messages import (
     Slot,
 )
 from spielleiter.server import events
-from spielleiter.server.core.clock import UNLIMITED, Arrival, MoveClock
-from spielleiter.server.core.dedicated_port import DedicatedPort
-from spielleiter.server.core.idle_timeouts import IdleTimeouts
-from spielleiter.server.core.lobby_settings import NO_ADMINS, LobbySettings
-from spielleiter.server.core.member import Member
-from spielleiter.server.core.peer import Peer
-from spielleiter.server.core.player_slot import PlayerSlot
+from spielleiter.server.core.clock import UNLIMITED, Arrival, MoveClock, TimeLimits, Timer, TimerService, TokenBucket
 from spielleiter.server.core.policy import Edition, Policy
-from spielleiter.server.core.prepare_request import ANYBODY, SEATS
-from spielleiter.server.core.room import Phase, Room
+from spielleiter.server.core.room import Peer, Phase, PlayerSlot, Room
 from spielleiter.server.core.scores import ScoreSheet
-from spielleiter.server.core.timer_service import Timer, TimerService
 from spielleiter.server.errors import Fault, RequestError
+
+NewId: TypeAlias = Callable[[], str]
+NewRng: TypeAlias = Callable[[], random.Random]
+
+
+def id_source(seed: int | None, *, seeds_ids: bool) -> NewId:
+    """Return the function that creates ids and reservation codes; it uses the seed only if `seeds_ids`."""
+    if seed is None or not seeds_ids:
+        return secret_id
+    ids = random.Random(f"{seed} ids")
+    return lambda: str(uuid.UUID(int=ids.getrandbits(128), version=4))
+
+
+def secret_id() -> str:
+    """Return an id that cannot be guessed, not even from other ids."""
+    return str(uuid.UUID(bytes=secrets.token_bytes(16), version=4))
+
+
+def start_source(seed: int | None) -> NewRng:
+    """Return the function that creates a generator for each game; without a seed, every run is different."""
+    if seed is None:
+        return random.SystemRandom
+    games = random.Random(f"{seed} games")
+    return lambda: random.Random(games.getrandbits(64))
+
+
+SEATS: Final = 2
+ANYBODY: Final = Slot("", can_timeout=True, is_reserved=False)
+"""The second slot of a game that was prepared with one."""
+NO_ADMINS: Final = (
+    "this server can be reached from elsewhere and has the well-known password: choose another one (--password)"
+)
+"""Why a server that still has the default password accepts no administrators; part of the reply and of the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class LobbySettings:
+    """The settings of `spielleiter.server.core.lobby.Lobby` and its rooms; times are in seconds."""
+
+    password: str | None = field(repr=False)
+    """None: nobody can become an administrator."""
+    limits: TimeLimits
+    starts_paused: bool = False
+    """Whether games opened by `join` start paused."""
+    rooms_waiting: int = 1024
+    seats_per_connection: int = 3
+    """Low enough that the connections of one address cannot occupy all rooms that may wait."""
+    observers_per_room: int = 64
+    reservation_timeout: float = 600.0
+    idle_timeout: float = 60.0
+    delivery_timeout: float = 1.0
+    """Seconds after which a move request counts as delivered, even if the player has not taken it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DedicatedPort:
+    """The port of one seat. Contest programs send a few hundred bytes in one packet for each move."""
+
+    room: Room
+    seat: Seat
+    packets: TokenBucket = field(default_factory=lambda: TokenBucket(500, 500))
+    """The packet rate limit, in packets."""
+    received: TokenBucket = field(default_factory=lambda: TokenBucket(256 * 1024, 512 * 1024))
+    """The data rate limit, in bytes."""
+    code: str | None = field(init=False)
+    """The reservation code of the seat. The seat itself forgets its code when it is taken."""
+
+    def __post_init__(self) -> None:
+        """Remember the code."""
+        object.__setattr__(self, "code", self.room.player_slots[self.seat].reservation)
+
+
+class Member:
+    """A peer in the lobby. Members are compared by identity."""
+
+    __slots__ = (
+        "dedicated_port",
+        "has_idle_timeout",
+        "is_admin",
+        "is_edition_chosen",
+        "observed",
+        "packets_received",
+        "peer",
+        "rooms",
+    )
+
+    def __init__(
+        self, peer: Peer, dedicated_port: DedicatedPort | None = None, *, has_idle_timeout: bool = True
+    ) -> None:
+        self.peer = peer
+        self.dedicated_port = dedicated_port
+        """The port it connected to, if that port serves a single seat; None: it may make any request."""
+        self.has_idle_timeout = has_idle_timeout
+        """Whether it may be disconnected because it sends nothing after its last game."""
+        self.is_admin = False
+        self.is_edition_chosen = False
+        """Whether a join, joinPrepared or prepare has fixed the peer's edition."""
+        self.packets_received = 0
+        self.rooms: dict[str, Room] = {}
+        """The rooms in which it occupies a player slot, by id."""
+        self.observed: dict[str, Room] = {}
+        """The rooms that it observes, by id."""
+
+    def __repr__(self) -> str:
+        return f"<Member {self.peer.label}>"
+
+
+class IdleTimeouts:
+    """The running idle timeouts, one for each member that has one."""
+
+    def __init__(self, timers: TimerService) -> None:
+        self._timers = timers
+        self._running: dict[Member, Timer] = {}
+
+    def start(self, member: Member, timeout: float) -> None:
+        """End the stream of `member` unless it sends a packet or plays again within `timeout` seconds.
+
+        Replaces the timeout that is running for `member`, if any.
+        """
+        packets_before = member.packets_received
+        self.cancel(member)
+        self._running[member] = self._timers.call_after(timeout, lambda _: self._end_if_idle(member, packets_before))
+
+    def cancel(self, member: Member) -> None:
+        """Cancel the timeout of `member`, if one is running."""
+        timer = self._running.pop(member, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _end_if_idle(self, member: Member, packets_before: int) -> None:
+        del self._running[member]
+        if member.packets_received == packets_before and not member.rooms:
+            member.peer.end()
 
 
 class Lobby:

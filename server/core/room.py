@@ -8,37 +8,419 @@ Source: the sections Order, Time and Faults of the edition's specification, and 
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import NoReturn
+from typing import Final, NoReturn, Protocol, TypeAlias
 
-from spielleiter.game.api import IllegalMoveError, IncompleteMoveError, Seat, State
+from spielleiter.game.api import IllegalMoveError, IncompleteMoveError, Outcome, Seat, State
+from spielleiter.protocol.dialect import Dialect, RoomWriter
 from spielleiter.protocol.messages import (
     Cause,
     Departure,
     ErrorMessage,
+    Fragment,
     Joined,
+    Left,
     Memento,
+    Message,
     MoveData,
+    MoveRequest,
     Observed,
     Paused,
+    Result,
     RoomData,
     RoomMessage,
+    Score,
     UnreadableData,
+    WelcomeMessage,
 )
 from spielleiter.protocol.texts import MoveRefusal
 from spielleiter.server import events
-from spielleiter.server.core.broadcaster import Broadcaster
-from spielleiter.server.core.clock import Arrival
-from spielleiter.server.core.ending import Ending, leaders
+from spielleiter.server.core.clock import Arrival, MoveClock, Timer, TimerService
 from spielleiter.server.core.error_packets import shortened
-from spielleiter.server.core.peer import Peer
-from spielleiter.server.core.pending_request import PendingRequest
-from spielleiter.server.core.player_slot import PlayerSlot
-from spielleiter.server.core.policy import Edition, TimeoutWinner
-from spielleiter.server.core.room_host import RoomHost
+from spielleiter.server.core.policy import CancelWinner, Edition, TimeoutWinner
 from spielleiter.server.errors import Fault, RequestError
-from spielleiter.server.think_stats import ThinkStats
+from spielleiter.server.events import ThinkStats
+
+SentCallback: TypeAlias = Callable[[float], None]
+"""Called with the instant at which a packet was handed to the kernel, in seconds."""
+
+
+class Sink(Protocol):
+    """The destination of a peer's packets; for a network connection this is its outbox."""
+
+    def send_nowait(self, packet: bytes, on_sent: SentCallback | None = None) -> None:
+        """Queue one encoded packet; it is dropped silently if the stream has ended."""
+        ...
+
+    def end_nowait(self, *, with_end_tag: bool = True) -> None:
+        """End the stream after everything that is queued; further calls do nothing."""
+        ...
+
+    def has_unread_input(self) -> bool:
+        """Return whether bytes of the peer have arrived that have not been read or not been answered yet."""
+        ...
+
+
+class Peer:
+    """A connection's label, sink and edition. Peers are compared by identity."""
+
+    __slots__ = ("edition", "has_delivery_timeout", "label", "reads_packets", "sink")
+
+    def __init__(self, label: str, sink: Sink, edition: Edition) -> None:
+        self.label = label
+        """Its name in the log."""
+        self.sink = sink
+        self.edition = edition
+        """The edition in whose wire form it is answered."""
+        self.reads_packets = True
+        """False: its sink ignores the bytes, so an empty packet may be sent instead of a position."""
+        self.has_delivery_timeout = True
+        """False: its clock starts only when its sink reports a request as sent, however late that is."""
+
+    def __repr__(self) -> str:
+        return f"<Peer {self.label}>"
+
+    def send(self, packet: bytes, on_sent: SentCallback | None = None) -> None:
+        """Queue one encoded packet."""
+        self.sink.send_nowait(packet, on_sent)
+
+    def end(self, *, with_end_tag: bool = True) -> None:
+        """End the stream after everything that is queued."""
+        self.sink.end_nowait(with_end_tag=with_end_tag)
+
+
+@dataclass(slots=True)
+class PlayerSlot:
+    """One of the two player slots of a room.
+
+    `reservation` is the code that has not been used yet; None: anyone may take the slot, or it is occupied. `clock`
+    measures this player's moves. `peer` is None while nobody occupies the slot. `is_expected` is False until somebody
+    takes a slot that was not prepared: it may remain without a player.
+    """
+
+    seat: Seat
+    name: str
+    reservation: str | None
+    clock: MoveClock
+    peer: Peer | None = None
+    is_expected: bool = True
+
+
+class RoomHost(TimerService, Protocol):
+    """The owner of rooms. The lobby implements it."""
+
+    @property
+    def delivery_timeout(self) -> float:
+        """Seconds after which a move request counts as delivered, even if the player has not taken it."""
+        ...
+
+    def publish(self, event: events.ServerEvent) -> None:
+        """Pass `event` to the subscribers."""
+        ...
+
+    def room_closed(self, room_id: str, offender: Peer | None) -> None:
+        """Forget the room, which has sent its last packet.
+
+        `offender` is the player whose move ended the game, if it is still to be sent a reply of its own.
+        """
+        ...
+
+
+RECHECK_INTERVAL: Final = 0.01  # seconds until the verdict is tried again if unread bytes have arrived
+LONGEST_RECHECK: Final = 1.0  # seconds after the first check; after that, a peer that keeps sending is judged anyway
+SOFT_CHECK_DELAY: Final = 0.05
+"""Seconds between the soft limit and the check of the input. The kernel may have stamped bytes in time that it has not
+made readable yet."""
+
+ExpiredCallback = Callable[[float, float, float], None]
+"""Called with the think time, the instant of the verdict and the server's own lateness, all in seconds."""
+
+
+class RequestPhase(enum.Enum):
+    """The phases of a move request. It starts as QUEUED, and CLOSED is final."""
+
+    QUEUED = "queued"  # not yet handed to the kernel; the clock is not running
+    DELIVERED = "delivered"  # the player's clock is running
+    CLOSED = "closed"  # answered, expired or cancelled
+
+
+# bound here for every move: up to Python 3.11, looking up a member in its enum takes several times as long
+_QUEUED: Final = RequestPhase.QUEUED
+_DELIVERED: Final = RequestPhase.DELIVERED
+_CLOSED: Final = RequestPhase.CLOSED
+
+
+class PendingRequest:
+    """The request that the player of `player_slot` has to answer.
+
+    `on_expired` is called once if the hard limit passes without an answer.
+    """
+
+    __slots__ = ("_had_input", "_host", "_on_expired", "_phase", "_player_slot", "_timer")
+
+    def __init__(self, host: RoomHost, player_slot: PlayerSlot, on_expired: ExpiredCallback) -> None:
+        self._host = host
+        self._player_slot = player_slot
+        self._on_expired = on_expired
+        self._timer: Timer | None = None
+        self._phase: RequestPhase = _QUEUED
+        self._had_input = self._check_input()  # before the request is sent
+
+    @property
+    def seat(self) -> int:
+        return self._player_slot.seat
+
+    def start_delivery_timeout(self) -> None:
+        """Limit the time until the clock starts, unless the kernel has taken the queued request already."""
+        if self._phase is _QUEUED:
+            self._timer = self._host.call_after(self._host.delivery_timeout, self.start_clock)
+
+    def start_clock(self, now: float) -> None:
+        """Start the clock: the request was handed to the kernel at `now`, or should have been.
+
+        Only the first call counts.
+        """
+        if self._phase is not _QUEUED:
+            return
+        self._phase = _DELIVERED
+        clock = self._player_slot.clock
+        clock.start(now)
+        self._check_input()
+        soft, hard = clock.soft_deadline, clock.hard_deadline
+        if soft is not None and (hard is None or soft + SOFT_CHECK_DELAY < hard):
+            self._call_at(soft + SOFT_CHECK_DELAY, self._soft_limit_passed)
+        elif hard is not None:
+            self._start_hard_limit(hard)
+
+    def is_answered_by(self, arrival: Arrival) -> bool:
+        """Return whether bytes that arrived then can be an answer; False if they came before the request was sent."""
+        if self._phase is not _DELIVERED or not self._had_input:  # a stamp alone is not exact enough to blame anybody
+            return True
+        return not self._player_slot.clock.precedes_start(arrival.instant)
+
+    def stop_clock(self, arrival: Arrival) -> float:
+        """Close the answered request and return the think time in seconds.
+
+        The think time is 0 if the answer came before the request was delivered.
+        """
+        was_delivered = self._phase is _DELIVERED
+        self.cancel()
+        clock = self._player_slot.clock
+        return clock.stop(arrival.instant) if was_delivered else clock.record_instant_answer()
+
+    def cancel(self) -> None:
+        """Close the request without an answer. The caller has to take care of the clock."""
+        self._phase = _CLOSED
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _check_input(self) -> bool:
+        """Return whether the player has unread input; if it has none, its wire remembers the instant of this check."""
+        peer = self._player_slot.peer
+        return peer is not None and peer.sink.has_unread_input()
+
+    def _call_at(self, deadline: float, callback: Callable[[float], None]) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._host.call_at(deadline, callback)
+
+    def _soft_limit_passed(self, _now: float) -> None:
+        self._check_input()
+        hard = self._player_slot.clock.hard_deadline
+        if hard is not None:
+            self._start_hard_limit(hard)
+
+    def _start_hard_limit(self, deadline: float) -> None:
+        self._call_at(deadline, lambda now: self._hard_limit_passed(now - deadline, now, now))
+
+    def _hard_limit_passed(self, lateness: float, first_check: float, now: float) -> None:
+        """End the request, unless bytes have arrived that this server has not read yet.
+
+        The input is checked no matter how late the server itself is (the machine may have been suspended). `lateness`
+        is the sum of the delays of the checks, in seconds. The time between the checks is not part of it: it is caused
+        by the player, whose bytes keep coming or whose flood is being slowed down.
+        """
+        if self._check_input() and now < first_check + LONGEST_RECHECK:
+            due = now + RECHECK_INTERVAL
+            self._call_at(due, lambda later: self._hard_limit_passed(lateness + later - due, first_check, later))
+            return
+        self.cancel()
+        self._on_expired(self._player_slot.clock.stop(now), now, max(0.0, lateness))
+
+
+class Broadcaster:
+    """Sends the packets of one room.
+
+    `player_slots` are its two slots in seat order; `observers` are its observers in the order in which they arrived.
+    """
+
+    __slots__ = ("_encoded_request", "_room_id", "_writer", "observers", "player_slots")
+
+    def __init__(self, room_id: str, dialect: Dialect, player_slots: Sequence[PlayerSlot]) -> None:
+        self._room_id = room_id
+        self._writer = RoomWriter(dialect, room_id)
+        self._encoded_request: bytes | None = None
+        self.player_slots = tuple(player_slots)
+        self.observers: dict[Peer, None] = {}
+
+    @property
+    def players(self) -> list[Peer]:
+        """The peers that occupy a player slot, in seat order."""
+        return [player_slot.peer for player_slot in self.player_slots if player_slot.peer is not None]
+
+    def send(self, peer: Peer, data: RoomData, on_sent: SentCallback | None = None) -> None:
+        """Send a room packet to one peer."""
+        peer.send(self._writer.encode(data), on_sent)
+
+    def send_to_observers(self, data: RoomData) -> None:
+        """Send a room packet to the observers, if this edition has a packet for it."""
+        if self._writer.dialect.has_packet(type(data)):
+            self._send_data(self.observers, data)
+
+    def send_joined(self) -> None:
+        """Confirm both joins, for editions that confirm them together."""
+        self._send_message(self.players, Joined(self._room_id))
+
+    def send_welcome(self) -> None:
+        """Tell each player its seat."""
+        for player_slot in self.player_slots:
+            if player_slot.peer is not None:
+                self.send(player_slot.peer, WelcomeMessage(player_slot.seat))
+
+    def send_position(self, position: Memento, *, to_players: bool) -> None:
+        """Send a position to the observers and, if `to_players`, then to the players."""
+        players = self.players if to_players else []
+        self._send_data((*self.observers, *players), position)
+
+    def request_move(self, player: Peer, position: Memento, on_sent: SentCallback) -> None:
+        """Send the position to everybody; `player` gets it last, with the move request in the same write.
+
+        Writes dominate the cost of a move, both here and at the receiver, which each write wakes up. The bytes of the
+        request are always the same, so they are encoded once.
+        """
+        if self._encoded_request is None:
+            self._encoded_request = self._writer.encode(MoveRequest())
+        recipients = (*self.observers, *self.players)
+        packet = self._writer.encode(position) if any(peer.reads_packets for peer in recipients) else b""
+        for peer in recipients:
+            if peer is not player:
+                peer.send(packet)
+        player.send(packet + self._encoded_request, on_sent)
+
+    def send_end(self, result: Result, excluded: Peer | None = None) -> None:
+        """Send the room's last packets to everybody except `excluded`: the result and `left`."""
+        recipients = [peer for peer in (*self.players, *self.observers) if peer is not excluded]
+        self._send_data(recipients, result)
+        self._send_message(recipients, Left(self._room_id))
+
+    def _send_data(self, peers: Collection[Peer], data: RoomData) -> None:
+        if any(peer.reads_packets for peer in peers):
+            _send_to_all(peers, self._writer.encode(data))
+
+    def _send_message(self, peers: Collection[Peer], message: Message) -> None:
+        if peers:
+            _send_to_all(peers, self._writer.dialect.encode(message))
+
+
+def _send_to_all(peers: Iterable[Peer], packet: bytes) -> None:
+    for peer in peers:
+        peer.send(packet)
+
+
+LOST: Final = 0
+DRAWN: Final = 1
+WON: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The end of one game."""
+
+    causes: tuple[Cause, Cause]
+    reasons: tuple[str, str]
+    first_parts: tuple[int, int]
+    winners: tuple[Seat, ...]
+    """No seat, one, or both, which is a draw."""
+
+    @classmethod
+    def by_rules(cls, outcome: Outcome, reason: str = "") -> Ending:
+        """Return the ending of a game that was played to its end; both players' scores get `reason`."""
+        return cls.won_by((0, 1) if outcome.winner is None else (outcome.winner,), reason)
+
+    @classmethod
+    def won_by(cls, winners: tuple[Seat, ...], reason: str = "") -> Ending:
+        """Return the ending of a game that one player has won, or that is drawn if both are `winners`."""
+        firsts = (DRAWN, DRAWN) if len(winners) > 1 else (WON, LOST) if winners == (0,) else (LOST, WON)
+        return cls((Cause.REGULAR, Cause.REGULAR), (reason, reason), firsts, winners)
+
+    @classmethod
+    def against(cls, seat: Seat, cause: Cause, reason: str, winners: tuple[Seat, ...]) -> Ending:
+        """Return the ending of a game that the player of `seat` has lost by a fault, regardless of the points."""
+        if seat == 0:
+            return cls((cause, Cause.REGULAR), (reason, ""), (LOST, WON), winners)
+        return cls((Cause.REGULAR, cause), ("", reason), (WON, LOST), winners)
+
+    @classmethod
+    def by_command(cls, winner: CancelWinner, state: State, seats: tuple[Seat, ...] = (0, 1)) -> Ending:
+        """Return the ending of a game that an administrator cancelled in the position `state`.
+
+        `winner` says whom the edition names as the winner in this case; `seats` are those of the players.
+        """
+        if winner is CancelWinner.BY_RULES:
+            return cls.won_by(leaders(state))
+        leading = tuple(seat for seat in leaders(state) if seat in seats)
+        return cls.cancelled(leading if winner is CancelWinner.LEADER else ())
+
+    @classmethod
+    def cancelled(cls, winners: tuple[Seat, ...]) -> Ending:
+        """Return the ending of a cancelled game: both players score a loss; `winners` are only named in the result."""
+        return cls((Cause.REGULAR, Cause.REGULAR), ("", ""), (LOST, LOST), winners)
+
+    @classmethod
+    def by_faults(cls, faults: Mapping[Seat, tuple[Cause, str]], seats: tuple[Seat, ...] = (0, 1)) -> Ending:
+        """Return the ending of a game of the players of `seats` that has not started, because of `faults` by seat.
+
+        A fault is its cause and the reason. The player without a fault has won, if there is one.
+        """
+        winners = tuple(seat for seat in seats if seat not in faults)
+        first, second = (WON if seat in winners else LOST for seat in (0, 1))
+        one, two = (faults.get(seat, (Cause.REGULAR, "")) for seat in (0, 1))
+        return cls((one[0], two[0]), (one[1], two[1]), (first, second), winners)
+
+    def points(self, state: State, *, zeroes_offenders: bool) -> tuple[tuple[int, ...], ...]:
+        """Return the points by seat: those of `state`, or zeros for a player at fault if `zeroes_offenders`."""
+        return tuple(
+            tuple(0 for _ in state.points(seat))
+            if zeroes_offenders and self.causes[seat] is not Cause.REGULAR
+            else state.points(seat)
+            for seat in (0, 1)
+        )
+
+    def result(
+        self,
+        definition: tuple[Fragment, ...],
+        points: tuple[tuple[int, ...], ...],
+        names: tuple[str, str],
+        details: tuple[object, object] = (None, None),
+        seats: tuple[Seat, ...] = (0, 1),
+    ) -> Result:
+        """Return the result packet, with the scores of the players of `seats`.
+
+        `points`, by seat, are the parts of the score after the first; for `details` see `Result`.
+        """
+        scores = tuple(
+            Score(self.causes[seat], self.reasons[seat], (self.first_parts[seat], *points[seat])) for seat in seats
+        )
+        return Result(definition, scores, self.winners, names, details)
+
+
+def leaders(state: State) -> tuple[Seat, ...]:
+    """Return the seat with more points in this position, or both seats if the points are equal."""
+    first, second = state.points(0), state.points(1)
+    return (0, 1) if first == second else (0,) if first > second else (1,)
 
 
 class Phase(enum.Enum):

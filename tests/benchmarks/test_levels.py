@@ -10,8 +10,8 @@ import pytest
 from benchmarks.levels import LevelFigures, main, measure_level, positions
 from spielleiter.client.levels.level import Level
 from spielleiter.game.api import Move, State
-from spielleiter.game.blokus.move import SkipMove
-from spielleiter.game.blokus.rulesets import BLOKUS_2027
+from spielleiter.game.blokus.moves import SkipMove
+from spielleiter.game.blokus.state import BLOKUS_2027
 
 
 def test_the_figures_are_in_milliseconds() -> None:

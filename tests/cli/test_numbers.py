@@ -9,7 +9,7 @@ import pytest
 
 from spielleiter.cli.cli import cli
 from spielleiter.cli.numbers import Number, WholeNumber, port_number, whole_number
-from spielleiter.server.config.setting import MAX_SECONDS, MAX_WHOLE_NUMBER
+from spielleiter.server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER
 
 LONG = "9" * 20
 

@@ -18,7 +18,7 @@ from spielleiter.cli.options import TIMEOUTS, chosen_edition, is_given, timeout_
 from spielleiter.cli.tournament import tournament
 from spielleiter.contest.check import CheckSetup
 from spielleiter.match.setup import ProgramTimeouts
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 
 HELPS = {"soft": "A move.", "hard": "No move.", "start": "Start.", "exit": "Exit.", "game": "Game."}
 

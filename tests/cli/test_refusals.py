@@ -7,7 +7,7 @@ import pytest
 from spielleiter.cli.refusals import failure_text, refusal_text
 from spielleiter.client.errors import CannotConnectError, ClientError, RequestRefusedError
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
-from spielleiter.server.core.lobby_settings import NO_ADMINS
+from spielleiter.server.core.lobby import NO_ADMINS
 
 TEXTS = BLOKUS_2027.texts
 

@@ -17,7 +17,7 @@ from click.shell_completion import BashComplete
 import spielleiter.server.app
 from spielleiter.cli.cli import cli
 from spielleiter.server.app import Companion
-from spielleiter.server.config.config import SETTINGS, Config
+from spielleiter.server.config import SETTINGS, Config
 from spielleiter.server.errors import StartError
 from tests.cli.background import run
 from tests.timeouts import HANG_TIMEOUT

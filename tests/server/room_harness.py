@@ -34,11 +34,9 @@ from spielleiter.protocol.messages import (
 from spielleiter.server import events
 from spielleiter.server.core.clock import Arrival, TimeLimits
 from spielleiter.server.core.dispatch import dispatch
-from spielleiter.server.core.lobby import Lobby
-from spielleiter.server.core.lobby_settings import LobbySettings
-from spielleiter.server.core.peer import Peer, SentCallback
+from spielleiter.server.core.lobby import Lobby, LobbySettings
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.core.room import Room
+from spielleiter.server.core.room import Peer, Room, SentCallback
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.errors import RequestError
 

@@ -17,7 +17,7 @@ from spielleiter.client.admin import AdminClient
 from spielleiter.client.player import GameReport, Player, Responder
 from spielleiter.client.strategies import make_responder
 from spielleiter.server.app import Companion, Listening, serve
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.editions import EDITIONS
 from tests.server.harness import GAME_TYPE, PASSWORD
 from tests.timeouts import HANG_TIMEOUT

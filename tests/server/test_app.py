@@ -17,7 +17,7 @@ from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.server import app as listener
 from spielleiter.server import events
 from spielleiter.server.app import Server, serve
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.errors import StartError
 from spielleiter.server.net import sockets as binding
 from spielleiter.server.net.accepting import ACCEPT_PAUSE

@@ -14,7 +14,7 @@ import pytest
 import trio
 from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
-from spielleiter.game.blokus.rulesets import BLOKUS_2027
+from spielleiter.game.blokus.state import BLOKUS_2027
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server import events
 from spielleiter.server.core.room import Room

@@ -18,7 +18,7 @@ from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.server.app import Server, _lobby_settings
-from spielleiter.server.config.config import SETTINGS, Config
+from spielleiter.server.config import SETTINGS, Config
 from spielleiter.server.events import REFUSALS
 from tests.server.harness import GAME_TYPE, PASSWORD, Caller, ServerHarness, open_harness
 from tests.server.wires import ThrottledWire

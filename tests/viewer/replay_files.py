@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 
 from spielleiter.game.api import Move, State
 from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, MoveData, Result, RoomData, Score
-from spielleiter.server.core.ending import Ending
 from spielleiter.server.core.policy import Edition
+from spielleiter.server.core.room import Ending
 from spielleiter.server.editions import EDITIONS
-from spielleiter.server.record.replay import encode_replay
+from spielleiter.server.replay import encode_replay
 
 NAMES = ("Anton", "Berta")
 

@@ -14,7 +14,7 @@ import trio
 from spielleiter.client.player import Player
 from spielleiter.client.strategies import make_responder
 from spielleiter.server.app import Listening, serve
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.wire.recording import CUT, PASSWORD, Recording, Step, read_recordings
 from spielleiter.wire.replay import Replayer, Report, UnreachableError, _Connection
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits

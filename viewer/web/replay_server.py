@@ -15,7 +15,7 @@ from urllib.parse import quote
 import trio
 
 from spielleiter.server.app import Server
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.net.sockets import listen
 from spielleiter.server.runtime.garbage import PauseMeter
 from spielleiter.viewer.web.listening import listen_for_pages

@@ -15,7 +15,7 @@ import trio
 
 from spielleiter.cli.doctor import server
 from spielleiter.cli.doctor.finding import Level
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.core.clock import Arrival
 
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import sys
 from pathlib import Path
 
 import pytest
 import trio
 
-from spielleiter.match.games import thinking_worker
+from spielleiter.match.games import thinking_pool
 from spielleiter.match.games.builtin_players import builtin_strategy
 from spielleiter.match.games.match_server import open_match_server
 from spielleiter.match.games.referee import play_game
-from spielleiter.match.games.thinking_request import Request
-from spielleiter.match.games.thinking_worker import Worker
 from spielleiter.match.records.game_files import REPLAY
 from spielleiter.match.records.game_record import Verdict
 from spielleiter.match.setup import Entrant
@@ -59,61 +56,61 @@ async def test_the_same_plan_gives_the_same_game(other: str, tmp_path: Path) -> 
     assert one == two
 
 
-def kill_workers_at(monkeypatch: pytest.MonkeyPatch, *numbers: int, replacement: list[str] | None = None) -> None:
-    """Kill all workers when one begins with a move, at each of these beginnings, counted from 1.
-
-    `replacement` is what is started in their place; None: other workers.
+def end_workers_at(monkeypatch: pytest.MonkeyPatch, folder: Path, *numbers: int) -> None:
+    """Let the workers end when they compute a move with one of these numbers, counted from 1, in all of them."""
+    code = f"""if True:
+        import os, runpy
+        from spielleiter.client import choosers
+        def counting(choose):
+            def chooser(*arguments):
+                with open({str(folder / "moves")!r}, "ab", 0) as file:
+                    file.write(b".")
+                    if file.tell() in {numbers!r}:
+                        os._exit(3)
+                return choose(*arguments)
+            return chooser
+        choosers.CHOOSERS = {{name: counting(choose) for name, choose in choosers.CHOOSERS.items()}}
+        runpy.run_module("spielleiter.match.games.thinking_process", run_name="__main__")
     """
-    begin, run, count = Worker.begin, Worker.run, itertools.count(1)
-    running: list[Worker] = []
-
-    async def run_and_note(worker: Worker) -> None:
-        running.append(worker)
-        try:
-            await run(worker)
-        finally:
-            running.remove(worker)
-
-    def begin_and_kill(worker: Worker, request: Request) -> None:
-        begin(worker, request)
-        if next(count) in numbers:
-            if replacement is not None:
-                monkeypatch.setattr(thinking_worker, "own_python", lambda: replacement)
-            for each in running:
-                assert each.process is not None
-                each.process.kill()
-
-    monkeypatch.setattr(Worker, "run", run_and_note)
-    monkeypatch.setattr(Worker, "begin", begin_and_kill)
+    monkeypatch.setattr(thinking_pool, "worker_command", lambda: [sys.executable, "-c", code])
 
 
 @pytest.mark.slow
 async def test_killed_workers_change_nothing_in_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     setup = lenient_setup(tmp_path, Entrant("new", "builtin:greedy"), Entrant("old", "builtin:random"))
     replays, remarks = [], []
-    for folder, numbers in ((tmp_path / "a", ()), (tmp_path / "b", (1, 6, 21))):
-        kill_workers_at(monkeypatch, *numbers)
+    for folder, numbers in ((tmp_path / "a", ()), (tmp_path / "b", (1, 6, 22))):
+        folder.mkdir()
+        end_workers_at(monkeypatch, folder, *numbers)
         with trio.fail_after(HANG_TIMEOUT):
             record = await play_game(setup, setup.plan()[0], folder)
         assert record.verdict == Verdict.REGULAR
         replays.append((folder / "games" / "0001" / REPLAY).read_bytes())
-        remarks.append([text for texts in record.remarks for text in texts])
+        remarks.append(record.remarks)
     assert replays[0] == replays[1]
-    assert remarks[0] == []
-    assert remarks[1]  # how often and for whom depends on when the deaths are noticed
-    assert all("the process that computed its move ended" in text for text in remarks[1])
+    again = "the process that computed its move ended, and another one computed the move again"
+    assert remarks == [((), ()), ((f"2 times {again}",), (f"1 time {again}",))]
+
+
+BREAKS_OFF = """import os, pickle, struct
+ready = pickle.dumps(None)
+os.write(1, struct.pack("!I", len(ready)) + ready)
+os.read(0, 1)
+"""
+"""A worker that ends without an answer to its first request."""
 
 
 @pytest.mark.slow
 async def test_a_time_limit_that_passes_because_a_worker_was_killed_is_not_the_players_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The processes in place of the killed ones are never ready."""
+    """The processes in place of the one that ended are never ready."""
     limits = {"soft_timeout": 1.0, "hard_timeout": 1.0}
     strict = Entrant("new", "builtin:first"), Entrant("old", "builtin:first")
     setup = dataclasses.replace(lenient_setup(tmp_path, *strict), server_options=limits)
+    commands = iter([[sys.executable, "-I", "-S", "-c", BREAKS_OFF]])
     never_ready = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(10_000)"]
-    kill_workers_at(monkeypatch, 1, replacement=never_ready)
+    monkeypatch.setattr(thinking_pool, "worker_command", lambda: next(commands, never_ready))
     with trio.fail_after(HANG_TIMEOUT):
         record = await play_game(setup, setup.plan()[0], tmp_path)
     assert record.verdict == Verdict.OVERLOAD

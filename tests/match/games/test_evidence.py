@@ -14,7 +14,7 @@ from spielleiter.protocol.messages import Cause, Memento, Result, RoomData, Scor
 from spielleiter.server import events
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.errors import Fault
-from spielleiter.server.think_stats import ThinkStats
+from spielleiter.server.events import ThinkStats
 
 REFUSED = events.RequestRefused("seat", Fault.UNKNOWN_ROOM, "sc.server.GameRoomException: no such room")
 FORBIDDEN = events.RequestRefused("seat", Fault.FORBIDDEN_HERE, "sc.server.AuthenticationFailedException: who are you")

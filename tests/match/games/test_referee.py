@@ -26,7 +26,7 @@ from spielleiter.match.setup import Entrant
 from spielleiter.programs.machine_delay import SchedulingDelayMeter
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
-from spielleiter.server.record.replay import load_starting_states
+from spielleiter.server.replay import load_starting_states
 from tests.cli.background import background_server
 from tests.interpreter import PYTHON
 from tests.match.answering import answering_program

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from spielleiter.match.games.replay_recorder import ReplayRecorder, encode_with_checkpoints
 from spielleiter.protocol.messages import MoveData, RoomMessage, Slot
 from spielleiter.server.core.clock import Arrival
-from spielleiter.server.core.peer import Peer, SentCallback
-from spielleiter.server.core.room import Phase, Room
+from spielleiter.server.core.room import Peer, Phase, Room, SentCallback
 from spielleiter.server.editions import EDITIONS
 from tests.server.room_harness import RoomHarness, first_move
 

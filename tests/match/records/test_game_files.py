@@ -16,7 +16,7 @@ from spielleiter.match.records.wire_log import WIRE_LOG
 from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
-from spielleiter.server.record.replay import load_starting_states
+from spielleiter.server.replay import load_starting_states
 from tests.match.sample_records import fault, game
 from tests.timeouts import HANG_TIMEOUT
 

@@ -13,7 +13,7 @@ import pytest
 import spielleiter.match.records.game_log
 from spielleiter.match.records.game_log import LOG_LIMIT, GameLog
 from spielleiter.server import events
-from spielleiter.server.record.log import MOST_TRACEBACK, log_events
+from spielleiter.server.log import MOST_TRACEBACK, log_events
 
 EVENTS: tuple[events.ServerEvent, ...] = (
     events.ConnectionOpened("game1-program1-1", "127.0.0.1:4711"),

@@ -6,14 +6,12 @@ import random
 
 import pytest
 
-from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.game.blokus.state import BLOKUS_2021
+from spielleiter.protocol.dialect import RoomWriter
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.messages import Cause, Memento, MoveRequest, Paused, Result, RoomData, RoomMessage, Score
-from spielleiter.protocol.room_writer import RoomWriter
-from spielleiter.server.core.broadcaster import Broadcaster
 from spielleiter.server.core.clock import UNLIMITED, MoveClock
-from spielleiter.server.core.peer import Peer, SentCallback
-from spielleiter.server.core.player_slot import PlayerSlot
+from spielleiter.server.core.room import Broadcaster, Peer, PlayerSlot, SentCallback
 from spielleiter.server.editions import EDITIONS
 
 ROOM = "39a1e9f8-11ff-422f-878e-37cf99acd4bf"

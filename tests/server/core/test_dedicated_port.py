@@ -7,8 +7,8 @@ from trio.testing import memory_stream_pair
 
 from spielleiter.protocol.messages import Slot
 from spielleiter.server import events
-from spielleiter.server.core.dedicated_port import DedicatedPort
-from spielleiter.server.core.token_bucket import TokenBucket
+from spielleiter.server.core.clock import TokenBucket
+from spielleiter.server.core.lobby import DedicatedPort
 from tests.server.dedicated import open_room
 from tests.server.harness import legal_move, open_harness
 from tests.server.wires import StreamWire

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import get_args
 
 import pytest
 
 from spielleiter.protocol.messages import CloseConnection, Event, Joined, Left, Message, Request, RoomMessage
-from spielleiter.server.core import admin_requests
 from spielleiter.server.core.clock import Arrival
 from spielleiter.server.core.dispatch import FOR_ADMINS, FOR_ANYONE, dispatch
 from spielleiter.server.editions import EDITIONS
@@ -22,15 +20,6 @@ def test_every_request_of_an_edition_has_exactly_one_handler() -> None:
     known = {kind for edition in EDITIONS.values() for kind in edition.dialect.writers} & set(get_args(Request))
     assert set(FOR_ANYONE) | set(FOR_ADMINS) == known
     assert set(FOR_ANYONE) & set(FOR_ADMINS) == set()
-
-
-def test_every_admin_request_handler_has_one_table_entry() -> None:
-    handlers = {
-        value
-        for name, value in inspect.getmembers(admin_requests, inspect.isfunction)
-        if value.__module__ == admin_requests.__name__ and not name.startswith("_")
-    }
-    assert sorted(FOR_ADMINS.values(), key=id) == sorted(handlers, key=id)
 
 
 def test_packets_that_only_a_server_sends_have_no_handler() -> None:

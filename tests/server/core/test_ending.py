@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spielleiter.game.api import Outcome, State
-from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.game.blokus.state import BLOKUS_2021
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.messages import Cause
-from spielleiter.server.core.ending import Ending, leaders
 from spielleiter.server.core.policy import CancelWinner
+from spielleiter.server.core.room import Ending, leaders
 
 DEFINITION = BLOKUS_2021_R3.score_definition
 START = BLOKUS_2021.new_state(random.Random(1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.server.core.idle_timeouts import IdleTimeouts
+from spielleiter.server.core.lobby import IdleTimeouts
 from tests.server.room_harness import FakePeer, RoomHarness
 
 

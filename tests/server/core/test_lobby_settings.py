@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spielleiter.server.app import _lobby_settings
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spielleiter.server.core.peer import Peer, SentCallback
+from spielleiter.server.core.room import Peer, SentCallback
 from spielleiter.server.editions import EDITIONS
 
 

@@ -8,9 +8,15 @@ from dataclasses import dataclass, field
 import pytest
 
 from spielleiter.server.core.clock import UNLIMITED, Arrival, MoveClock, TimeLimits
-from spielleiter.server.core.peer import Peer, SentCallback
-from spielleiter.server.core.pending_request import LONGEST_RECHECK, RECHECK_INTERVAL, SOFT_CHECK_DELAY, PendingRequest
-from spielleiter.server.core.player_slot import PlayerSlot
+from spielleiter.server.core.room import (
+    LONGEST_RECHECK,
+    RECHECK_INTERVAL,
+    SOFT_CHECK_DELAY,
+    Peer,
+    PendingRequest,
+    PlayerSlot,
+    SentCallback,
+)
 from spielleiter.server.editions import EDITIONS
 from tests.server.room_harness import RoomHarness
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spielleiter.protocol.messages import JoinRequest, Slot
 from spielleiter.server.core.clock import UNLIMITED, MoveClock
-from spielleiter.server.core.player_slot import PlayerSlot
+from spielleiter.server.core.room import PlayerSlot
 from tests.server.room_harness import GAME_TYPE, RoomHarness
 
 

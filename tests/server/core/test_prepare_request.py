@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spielleiter.protocol.messages import PrepareRequest, Slot
-from spielleiter.server.core.prepare_request import complete_request
+from spielleiter.server.core.dispatch import complete_request
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.errors import Fault, RequestError
 

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from spielleiter.server.core.random_sources import id_source, secret_id, start_source
+from spielleiter.server.core.lobby import id_source, secret_id, start_source
 
 
 @pytest.mark.parametrize(("seed", "seeds_ids"), [(None, True), (5, False)])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.game.blokus.move import SkipMove
-from spielleiter.game.blokus.polyomino import Color
+from spielleiter.game.blokus.moves import SkipMove
+from spielleiter.game.blokus.pieces import Color
 from spielleiter.protocol.messages import (
     CancelRequest,
     JoinPreparedRequest,

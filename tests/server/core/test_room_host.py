@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spielleiter.server.core.room_host import RoomHost
+from spielleiter.server.core.room import RoomHost
 from tests.server.room_harness import RoomHarness
 
 

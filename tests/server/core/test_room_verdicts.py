@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.game.blokus.move import SetMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.moves import SetMove
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 from spielleiter.protocol.messages import (
     JoinPreparedRequest,
     MoveData,
@@ -18,8 +18,7 @@ from spielleiter.protocol.messages import (
 from spielleiter.server import events
 from spielleiter.server.core.clock import Arrival, StampSource
 from spielleiter.server.core.dispatch import dispatch
-from spielleiter.server.core.pending_request import RECHECK_INTERVAL
-from spielleiter.server.core.room import Phase, Room
+from spielleiter.server.core.room import RECHECK_INTERVAL, Phase, Room
 from spielleiter.server.errors import Fault
 from tests.server.room_harness import LIMITS, RoomHarness, first_move
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.server.core.token_bucket import TokenBucket
+from spielleiter.server.core.clock import TokenBucket
 
 
 def test_a_burst_is_free_and_anything_above_it_has_a_delay() -> None:

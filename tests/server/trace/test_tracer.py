@@ -15,7 +15,7 @@ import trio
 
 from spielleiter.server import events
 from spielleiter.server.app import Server
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.errors import StartError
 from spielleiter.server.trace import recorder
 from tests.server.harness import ServerHarness, legal_move, open_harness

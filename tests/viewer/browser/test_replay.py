@@ -12,9 +12,9 @@ from playwright.sync_api import expect
 
 from spielleiter.game.api import Outcome
 from spielleiter.protocol.messages import Memento
-from spielleiter.server.core.ending import Ending
+from spielleiter.server.core.room import Ending
 from spielleiter.server.editions import EDITIONS
-from spielleiter.server.record.replay import encode_replay
+from spielleiter.server.replay import encode_replay
 from spielleiter.viewer.replays.game import Details, describe_record
 from tests.cli.background import run
 from tests.viewer.browser.browsers import Visit, cells_on, expect_ply, ply_on

@@ -19,8 +19,8 @@ from prometheus_client.registry import Collector
 
 from spielleiter.protocol.messages import Cause
 from spielleiter.server import events
-from spielleiter.server.monitor.status import Snapshot
 from spielleiter.server.runtime.garbage import PauseMeter
+from spielleiter.server.status import Snapshot
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 LAG_INTERVAL: Final = 0.1  # seconds between two measurements of the event loop's lag

@@ -1,32 +1,25 @@
-"""The packets around a game: joining, preparing, observing, and the room packet that wraps everything inside a game.
+"""The packets that all seasons share, and the data of room packets that all games share.
 
 Invariants: requests of clients and events of the server are in the same tables. Both sides read and write both, so a
 server can name a packet that it should never have received. The class names of the official server are further tags of
-the same packets. Sources: the seed documents, and release 21.4.0.
+the same packets. What is read from written values equals them. Sources: the seed documents, and release 21.4.0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeAlias
 
-from spielleiter.protocol.dialect import Dialect, Reader, Reading, Writer
-from spielleiter.protocol.dialects.attribute_packets import (
-    attribute_reader,
-    attribute_writer,
-    empty_reader,
-    empty_writer,
-    flag_reader,
-    flag_writer,
-    room_flag_reader,
-    room_flag_writer,
-)
-from spielleiter.protocol.dialects.player_score import read_player_score, write_player_score
+from spielleiter.protocol.dialect import DataReader, Dialect, Reader, Reading, Writer
 from spielleiter.protocol.messages import (
+    Aggregation,
     AuthenticateRequest,
     CancelRequest,
+    Cause,
     CloseConnection,
+    ErrorMessage,
     ErrorPacket,
+    Fragment,
     Joined,
     JoinedGameRoom,
     JoinPreparedRequest,
@@ -34,14 +27,20 @@ from spielleiter.protocol.messages import (
     JoinRoomRequest,
     Left,
     Message,
+    MoveRequest,
     Observed,
     ObserveRequest,
+    Paused,
     PauseRequest,
     PlayerScore,
     Prepared,
     PrepareRequest,
+    Result,
+    RoomData,
     RoomMessage,
+    Score,
     ScoreForPlayerRequest,
+    ServerData,
     Slot,
     Status,
     StatusRequest,
@@ -49,15 +48,165 @@ from spielleiter.protocol.messages import (
     Testing,
     TestModeRequest,
     UnknownPacket,
+    UnreadableData,
+    WelcomeMessage,
 )
 from spielleiter.protocol.reading import (
     Element,
+    UnreadableError,
+    allowed,
     is_true,
+    quote,
     read_boolean,
+    read_decimal_text,
+    read_enum,
+    read_enum_text,
     read_integer,
+    read_integer_text,
     read_text,
 )
 from spielleiter.protocol.writer import Body, attribute, boolean, element, escape_text, leaf, typed_element
+
+# -- packets of a few attributes --------------------------------------------------------------------------------------
+
+
+AnyReader: TypeAlias = Callable[[Element, Reading], Any]
+"""A reader of a packet or of a room's data."""
+
+
+def empty_reader(message: Callable[[], Any]) -> AnyReader:
+    """Return a reader of elements without any content."""
+
+    def read(element: Element, reading: Reading) -> Any:
+        reading.skip_children(element)
+        return message()
+
+    return read
+
+
+def empty_writer(name: str) -> Writer:
+    """Return a writer of elements without any content; `name` is the tag or the class."""
+
+    def write(_message: Any, _dialect: Dialect, _indent: str) -> Body:
+        return Body(name)
+
+    return write
+
+
+def attribute_reader(message: Callable[[str | None], Any], name: str) -> AnyReader:
+    """Return a reader of elements whose only content is the attribute `name`, a text that may be missing."""
+
+    def read(element: Element, reading: Reading) -> Any:
+        reading.skip_children(element)
+        return message(element.get(name))
+
+    return read
+
+
+def attribute_writer(tag: str, name: str, field: str) -> Writer:
+    """Return a writer of elements whose attribute `name` has the value of the message's text `field`."""
+
+    def write(message: Any, _dialect: Dialect, _indent: str) -> Body:
+        return Body(tag, attribute(name, getattr(message, field)))
+
+    return write
+
+
+def flag_reader(message: Callable[[bool], Any], name: str) -> AnyReader:
+    """Return a reader of elements whose only content is the truth value `name`; without it, it is False."""
+
+    def read(element: Element, reading: Reading) -> Any:
+        reading.skip_children(element)
+        return message(read_boolean(element, name, default=False))
+
+    return read
+
+
+def flag_writer(tag: str, name: str, field: str) -> Writer:
+    """Return a writer of elements whose attribute `name` is the truth value of the message's `field`."""
+
+    def write(message: Any, _dialect: Dialect, _indent: str) -> Body:
+        return Body(tag, f' {name}="{boolean(value=getattr(message, field))}"')
+
+    return write
+
+
+def room_flag_reader(message: Callable[[str | None, bool], Any], name: str) -> AnyReader:
+    """Return a reader of requests about a room: its id, and the truth value `name`, which is False if missing."""
+
+    def read(element: Element, reading: Reading) -> Any:
+        reading.skip_children(element)
+        return message(element.get("roomId"), read_boolean(element, name, default=False))
+
+    return read
+
+
+def room_flag_writer(tag: str, name: str, field: str) -> Writer:
+    """Return a writer of requests about a room: its id, and the truth value of the message's `field` as `name`."""
+
+    def write(message: Any, _dialect: Dialect, _indent: str) -> Body:
+        return Body(tag, attribute("roomId", message.room_id) + f' {name}="{boolean(value=getattr(message, field))}"')
+
+    return write
+
+
+# -- scores -----------------------------------------------------------------------------------------------------------
+
+
+AGGREGATIONS: Final = {aggregation.value: aggregation for aggregation in Aggregation}
+
+
+def read_fragment(fragment: Element, reading: Reading) -> Fragment:
+    """Read one part of a score definition. Raises UnreadableError."""
+    parts = reading.children(fragment, "aggregation", "relevantForRanking")
+    aggregation = parts.get("aggregation")
+    if aggregation is None:
+        raise UnreadableError(f"im Element fragment fehlt das Element aggregation; {allowed(AGGREGATIONS)}")
+    relevant = parts.get("relevantForRanking")
+    return Fragment(
+        fragment.get("name", ""),
+        read_enum_text(aggregation, AGGREGATIONS),
+        relevant is None or is_true(read_text(relevant)),
+    )
+
+
+def fragment(part: Fragment, indent: str) -> str:
+    """Return one part of a score definition as XML."""
+    lines = leaf(indent + "  ", "aggregation", part.aggregation.value)
+    lines += leaf(indent + "  ", "relevantForRanking", boolean(value=part.is_relevant_for_ranking))
+    return element(indent, "fragment", attribute("name", part.name), lines)
+
+
+def read_player_score(packet: Element, reading: Reading) -> PlayerScore:
+    """Read the scores of a player. Raises UnreadableError."""
+    score = reading.children(packet, "score").get("score")
+    if score is None:
+        raise UnreadableError("im Element playerScore fehlt das Element score")
+    values = []
+    for child in score:
+        if child.tag != "values":
+            reading.skip(child, score)
+            continue
+        parts = reading.children(child, "fragment", "value")
+        if len(parts) != len(("fragment", "value")):
+            raise UnreadableError("im Element values fehlt fragment oder value")
+        values.append((read_fragment(parts["fragment"], reading), read_decimal_text(parts["value"])))
+    return PlayerScore(score.get("displayName", ""), read_integer(score, "numberOfTests"), tuple(values))
+
+
+def write_player_score(message: PlayerScore, _dialect: Dialect, indent: str) -> Body:
+    """Write the scores of a player."""
+    attributes = attribute("displayName", message.display_name) + f' numberOfTests="{message.number_of_tests}"'
+    values_indent, value_indent = indent + "  ", indent + "    "
+    values = "".join(
+        element(values_indent, "values", "", fragment(part, value_indent) + leaf(value_indent, "value", f"{value:f}"))
+        for part, value in message.values
+    )
+    return Body("playerScore", "", element(indent, "score", attributes, values))
+
+
+# -- requests ---------------------------------------------------------------------------------------------------------
+
 
 # -- requests ---------------------------------------------------------------------------------------------------------
 
@@ -323,4 +472,167 @@ WRITERS: Final[Mapping[type, Writer]] = {
     TestModeRequest: flag_writer("testMode", "testMode", "is_enabled"),
     Testing: flag_writer("testing", "testMode", "is_enabled"),
     UnknownPacket: write_unknown_packet,
+}
+
+
+CAUSES: Final = {cause.value: cause for cause in Cause}
+
+
+def read_welcome(data: Element, reading: Reading) -> WelcomeMessage:
+    """Read the receiver's seat from its team name. Raises UnreadableError."""
+    reading.skip_children(data)
+    return WelcomeMessage(seat_named(data.get("color", ""), reading.dialect.welcome_names, "welcomeMessage color"))
+
+
+def write_welcome(message: WelcomeMessage, dialect: Dialect, _indent: str) -> Body:
+    return Body("welcomeMessage", attribute("color", dialect.welcome_names[message.seat]))
+
+
+def error_reader(tag: str) -> DataReader:
+    """Return a reader of errors that repeat the refused data in the element `tag`."""
+
+    def read(data: Element, reading: Reading) -> ErrorMessage:
+        original = reading.children(data, tag).get(tag)
+        return ErrorMessage(
+            data.get("message", ""), None if original is None else reading.dialect.read_data(original, reading)
+        )
+
+    return read
+
+
+def error_writer(tag: str) -> Writer:
+    """Return a writer of errors that repeat the refused data in the element `tag`."""
+
+    def write(message: ErrorMessage, dialect: Dialect, indent: str) -> Body:
+        original = ""
+        if message.original is not None:
+            original = typed_element(indent, tag, dialect.data_body(message.original, indent + "  "))
+        return Body("error", attribute("message", message.message), original)
+
+    return write
+
+
+def write_unreadable(message: UnreadableData, _dialect: Dialect, _indent: str) -> Body:
+    """Write unreadable data as far as it was understood: its class."""
+    return Body(message.class_name or "")
+
+
+def write_server_data(message: ServerData, dialect: Dialect, indent: str) -> Body:
+    """Write data that a client must not send, to repeat it: texts as attributes, data as child elements."""
+    attributes = "".join(attribute(name, value) for name, value in message.values if isinstance(value, str))
+    children = "".join(
+        typed_element(indent, name, dialect.data_body(value, indent + "  "))
+        for name, value in message.values
+        if value is not None and not isinstance(value, str)
+    )
+    return Body(message.class_name, attributes, children)
+
+
+# -- results ----------------------------------------------------------------------------------------------------------
+
+
+def read_result(data: Element, reading: Reading) -> Result:
+    """Read a result; only winners have names in it. Raises UnreadableError."""
+    definition: tuple[Fragment, ...] = ()
+    scores: list[Score] = []
+    winners: list[tuple[int, str]] = []
+    for child in data:
+        if child.tag == "definition":
+            definition = read_definition(child, reading)
+        elif child.tag == "score":
+            scores.append(read_score(child, reading))
+        elif child.tag == "winner":
+            winners.append(read_player(child, reading))
+        else:
+            reading.skip(child, data)
+    names = dict(winners)
+    return Result(definition, tuple(scores), tuple(seat for seat, _ in winners), (names.get(0, ""), names.get(1, "")))
+
+
+def read_definition(definition: Element, reading: Reading) -> tuple[Fragment, ...]:
+    """Read the definition of a score. Raises UnreadableError."""
+    parts = []
+    for child in definition:
+        if child.tag == "fragment":
+            parts.append(read_fragment(child, reading))
+        else:
+            reading.skip(child, definition)
+    return tuple(parts)
+
+
+def read_score(score: Element, reading: Reading) -> Score:
+    """Read the score of one player. Raises UnreadableError."""
+    parts = []
+    for child in score:
+        if child.tag == "part":
+            parts.append(read_integer_text(child))
+        else:
+            reading.skip(child, score)
+    return Score(read_enum(score, "cause", CAUSES), score.get("reason", ""), tuple(parts))
+
+
+def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
+    """Write a result: the definition of the score, the scores, and an element for each winner."""
+    inner = indent + "  "
+    parts = "".join(fragment(part, inner) for part in message.definition)
+    lines = [element(indent, "definition", "", parts)]
+    for score in message.scores:
+        attributes = attribute("cause", score.cause.value) + attribute("reason", score.reason)
+        lines.append(element(indent, "score", attributes, "".join(leaf(inner, "part", str(n)) for n in score.parts)))
+    lines += [
+        player_element(indent, "winner", message.names[seat], dialect.team_names[seat]) for seat in message.winners
+    ]
+    return Body("result", "", "".join(lines))
+
+
+def read_player(player: Element, reading: Reading) -> tuple[int, str]:
+    """Return the seat and the name of a player. Raises UnreadableError."""
+    color, team_names = reading.children(player, "color").get("color"), reading.dialect.team_names
+    if color is None:
+        raise UnreadableError(f"im Element {player.tag} fehlt das Element color; {allowed(team_names)}")
+    return seat_named(read_text(color), team_names, f"{player.tag} color"), player.get("displayName", "")
+
+
+def player_element(indent: str, tag: str, name: str, team_name: str) -> str:
+    """Return a player's name and team as the element `tag`."""
+    return element(
+        indent, tag, attribute("displayName", name), leaf(indent + "  ", "color", team_name, ' class="team"')
+    )
+
+
+def seat_named(name: str, names: tuple[str, str], where: str) -> int:
+    """Return the index of `name` in `names`. Raises UnreadableError, whose text says `where` the name was found."""
+    if name not in names:
+        raise UnreadableError(f'{where}="{quote(name)}" gibt es nicht; {allowed(names)}')
+    return names.index(name)
+
+
+# -- the tables -------------------------------------------------------------------------------------------------------
+
+MOVE_REQUEST: Final = "sc.framework.plugins.protocol.MoveRequest"
+
+read_error: Final = error_reader("originalMessage")
+read_move_request: Final = empty_reader(MoveRequest)
+read_paused: Final = flag_reader(Paused, "paused")
+
+DATA_READERS: Final[Mapping[str, DataReader]] = {
+    "error": read_error,
+    "paused": read_paused,
+    "result": read_result,
+    "welcomeMessage": read_welcome,
+    MOVE_REQUEST: read_move_request,
+    "sc.protocol.room.ErrorMessage": read_error,
+    "sc.protocol.room.GamePaused": read_paused,
+    "sc.shared.GameResult": read_result,
+    "sc.shared.WelcomeMessage": read_welcome,
+}
+
+DATA_WRITERS: Final[Mapping[type[RoomData], Writer]] = {
+    ErrorMessage: error_writer("originalMessage"),
+    MoveRequest: empty_writer(MOVE_REQUEST),
+    Paused: flag_writer("paused", "paused", "is_paused"),
+    Result: write_result,
+    ServerData: write_server_data,
+    UnreadableData: write_unreadable,
+    WelcomeMessage: write_welcome,
 }

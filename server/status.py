@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any, Final, Protocol
 
 from spielleiter.server import events
-from spielleiter.server.core.member import Member
+from spielleiter.server.core.lobby import Member
 from spielleiter.server.core.room import Phase, Room
 
 CLOSED: Final = 1000
