@@ -18,9 +18,9 @@ from spielleiter.game.blokus.moves import SetMove, SkipMove
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.game.perft import perft
 from spielleiter.protocol.connection import Connection, Role
+from spielleiter.protocol.dialect import RoomWriter
 from spielleiter.protocol.limits import AFTER_JOIN
 from spielleiter.protocol.messages import Memento, RoomMessage
-from spielleiter.protocol.writer import RoomWriter
 from spielleiter.server.editions import EDITIONS
 
 Played: TypeAlias = tuple[BlokusState, SetMove | SkipMove]
