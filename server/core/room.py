@@ -14,6 +14,7 @@ from functools import partial
 from typing import Final, NoReturn, Protocol, TypeAlias
 
 from spielleiter.game.api import IllegalMoveError, IncompleteMoveError, Outcome, Seat, State
+from spielleiter.protocol.dialect import RoomWriter
 from spielleiter.protocol.messages import (
     Cause,
     Departure,
@@ -32,7 +33,6 @@ from spielleiter.protocol.messages import (
     UnreadableData,
     WelcomeMessage,
 )
-from spielleiter.protocol.room_writer import RoomWriter
 from spielleiter.protocol.texts import MoveRefusal
 from spielleiter.server import events
 from spielleiter.server.core.clock import Arrival, MoveClock, Timer, TimerService

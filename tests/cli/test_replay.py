@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from spielleiter.game.blokus import SetMove
-from spielleiter.game.blokus.polyomino import Rotation, Shape
+from spielleiter.game.blokus.pieces import Rotation, Shape
 from spielleiter.game.hase_und_igel.board import Board
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import EDITIONS

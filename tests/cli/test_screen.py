@@ -16,7 +16,7 @@ import trio.testing
 
 from spielleiter.cli.screen import Screen
 from spielleiter.game.api import State
-from spielleiter.game.blokus.rulesets import BLOKUS_2027
+from spielleiter.game.blokus.state import BLOKUS_2027
 from tests.cli.terminal import pty, seen
 from tests.timeouts import HANG_TIMEOUT
 

@@ -15,9 +15,8 @@ from spielleiter.cli.words import (
     state_points,
 )
 from spielleiter.client.player import GameEnd, GameReport
-from spielleiter.game.blokus.polyomino import Shape
-from spielleiter.game.blokus.rulesets import RULES_2021
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.pieces import Shape
+from spielleiter.game.blokus.state import RULES_2021, BlokusState
 from spielleiter.protocol.messages import Cause, Memento, Result, Score
 
 START = BlokusState(RULES_2021, Shape.PENTO_I)

@@ -26,7 +26,7 @@ from xml.parsers import expat
 import trio
 from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
-from spielleiter.game.blokus.move import SetMove
+from spielleiter.game.blokus.moves import SetMove
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server.app import Server

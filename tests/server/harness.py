@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import trio
 from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
-from spielleiter.game.blokus.move import SkipMove
-from spielleiter.game.blokus.polyomino import Color
+from spielleiter.game.blokus.moves import SkipMove
+from spielleiter.game.blokus.pieces import Color
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.messages import Message, MoveData, RoomMessage
 from spielleiter.server import events

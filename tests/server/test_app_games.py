@@ -19,8 +19,8 @@ import trio
 
 from spielleiter.client.player import GameEnd, GameReport
 from spielleiter.game.api import State
-from spielleiter.game.blokus.move import SkipMove
-from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.game.blokus.moves import SkipMove
+from spielleiter.game.blokus.state import BLOKUS_2021
 from spielleiter.protocol.connection import Connection, Role, StreamEnd
 from spielleiter.protocol.messages import (
     Cause,

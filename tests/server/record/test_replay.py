@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spielleiter.game.api import State
-from spielleiter.game.blokus.move import SkipMove
+from spielleiter.game.blokus.moves import SkipMove
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.messages import ErrorMessage, Memento, Result, RoomData, RoomMessage
 from spielleiter.server.editions import EDITIONS, choose_editions

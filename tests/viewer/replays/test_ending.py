@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spielleiter.game.blokus import SetMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, Result, UnreadableData
 from spielleiter.server.core.room import Ending
 from spielleiter.server.editions import EDITIONS

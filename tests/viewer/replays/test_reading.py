@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from spielleiter.game.api import State
 from spielleiter.game.blokus import BlokusState
-from spielleiter.game.blokus.polyomino import Shape
+from spielleiter.game.blokus.pieces import Shape
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.replay import encode_replay
