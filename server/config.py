@@ -498,18 +498,13 @@ class Config:
         return {name: value for name, value in given.items() if value is not None}
 
     @property
-    def is_reachable_from_elsewhere(self) -> bool:
-        """Whether other machines can reach the games, the pages or the metrics."""
-        hosts = [self.host, *(each[0] for each in (self.viewer, self.metrics) if each is not None)]
-        return not all(is_loopback(host) for host in hosts)
-
-    @property
-    def has_well_known_password(self) -> bool:
-        """Whether the administrators' password is the default one, or one that a guesser tries as early as that.
+    def has_public_password(self) -> bool:
+        """Whether other machines can reach a server whose password is the default one, or guessed as early as that.
 
         These are the default one with other white space or capital letters, and white space alone.
         """
-        return self.password.strip().lower() in {DEFAULT_PASSWORD, ""}
+        hosts = [self.host, *(each[0] for each in (self.viewer, self.metrics) if each is not None)]
+        return not all(map(is_loopback, hosts)) and self.password.strip().lower() in {DEFAULT_PASSWORD, ""}
 
 
 SETTINGS: tuple[Setting, ...] = settings_of(Config)

@@ -1,25 +1,26 @@
-"""Faulty moves and time limits: the packets that are sent, the loser, and when an answer is too late."""
+"""Time limits: when the clock of a move request starts, when its input is checked, and when an answer is too late."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import pytest
 
-from spielleiter.game.blokus.moves import SetMove
-from spielleiter.game.blokus.pieces import Color, Rotation, Shape
-from spielleiter.protocol.messages import (
-    JoinPreparedRequest,
-    MoveData,
-    MoveRequest,
-    RoomMessage,
-    Slot,
-    UnreadableData,
-    WelcomeMessage,
-)
+from spielleiter.protocol.messages import JoinPreparedRequest, MoveData, RoomMessage, Slot
 from spielleiter.server import events
-from spielleiter.server.core.clock import Arrival, StampSource
+from spielleiter.server.core.clock import UNLIMITED, Arrival, MoveClock, StampSource, TimeLimits
 from spielleiter.server.core.dispatch import dispatch
-from spielleiter.server.core.room import RECHECK_INTERVAL, Phase, Room
-from spielleiter.server.errors import Fault
+from spielleiter.server.core.room import (
+    LONGEST_RECHECK,
+    RECHECK_INTERVAL,
+    SOFT_CHECK_DELAY,
+    Peer,
+    PendingRequest,
+    Phase,
+    PlayerSlot,
+    SentCallback,
+)
+from spielleiter.server.editions import EDITIONS
 from tests.server.room_harness import LIMITS, RoomHarness, first_move
 
 
@@ -28,77 +29,7 @@ def harness() -> RoomHarness:
     return RoomHarness()
 
 
-def illegal_move(room: Room) -> SetMove:
-    """Return a first piece in the middle of the board."""
-    shape = next(iter(room.state.generate_legal_moves())).shape  # type: ignore[attr-defined]
-    return SetMove(Color(room.state.turn % 4), shape, Rotation.NONE, False, 7, 7)
-
-
-# -- faults of players ------------------------------------------------------------------------------------------------
-
-
-def test_an_illegal_move_is_reported_to_player_and_observers_and_loses(harness: RoomHarness) -> None:
-    room, admin, one, two = harness.game()
-    error = one.moves(room, illegal_move(room))
-    assert error is not None
-    assert error.fault is Fault.ILLEGAL_MOVE
-    assert "Der erste Zug muss auf eine freie Ecke gesetzt werden" in str(error)
-    result = "result RULE_VIOLATION REGULAR 02 winners [1]"
-    assert admin.receive() == ["error", result, "left"]
-    assert one.receive() == ["error", result, "left", "end of stream"]
-    assert two.receive() == [result, "left", "end of stream"]
-
-
-def test_an_unreadable_move_loses_with_the_reason(harness: RoomHarness) -> None:
-    room, admin, one, _ = harness.game()
-    error = one.send(RoomMessage(room.id, UnreadableData("sc.plugin2021.SetMove", "x fehlt")))
-    assert error is not None
-    assert error.fault is Fault.UNREADABLE_MOVE
-    assert "Der Zug konnte nicht erkannt werden" in str(error)
-    assert "x fehlt" in str(error)
-    assert admin.receive() == ["error", "result RULE_VIOLATION REGULAR 02 winners [1]", "left"]
-
-
-@pytest.mark.parametrize("data", [None, MoveRequest(), WelcomeMessage(0)])
-def test_a_room_packet_without_a_move_is_refused_and_counts_as_leaving(
-    harness: RoomHarness, data: MoveRequest | WelcomeMessage | None
-) -> None:
-    room, admin, one, _ = harness.game()
-    error = one.send(RoomMessage(room.id, data))
-    assert error is not None
-    assert error.fault is Fault.NOT_A_MOVE
-    assert admin.receive() == ["result LEFT REGULAR 02 winners [1]", "left"]
-
-
-def test_a_move_out_of_turn_is_refused_and_counts_as_leaving(harness: RoomHarness) -> None:
-    room, admin, one, two = harness.game()
-    error = two.moves(room, first_move(room))
-    assert error is not None
-    assert error.fault is Fault.NOT_YOUR_TURN
-    assert "expected=Team 1(Eins), actual=Team 2(Zwei)" in str(error)
-    assert two.receive() == ["error", "end of stream"]
-    assert one.receive() == ["result REGULAR LEFT 20 winners [0]", "left", "end of stream"]
-    assert admin.receive() == ["result REGULAR LEFT 20 winners [0]", "left"]
-
-
-def test_a_move_that_was_not_requested_is_out_of_turn(harness: RoomHarness) -> None:
-    room, _, one, _ = harness.game(is_paused=True)
-    error = one.moves(room, first_move(room))
-    assert error is not None
-    assert error.fault is Fault.NOT_YOUR_TURN
-    assert "Move from Team 1(Eins) has not been requested." in str(error)
-
-
-def test_a_stranger_s_move_is_refused_without_effect_on_the_game(harness: RoomHarness) -> None:
-    room, _, one, two = harness.game()
-    stranger = harness.fake_peer("stranger")
-    error = stranger.moves(room, first_move(room))
-    assert error is not None
-    assert error.fault is Fault.NOT_A_MEMBER
-    assert one.receive() == two.receive() == []
-
-
-# -- time -------------------------------------------------------------------------------------------------------------
+# -- in a game --------------------------------------------------------------------------------------------------------
 
 
 def test_an_answer_at_the_soft_limit_is_in_time_and_a_later_one_is_not(harness: RoomHarness) -> None:
@@ -226,7 +157,7 @@ def test_an_answer_before_the_delivery_has_a_think_time_of_zero(harness: RoomHar
 
 
 def test_a_slot_that_cannot_time_out_has_no_limits(harness: RoomHarness) -> None:
-    admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
+    admin, one, two = harness.peers()
     room_id, codes = harness.prepare(admin, Slot("Eins", can_timeout=False), Slot("Zwei"))
     one.send(JoinPreparedRequest(codes[0]))
     two.send(JoinPreparedRequest(codes[1]))
@@ -247,9 +178,159 @@ def test_joined_games_have_time_limits_except_in_the_release() -> None:
     assert room.phase is Phase.RUNNING
 
 
-def test_the_first_piece_must_be_the_one_that_was_drawn(harness: RoomHarness) -> None:
-    room, _, one, _ = harness.game()
-    other = next(shape for shape in Shape if shape is not first_move(room).shape)  # type: ignore[attr-defined]
-    error = one.moves(room, SetMove(Color.BLUE, other, Rotation.NONE, False, 0, 0))
-    assert error is not None
-    assert "Der erste Zug muss den festgelegten Spielstein setzen" in str(error)
+# -- one request ------------------------------------------------------------------------------------------------------
+
+
+class Sink:
+    """A player's connection that records when its input was checked."""
+
+    def __init__(self, harness: RoomHarness) -> None:
+        self.harness = harness
+        self.has_unread = False
+        self.checks: list[float] = []
+
+    def send_nowait(self, packet: bytes, on_sent: SentCallback | None = None) -> None:
+        raise AssertionError(packet)
+
+    def end_nowait(self, *, with_end_tag: bool = True) -> None:
+        raise AssertionError
+
+    def has_unread_input(self) -> bool:
+        self.checks.append(self.harness.now)
+        return self.has_unread
+
+
+@dataclass
+class RequestCase:
+    limits: TimeLimits
+    has_unread: bool = False
+    harness: RoomHarness = field(default_factory=RoomHarness)
+    expired: list[tuple[float, float, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.sink = Sink(self.harness)
+        self.sink.has_unread = self.has_unread
+        peer = Peer("player", self.sink, EDITIONS["blokus-2021-r3"])
+        self.clock = MoveClock(self.limits)
+        self.player_slot = PlayerSlot(0, "Eins", None, self.clock, peer)
+        self.pending = PendingRequest(self.harness, self.player_slot, lambda *args: self.expired.append(args))
+
+
+def test_input_is_checked_before_the_request_when_the_clock_starts_and_at_each_limit() -> None:
+    case = RequestCase(TimeLimits(2.0, 10.0))
+    case.pending.start_clock(0.0)
+    case.harness.advance(20.0)
+    assert case.sink.checks == [0.0, 0.0, 2.0 + SOFT_CHECK_DELAY, 10.0]
+    assert case.expired == [(10.0, 10.0, 0.0)]
+    assert not case.clock.is_running
+
+
+@pytest.mark.parametrize(
+    ("limits", "checks"),
+    [
+        (TimeLimits(3.0, 3.0), [0.0, 0.0, 3.0]),
+        (TimeLimits(2.97, 3.0), [0.0, 0.0, 3.0]),
+        (TimeLimits(None, 3.0), [0.0, 0.0, 3.0]),
+    ],
+)
+def test_limits_that_are_close_together_need_only_one_check(limits: TimeLimits, checks: list[float]) -> None:
+    case = RequestCase(limits)
+    case.pending.start_clock(0.0)
+    case.harness.advance(20.0)
+    assert case.sink.checks == checks
+    assert case.expired == [(3.0, 3.0, 0.0)]
+
+
+def test_without_a_hard_limit_the_soft_limit_only_checks_the_input() -> None:
+    case = RequestCase(TimeLimits(2.0, None))
+    case.pending.start_clock(0.0)
+    case.harness.advance(20.0)
+    assert case.sink.checks == [0.0, 0.0, 2.0 + SOFT_CHECK_DELAY]
+    assert case.expired == []
+    assert case.clock.is_running
+
+
+@pytest.mark.parametrize(
+    ("has_unread", "arrival", "is_answer"),
+    [
+        (False, 4.5, True),  # nothing was there yet, so the stamp is wrong
+        (True, 4.5, False),
+        (True, 5.5, True),  # only the bytes before the move were there
+        (True, 4.9999, True),
+    ],
+)
+def test_a_move_was_sent_before_its_request_only_if_there_was_unread_input(
+    has_unread: bool, arrival: float, is_answer: bool
+) -> None:
+    case = RequestCase(UNLIMITED, has_unread)
+    case.pending.start_clock(5.0)
+    assert case.pending.is_answered_by(Arrival(arrival)) is is_answer
+
+
+def test_without_limits_there_is_no_timer() -> None:
+    case = RequestCase(UNLIMITED)
+    case.pending.start_clock(0.0)
+    assert case.harness.pending_timers == 0
+    assert case.pending.stop_clock(Arrival(3600.0)) == 3600.0
+
+
+def test_a_verdict_waits_for_unread_input_for_a_bounded_time() -> None:
+    case = RequestCase(TimeLimits(2.0, 10.0))
+    case.pending.start_clock(0.0)
+    case.sink.has_unread = True
+    case.harness.advance(10.0 + LONGEST_RECHECK - RECHECK_INTERVAL)
+    assert case.expired == []
+    case.harness.advance(2 * RECHECK_INTERVAL)
+    ((think_time, now, lateness),) = case.expired
+    assert think_time == now == pytest.approx(10.0 + LONGEST_RECHECK, abs=2 * RECHECK_INTERVAL)
+    assert lateness == pytest.approx(0.0), "the server was on time; the player's bytes were not read"
+
+
+def test_late_checks_count_as_lateness_of_the_server() -> None:
+    case = RequestCase(TimeLimits(None, 10.0))
+    case.pending.start_clock(0.0)
+    case.sink.has_unread = True
+    case.harness.advance(10.25, lag=0.25)  # the check at 10 is made at 10.25; the next one is due at 10.26
+    assert case.sink.checks[-1] == 10.25
+    case.sink.has_unread = False
+    case.harness.advance(0.6, lag=0.5)
+    ((_, now, lateness),) = case.expired
+    assert [now, lateness] == pytest.approx([10.76, 0.75])
+
+
+def test_the_clock_starts_at_the_delivery_or_after_the_delivery_timeout() -> None:
+    case = RequestCase(TimeLimits(2.0, 10.0))
+    case.pending.start_delivery_timeout(1.0)
+    case.harness.advance(0.5)
+    case.pending.start_clock(0.5)
+    case.pending.start_clock(0.7)  # only the first counts
+    case.harness.advance(1.0)
+    assert case.pending.stop_clock(Arrival(1.75)) == 1.25
+    case = RequestCase(TimeLimits(2.0, 10.0))
+    case.pending.start_delivery_timeout(1.0)
+    case.harness.advance(1.5)
+    assert case.clock.is_running
+    assert case.pending.stop_clock(Arrival(1.75)) == 0.75
+
+
+def test_a_request_that_is_sent_at_once_needs_no_delivery_timer() -> None:
+    case = RequestCase(UNLIMITED)
+    case.pending.start_clock(0.0)
+    case.pending.start_delivery_timeout(1.0)
+    assert case.harness.pending_timers == 0
+
+
+@pytest.mark.parametrize("is_sent", [False, True])
+def test_a_cancelled_request_does_nothing(is_sent: bool) -> None:
+    case = RequestCase(TimeLimits(2.0, 10.0))
+    if is_sent:
+        case.pending.start_clock(0.0)
+    case.pending.start_delivery_timeout(1.0)
+    case.pending.cancel()
+    case.clock.abandon()
+    case.pending.start_delivery_timeout(1.0)
+    case.pending.start_clock(1.0)
+    case.harness.advance(20.0)
+    assert case.expired == []
+    assert not case.clock.is_running
+    assert case.harness.pending_timers == 0
