@@ -46,7 +46,7 @@ from spielleiter.server.runtime.garbage import PauseMeter, collect_in_quiet, def
 from spielleiter.server.runtime.timers import Timers
 from spielleiter.server.setting import shown_address
 from spielleiter.server.status import StatusBoard
-from spielleiter.server.trace.tracer import Tracer
+from spielleiter.server.tracing import RecorderFactory, Tracer
 
 RESULTS_NAME = "results.jsonl"
 STOPPING = "the server stops"
@@ -66,7 +66,8 @@ class Server:
 
     `log_file` receives the log (None: standard error). `editions` maps each gameType to the edition that is played
     (None: those that `config` chooses). `processor_time` is the clock that measures the cost of connections, in
-    seconds. Raises StartError for a wrong configuration.
+    seconds. `recorder` makes what writes traces, if `config` has a folder for them. Raises StartError for a wrong
+    configuration.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Server:
         log_file: LogFile | None = None,
         editions: dict[str, Edition] | None = None,
         processor_time: Callable[[], float] = time.thread_time,
+        recorder: RecorderFactory | None = None,
     ) -> None:
         self.config = config
         self.stream = events.EventStream()
@@ -105,7 +107,9 @@ class Server:
         self.stream.on(events.GameEnded, self.archive.game_ended)
         self.stream.on(events.GameEnded, lambda game: self.lobby.scores.add(game.result))
         self.stream.on(events.RoomClosed, lambda _closed: self._room_closed.set())
-        self.tracer = None if config.trace_directory is None else Tracer(config.trace_directory, self.stream)
+        self.tracer: Tracer | None = None
+        if config.trace_directory is not None and recorder is not None:
+            self.tracer = Tracer(config.trace_directory, self.stream, recorder)
         self._default_edition = default_edition
         self._guard = PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
         self._fair_queue = FairQueue(config.strangers_share, processor_time)
@@ -305,16 +309,19 @@ async def serve(
     stop: trio.Event | None = None,
     log_file: LogFile | None = None,
     companion: Companion | None = None,
+    recorder: RecorderFactory | None = None,
     task_status: trio.TaskStatus[Listening] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve until `stop` is set; without `stop`, until cancelled.
 
-    The log goes to `log_file`, or else to standard error. `companion` opens a service that runs beside the games.
+    The log goes to `log_file`, or else to standard error. `companion` opens a service that runs beside the games,
+    `recorder` makes what writes the traces.
     Raises StartError before anything is accepted, for example for an address in use, an unreadable replay or an unknown
     game.
     """
     with contextlib.ExitStack() as stack:
-        server = Server(config, stack.enter_context(line_writer(_standard_error())) if log_file is None else log_file)
+        log = stack.enter_context(line_writer(_standard_error())) if log_file is None else log_file
+        server = Server(config, log, recorder=recorder)
         stack.callback(server.close)  # needed if the server never runs, for example since a port is in use
         sockets = listen(config.host, config.port)
         for sock in sockets:

@@ -9,7 +9,7 @@ the name of the connection, a direction, one character (the *break*), and text::
                                     ! packet 4: 'sc.plugin2027.SetMove' is no move here
                                     :</room>
 
-Invariants: the bytes can be restored from the lines (`spielleiter.wire.recording`), except for passwords and for what
+The bytes can be restored from the lines (`spielleiter.wire.recording`), except for passwords and for what
 is said to be left out. No line contains a control character or anything else that a terminal acts on.
 """
 
@@ -22,8 +22,6 @@ from typing import Final
 
 from spielleiter.common.text import escaped, text_width
 
-TO_SERVER: Final = "->"
-FROM_SERVER: Final = "<-"
 NOTE: Final = "!!"
 """The direction of a line that says what happened beside the packets."""
 
@@ -34,7 +32,6 @@ JOINED: Final = "+"
 FAULT: Final = "!"
 LEFT_OUT: Final = "~"
 
-CONNECTS: Final = "(connects)"
 STREAM_ENDS: Final = "(FIN)"
 RESET: Final = "(RST)"
 STAYS_OPEN: Final = "(still open at the end)"

@@ -17,11 +17,10 @@ from typing import Any
 import pytest
 
 from spielleiter.server.errors import StartError
-from spielleiter.server.trace import recorder as recorder_module
-from spielleiter.server.trace.conversation import Conversation
-from spielleiter.server.trace.form import FROM_SERVER, TO_SERVER
-from spielleiter.server.trace.limits import TRACE_LIMITS, TraceLimits
-from spielleiter.server.trace.recorder import REST_FACTOR, SWITCH_INTERVAL, Recorder, Trace, rest_after
+from spielleiter.server.tracing import FROM_SERVER, TO_SERVER
+from spielleiter.wire import recorder as recorder_module
+from spielleiter.wire.conversation import TRACE_LIMITS, Conversation, TraceLimits
+from spielleiter.wire.recorder import REST_FACTOR, SWITCH_INTERVAL, Recorder, Trace, rest_after
 from tests.timeouts import HANG_TIMEOUT
 
 NOW = datetime(2026, 11, 22, 12, 30, tzinfo=UTC)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spielleiter.server.trace.passwords import find_passwords
+from spielleiter.wire.conversation import find_passwords
 
 SECRET = b"geheim"
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spielleiter.server.trace.splitter import Part, Splitter
+from spielleiter.wire.conversation import Part, Splitter
 from tests.protocol.streams import LATEST, stream_of
 
 STREAM = stream_of(*(packet for packet in LATEST.values() if len(packet) < 600))

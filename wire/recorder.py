@@ -22,8 +22,7 @@ from typing import Any, Final
 from spielleiter.common.errors import os_error_text
 from spielleiter.common.files import portable_name, write_all
 from spielleiter.server.errors import StartError
-from spielleiter.server.trace.conversation import Conversation
-from spielleiter.server.trace.limits import MIB, TRACE_LIMITS, TraceLimits
+from spielleiter.wire.conversation import MIB, TRACE_LIMITS, Conversation, TraceLimits
 
 BATCH_DELAY: Final = 0.05  # seconds that an item waits for others: every wake-up of the thread delays the event loop
 REST_FACTOR: Final = 6.0

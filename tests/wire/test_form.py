@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.server.trace.form import (
-    FROM_SERVER,
-    NOTE,
-    TO_SERVER,
-    Fault,
-    head_of,
-    note_line,
-    packet_lines,
-)
-from spielleiter.server.trace.passwords import find_passwords
+from spielleiter.server.tracing import FROM_SERVER, TO_SERVER
+from spielleiter.wire.conversation import find_passwords
+from spielleiter.wire.form import NOTE, Fault, head_of, note_line, packet_lines
 
 HEAD = head_of(12.0345678, 0.0021, "c3", TO_SERVER)
 ROOM = '<room roomId="7b40729d-1d82-4718-8dcb-08bd5eaada5e">'

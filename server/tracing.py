@@ -1,27 +1,114 @@
-"""The traces of a server: one for each connection, with what the server says about the packets.
+"""Traces of a server's connections, with what the server says about the packets.
 
-Invariants: without a folder for traces there is no `Tracer`, and connections cost nothing more. The text of a fault is
-that of the event in the log.
+How a trace is written is the matter of a recorder that is passed in (`spielleiter.wire.recorder`). Without a folder for
+traces there is no `Tracer`, and connections cost nothing more. The text of a fault is that of the event in the log.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, TypeAlias
 
 import trio
 
 from spielleiter.game.api import Seat
 from spielleiter.server import events
+from spielleiter.server.core.clock import Arrival
 from spielleiter.server.net.wire import Wire
-from spielleiter.server.trace.form import CONNECTS, TO_SERVER
-from spielleiter.server.trace.limits import TRACE_LIMITS, TraceLimits
-from spielleiter.server.trace.recorder import Recorder, Trace
-from spielleiter.server.trace.traced_wire import TracedWire
 
-_BY_SERVER: Final = "recorded by the server"
+TO_SERVER: Final = "->"
+FROM_SERVER: Final = "<-"
+CONNECTS: Final = "(connects)"
+
+
+class Trace(Protocol):
+    """The trace of one connection. Its methods never wait and never raise; instants are in seconds."""
+
+    def add(self, direction: str, instant: float, data: bytes) -> None:
+        """Record bytes that were sent in `direction` at `instant`; ``b""``: the end of the stream."""
+        ...
+
+    def event(self, direction: str, instant: float, text: str) -> None:
+        """Record something that happened beside the packets."""
+        ...
+
+    def note(self, instant: float, text: str, packet: int | None = None, position: int | None = None) -> None:
+        """Record what the server says about the packet with this number, and the byte at `position` in it."""
+        ...
+
+    def reset(self, direction: str, instant: float) -> None:
+        """Record that the sender of `direction` has broken the connection."""
+        ...
+
+    def close(self, instant: float) -> None:
+        """Record the end of the connection."""
+        ...
+
+
+class TraceRecorder(Protocol):
+    """Writes traces into a folder."""
+
+    def open(self, name: str, title: Iterable[str], instant: float, *, holds: bool = False) -> Trace | None:
+        """Begin the trace of a connection; None if there are too many. `title` are lines about it.
+
+        With `holds`, a packet of the client waits for what the server says about it.
+        """
+        ...
+
+    def close(self) -> None:
+        """Write what is left."""
+        ...
+
+
+RecorderFactory: TypeAlias = Callable[[Path, Callable[[str, str], None]], TraceRecorder]
+"""Makes a recorder for a folder; it calls the function with a path and a reason if a trace ends. Raises StartError."""
+
+
+class TracedWire:
+    """A `Wire` that passes everything on to `wire` and records it in `trace`."""
+
+    def __init__(self, wire: Wire, trace: Trace) -> None:
+        self._wire = wire
+        self._trace = trace
+
+    async def receive(self) -> tuple[bytes, Arrival]:
+        try:
+            data, arrival = await self._wire.receive()
+        except trio.BrokenResourceError:
+            self._trace.reset(TO_SERVER, trio.current_time())
+            raise
+        self._trace.add(TO_SERVER, arrival.instant, data)
+        return data, arrival
+
+    def try_send(self, data: bytes | memoryview) -> int:
+        return self._sent(data, self._wire.try_send(data))
+
+    async def send_some(self, data: memoryview) -> int:
+        return self._sent(data, await self._wire.send_some(data))
+
+    def _sent(self, data: bytes | memoryview, size: int) -> int:
+        if size:
+            self._trace.add(FROM_SERVER, trio.current_time(), bytes(data[:size]))
+        return size
+
+    async def send_eof(self) -> None:
+        await self._wire.send_eof()
+        self._trace.add(FROM_SERVER, trio.current_time(), b"")
+
+    def has_unread_input(self) -> bool:
+        return self._wire.has_unread_input()
+
+    def is_peer_stalled(self) -> bool:
+        return self._wire.is_peer_stalled()
+
+    def has_left(self) -> bool:
+        return self._wire.has_left()
+
+    async def aclose(self) -> None:
+        self._trace.close(trio.current_time())
+        await self._wire.aclose()
 
 
 class _Traced:
@@ -37,8 +124,8 @@ class _Traced:
 class Tracer:
     """Traces connections into `folder`, and publishes failures in `stream`. Raises StartError."""
 
-    def __init__(self, folder: Path, stream: events.EventStream, limits: TraceLimits = TRACE_LIMITS) -> None:
-        self._recorder = Recorder(folder, self._note_failure, limits)
+    def __init__(self, folder: Path, stream: events.EventStream, recorder: RecorderFactory) -> None:
+        self._recorder = recorder(folder, self._note_failure)
         self._stream = stream
         self._token: trio.lowlevel.TrioToken | None = None
         self._connections: dict[str, _Traced] = {}
@@ -57,7 +144,9 @@ class Tracer:
         """Begin the trace of a connection; return the wire that its session has to use."""
         self._token = trio.lowlevel.current_trio_token()
         instant = trio.current_time()
-        trace = self._recorder.open(label, (f"connection {label} from {address}", _BY_SERVER), instant, holds=True)
+        trace = self._recorder.open(
+            label, (f"connection {label} from {address}", "recorded by the server"), instant, holds=True
+        )
         if trace is None:
             return wire
         self._connections[label] = _Traced(trace)

@@ -17,10 +17,11 @@ from spielleiter.server import events
 from spielleiter.server.app import Server
 from spielleiter.server.config import Config
 from spielleiter.server.errors import StartError
-from spielleiter.server.trace import recorder
+from spielleiter.wire import recorder
+from spielleiter.wire.recorder import Recorder
 from tests.server.harness import ServerHarness, legal_move, open_harness
 
-HERE = Path(__file__).parent / "expected"
+HERE = Path(__file__).parents[1] / "wire" / "expected"
 CHANGES = re.compile(r"(?m)^# began .*$|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -129,4 +130,4 @@ async def test_without_traces_a_connection_has_its_own_wire(autojump_clock: obje
 def test_a_folder_that_cannot_be_written_stops_the_start(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StartError, match="traces cannot be written there"):
-        Server(Config(trace_directory=tmp_path / "file"), io.StringIO())
+        Server(Config(trace_directory=tmp_path / "file"), io.StringIO(), recorder=Recorder)

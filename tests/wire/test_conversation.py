@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from spielleiter.server.trace.conversation import TITLE, Conversation
-from spielleiter.server.trace.form import FROM_SERVER, LEGEND, TO_SERVER
-from spielleiter.server.trace.limits import TRACE_LIMITS, TraceLimits
+from spielleiter.server.tracing import FROM_SERVER, TO_SERVER
+from spielleiter.wire.conversation import TITLE, TRACE_LIMITS, Conversation, TraceLimits
+from spielleiter.wire.form import LEGEND
 
 MOVE = b'<room roomId="x"><data class="Move" color="PURPLE"/></room>'
 
