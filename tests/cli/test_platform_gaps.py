@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.reports.words import PLATFORM_GAPS
+from spielleiter.match.reports.texts import PLATFORM_GAPS
 from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.platforms.platform import common_gaps
 from tests.cli.background import run

@@ -136,5 +136,5 @@ def test_a_strategy_that_needs_a_connection_has_no_chooser() -> None:
 @pytest.mark.slow
 def test_choosers_do_not_load_trio() -> None:
     """Many matches start processes that compute the moves of built-in players."""
-    code = "import sys, spielleiter.match.games.thinking_process; sys.exit('trio' in sys.modules)"
+    code = "import sys, spielleiter.match.builtin_process; sys.exit('trio' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT).returncode == 0
