@@ -697,8 +697,4 @@ def _result_before_start(edition: Edition, scripted_server: ScriptedServer) -> R
 
 
 def _result(edition: Edition, scripted_server: ScriptedServer, ending: Ending) -> Result:
-    dialect = edition.dialect
-    points = ending.points(scripted_server.state, zeroes_offenders=edition.policy.zeroes_offenders)
-    return ending.result(
-        dialect.score_definition, points, scripted_server.names, dialect.player_details(scripted_server.state)
-    )
+    return ending.result(edition, scripted_server.state, scripted_server.names)

@@ -145,7 +145,7 @@ async def test_concurrent_games_receive_only_their_own_events(tmp_path: Path) ->
         ended = await play(one, first)
         assert not second.programs_of(events.ConnectionOpened)
         assert ended.room == one.room.id
-        assert two.room.player_count == 0
+        assert two.room.players == []
     rooms = {getattr(event, "room", one.room.id) for event, _ in first.all}
     assert rooms == {one.room.id}
     traces.save()
