@@ -24,16 +24,16 @@ from spielleiter.common.files import write_whole
 from spielleiter.common.terminal import shows_colours, understands_escapes
 from spielleiter.common.text import count_text, escaped
 from spielleiter.contest.calibration import Speed
+from spielleiter.contest.contest_conditions import logs_of
 from spielleiter.contest.package_check import check_package
-from spielleiter.contest.package_faults import logs_of
 from spielleiter.contest.package_games import PackageCheckSetup
-from spielleiter.contest.package_page import render_page
 from spielleiter.contest.package_report import (
     ConditionResult,
     PackageReport,
     SandboxReport,
     State,
     render_junit,
+    render_page,
 )
 from spielleiter.match.plan import season_text
 from spielleiter.programs.packages.faults import Level
