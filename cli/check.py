@@ -34,7 +34,8 @@ from spielleiter.cli.program_options import variable_options
 from spielleiter.common.process import hide_this_process
 from spielleiter.common.text import count_text
 from spielleiter.contest.calibration import MAX_SPEED, MIN_SPEED
-from spielleiter.programs.sandbox.settings import AUTO, KINDS
+from spielleiter.programs.command import Command
+from spielleiter.programs.sandbox.sandbox import AUTO, KINDS
 from spielleiter.server.setting import MAX_SECONDS
 
 if TYPE_CHECKING:
@@ -152,7 +153,6 @@ def check(
     from spielleiter.contest.check import CheckSetup, Status, check_program, is_fit, is_undecided, render_junit
     from spielleiter.match.plan import ProgramTimeouts, season_text
     from spielleiter.programs.environment import added_variables, require_set
-    from spielleiter.programs.program import Command
     from spielleiter.programs.startable import require_startable
     from spielleiter.programs.temporary_folders import temporary_folder
     from spielleiter.server.editions import game_option_problem
@@ -171,7 +171,7 @@ def check(
     if parsed.is_package:
         from spielleiter.cli.check_package import ReportFiles, check_package_in_terminal
         from spielleiter.contest.package_games import PackageCheckSetup
-        from spielleiter.programs.sandbox.settings import SandboxSettings
+        from spielleiter.programs.sandbox.sandbox import SandboxSettings
 
         for name in _FOR_A_COMMAND:
             if is_given(context, name):

@@ -98,7 +98,7 @@ async def running_bridged_player(
 def _for_the_system(engine: str) -> str | list[str]:
     """Return the words, or on Windows perhaps the text, that the system starts. Raises Misuse."""
     from spielleiter.common.errors import SetupError
-    from spielleiter.programs.program import BUILTIN, Command
+    from spielleiter.programs.command import BUILTIN, Command
     from spielleiter.programs.startable import require_startable
     from spielleiter.programs.windows_command import command_line
 

@@ -38,7 +38,7 @@ def on_end_option(command: Decorated) -> Decorated:
 
 def read_on_end(text: str) -> list[str]:
     """The words of a command. Raises ValueError with the reason if the command cannot be started."""
-    from spielleiter.programs.command_line import split_command
+    from spielleiter.programs.command import split_command
     from spielleiter.programs.windows_command import windows_words
 
     try:

@@ -37,9 +37,9 @@ from spielleiter.common.own_python import own_python
 from spielleiter.game.api import Move, State
 from spielleiter.match.builtin_process import HEAD, encode
 from spielleiter.match.verdict import exit_text
+from spielleiter.programs.command import BUILTIN
 from spielleiter.programs.environment import own_variables
 from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.program import BUILTIN
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server.app import Server
 from spielleiter.server.core.clock import Arrival

@@ -18,7 +18,7 @@ import psutil
 
 from spielleiter.cli.doctor.finding import Finding, Level
 from spielleiter.common.own_python import is_frozen
-from spielleiter.programs.sandbox.conditions import MEMORY_LIMIT
+from spielleiter.programs.sandbox.sandbox import MEMORY_LIMIT
 
 OLDEST: Final = (3, 11)
 NEWEST: Final = (3, 14)

@@ -17,10 +17,10 @@ from spielleiter.cli.commands import run_async
 from spielleiter.cli.doctor.finding import Finding, Level
 from spielleiter.common.errors import SupervisorError
 from spielleiter.common.own_python import is_frozen, own_python
-from spielleiter.programs.platforms.job_object import JobObject, open_job
-from spielleiter.programs.process_spec import ProcessSpec
+from spielleiter.programs.process import ProcessSpec
 from spielleiter.programs.sandbox.bubblewrap import bubblewrap_problem
 from spielleiter.programs.sandbox.containers import ENGINES, engine_problem
+from spielleiter.programs.windows import JobObject, open_job
 
 Which = Callable[[str], str | None]
 
@@ -53,7 +53,7 @@ def supervision_problem() -> str:
     if sys.platform == "win32":
         return job_problem()
     if sys.platform == "linux":
-        from spielleiter.programs.fork_server_client import start_supervised_process
+        from spielleiter.programs.linux import start_supervised_process
 
         spec = ProcessSpec([*own_python(), "-I", "-S", "-c", ""], None, dict(os.environ))
         try:

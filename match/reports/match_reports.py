@@ -78,7 +78,7 @@ from spielleiter.match.reports.texts import (
 from spielleiter.match.statistics import PLAYED_OUT, Sprt
 from spielleiter.match.summary import HISTOGRAM_EDGES, ProgressionPoint, Summary, progression_of
 from spielleiter.match.verdict import Verdict
-from spielleiter.programs.last_words import read_tail
+from spielleiter.programs.outputs import read_tail
 
 COLUMNS: Final = (
     "game", "pair", "game_type", "seed", "start", "name1", "name2", "seat1", "seat2", "winner", "is_counted", "verdict",

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
-from spielleiter.programs.contest_python import CONTEST_VERSION
 from spielleiter.programs.packages.archive import Archive, Entry
 from spielleiter.programs.packages.faults import Finding, finding_of
 from spielleiter.programs.packages.main_file import MainFile
+from spielleiter.programs.sandbox.pythons import CONTEST_VERSION
 
 _MAX_SOURCE: Final = 1024 * 1024
 _MAX_SOURCES: Final = 8 * 1024 * 1024

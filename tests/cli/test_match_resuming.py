@@ -10,7 +10,7 @@ import spielleiter.match.runner
 from spielleiter.match.plan import MatchSetup, PlannedGame
 from spielleiter.match.records import GameRecord, open_journal, read_journal
 from spielleiter.match.verdict import Verdict
-from spielleiter.programs.program import Command
+from spielleiter.programs.command import Command
 from tests.cli.background import run
 from tests.cli.matches import MATCH, play, setup_of
 from tests.match.sample_records import fault, game

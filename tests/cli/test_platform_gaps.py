@@ -9,7 +9,7 @@ import pytest
 
 from spielleiter.match.reports.texts import PLATFORM_GAPS
 from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.platforms.platform import common_gaps
+from spielleiter.programs.process import common_gaps
 from tests.cli.background import run
 
 GAPS = common_gaps("<Minix>")

@@ -14,7 +14,7 @@ import pytest
 from spielleiter.cli.doctor import programs
 from spielleiter.cli.doctor.finding import Level
 from spielleiter.common.errors import SupervisorError
-from spielleiter.programs.process_spec import ProcessSpec
+from spielleiter.programs.process import ProcessSpec
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
@@ -27,7 +27,7 @@ def test_programs_are_supervised_here() -> None:
 def replace_start(monkeypatch: pytest.MonkeyPatch, start: Callable[[ProcessSpec], None]) -> None:
     if sys.platform != "linux":
         pytest.skip("only Linux has supervisors")
-    from spielleiter.programs import fork_server_client
+    from spielleiter.programs import linux as fork_server_client
 
     monkeypatch.setattr(fork_server_client, "start_supervised_process", start)
 

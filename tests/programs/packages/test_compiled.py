@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from spielleiter.programs.packages import archive
 from spielleiter.programs.packages.compiled import is_class_file, is_machine_code, read_manifest
 from spielleiter.programs.packages.faults import Finding
-from spielleiter.programs.packages.inspection import inspect_package
+from spielleiter.programs.packages.package import inspect_package
 from tests.programs.packages.binaries import (
     LOADER,
     MACOS_PROGRAM,

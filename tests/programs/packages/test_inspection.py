@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from spielleiter.programs.packages.faults import FAULTS, Level
-from spielleiter.programs.packages.inspection import Inspection, inspect_package
+from spielleiter.programs.packages.package import Inspection, inspect_package
 from tests.programs.packages.binaries import LOADER, elf, jar
 from tests.programs.packages.broken_packages import BROKEN, SOUND, Sample
 from tests.programs.packages.making import BOT, SHELL_BOT, zipped
@@ -59,7 +59,7 @@ def test_whatever_goes_wrong_is_a_finding(error: Exception, tmp_path: Path, monk
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("spielleiter.programs.packages.inspection.choose_main", fail)
+    monkeypatch.setattr("spielleiter.programs.packages.package.choose_main", fail)
     (tmp_path / "player.zip").write_bytes(zipped(BOT))
     [finding] = inspect_package(tmp_path / "player.zip").findings
     assert (finding.code, finding.level) == ("uninspectable", Level.RED)
@@ -107,7 +107,7 @@ def test_hostile_contents_take_limited_time_and_memory(files: dict[str, bytes | 
     (tmp_path / "player.zip").write_bytes(zipped(content))
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31));"
-        "from pathlib import Path; from spielleiter.programs.packages.inspection import inspect_package;"
+        "from pathlib import Path; from spielleiter.programs.packages.package import inspect_package;"
         "started = sum(resource.getrusage(resource.RUSAGE_SELF)[:2]);"
         "print([each.code for each in inspect_package(Path(sys.argv[1])).findings if each.code == 'uninspectable']);"
         "assert sum(resource.getrusage(resource.RUSAGE_SELF)[:2]) - started < 20"

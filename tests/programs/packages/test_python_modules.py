@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spielleiter.programs.packages import python_modules
 from spielleiter.programs.packages.archive import open_archive
-from spielleiter.programs.packages.inspection import inspect_package
+from spielleiter.programs.packages.package import inspect_package
 from spielleiter.programs.packages.python_modules import missing_requirements, newer_syntax
 from tests.programs.packages.making import BOT, python, shell, zipped
 
