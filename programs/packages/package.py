@@ -14,10 +14,9 @@ from typing import Final
 
 from spielleiter.common.files import portable_name
 from spielleiter.programs.packages.archive import Archive, Entry, open_archive
-from spielleiter.programs.packages.compiled import compiled_findings
+from spielleiter.programs.packages.compiled import built_for, compiled_findings, module_findings
 from spielleiter.programs.packages.faults import Finding, Level, PackageError, finding_of
 from spielleiter.programs.packages.main_file import choose_main, read_main
-from spielleiter.programs.packages.python_modules import built_for, module_findings
 
 _ORDER: Final = (Level.RED, Level.YELLOW, Level.GREEN)
 
@@ -71,7 +70,7 @@ def inspect_archive(archive: Archive, main: str | None = None) -> Inspection:
     examined = read_main(archive, chosen)
     findings += examined.findings
     findings += compiled_findings(archive, chosen, examined.words)
-    findings += module_findings(archive, examined)
+    findings += module_findings(archive)
     return Inspection(_sorted(findings), chosen.path, archive.entries, built_for(archive))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.programs.packages.faults import FAULTS, Level
+from spielleiter.programs.packages.faults import FAULTS, Level, PackageError, finding_of, shortened
 from spielleiter.programs.packages.package import Inspection, inspect_package
 from tests.programs.packages.binaries import LOADER, elf, jar
 from tests.programs.packages.broken_packages import BROKEN, SOUND, Sample
@@ -50,7 +50,7 @@ def test_a_sound_package_raises_no_alarm(name: str, tmp_path: Path) -> None:
 
 
 def test_there_is_a_broken_package_for_every_fault() -> None:
-    made_elsewhere = {"unreadable-file", "too-large", "uninspectable", "newer-syntax"}
+    made_elsewhere = {"unreadable-file", "too-large", "uninspectable"}
     assert {each.code for each in BROKEN.values()} == set(FAULTS) - made_elsewhere
 
 
@@ -115,3 +115,23 @@ def test_hostile_contents_take_limited_time_and_memory(files: dict[str, bytes | 
     command = [sys.executable, "-c", code, str(tmp_path / "player.zip")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False)
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_a_finding_counts_the_other_files() -> None:
+    finding = finding_of("symbolic-link", ["a", "b", "c"])
+    assert finding.file == "a"
+    assert finding.text.startswith("a (and 2 more) is a symbolic link")
+
+
+def test_names_and_values_are_escaped_and_shortened() -> None:
+    finding = finding_of("unusual-loader", ["a\x1b"], loader="b\n{file}")
+    assert finding.text.startswith(r"a\x1b needs the loader b\n{file}, which")
+    assert finding.file == "a\x1b"
+    assert len(shortened("x" * 5000)) == 121
+
+
+def test_several_faults_are_numbered() -> None:
+    one = PackageError(Path("a\n.zip"), [finding_of("crlf", ["start.sh"])])
+    assert str(one).startswith(r"a\n.zip: start.sh has the line ends of Windows")
+    error = PackageError(Path("a.zip"), [finding_of("crlf", ["start.sh"]), finding_of("no-main-file")])
+    assert str(error) == f"a.zip: (1) {error.findings[0].text} (2) {error.findings[1].text}"
