@@ -353,7 +353,7 @@ LAST_CLOSED: Final = 10
 def status_lines(report: dict[str, Any]) -> Iterator[str]:
     """A heading and its lines for each part of the report, in the order of the server; empty parts are left out.
 
-    The fields are explained in `spielleiter.server.monitor.status`. Closed connections are counted by reason.
+    The fields are explained in `spielleiter.server.status`. Closed connections are counted by reason.
     """
     rooms = ", ".join(f"{count} {phase}" for phase, count in report["roomCounts"].items())
     yield f"running since {report['startedAt']}"

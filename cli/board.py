@@ -19,12 +19,10 @@ import click
 from spielleiter.cli.output import JOINT, printable, wrapped
 from spielleiter.common.text import shortened
 from spielleiter.game.api import Seat, State
-from spielleiter.game.blokus.bitboard import SIZE
-from spielleiter.game.blokus.move import SetMove
-from spielleiter.game.blokus.polyomino import Color, orientation
+from spielleiter.game.blokus.moves import SetMove
+from spielleiter.game.blokus.pieces import SIZE, Color, orientation
 from spielleiter.game.blokus.state import SEAT_OF_COLOR, BlokusState
-from spielleiter.game.hase_und_igel.board import FieldType
-from spielleiter.game.hase_und_igel.player import PlayerColor
+from spielleiter.game.hase_und_igel.board import FieldType, PlayerColor
 from spielleiter.game.hase_und_igel.state import HaseUndIgelState
 
 _LONGEST_NAME: Final = 20

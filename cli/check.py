@@ -35,7 +35,7 @@ from spielleiter.common.terminal import shows_colours, understands_escapes
 from spielleiter.common.text import count_text, escaped
 from spielleiter.contest.calibration import MAX_SPEED, MIN_SPEED
 from spielleiter.programs.sandbox.settings import AUTO, KINDS
-from spielleiter.server.config.setting import MAX_SECONDS
+from spielleiter.server.setting import MAX_SECONDS
 
 if TYPE_CHECKING:
     from spielleiter.contest.calibration import Speed
@@ -133,13 +133,13 @@ def check(context: click.Context, /, command: str, parameters: tuple[str, ...], 
     from spielleiter.common.errors import SetupError, os_error_text
     from spielleiter.contest.check import CheckSetup
     from spielleiter.contest.package_games import PackageCheckSetup
-    from spielleiter.match.setup import ProgramTimeouts
+    from spielleiter.match.plan import ProgramTimeouts
     from spielleiter.programs.environment import added_variables, require_set
     from spielleiter.programs.program import Command
     from spielleiter.programs.sandbox.settings import SandboxSettings
     from spielleiter.programs.startable import require_startable
-    from spielleiter.server.config.config import limits_problem
-    from spielleiter.server.game_options import game_option_problem
+    from spielleiter.server.config import limits_problem
+    from spielleiter.server.editions import game_option_problem
 
     soft, hard = options["soft_timeout"] / 1000, options["hard_timeout"] / 1000
     if problem := limits_problem(soft, hard):
@@ -233,7 +233,7 @@ def _failing_in_one_line() -> Iterator[None]:
 def _check_command(setup: CheckSetup, out: Path | None, junit: Path | None) -> bool | None:
     """Test a program step by step, and say whether it is fit; None: undecided."""
     from spielleiter.contest.check import Status, check_program, is_fit, is_undecided, render_junit
-    from spielleiter.match.season import season_text
+    from spielleiter.match.plan import season_text
     from spielleiter.programs.temporary_folders import temporary_folder
 
     def tell(result: StepResult) -> None:
@@ -295,7 +295,7 @@ def check_package_in_terminal(
     from spielleiter.contest.package_check import check_package
     from spielleiter.contest.package_page import render_page
     from spielleiter.contest.package_report import render_junit
-    from spielleiter.match.season import season_text
+    from spielleiter.match.plan import season_text
     from spielleiter.programs.temporary_folders import remove_folder
 
     if not setup.path.is_file():

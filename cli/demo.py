@@ -45,9 +45,9 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
     from spielleiter.client.strategies import STRATEGIES, make_responder
     from spielleiter.protocol.messages import Memento, RoomData
     from spielleiter.server.app import serve
-    from spielleiter.server.config.config import Config
-    from spielleiter.server.config.setting import suggestion
+    from spielleiter.server.config import Config
     from spielleiter.server.errors import StartError
+    from spielleiter.server.setting import suggestion
 
     chosen = chosen_edition(game, edition)
     names = (first, second)

@@ -39,13 +39,12 @@ from spielleiter.programs.process_spec import ProcessSpec
 from spielleiter.programs.sandbox.bubblewrap import bubblewrap_problem
 from spielleiter.programs.sandbox.conditions import MEMORY_LIMIT
 from spielleiter.programs.sandbox.containers import ENGINES, engine_problem
-from spielleiter.server.config.config import PROPERTIES_FILE, Config, load_config
-from spielleiter.server.config.properties import ConfigError
-from spielleiter.server.config.setting import shown_address
+from spielleiter.server.config import PROPERTIES_FILE, Config, ConfigError, load_config
 from spielleiter.server.core.clock import Arrival, StampSource
 from spielleiter.server.errors import StartError
 from spielleiter.server.net.sockets import listen
 from spielleiter.server.net.wire import SocketWire, stamp_arrivals
+from spielleiter.server.setting import shown_address
 
 Which = Callable[[str], str | None]
 

@@ -32,9 +32,8 @@ from spielleiter.cli.output import print_line
 from spielleiter.common.text import count_text, escaped, text_width
 
 if TYPE_CHECKING:
-    from spielleiter.match.playing import MatchResult
-    from spielleiter.match.runner import Conditions
-    from spielleiter.match.setup import MatchSetup
+    from spielleiter.match.plan import MatchSetup
+    from spielleiter.match.runner import Conditions, MatchResult
     from spielleiter.match.summary import Summary
 
 _OPTIONS_OF_COMBINING: Final = frozenset({"out", "fail_on", "faults_of", "require", "on_end"})
@@ -72,7 +71,7 @@ def match_command(context: click.Context, /, resume: Path | None, combine: bool,
     """
     from spielleiter.common.errors import JournalError, MatchError, SetupError, os_error_text
     from spielleiter.match.preparation import load_match, require_enough_games
-    from spielleiter.match.records.journal import save_setup
+    from spielleiter.match.records import save_setup
     from spielleiter.match.runner import Conditions, allocate_cores
 
     fail_on = fault_kinds(options["fail_on"])
@@ -155,9 +154,8 @@ def _combine(folders: Sequence[Path], out: Path, given: Sequence[str], faults_of
     """
     from spielleiter.common.errors import JournalError, SetupError
     from spielleiter.match.combining import combine_matches
-    from spielleiter.match.playing import MatchResult, write_match_reports
-    from spielleiter.match.records.journal import SETUP
-    from spielleiter.match.runner import EndReason
+    from spielleiter.match.records import SETUP
+    from spielleiter.match.runner import EndReason, MatchResult, write_match_reports
 
     if others := [f"--{name.replace('_', '-')}" for name in given if name not in _OPTIONS_OF_COMBINING]:
         raise Misuse(f"--combine plays no game; leave out {', '.join(others)}")
@@ -190,9 +188,8 @@ def _play(
     faults_of: tuple[int, ...],
 ) -> MatchResult:
     from spielleiter.cli.progress import showing_progress
-    from spielleiter.match.playing import play_and_report, write_match_reports
-    from spielleiter.match.runner import EndReason, count_cores
-    from spielleiter.match.season import season_text
+    from spielleiter.match.plan import season_text
+    from spielleiter.match.runner import EndReason, count_cores, play_and_report, write_match_reports
     from spielleiter.match.stopping import sprt_of
 
     conditions = prepare_machine(conditions)
@@ -229,7 +226,7 @@ def _play(
 
 def _show_summary(summary: Summary, folder: Path) -> None:
     """Print the result of a match, whose reports are in `folder`."""
-    from spielleiter.match.reports.words import (
+    from spielleiter.match.reports.texts import (
         attempt_texts,
         both_elo_text,
         estimate_text,

@@ -45,10 +45,10 @@ from spielleiter.cli.options import (
 )
 from spielleiter.match.plan import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
-from spielleiter.server.config.setting import MAX_WHOLE_NUMBER
+from spielleiter.server.setting import MAX_WHOLE_NUMBER
 
 if TYPE_CHECKING:
-    from spielleiter.match.setup import Entrant, MatchSetup
+    from spielleiter.match.plan import Entrant, MatchSetup
 
 _MOST_MEMORY: Final = 1024 * 1024  # mebibytes
 
@@ -340,7 +340,7 @@ _ENTRANT_FIELDS: Final = {"env": "environment", "pass_env": "passed_variables"}
 
 def _entrant(options: Mapping[str, Any], number: int, *, can_timeout: bool) -> Entrant:
     """Program `number` (1 or 2) as the options describe it."""
-    from spielleiter.match.setup import Entrant
+    from spielleiter.match.plan import Entrant
 
     fields = {}
     for name in (each.replace("-", "_") for each in _PROGRAM_OPTIONS):
@@ -367,8 +367,8 @@ def setup_of(context: click.Context, options: dict[str, Any], *, is_played_elsew
     Nothing is started and nothing is written. With `is_played_elsewhere`, programs do not have to exist on this
     machine.
     """
+    from spielleiter.match.plan import ProgramTimeouts
     from spielleiter.match.preparation import prepare_match
-    from spielleiter.match.setup import ProgramTimeouts
 
     for name in ("player1", "player2"):
         if options[name] is None:
@@ -534,12 +534,12 @@ def _is_same(name: str, value: Any, planned: Any, setup: MatchSetup) -> bool:
             # the suffix that distinguishes equal names; earlier versions used a hyphen
             return planned in {value, f"{value} ({name[-1]})", f"{value}-{name[-1]}"}
         case "openings":  # in any order
-            from spielleiter.match.opening_book import read_book
+            from spielleiter.match.preparation import read_book
 
             return sorted(opening.path for opening in read_book(value, 0)) == sorted(planned or ())
         case "sprt":
             from spielleiter.common.errors import SetupError
-            from spielleiter.match.stats.sprt import Sprt, SprtError
+            from spielleiter.match.statistics import Sprt, SprtError
 
             try:
                 return planned is not None and Sprt.parse(value) == Sprt.parse(planned)

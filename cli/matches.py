@@ -20,15 +20,14 @@ from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED
 from spielleiter.cli.options import Number, WholeNumber, together
 from spielleiter.cli.output import print_line
 from spielleiter.common.process import hide_this_process
-from spielleiter.server.config.setting import MAX_WHOLE_NUMBER
+from spielleiter.server.setting import MAX_WHOLE_NUMBER
 
 if TYPE_CHECKING:
     from spielleiter.cluster.venue import ClusterSettings
-    from spielleiter.match.records.game_record import GameRecord
-    from spielleiter.match.records.journal import Journal
+    from spielleiter.match.plan import Entrant, MatchSetup
+    from spielleiter.match.records import GameRecord, Journal
     from spielleiter.match.runner import Conditions, EndReason
-    from spielleiter.match.setup import Entrant, MatchSetup
-    from spielleiter.match.tournaments.tournament import Tournament
+    from spielleiter.match.tournament_file import Tournament
 
 MAX_CONCURRENCY: Final = 1024
 """The largest number of games at a time."""
@@ -82,7 +81,7 @@ def conditions_of(options: Mapping[str, Any], described: Tournament | None = Non
 
     An option that was not given is None in `options`; its value is then taken from `described`.
     """
-    from spielleiter.match.records.game_files import KeepPolicy
+    from spielleiter.match.game_folder import KeepPolicy
 
     keep, restart, keeps_playing = options["keep"], options["restart"], bool(options["keep_playing"])
     if described is not None:
@@ -182,7 +181,7 @@ def print_package_warnings(entrants: Iterable[Entrant], cwd: str) -> None:
 
     Raises SetupError, with all reasons, if a package cannot be started.
     """
-    from spielleiter.match.unpacking import inspect_program
+    from spielleiter.match.preparation import inspect_program
     from spielleiter.programs.packages.faults import Level
 
     for entrant in {(each.command, each.main): each for each in entrants}.values():
@@ -224,7 +223,7 @@ def usable_journal(folder: Path) -> Iterator[Journal]:
     Raises Misuse if it cannot be opened, since it is locked or cannot be written; no game has been played in that case.
     """
     from spielleiter.common.errors import JournalError
-    from spielleiter.match.records.journal import JOURNAL, open_journal
+    from spielleiter.match.records import JOURNAL, open_journal
 
     with ExitStack() as stack:
         try:
@@ -278,7 +277,7 @@ def write_pages(
     cannot be made is no failure: one line says why, and the report links to the replay's file instead.
     """
     from spielleiter.common.errors import os_error_text
-    from spielleiter.match.records.game_record import Verdict
+    from spielleiter.match.verdict import Verdict
     from spielleiter.viewer.exports.match_pages import PAGE, write_match_pages
 
     if choice == "auto":
@@ -314,7 +313,7 @@ def write_pages(
 
 def show_unfit(setup: MatchSetup, folder: Path, records: Sequence[GameRecord]) -> None:
     """Print which program cannot play, how it was started, and what it wrote."""
-    from spielleiter.match.fitness import unfit_programs, why_unfit
+    from spielleiter.match.stopping import unfit_programs, why_unfit
 
     for program in unfit_programs(records):
         for line in why_unfit(records, program, setup.entrants[program].command, folder):
@@ -328,7 +327,7 @@ PROGRAMS_AT_FAULT: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType({"bot
 
 def fault_kinds(texts: Sequence[str]) -> frozenset[str]:
     """The verdicts that the values of --fail-on name. Raises UsageError for an unknown one."""
-    from spielleiter.match.records.game_record import (
+    from spielleiter.match.verdict import (
         BAD_MESSAGE_VERDICTS,
         CRASH_VERDICTS,
         ILLEGAL_VERDICTS,
@@ -356,8 +355,8 @@ def exit_code_of_games(
     What makes the figures worthless takes precedence over faults of programs. `fail_on` are verdicts, which count
     against the programs `faults_of`.
     """
-    from spielleiter.match.records.game_record import Verdict
     from spielleiter.match.runner import EndReason
+    from spielleiter.match.verdict import Verdict
 
     if end is EndReason.INTERRUPTED:
         return EXIT_INTERRUPTED

@@ -20,7 +20,7 @@ from click.core import ParameterSource
 
 from spielleiter.cli.completion import completing, editions, game_option_values, game_types
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT
-from spielleiter.server.config.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, address, suggestion
+from spielleiter.server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, address, suggestion
 
 if TYPE_CHECKING:
     from spielleiter.protocol.recognition import Recogniser

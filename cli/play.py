@@ -26,7 +26,7 @@ from spielleiter.cli.options import (
     whole_number,
 )
 from spielleiter.cli.output import json_text, print_line
-from spielleiter.server.config.setting import MAX_SECONDS, suggestion
+from spielleiter.server.setting import MAX_SECONDS, suggestion
 
 if TYPE_CHECKING:
     from spielleiter.client.gtp.bridged_player import BridgedPlayer

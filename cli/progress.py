@@ -18,11 +18,10 @@ from spielleiter.cli.output import fitted
 from spielleiter.common.terminal import understands_escapes
 from spielleiter.common.text import count_text, escaped
 from spielleiter.match.plan import PlannedGame
-from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.records import GameRecord
 from spielleiter.match.runner import ProgressListener
-from spielleiter.match.stats.counts import count_pairs, count_results
-from spielleiter.match.stats.intervals import running_elo
-from spielleiter.match.stats.sprt import Sprt
+from spielleiter.match.statistics import Sprt, count_pairs, count_results, running_elo
+from spielleiter.match.verdict import Verdict
 
 _STOPPING: Final = "finishing the running games; press Ctrl-C again to end them at once"
 
@@ -51,7 +50,7 @@ def score_line(records: Sequence[GameRecord], sprt: Sprt | None = None) -> str:
 
     LLR and its bounds are left out without a test. The interval of Elo holds however often it is looked at.
     """
-    from spielleiter.match.reports.words import elo_text, ratio_text
+    from spielleiter.match.reports.texts import elo_text, ratio_text
 
     tally, pairs = count_results(records), count_pairs(records)
     test = "" if sprt is None else f"  {ratio_text(sprt.log_likelihood_ratio(pairs), sprt.lower, sprt.upper)}"
@@ -112,7 +111,9 @@ class LiveProgress(PlainProgress):
         self._clock = clock
         self._started_at = clock()
         self._is_stopping = False
-        console = Console(file=cast(TextIO, _Tolerant(screen)), force_terminal=True, legacy_windows=False, highlight=False)
+        console = Console(
+            file=cast("TextIO", _Tolerant(screen)), force_terminal=True, legacy_windows=False, highlight=False
+        )
         cropped = Column(no_wrap=True, overflow="crop")  # an ellipsis would become three dots in some encodings
         self._display = Progress(
             BarColumn(bar_width=None),

@@ -11,7 +11,7 @@ from spielleiter.cli.commands import Misuse, run_async
 from spielleiter.cli.options import listening_address, target_option
 from spielleiter.cli.output import print_line
 from spielleiter.protocol.defaults import DEFAULT_PORT
-from spielleiter.server.config.setting import shown_address
+from spielleiter.server.setting import shown_address
 
 
 @click.command(
@@ -44,12 +44,12 @@ def proxy(listen: tuple[str, int], to: tuple[str, int], trace: Path | None) -> N
     import trio
 
     from spielleiter.common.process import stop_signals
-    from spielleiter.server.config.config import is_loopback
+    from spielleiter.server.config import is_loopback
     from spielleiter.server.errors import StartError
     from spielleiter.server.net.sockets import listen as open_sockets
     from spielleiter.server.runtime.descriptors import connections_possible
-    from spielleiter.server.trace.recorder import Recorder
     from spielleiter.wire.proxy import MOST_CONNECTIONS, Proxy
+    from spielleiter.wire.recorder import Recorder
 
     def say(line: str) -> None:
         print_line(f"spielleiter proxy: {line}", err=True)

@@ -16,7 +16,7 @@ from spielleiter.cli.options import TEXT, Number, WholeNumber, target_option
 from spielleiter.cli.output import print_line
 from spielleiter.common.text import count_text
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
-from spielleiter.server.config.setting import MAX_SECONDS, shown_address
+from spielleiter.server.setting import MAX_SECONDS, shown_address
 
 _MOST_SHOWN: Final = 5
 

@@ -19,10 +19,9 @@ from spielleiter.cli.commands import Misuse, run_async
 from spielleiter.cli.completion import completing, editions_of_games, game_option_values, game_types
 from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED
 from spielleiter.common.process import HANGUP, hide_this_process, stop_signals
-from spielleiter.server.config.config import PROPERTIES_FILE, SETTINGS, Config, load_config
-from spielleiter.server.config.setting import Setting
-from spielleiter.server.config.sources import IGNORED
+from spielleiter.server.config import IGNORED, PROPERTIES_FILE, SETTINGS, Config, load_config
 from spielleiter.server.errors import StartError
+from spielleiter.server.setting import Setting
 
 
 class _ServeCommand(click.Command):
@@ -92,8 +91,7 @@ def _with_ignored(config: Config) -> Config:
     """
     if not config.game_options:
         return config
-    from spielleiter.server.editions import choose_default, choose_editions
-    from spielleiter.server.game_options import game_option_problem
+    from spielleiter.server.editions import choose_default, choose_editions, game_option_problem
 
     edition = choose_default(config.default_game, choose_editions(config.editions, {}))
     whys = {(name, value): game_option_problem(edition, name, value) for name, value in config.game_options.items()}
@@ -127,6 +125,12 @@ def run(config: Config) -> None:
     from spielleiter.server.app import serve as serve_connections
     from spielleiter.viewer.web.companion import open_pages
 
+    recorder = None
+    if config.trace_directory is not None:
+        from spielleiter.wire.recorder import Recorder
+
+        recorder = Recorder
+
     is_cut_short = False
 
     async def main() -> None:
@@ -145,7 +149,7 @@ def run(config: Config) -> None:
                         stop.set()
 
             await nursery.start(watch_signals)
-            await serve_connections(config, stop=stop, companion=open_pages)
+            await serve_connections(config, stop=stop, companion=open_pages, recorder=recorder)
             nursery.cancel_scope.cancel()
 
     run_async(main)

@@ -42,11 +42,10 @@ from spielleiter.cli.output import print_line
 from spielleiter.common.files import write_whole
 
 if TYPE_CHECKING:
-    from spielleiter.match.records.game_record import GameRecord
+    from spielleiter.match.records import GameRecord
     from spielleiter.match.runner import Conditions, EndReason
-    from spielleiter.match.tournaments.match_folders import MatchFolders
-    from spielleiter.match.tournaments.progress import ScheduledMatch, TournamentProgress
-    from spielleiter.match.tournaments.tournament import Tournament
+    from spielleiter.match.tournament_file import Tournament
+    from spielleiter.match.tournament_progress import MatchFolders, ScheduledMatch, TournamentProgress
 
 _COPY = "tournament.toml"
 
@@ -125,7 +124,7 @@ def tournament(context: click.Context, /, file: Path | None, resume: Path | None
     from spielleiter.common.errors import MatchError, SetupError, os_error_text
     from spielleiter.match.preparation import require_playable
     from spielleiter.match.runner import Conditions, allocate_cores
-    from spielleiter.match.tournaments.tournament import read_tournament, with_contents, with_openings
+    from spielleiter.match.tournament_file import read_tournament, with_contents, with_openings
 
     if file is None and resume is None:
         raise click.UsageError("expected a FILE, or --resume DIR")
@@ -270,7 +269,7 @@ def _keep(file: Path, folder: Path, described: Tournament, *, is_begun: bool) ->
     With `is_begun`, it replaces the copy of a tournament that was begun before.
     """
     from spielleiter.common.errors import SetupError
-    from spielleiter.match.tournaments.tournament import BASE
+    from spielleiter.match.tournament_file import BASE
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -302,13 +301,11 @@ def _play(
     described: Tournament, folder: Path, conditions: Conditions, report_every: int | None, pages: str
 ) -> tuple[EndReason, list[GameRecord]]:
     """Play all matches. With n programs, the reports are written after every n matches, and at the end in any case."""
-    from spielleiter.match.playing import write_match_reports
-    from spielleiter.match.records.journal import load_setup, read_journal
-    from spielleiter.match.reports.tournament import render_table, write_tournament
-    from spielleiter.match.runner import EndReason
-    from spielleiter.match.setup import MatchSetup
-    from spielleiter.match.tournaments.match_folders import MatchFolders
-    from spielleiter.match.tournaments.progress import TournamentProgress
+    from spielleiter.match.plan import MatchSetup
+    from spielleiter.match.records import load_setup, read_journal
+    from spielleiter.match.reports.tournament_reports import render_table, write_tournament
+    from spielleiter.match.runner import EndReason, write_match_reports
+    from spielleiter.match.tournament_progress import MatchFolders, TournamentProgress
 
     progress, folders = TournamentProgress(described), MatchFolders(folder)
     end, unfit, played = EndReason.COMPLETED, False, 0
@@ -351,12 +348,11 @@ def _play_match(
 ) -> EndReason:
     """Play the remaining games of a match, and add its records to `progress`."""
     from spielleiter.cli.progress import showing_progress
-    from spielleiter.match.playing import play_and_report, write_match_reports
-    from spielleiter.match.records.journal import save_setup
-    from spielleiter.match.runner import EndReason
+    from spielleiter.match.pairings import absent_programs
+    from spielleiter.match.records import save_setup
+    from spielleiter.match.runner import EndReason, play_and_report, write_match_reports
     from spielleiter.match.stopping import sprt_of
-    from spielleiter.match.tournaments.encounters import absent_programs
-    from spielleiter.match.tournaments.progress import is_over
+    from spielleiter.match.tournament_progress import is_over
 
     found = folders.place_of(progress, match, secrets.token_hex(8))
     match, setup, place = found.match, found.setup, folder / found.match.folder

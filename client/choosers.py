@@ -2,7 +2,7 @@
 
 Invariants: a chooser uses only what `spielleiter.game.api` defines for every game. Its only source of randomness is the
 generator that it is given: the same seed and the same positions give the same moves. This module does not load
-trio, since each process that computes moves for built-in players loads it (`match/games/thinking_process.py`).
+trio, since each process that computes moves for built-in players loads it (`match/builtin_process.py`).
 """
 
 from __future__ import annotations

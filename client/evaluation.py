@@ -12,10 +12,8 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from spielleiter.game.api import Move, State
-from spielleiter.game.blokus.bitboard import STRIDE
-from spielleiter.game.blokus.move import SetMove
-from spielleiter.game.blokus.movegen import attach_cells, free_cells
-from spielleiter.game.blokus.polyomino import SIZES, orientation
+from spielleiter.game.blokus.moves import SetMove, attach_cells, free_cells
+from spielleiter.game.blokus.pieces import SIZES, STRIDE, orientation
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.game.hase_und_igel import GOAL_INDEX, FieldType, HaseUndIgelMove, HaseUndIgelState
 from spielleiter.game.hase_und_igel.rules import GOAL_CARROTS

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from spielleiter.common.errors import SetupError
-from spielleiter.server.config.config import is_loopback
+from spielleiter.server.config import is_loopback
 
 MAX_LOCAL_WORKERS: Final = 256
 

@@ -11,8 +11,8 @@ from typing import Final
 from spielleiter.common.text import count_text
 from spielleiter.contest.package_faults import logs_of
 from spielleiter.contest.package_report import ConditionResult, PackageReport, PlayedGame, State
-from spielleiter.match.reports.escaping import escape_html as escape
-from spielleiter.match.reports.page import Markup, link, page, table
+from spielleiter.match.reports.rendering import Markup, link, page, table
+from spielleiter.match.reports.rendering import escape_html as escape
 from spielleiter.programs.packages.faults import Finding, Level
 
 _CLASSES: Final = {

@@ -38,7 +38,7 @@ from spielleiter.programs.process_spec import ProcessSpec
 from spielleiter.programs.processes import TAG_VARIABLE, ProcessInfo, Usage
 from spielleiter.programs.start_problem import start_problem
 from spielleiter.programs.windows_command import windows_words
-from spielleiter.server.config.setting import suggestion
+from spielleiter.server.setting import suggestion
 
 BUILTIN: Final = "builtin:"
 PLACEHOLDERS: Final = ("host", "port", "reservation", "seed", "game")

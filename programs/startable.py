@@ -22,7 +22,7 @@ from spielleiter.client.strategies import STRATEGIES
 from spielleiter.common.errors import SetupError
 from spielleiter.programs.program import BUILTIN, PLACEHOLDERS, Command
 from spielleiter.programs.windows_command import windows_problem
-from spielleiter.server.config.setting import suggestion
+from spielleiter.server.setting import suggestion
 
 _HEAD_SIZE: Final = 256  # bytes that contain the first line of a file; kernels do not read more of it either
 _SURE: Final = 0.8

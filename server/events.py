@@ -12,15 +12,38 @@ import contextlib
 import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import Struct
 
+from spielleiter.common.quantile import nearest_rank
 from spielleiter.game.api import Move, Seat
 from spielleiter.protocol.messages import Result, RoomData
 from spielleiter.server.errors import Fault
-from spielleiter.server.think_stats import ThinkStats
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkStats:
+    """One player's think times; all values are 0 if no move was requested."""
+
+    count: int = 0
+    median: float = 0.0
+    p95: float = 0.0
+    maximum: float = 0.0
+
+    def as_dict(self) -> dict[str, float]:
+        """Return the JSON object that the log and the results contain."""
+        return {"count": self.count, "median": self.median, "p95": self.p95, "maximum": self.maximum}
+
+    @classmethod
+    def of(cls, think_times: Sequence[float]) -> ThinkStats:
+        """Return the summary of `think_times`, which may be in any order."""
+        if not think_times:
+            return cls()
+        ordered = sorted(think_times)
+        return cls(len(ordered), nearest_rank(ordered, 0.5), nearest_rank(ordered, 0.95), ordered[-1])
 
 
 class ServerEvent(Struct, frozen=True):

@@ -22,7 +22,7 @@ _FOUND: Final = Path(__file__).parents[1] / ".hypothesis" / "fuzz"
 INSTRUMENTED: Final = [
     "spielleiter.game",
     "spielleiter.protocol",
-    "spielleiter.server.record.replay",
+    "spielleiter.server.replay",
     "spielleiter.viewer.replays",
 ]
 """The modules and packages whose coverage guides the search."""
@@ -65,7 +65,7 @@ def try_stream(data: bytes) -> None:
 def try_replay(data: bytes) -> None:
     """Load a replay to start a game from, and show it. The first byte is the turn, the rest is the file."""
     from spielleiter.server.editions import EDITIONS
-    from spielleiter.server.record.replay import ReplayError, load_starting_states
+    from spielleiter.server.replay import ReplayError, load_starting_states
     from spielleiter.viewer.replays.errors import ReplayFileError
     from spielleiter.viewer.replays.game import describe_game
     from spielleiter.viewer.replays.reading import read_replay

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from spielleiter.server.config.config import load_config
+from spielleiter.server.config import load_config
 from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[1]

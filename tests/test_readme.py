@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 
 from spielleiter.game.api import State
-from spielleiter.game.blokus.polyomino import Shape
-from spielleiter.game.blokus.rulesets import BLOKUS_2027
+from spielleiter.game.blokus.pieces import Shape
+from spielleiter.game.blokus.state import BLOKUS_2027
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.messages import Memento, MoveData, MoveRequest, RoomMessage
 from spielleiter.server.editions import EDITIONS

@@ -25,8 +25,7 @@ from typing import Final, NamedTuple
 
 from spielleiter.client.gtp.notation import SYMMETRIES, Symmetry, read_cells, write_cells
 from spielleiter.game.blokus import BlokusState, Color, Orientation, SetMove, orientation
-from spielleiter.game.blokus.bitboard import SIZE, STRIDE, bit, scan
-from spielleiter.game.blokus.polyomino import ALL_SHAPES_MASK, ORIENTATIONS, Cell
+from spielleiter.game.blokus.pieces import ALL_SHAPES_MASK, ORIENTATIONS, SIZE, STRIDE, Cell, bit, scan
 
 VARIANT: Final = "Blokus Two-Player"
 """The contest's form of the game as engines call it: two players with two colours each."""

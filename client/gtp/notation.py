@@ -19,8 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from spielleiter.game.blokus.bitboard import SIZE
-from spielleiter.game.blokus.polyomino import Cell
+from spielleiter.game.blokus.pieces import SIZE, Cell
 
 _COLUMNS: Final = "abcdefghijklmnopqrst"
 _CELL: Final = re.compile(r"([a-t])([1-9]|1\d|20)", re.ASCII)

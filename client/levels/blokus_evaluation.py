@@ -15,10 +15,8 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from spielleiter.client.levels.blokus_placements import placements_of
-from spielleiter.game.blokus.bitboard import EMPTY, SIZE, STRIDE, Bitboard, scan
-from spielleiter.game.blokus.move import SetMove
-from spielleiter.game.blokus.movegen import attach_cells, free_cells, generate_placements
-from spielleiter.game.blokus.polyomino import ALL_SHAPES_MASK, SIZES, Orientation
+from spielleiter.game.blokus.moves import SetMove, attach_cells, free_cells, generate_placements
+from spielleiter.game.blokus.pieces import ALL_SHAPES_MASK, EMPTY, SIZE, SIZES, STRIDE, Bitboard, Orientation, scan
 from spielleiter.game.blokus.state import SEAT_OF_COLOR, BlokusState
 
 CELL: Final = 2.0

@@ -18,7 +18,7 @@ from spielleiter.client.levels.blokus_evaluation import RatedMove, rate_moves
 from spielleiter.client.levels.blokus_search import SearchSettings, search
 from spielleiter.client.levels.budget import SearchBudget
 from spielleiter.client.levels.level import Level
-from spielleiter.game.blokus.move import SetMove
+from spielleiter.game.blokus.moves import SetMove
 from spielleiter.game.blokus.state import BlokusState
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from spielleiter.game.blokus.bitboard import BOARD, SIZE, STRIDE, Bitboard, corner_neighbors, edge_neighbors
-from spielleiter.game.blokus.polyomino import Orientation
+from spielleiter.game.blokus.pieces import BOARD, SIZE, STRIDE, Bitboard, Orientation, corner_neighbors, edge_neighbors
 
 
 class Placement(NamedTuple):

@@ -19,11 +19,9 @@ played.
 
 from __future__ import annotations
 
-from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import Color, Orientation, Rotation, Shape, orientation
-from spielleiter.game.blokus.ruleset import Ruleset
-from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
-from spielleiter.game.blokus.state import SEAT_OF_COLOR, BlokusState
+from spielleiter.game.blokus.moves import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.pieces import Color, Orientation, Rotation, Shape, orientation
+from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027, SEAT_OF_COLOR, BlokusGame, BlokusState, Ruleset
 
 __all__ = [
     "BLOKUS_2021",

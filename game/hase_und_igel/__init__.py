@@ -30,22 +30,31 @@ advance(10)
 
 from __future__ import annotations
 
-from spielleiter.game.hase_und_igel.action import (
+from spielleiter.game.hase_und_igel.board import (
+    GOAL_INDEX,
     Action,
     Advance,
+    Board,
     Card,
     CardType,
     EatSalad,
     ExchangeCarrots,
     FallBack,
+    FieldType,
     HaseUndIgelMove,
+    Player,
+    PlayerColor,
     Skip,
+    generate_board,
 )
-from spielleiter.game.hase_und_igel.board import GOAL_INDEX, Board, FieldType, generate_board
-from spielleiter.game.hase_und_igel.player import Player, PlayerColor
 from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake, advance_cost
-from spielleiter.game.hase_und_igel.ruleset import HASE_UND_IGEL_2018, HaseUndIgelGame
-from spielleiter.game.hase_und_igel.state import GOAL, ROUND_LIMIT_REACHED, HaseUndIgelState
+from spielleiter.game.hase_und_igel.state import (
+    GOAL,
+    HASE_UND_IGEL_2018,
+    ROUND_LIMIT_REACHED,
+    HaseUndIgelGame,
+    HaseUndIgelState,
+)
 
 __all__ = [
     "GOAL",

@@ -12,19 +12,20 @@ from dataclasses import replace
 from typing import Final
 
 from spielleiter.game.api import Mistake
-from spielleiter.game.hase_und_igel.action import (
+from spielleiter.game.hase_und_igel.board import (
     Action,
     Advance,
+    Board,
     Card,
     CardType,
     EatSalad,
     ExchangeCarrots,
     FallBack,
+    FieldType,
     HaseUndIgelMove,
+    Player,
     Skip,
 )
-from spielleiter.game.hase_und_igel.board import Board, FieldType
-from spielleiter.game.hase_und_igel.player import Player
 
 GOAL_CARROTS: Final = 10
 """The maximum number of carrots with which a player may enter the goal, which also requires that no salad is left."""

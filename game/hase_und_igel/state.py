@@ -1,19 +1,22 @@
-"""Positions of Hase und Igel: checking, generating and playing moves, points, and the end of the game.
-
-Invariants: a state is a value that consists of its fields only. `play` returns a new one, and an illegal move changes
-nothing. The number of the turn determines the side to move. Once the game is over, there are no legal moves.
-"""
+"""Positions of Hase und Igel, and the game that makes them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from spielleiter.game.api import GameOverError, IllegalMoveError, Move, Outcome, Seat
-from spielleiter.game.hase_und_igel.action import HaseUndIgelMove
-from spielleiter.game.hase_und_igel.board import GOAL_INDEX, Board
-from spielleiter.game.hase_und_igel.player import Player, PlayerColor
+from spielleiter.game.api import GameError, GameOptionError, GameOverError, IllegalMoveError, Move, Outcome, Seat, State
+from spielleiter.game.hase_und_igel.board import (
+    GOAL_INDEX,
+    Board,
+    FieldType,
+    HaseUndIgelMove,
+    Player,
+    PlayerColor,
+    generate_board,
+)
 from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake, execute, generate_moves, position_carrots
 
 ROUND_LIMIT: Final = 30
@@ -133,3 +136,53 @@ def _own(move: Move) -> HaseUndIgelMove:
     if not isinstance(move, HaseUndIgelMove):
         raise TypeError(f"not a move of Hase und Igel: {move!r}")
     return move
+
+
+_BOARD_OPTION: Final = "board"
+_LETTERS: Final = " ".join(field.value for field in FieldType)
+_EXAMPLE: Final = generate_board(random.Random(0))
+
+
+@dataclass(frozen=True, slots=True)
+class HaseUndIgelGame:
+    """A game and its board (None: one is generated for each game); implements `spielleiter.game.api.Game`."""
+
+    name: str
+    board: Board | None = None
+
+    @property
+    def option_names(self) -> frozenset[str]:
+        """`board` (the 65 letters of the fields)."""
+        return frozenset({_BOARD_OPTION})
+
+    def with_options(self, options: Mapping[str, str]) -> HaseUndIgelGame:
+        """Return the same game on the board that the option `board` gives as 65 letters; see `Board.from_letters`.
+
+        Raises GameOptionError if the value is not a regular board.
+        """
+        letters = options.get(_BOARD_OPTION)
+        if letters is None:
+            return self
+        try:
+            board = Board.from_letters(letters)
+        except ValueError as error:
+            raise GameOptionError(f"{_BOARD_OPTION}: a letter of {letters!r} is none of {_LETTERS}") from error
+        if not board.is_regular():
+            raise GameOptionError(f"{_BOARD_OPTION}: {letters!r} is not a board of this game, for example {_EXAMPLE}")
+        return replace(self, board=board)
+
+    def new_state(self, rng: random.Random) -> HaseUndIgelState:
+        """Return the position with both players at the start of the chosen board, or of one generated with `rng`."""
+        return HaseUndIgelState(generate_board(rng) if self.board is None else self.board)
+
+    def resume(self, state: State) -> HaseUndIgelState:
+        """Return `state` as it is. It keeps its own board, and no other option changes how a game continues.
+
+        Raises GameError for a position of another game.
+        """
+        if not isinstance(state, HaseUndIgelState):
+            raise GameError(f"not a position of {self.name}: {state!r}")
+        return state
+
+
+HASE_UND_IGEL_2018: Final = HaseUndIgelGame("hase-und-igel-2018")

@@ -23,7 +23,7 @@ from typing import Final
 from spielleiter.programs.packages.archive import Archive, Entry
 from spielleiter.programs.packages.compiled import is_class_file, is_machine_code, program_findings
 from spielleiter.programs.packages.faults import Finding, finding_of, shortened
-from spielleiter.server.config.setting import suggestion
+from spielleiter.server.setting import suggestion
 
 _USUAL_STEMS: Final = ("start", "run", "main", "player", "client", "bot")
 """Names of main files, the most usual one first; they decide between files of the same kind."""

@@ -1,6 +1,6 @@
 """Reads the requests of clients exactly as the official releases do.
 
-Invariants: those of `spielleiter.protocol.object_form`. Seasons differ only in which of these requests they have. The
+Invariants: those of `spielleiter.protocol.reading`. Seasons differ only in which of these requests they have. The
 exceptions, for clients of other seasons on the same port: the password may also be in the attribute `passphrase`, and
 the attributes of slots that only other seasons have are kept for the edition of the requested game, which decides.
 Source: releases 21.4.0 and 27.0.4.
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from spielleiter.protocol.dialect import DataReader, Reader, Reading
-from spielleiter.protocol.dialects.lobby import read_error_packet
+from spielleiter.protocol.dialects.packets import read_error_packet
 from spielleiter.protocol.messages import (
     AuthenticateRequest,
     CancelRequest,
@@ -38,19 +38,20 @@ from spielleiter.protocol.messages import (
     TestModeRequest,
     UnreadableData,
 )
-from spielleiter.protocol.object_form import (
+from spielleiter.protocol.reading import (
     BOOLEAN,
     NULL,
     TEXT,
+    Element,
     FieldForm,
     ObjectForm,
+    UnreadableError,
     ValueForm,
     class_attribute,
     parse_any_text,
     parse_java_boolean,
     read_fields,
 )
-from spielleiter.protocol.reading import Element, UnreadableError
 
 _PACKAGE: Final = "sc.protocol.requests"
 _RESPONSES: Final = "sc.protocol.responses"

@@ -1,15 +1,18 @@
-"""Dispatches packets to the request handlers.
+"""Who may send which request, and the handlers of all that the lobby does not answer itself.
 
 Invariants: each packet that a client may send has an entry in the table for those who may send it. Other packets are
-refused, and the reply names them. Peers of a dedicated port have a table of their own, without administration, and are
-always answered in the form of their room's edition.
+refused, and the reply names them. A request that cannot be granted raises RequestError and changes nothing.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from spielleiter.common.text import count_text
+from spielleiter.protocol.errors import RemoteProtocolError
 from spielleiter.protocol.messages import (
     AuthenticateRequest,
     CancelRequest,
@@ -19,21 +22,166 @@ from spielleiter.protocol.messages import (
     Message,
     ObserveRequest,
     PauseRequest,
+    PlayerScore,
+    Prepared,
     PrepareRequest,
     RoomMessage,
     ScoreForPlayerRequest,
+    Status,
     StatusRequest,
     StepRequest,
+    Testing,
     TestModeRequest,
     TimeoutRequest,
 )
-from spielleiter.server.core import admin_requests
-from spielleiter.server.core.clock import Arrival
-from spielleiter.server.core.dedicated_port_requests import refuse_password, take_dedicated_seat
+from spielleiter.server import events
+from spielleiter.server.core.clock import UNLIMITED, Arrival
 from spielleiter.server.core.error_packets import shortened
-from spielleiter.server.core.lobby import Lobby
-from spielleiter.server.core.member import Member
+from spielleiter.server.core.lobby import ANYBODY, SEATS, Lobby, Member
+from spielleiter.server.core.policy import Edition
+from spielleiter.server.core.room import Phase
 from spielleiter.server.errors import Fault, RequestError
+
+# -- administrators --------------------------------------------------------------------------------------------------
+
+
+def prepare(lobby: Lobby, member: Member, request: PrepareRequest) -> None:
+    """Open a room for the requested game and answer with its id and its reservation codes."""
+    edition = lobby.find_edition(member, request.game_type)
+    request = complete_request(request, edition)
+    room = lobby.open_prepared(edition, request.slots, is_paused=request.is_paused)
+    if not member.is_edition_chosen:
+        lobby.choose_edition(member, edition)
+    codes = tuple(player_slot.reservation for player_slot in room.player_slots if player_slot.reservation is not None)
+    member.peer.send(edition.dialect.encode(Prepared(room.id, codes)))
+
+
+def complete_request(request: PrepareRequest, edition: Edition) -> PrepareRequest:
+    """Return `request` with one complete slot for each seat; missing values are the edition's defaults.
+
+    Raises RequestError for a wrong number of slots, a slot without a name, or an attribute of another season.
+    """
+    if len(request.slots) <= SEATS:  # a request with very many slots costs nothing
+        try:
+            request = edition.dialect.with_defaults(request)
+        except RemoteProtocolError as error:
+            raise RequestError(Fault.BAD_SLOTS, str(error)) from None
+    slots = request.slots
+    if len(slots) == 1 and edition.policy.accepts_single_slot:
+        slots = (*slots, ANYBODY)
+    if len(slots) != SEATS:
+        text = f"A game is prepared with {SEATS} slots, this request has {len(request.slots)}"
+        raise RequestError(Fault.BAD_SLOTS, text)
+    for number, slot in enumerate(slots, 1):
+        if slot.display_name is None:
+            raise RequestError(Fault.BAD_SLOTS, f"Slot {number} of this request has no displayName")
+    return dataclasses.replace(request, slots=slots)
+
+
+def observe(lobby: Lobby, member: Member, request: ObserveRequest) -> None:
+    """Let the peer observe a room."""
+    room = lobby.find_room(member, request.room_id)
+    if len(room.observers) >= lobby.config.observers_per_room and room.id not in member.observed:
+        text = f"Room {room.id} has {count_text(len(room.observers), 'observer')}, as many as this server allows"
+        raise RequestError(Fault.OBSERVERS_PER_ROOM, text)
+    member.observed[room.id] = room
+    room.add_observer(member.peer)
+
+
+def pause(lobby: Lobby, member: Member, request: PauseRequest) -> None:
+    """Pause a game or resume it."""
+    lobby.find_room(member, request.room_id).pause(member.peer, is_paused=request.is_paused)
+
+
+def step(lobby: Lobby, member: Member, request: StepRequest) -> None:
+    """Request one move of a paused game."""
+    lobby.find_room(member, request.room_id).step(member.peer)
+
+
+def cancel(lobby: Lobby, member: Member, request: CancelRequest) -> None:
+    """End a game, started or not."""
+    if request.room_id is None:
+        raise RequestError(Fault.NO_ROOM_ID, member.peer.edition.dialect.texts.unknown_room(None))
+    lobby.find_room(member, request.room_id).cancel()
+
+
+def set_timeout(lobby: Lobby, member: Member, request: TimeoutRequest) -> None:
+    """Turn the time limits of one player on or off, from its next move request on."""
+    room = lobby.find_room(member, request.room_id)
+    if not 0 <= request.slot < len(room.player_slots):
+        raise RequestError(Fault.BAD_SLOTS, f"Room {room.id} has the slots 0 and 1, and no slot {request.slot}")
+    room.player_slots[request.slot].clock.next_limits = lobby.limits if request.is_active else UNLIMITED
+
+
+def set_test_mode(lobby: Lobby, member: Member, request: TestModeRequest) -> None:
+    """Start or stop adding results to the score sheet."""
+    _require_test_mode(member)
+    lobby.scores.is_enabled = request.is_enabled
+    member.peer.send(member.peer.edition.dialect.encode(Testing(request.is_enabled)))
+
+
+def send_score(lobby: Lobby, member: Member, request: ScoreForPlayerRequest) -> None:
+    """Answer with a player's line of the score sheet."""
+    _require_test_mode(member)
+    edition = member.peer.edition
+    score = lobby.scores.of(request.display_name or "", edition.dialect.score_definition)
+    if score is None and edition.policy.refuses_unknown_players:
+        raise RequestError(Fault.UNKNOWN_PLAYER, edition.dialect.texts.unknown_player(request.display_name))
+    member.peer.send(edition.dialect.encode(score or PlayerScore("", 0, ())))
+
+
+def _require_test_mode(member: Member) -> None:
+    edition = member.peer.edition
+    if not edition.dialect.has_packet(Testing):
+        raise RequestError(Fault.NO_TEST_MODE, f"{edition.name} has no test mode")
+
+
+def send_status(lobby: Lobby, member: Member, _request: StatusRequest) -> None:
+    """Answer with the server's status as JSON."""
+    report = json.dumps(lobby.report(), ensure_ascii=False, separators=(",", ":"))
+    member.peer.send(member.peer.edition.dialect.encode(Status(report)))
+
+
+# -- dedicated ports -------------------------------------------------------------------------------------------------
+
+
+def take_dedicated_seat(
+    lobby: Lobby, member: Member, request: JoinRequest | JoinRoomRequest | JoinPreparedRequest
+) -> None:
+    """Give the peer the seat that its port serves; a plain join needs no reservation code there.
+
+    Requests for any other game, room or seat are refused with the texts that a stranger would get, and counted as
+    `Fault.FOREIGN_SEAT`, whether such a room or reservation code exists or not.
+    """
+    port = member.dedicated_port
+    assert port is not None
+    room, player_slot = port.room, port.room.player_slots[port.seat]
+    texts = member.peer.edition.dialect.texts
+    match request:
+        case JoinRequest(game_type=str(requested)) if requested != room.edition.game_type:
+            raise RequestError(Fault.OTHER_GAME, f"{room.edition.game_type} is played here, not {requested}")
+        case JoinRoomRequest(room_id=requested):
+            fault = Fault.FOREIGN_SEAT if requested else Fault.UNKNOWN_ROOM
+            raise RequestError(fault, texts.unknown_room(requested))
+        case JoinPreparedRequest(reservation_code=code) if not code or code != player_slot.reservation:
+            is_foreign = code and code != port.code
+            fault = Fault.FOREIGN_SEAT if is_foreign else Fault.UNKNOWN_RESERVATION
+            raise RequestError(fault, texts.unknown_reservation)
+        case _:
+            pass
+    if player_slot.reservation is None or room.phase is not Phase.OPEN:
+        raise RequestError(Fault.ROOM_FULL, texts.room_full(room.id))
+    if isinstance(request, JoinRequest):
+        lobby.publish(events.SeatTakenPlainly(room.id, member.peer.label))
+    lobby.take_reserved_slot(member, room, player_slot)
+
+
+def refuse_password(_lobby: Lobby, member: Member, _request: AuthenticateRequest) -> None:
+    """Refuse every password, since nobody can become an administrator through a dedicated port."""
+    raise RequestError(Fault.FORBIDDEN_HERE, member.peer.edition.dialect.texts.wrong_password)
+
+
+# -- who may send what -----------------------------------------------------------------------------------------------
 
 Handler: TypeAlias = Callable[[Lobby, Member, Any], None]
 
@@ -52,15 +200,15 @@ AT_DEDICATED_PORT: dict[type, Handler] = {
 }
 
 FOR_ADMINS: dict[type, Handler] = {
-    PrepareRequest: admin_requests.prepare,
-    ObserveRequest: admin_requests.observe,
-    PauseRequest: admin_requests.pause,
-    StepRequest: admin_requests.step,
-    CancelRequest: admin_requests.cancel,
-    TimeoutRequest: admin_requests.set_timeout,
-    TestModeRequest: admin_requests.set_test_mode,
-    ScoreForPlayerRequest: admin_requests.send_score,
-    StatusRequest: admin_requests.send_status,
+    PrepareRequest: prepare,
+    ObserveRequest: observe,
+    PauseRequest: pause,
+    StepRequest: step,
+    CancelRequest: cancel,
+    TimeoutRequest: set_timeout,
+    TestModeRequest: set_test_mode,
+    ScoreForPlayerRequest: send_score,
+    StatusRequest: send_status,
 }
 
 
@@ -70,7 +218,7 @@ def dispatch(lobby: Lobby, member: Member, message: Message, arrival: Arrival, n
     Raises RequestError if the request cannot be granted.
     """
     if isinstance(message, RoomMessage):  # nearly every packet is a move
-        lobby.room_message(member, message, arrival, now)
+        lobby.find_room(member, message.room_id).move(member.peer, message, arrival, now)
         return
     kind = type(message)
     if member.dedicated_port is None:

@@ -19,7 +19,7 @@ from typing import Final
 
 import trio
 
-from spielleiter.server.core.token_bucket import TokenBucket
+from spielleiter.server.core.clock import TokenBucket
 
 ANSWERS_PER_ADMISSION: Final = 2  # answers to players in one turn that allow one admission in the next
 BURST: Final = 0.05  # seconds of processor time that may be used before the share applies

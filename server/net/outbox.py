@@ -17,7 +17,7 @@ from typing import Final
 import trio
 
 from spielleiter.protocol.connection import Connection
-from spielleiter.server.core.peer import SentCallback
+from spielleiter.server.core.room import SentCallback
 from spielleiter.server.net.wire import Wire
 
 OUTBOX_BYTES: Final = "outbox_bytes"

@@ -14,12 +14,11 @@ from spielleiter.protocol.connection import Connection, ConnectionClosed, Event,
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.messages import CloseConnection, Departure, ErrorPacket, Message
 from spielleiter.server import events
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.core.clock import Arrival
 from spielleiter.server.core.dispatch import dispatch
 from spielleiter.server.core.error_packets import encoded_error, shortened_text
-from spielleiter.server.core.lobby import Lobby
-from spielleiter.server.core.member import Member
+from spielleiter.server.core.lobby import Lobby, Member
 from spielleiter.server.errors import Fault, RequestError
 from spielleiter.server.net.outbox import Outbox
 from spielleiter.server.net.packet_limits import limits_of

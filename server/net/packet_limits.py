@@ -7,8 +7,8 @@ keeps an administrator's. A player's longest packet is a move with hints; only a
 from __future__ import annotations
 
 from spielleiter.protocol.limits import Limits
-from spielleiter.server.config.config import Config
-from spielleiter.server.core.member import Member
+from spielleiter.server.config import Config
+from spielleiter.server.core.lobby import Member
 
 
 def stranger_limits(config: Config) -> Limits:

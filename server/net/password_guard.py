@@ -24,7 +24,7 @@ from weakref import WeakValueDictionary
 
 import trio
 
-from spielleiter.server.core.token_bucket import TokenBucket
+from spielleiter.server.core.clock import TokenBucket
 
 MAX_ADDRESSES: Final = 4096
 """The maximum number of remembered addresses; the one whose last failure is oldest is forgotten first."""

@@ -15,7 +15,7 @@ from typing import Final
 
 import trio
 
-from spielleiter.server.core.token_bucket import TokenBucket
+from spielleiter.server.core.clock import TokenBucket
 from spielleiter.server.net.fair_queue import FairQueue
 
 BURST: Final = 0.1  # seconds of processor time that a connection may use at once after a time of silence

@@ -16,13 +16,10 @@ import trio
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.messages import AuthenticateRequest, Departure
 from spielleiter.server import events
-from spielleiter.server.config.config import Config, is_loopback
-from spielleiter.server.core.clock import Arrival
-from spielleiter.server.core.dedicated_port import DedicatedPort
-from spielleiter.server.core.lobby import Lobby
-from spielleiter.server.core.member import Member
-from spielleiter.server.core.peer import Peer
-from spielleiter.server.core.token_bucket import TokenBucket
+from spielleiter.server.config import Config, is_loopback
+from spielleiter.server.core.clock import Arrival, TokenBucket
+from spielleiter.server.core.lobby import DedicatedPort, Lobby, Member
+from spielleiter.server.core.room import Peer
 from spielleiter.server.net.containment import BugsContained
 from spielleiter.server.net.outbox import Outbox
 from spielleiter.server.net.packet_handler import PacketHandler

@@ -19,7 +19,7 @@ from spielleiter.client.admin import AdminClient
 from spielleiter.client.player import Player
 from spielleiter.client.strategies import make_responder
 from spielleiter.server.app import Listening, serve
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.editions import EDITIONS
 from tests.timeouts import HANG_TIMEOUT
 

@@ -10,13 +10,12 @@ import pytest
 
 import spielleiter.match.runner
 from spielleiter.game.api import State
-from spielleiter.match.plan import PlannedGame
-from spielleiter.match.records.game_record import GameRecord
-from spielleiter.match.setup import MatchSetup
+from spielleiter.match.plan import MatchSetup, PlannedGame
+from spielleiter.match.records import GameRecord
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import choose_editions
-from spielleiter.server.record.replay import encode_replay
+from spielleiter.server.replay import encode_replay
 from tests.cli.tournaments import STRENGTH
 from tests.match.sample_records import game
 

@@ -12,12 +12,11 @@ import pytest
 from spielleiter.cli.board import Canvas, colors_of, draw
 from spielleiter.common.text import text_width
 from spielleiter.game.api import State
-from spielleiter.game.blokus.move import SkipMove
-from spielleiter.game.blokus.polyomino import Color, Shape
-from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027
-from spielleiter.game.blokus.state import BlokusState
-from spielleiter.game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
-from spielleiter.protocol.dialects.blokus_2021_r1 import CountedState
+from spielleiter.game.blokus.moves import SkipMove
+from spielleiter.game.blokus.pieces import Color, Shape
+from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027, BlokusState
+from spielleiter.game.hase_und_igel.state import HASE_UND_IGEL_2018
+from spielleiter.protocol.dialects.blokus_2021 import CountedState
 
 NAMES = ("Alice", "Jörg")
 NO_NAMES = ("", "")

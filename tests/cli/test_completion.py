@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.game.blokus.polyomino import PENTOMINOES
+from spielleiter.game.blokus.pieces import PENTOMINOES
 from spielleiter.server.editions import EDITIONS
 from tests.interpreter import PACKAGES
 from tests.timeouts import HANG_TIMEOUT

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import spielleiter.server.app
-from spielleiter.game.blokus.bitboard import SIZE
-from spielleiter.server.config.config import Config
+from spielleiter.game.blokus.pieces import SIZE
+from spielleiter.server.config import Config
 from spielleiter.server.errors import StartError
 from tests.cli.background import run
 from tests.timeouts import HANG_TIMEOUT

@@ -27,7 +27,7 @@ from spielleiter.cli import doctor
 from spielleiter.cli.cli import cli
 from spielleiter.cli.doctor import LIMITED, MISSING, OK, MachineFinding, shown
 from spielleiter.common.errors import SupervisorError
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.core.clock import Arrival
 from tests.cli.background import run
 from tests.timeouts import HANG_TIMEOUT

@@ -27,11 +27,11 @@ from spielleiter.cli.matches import (
 )
 from spielleiter.cli.tournament import tournament
 from spielleiter.common.errors import MachineError
-from spielleiter.match.records.game_files import REPLAY_PAGE
-from spielleiter.match.records.game_record import GameRecord, Verdict
-from spielleiter.match.records.journal import load_setup, read_journal
+from spielleiter.match.game_folder import REPLAY_PAGE
+from spielleiter.match.records import GameRecord, load_setup, read_journal
 from spielleiter.match.runner import Conditions, EndReason
-from spielleiter.match.tournaments.tournament import PAGES
+from spielleiter.match.tournament_file import PAGES
+from spielleiter.match.verdict import Verdict
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.viewer.exports.html import SCRIPT

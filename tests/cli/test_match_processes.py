@@ -16,9 +16,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from spielleiter.cli.cli import cli
-from spielleiter.match.records.game_record import Verdict
-from spielleiter.match.records.journal import load_setup, read_journal
-from spielleiter.match.reports.words import PLATFORM_GAPS
+from spielleiter.match.records import load_setup, read_journal
+from spielleiter.match.reports.texts import PLATFORM_GAPS
+from spielleiter.match.verdict import Verdict
 from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.platforms.platform import common_gaps
 from spielleiter.programs.processes import find_processes

@@ -15,11 +15,10 @@ from spielleiter.cli.commands import Misuse
 from spielleiter.cli.match import match_command
 from spielleiter.cli.match_options import refuse_changed_options
 from spielleiter.common.errors import SetupError
-from spielleiter.match.plan import Opening, PlannedGame
-from spielleiter.match.records.game_record import GameRecord, Verdict
-from spielleiter.match.records.journal import load_setup, open_journal, read_journal
+from spielleiter.match.plan import Entrant, MatchSetup, Opening, PlannedGame, ProgramTimeouts
+from spielleiter.match.records import GameRecord, load_setup, open_journal, read_journal
 from spielleiter.match.runner import Conditions
-from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.match.verdict import Verdict
 from spielleiter.programs.program import Command
 from tests.cli.background import run
 from tests.cli.matches import MATCH, play, setup_of

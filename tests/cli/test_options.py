@@ -26,9 +26,9 @@ from spielleiter.cli.options import (
 )
 from spielleiter.cli.tournament import tournament
 from spielleiter.contest.check import CheckSetup
-from spielleiter.match.setup import ProgramTimeouts
-from spielleiter.server.config.config import Config
-from spielleiter.server.config.setting import MAX_SECONDS, MAX_WHOLE_NUMBER
+from spielleiter.match.plan import ProgramTimeouts
+from spielleiter.server.config import Config
+from spielleiter.server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER
 
 HELPS = {"soft": "A move.", "hard": "No move.", "start": "Start.", "exit": "Exit.", "game": "Game."}
 

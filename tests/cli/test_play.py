@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.game.blokus import BlokusState
+from spielleiter.game.blokus.state import BlokusState
 from spielleiter.server.editions import EDITIONS, choose_editions
 from tests.cli.background import END, BackgroundServer, background_server, run, scripted_server
 from tests.interpreter import PYTHON

@@ -14,8 +14,9 @@ from spielleiter.cli.progress import (
     showing_progress,
 )
 from spielleiter.match.plan import plan_games
-from spielleiter.match.records.game_record import GameRecord, Verdict
-from spielleiter.match.stats.sprt import Sprt
+from spielleiter.match.records import GameRecord
+from spielleiter.match.statistics import Sprt
+from spielleiter.match.verdict import Verdict
 from tests.cli.terminal import seen
 from tests.match.sample_records import fault, game
 

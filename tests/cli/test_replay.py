@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from spielleiter.game.blokus import SetMove
-from spielleiter.game.blokus.polyomino import Rotation, Shape
+from spielleiter.game.blokus.moves import SetMove
+from spielleiter.game.blokus.pieces import Rotation, Shape
 from spielleiter.game.hase_und_igel.board import Board
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.errors import StartError
-from spielleiter.server.record.replay import encode_replay
+from spielleiter.server.replay import encode_replay
 from spielleiter.viewer.replays.details import details_beside
 from spielleiter.viewer.replays.game import describe_game
 from spielleiter.viewer.replays.reading import load_replay

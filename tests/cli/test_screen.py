@@ -16,7 +16,7 @@ import trio.testing
 
 from spielleiter.cli.screen import ANNOUNCE_AFTER, Screen, Waiting
 from spielleiter.game.api import State
-from spielleiter.game.blokus.rulesets import BLOKUS_2027
+from spielleiter.game.blokus.state import BLOKUS_2027
 from spielleiter.protocol.messages import Memento, MoveRequest, WelcomeMessage
 from spielleiter.server.editions import EDITIONS
 from tests.cli.terminal import pty, seen

@@ -15,12 +15,11 @@ from spielleiter.cli.words import (
 )
 from spielleiter.client.errors import CannotConnectError, ClientError, RequestRefusedError
 from spielleiter.client.player import GameEnd, GameReport
-from spielleiter.game.blokus.polyomino import Shape
-from spielleiter.game.blokus.rulesets import RULES_2021
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.pieces import Shape
+from spielleiter.game.blokus.state import RULES_2021, BlokusState
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
 from spielleiter.protocol.messages import Cause, Memento, Result, Score
-from spielleiter.server.core.lobby_settings import NO_ADMINS
+from spielleiter.server.core.lobby import NO_ADMINS
 
 START = BlokusState(RULES_2021, Shape.PENTO_I)
 NO_NAMES = ("", "")

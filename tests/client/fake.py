@@ -9,9 +9,8 @@ from trio.testing import MockClock, memory_stream_pair
 
 from spielleiter.client.transport import Tap, Transport
 from spielleiter.game.api import State
-from spielleiter.game.blokus.polyomino import Shape
-from spielleiter.game.blokus.rulesets import RULES_2021
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.pieces import Shape
+from spielleiter.game.blokus.state import RULES_2021, BlokusState
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3

@@ -13,11 +13,10 @@ from spielleiter.client.choosers import first_move, greedy_move, illegal_move, m
 from spielleiter.client.errors import StrategyError
 from spielleiter.client.strategies import STRATEGIES
 from spielleiter.game.api import State
-from spielleiter.game.blokus.move import SetMove
-from spielleiter.game.blokus.polyomino import SIZES
-from spielleiter.game.blokus.rulesets import BLOKUS_2021
-from spielleiter.game.blokus.state import BlokusState
-from spielleiter.game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
+from spielleiter.game.blokus.moves import SetMove
+from spielleiter.game.blokus.pieces import SIZES
+from spielleiter.game.blokus.state import BLOKUS_2021, BlokusState
+from spielleiter.game.hase_und_igel.state import HASE_UND_IGEL_2018
 from tests.client.fake import START
 from tests.documents import ROOT
 
@@ -137,5 +136,5 @@ def test_a_strategy_that_needs_a_connection_has_no_chooser() -> None:
 @pytest.mark.slow
 def test_choosers_do_not_load_trio() -> None:
     """Many matches start processes that compute the moves of built-in players."""
-    code = "import sys, spielleiter.match.games.thinking_process; sys.exit('trio' in sys.modules)"
+    code = "import sys, spielleiter.match.builtin_process; sys.exit('trio' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT).returncode == 0

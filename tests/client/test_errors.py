@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from spielleiter.client.errors import AuthenticationError, ClientError, NotAMoveError, RequestRefusedError, refusal
-from spielleiter.game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
+from spielleiter.game.hase_und_igel.state import HASE_UND_IGEL_2018
 from spielleiter.protocol.messages import AuthenticateRequest, JoinRequest
 
 

@@ -8,10 +8,9 @@ import pytest
 
 from spielleiter.client.evaluation import cells_and_corners, contenders, evaluation_of, points_after, turns_to_the_goal
 from spielleiter.game.api import State
-from spielleiter.game.blokus.move import SetMove
-from spielleiter.game.blokus.polyomino import SIZES, Color, Rotation, Shape
-from spielleiter.game.blokus.rulesets import RULES_2021
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.moves import SetMove
+from spielleiter.game.blokus.pieces import SIZES, Color, Rotation, Shape
+from spielleiter.game.blokus.state import RULES_2021, BlokusState
 from spielleiter.game.hase_und_igel import Action, Advance, Board, EatSalad, HaseUndIgelMove, HaseUndIgelState, Player
 
 START = BlokusState(RULES_2021, Shape.PENTO_I)

@@ -14,8 +14,8 @@ from spielleiter.client.asking import Strategy
 from spielleiter.client.errors import NotAMoveError, StrategyError
 from spielleiter.client.player import GameEnd, GameReport, Player
 from spielleiter.game.api import Move, State
-from spielleiter.game.blokus.move import SetMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.moves import SetMove
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 from spielleiter.game.hase_und_igel import HaseUndIgelMove
 from spielleiter.protocol.messages import (
     Cause,

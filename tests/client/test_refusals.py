@@ -8,9 +8,9 @@ import pytest
 
 from spielleiter.client.refusals import plain_text
 from spielleiter.game.api import Move
-from spielleiter.game.blokus.move import BlokusMistake, SkipMove
-from spielleiter.game.blokus.polyomino import Color
-from spielleiter.game.blokus.rulesets import BLOKUS_2027
+from spielleiter.game.blokus.moves import BlokusMistake, SkipMove
+from spielleiter.game.blokus.pieces import Color
+from spielleiter.game.blokus.state import BLOKUS_2027
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027 as DIALECT
 from spielleiter.protocol.messages import CancelRequest, MoveData, Prepared, RoomMessage

@@ -18,8 +18,8 @@ from spielleiter.client.strategies import (
     make_responder,
 )
 from spielleiter.game.api import Move, State
-from spielleiter.game.blokus.rulesets import BLOKUS_2021
-from spielleiter.game.hase_und_igel.ruleset import HASE_UND_IGEL_2018
+from spielleiter.game.blokus.state import BLOKUS_2021
+from spielleiter.game.hase_und_igel.state import HASE_UND_IGEL_2018
 from tests.client.fake import START, connected, together
 from tests.timeouts import HANG_TIMEOUT
 

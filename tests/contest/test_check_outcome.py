@@ -20,10 +20,10 @@ from spielleiter.contest.check import (
     render_junit,
 )
 from spielleiter.contest.scripted_server import InconclusiveError, ScriptedServer, UnexpectedBehaviourError
-from spielleiter.game.blokus.rulesets import BlokusGame
+from spielleiter.game.blokus.state import BlokusGame
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.contest.checked import BASIC_STEPS, FakeStep, check
-from tests.match.reports.xunit import assert_is_xunit
+from tests.match.xunit import assert_is_xunit
 
 
 @pytest.fixture

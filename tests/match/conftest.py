@@ -11,7 +11,7 @@ from spielleiter.game.api import State
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import choose_editions
-from spielleiter.server.record.replay import encode_replay
+from spielleiter.server.replay import encode_replay
 from tests.match.players import listening_players
 
 

@@ -26,11 +26,11 @@ from xml.parsers import expat
 import trio
 from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
-from spielleiter.game.blokus.move import SetMove
+from spielleiter.game.blokus.moves import SetMove
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server.app import Server
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.core.policy import Edition
 from tests.server.wires import StreamWire
 

@@ -9,10 +9,9 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from spielleiter.game.blokus.move import SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
-from spielleiter.game.blokus.rulesets import BLOKUS_2021
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.moves import SetMove, SkipMove
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
+from spielleiter.game.blokus.state import BLOKUS_2021, BlokusState
 from spielleiter.protocol.messages import (
     Aggregation,
     AuthenticateRequest,

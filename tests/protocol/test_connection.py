@@ -8,14 +8,12 @@ from typing import Final, NoReturn
 import pytest
 
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
-from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialect import Dialect, PlainForm
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN, BEFORE_JOIN, FROM_SERVER, Limits
 from spielleiter.protocol.messages import CloseConnection, Joined, JoinRequest, Left, PrepareRequest, Slot, StepRequest
-from spielleiter.protocol.plain_form import PlainForm
-from spielleiter.protocol.reader import PacketReader
-from spielleiter.protocol.tree import TreeBuilder
+from spielleiter.protocol.reader import PacketReader, TreeBuilder
 from tests.protocol.streams import CUTS, LATEST, Cut, all_events, byte_by_byte, stream_of, whole
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.protocol.connection import Connection, Role
-from spielleiter.protocol.connection_phase import (
+from spielleiter.protocol.connection import (
     INPUT_TRANSITIONS,
     OUTPUT_TRANSITIONS,
+    Connection,
     InputPhase,
     OutputPhase,
+    Role,
 )
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.errors import RemoteProtocolError

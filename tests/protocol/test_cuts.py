@@ -23,8 +23,7 @@ from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN, BEFORE_JOIN, Limits
-from spielleiter.protocol.reader import PacketReader
-from spielleiter.protocol.tree import TreeBuilder, new_parser
+from spielleiter.protocol.reader import PacketReader, TreeBuilder, new_parser
 from tests.example_counts import examples
 from tests.fuzz import CORPUS
 from tests.protocol.streams import LATEST, ONE_LINE_MOVE, Cut, all_packets, byte_by_byte, outcomes, stream_of, whole

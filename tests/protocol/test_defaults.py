@@ -8,7 +8,7 @@ import pytest
 
 from spielleiter.client import AdminClient, Player
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 
 DEFAULTS = {"host": DEFAULT_HOST, "port": DEFAULT_PORT, "password": DEFAULT_PASSWORD}
 

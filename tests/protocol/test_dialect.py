@@ -8,14 +8,12 @@ from typing import cast
 import pytest
 from lxml import etree
 
-from spielleiter.game.blokus.polyomino import Shape
-from spielleiter.game.blokus.rulesets import RULES_2021
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.pieces import Shape
+from spielleiter.game.blokus.state import RULES_2021, BlokusState
 from spielleiter.protocol.dialect import Dialect
-from spielleiter.protocol.dialects.attribute_packets import attribute_reader, attribute_writer, empty_writer
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
-from spielleiter.protocol.dialects.lobby import read_close
+from spielleiter.protocol.dialects.packets import attribute_reader, attribute_writer, empty_writer, read_close
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.messages import (
     CancelRequest,

@@ -8,12 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spielleiter.game.blokus.polyomino import Rotation
-from spielleiter.protocol.object_form import (
+from spielleiter.game.blokus.pieces import Rotation
+from spielleiter.protocol.reader import parse_element
+from spielleiter.protocol.reading import (
     BOOLEAN,
     INTEGER,
     TEXT,
+    Element,
     ObjectForm,
+    UnreadableError,
     ValueForm,
     decode_name,
     enumeration,
@@ -23,8 +26,6 @@ from spielleiter.protocol.object_form import (
     parse_java_integer,
     read_fields,
 )
-from spielleiter.protocol.reading import Element, UnreadableError
-from spielleiter.protocol.tree import parse_element
 
 
 class Skipper:

@@ -8,11 +8,11 @@ import re
 import pytest
 
 from spielleiter.protocol.connection import Connection, Event, Role
+from spielleiter.protocol.dialect import PlainForm
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN, Limits
 from spielleiter.protocol.messages import CancelRequest, JoinRequest, Message
-from spielleiter.protocol.plain_form import PlainForm
 from tests.protocol.streams import CUTS, Cut, all_events, stream_of, whole
 from tests.protocol.test_reader_work import CountingParser
 

@@ -6,18 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spielleiter.game.blokus.polyomino import Shape
-from spielleiter.game.blokus.rulesets import RULES_2027
-from spielleiter.game.blokus.state import BlokusState
-from spielleiter.protocol.dialect import Dialect
-from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from spielleiter.protocol.dialects.blokus_2021_r1 import BLOKUS_2021_R1
-from spielleiter.protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2
+from spielleiter.game.blokus.pieces import Shape
+from spielleiter.game.blokus.state import RULES_2027, BlokusState
+from spielleiter.protocol.dialect import Dialect, RoomWriter
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R1, BLOKUS_2021_R2, BLOKUS_2021_R3
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
 from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import Memento, MoveRequest, RoomData, RoomMessage, WelcomeMessage
-from spielleiter.protocol.room_writer import RoomWriter
 from tests.protocol import strategies
 from tests.protocol.strategies import random_game
 

@@ -9,8 +9,8 @@ import pytest
 from lxml import etree
 
 from spielleiter.game.api import Outcome, Seat
-from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.moves import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.messages import (
     AuthenticateRequest,

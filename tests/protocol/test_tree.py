@@ -12,8 +12,8 @@ from lxml import etree
 
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN, BEFORE_JOIN, FROM_SERVER, Limits
+from spielleiter.protocol.reader import TreeBuilder, new_parser, parse_element
 from spielleiter.protocol.reading import Element
-from spielleiter.protocol.tree import TreeBuilder, new_parser, parse_element
 from tests.protocol.streams import CUTS, SAMPLES, Cut, all_packets, shape_of
 
 FEW: Limits = replace(BEFORE_JOIN, names=5, name_length=8)

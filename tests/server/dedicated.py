@@ -8,7 +8,7 @@ from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
 from spielleiter.protocol.messages import Slot
 from spielleiter.server import events
-from spielleiter.server.core.dedicated_port import DedicatedPort
+from spielleiter.server.core.lobby import DedicatedPort
 from spielleiter.server.core.room import Room
 from spielleiter.server.errors import Fault
 from tests.server.harness import Caller, ServerHarness

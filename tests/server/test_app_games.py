@@ -19,8 +19,8 @@ import trio
 
 from spielleiter.client.player import GameEnd, GameReport
 from spielleiter.game.api import State
-from spielleiter.game.blokus.move import SkipMove
-from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.game.blokus.moves import SkipMove
+from spielleiter.game.blokus.state import BLOKUS_2021
 from spielleiter.protocol.connection import Connection, Role, StreamEnd
 from spielleiter.protocol.messages import (
     Cause,
@@ -35,8 +35,8 @@ from spielleiter.protocol.messages import (
     Result,
     RoomMessage,
 )
+from spielleiter.server import archive
 from spielleiter.server.app import Server
-from spielleiter.server.record import archive
 from tests.protocol.streams import LATEST
 from tests.server.harness import END, GAME_TYPE, START, open_harness, packet, sample
 from tests.server.net.test_wire import read_late

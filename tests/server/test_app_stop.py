@@ -19,7 +19,7 @@ from spielleiter.client.player import GameReport
 from spielleiter.protocol.messages import Result
 from spielleiter.server import events
 from spielleiter.server.app import CLOSING_TIME, RESULTS_NAME, STOPPING, serve
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from tests.server.harness import END, GAME_TYPE, PASSWORD, PATIENT, START, ServerHarness, open_harness, sample
 from tests.server.serving import Serving, open_descriptors, read_all, replays_in, serving
 from tests.server.wires import ThrottledWire

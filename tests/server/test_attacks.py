@@ -1,6 +1,6 @@
 """Attacks by clients that know the source cost them their game or their connection, and affect no other client.
 
-Whole servers in virtual time. `spielleiter.bench.bench_hostile` measures what such clients cost in real time.
+Whole servers in virtual time. `benchmarks.under_attack` measures what such clients cost in real time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 import trio
 from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
-from spielleiter.game.blokus.rulesets import BLOKUS_2027
+from spielleiter.game.blokus.state import BLOKUS_2027
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server import events
 from spielleiter.server.core.room import Room

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from spielleiter.server.config.properties import ConfigError
+from spielleiter.server.config import ConfigError
 from spielleiter.server.errors import ClockError, Fault, RequestError, ServerError, StartError
-from spielleiter.server.record.replay import ReplayError
+from spielleiter.server.replay import ReplayError
 
 
 @pytest.mark.parametrize("kind", [ClockError, RequestError, StartError, ConfigError, ReplayError])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.server.editions import choose_editions
-from spielleiter.server.game_options import game_option_problem
+from spielleiter.server.editions import choose_editions, game_option_problem
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from spielleiter.game.blokus.move import SkipMove
+from spielleiter.game.blokus.moves import SkipMove
 from spielleiter.protocol.messages import (
     Cause,
     Departure,

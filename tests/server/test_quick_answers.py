@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from spielleiter.game.api import State
-from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.game.blokus.state import BLOKUS_2021
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server.core.clock import SHORTEST
 from tests.server.harness import GAME_TYPE

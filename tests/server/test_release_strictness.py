@@ -14,7 +14,7 @@ from typing import Final
 
 import pytest
 
-from spielleiter.game.blokus.move import SetMove, SkipMove
+from spielleiter.game.blokus.moves import SetMove, SkipMove
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol.messages import Cause
 from spielleiter.server import events

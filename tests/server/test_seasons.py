@@ -17,7 +17,7 @@ from spielleiter.game.api import State
 from spielleiter.protocol.messages import Memento, MoveData, Result
 from spielleiter.protocol.writer import typed_element
 from spielleiter.server import events
-from spielleiter.server.config.config import load_config
+from spielleiter.server.config import load_config
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.errors import StartError

@@ -7,7 +7,7 @@ import dataclasses
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spielleiter.server.think_stats import ThinkStats
+from spielleiter.server.events import ThinkStats
 
 
 def test_the_summary_of_a_player() -> None:

@@ -17,7 +17,7 @@ import pytest
 from spielleiter.common.errors import first_error
 from spielleiter.game.hase_und_igel import FieldType, generate_board
 from spielleiter.server.app import Server
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 from tests.server.transcripts import DifferenceError, Line, Replayer, moved_shapes, read_transcript

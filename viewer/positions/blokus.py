@@ -11,9 +11,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from spielleiter.game.api import Move, Seat, State
-from spielleiter.game.blokus.bitboard import SIZE, STRIDE, Bitboard, bit, edge_neighbors, scan
-from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape, orientation
+from spielleiter.game.blokus.moves import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.pieces import (
+    SIZE,
+    STRIDE,
+    Bitboard,
+    Color,
+    Rotation,
+    Shape,
+    bit,
+    edge_neighbors,
+    orientation,
+    scan,
+)
 from spielleiter.game.blokus.state import SEAT_OF_COLOR, BlokusState
 from spielleiter.viewer.positions.view import Json, View, Words
 

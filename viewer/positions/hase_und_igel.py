@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from spielleiter.game.api import Move, Seat, State
-from spielleiter.game.hase_und_igel.action import (
+from spielleiter.game.hase_und_igel.board import (
+    GOAL_INDEX,
     Action,
     Advance,
     Card,
@@ -18,10 +19,9 @@ from spielleiter.game.hase_und_igel.action import (
     ExchangeCarrots,
     FallBack,
     HaseUndIgelMove,
+    PlayerColor,
     Skip,
 )
-from spielleiter.game.hase_und_igel.board import GOAL_INDEX
-from spielleiter.game.hase_und_igel.player import PlayerColor
 from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake
 from spielleiter.game.hase_und_igel.state import HaseUndIgelState
 from spielleiter.viewer.positions.view import Json, View, Words, shortened_text

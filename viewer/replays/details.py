@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from spielleiter.game.api import Seat
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.viewer.positions.view import Words
 from spielleiter.viewer.replays.game import Details
 from spielleiter.viewer.replays.outputs import read_outputs

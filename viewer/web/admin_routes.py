@@ -16,10 +16,9 @@ from starlette.routing import BaseRoute, Route
 
 from spielleiter.protocol.messages import PrepareRequest, Slot
 from spielleiter.server.app import Server
-from spielleiter.server.core.peer import Peer, SentCallback
+from spielleiter.server.core.dispatch import complete_request
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.core.prepare_request import complete_request
-from spielleiter.server.core.room import Room
+from spielleiter.server.core.room import Peer, Room, SentCallback
 from spielleiter.server.errors import RequestError
 from spielleiter.viewer.web.admin_sessions import AdminSessions
 from spielleiter.viewer.web.answers import json_response, read_json

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from spielleiter.server import events
-from spielleiter.server.core.lobby_settings import NO_ADMINS
+from spielleiter.server.core.lobby import NO_ADMINS
 from spielleiter.server.errors import Fault
 from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.viewer.web.errors import WebError

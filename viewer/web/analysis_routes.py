@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from spielleiter.common.own_python import own_python
-from spielleiter.server.record.replay import encode_replay
+from spielleiter.server.replay import encode_replay
 from spielleiter.viewer.web.answers import read_json
 from spielleiter.viewer.web.errors import WebError
 from spielleiter.viewer.web.guard import Receive, Scope, Send

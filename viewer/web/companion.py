@@ -15,9 +15,9 @@ import trio
 
 from spielleiter.server import events
 from spielleiter.server.app import Server
-from spielleiter.server.config.setting import shown_address
 from spielleiter.server.net.sockets import listen
 from spielleiter.server.runtime.garbage import PauseMeter
+from spielleiter.server.setting import shown_address
 from spielleiter.viewer.web.listening import ListeningPages, access_to, listen_for_pages
 
 if TYPE_CHECKING:

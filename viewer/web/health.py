@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from spielleiter.server.monitor.metrics import CONTENT_TYPE, Metrics
+from spielleiter.server.metrics import CONTENT_TYPE, Metrics
 
 
 def health_routes(metrics: Metrics, is_stopping: Callable[[], bool]) -> list[Route]:

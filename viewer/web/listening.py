@@ -9,10 +9,10 @@ from __future__ import annotations
 import socket
 from dataclasses import dataclass
 
-from spielleiter.server.config.config import Config, is_loopback
-from spielleiter.server.config.setting import shown_address
+from spielleiter.server.config import Config, is_loopback
 from spielleiter.server.errors import StartError
 from spielleiter.server.net.sockets import listen
+from spielleiter.server.setting import shown_address
 
 FOR_THIS_MACHINE = "this machine only"
 FOR_PASSWORD_HOLDERS = "everybody who can reach this address and knows the password of the viewer"  # noqa: S105

@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute
 from spielleiter.protocol.defaults import DEFAULT_HOST
 from spielleiter.server import events
 from spielleiter.server.app import Server
-from spielleiter.server.monitor.metrics import Metrics
+from spielleiter.server.metrics import Metrics
 from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.server.runtime.garbage import PauseMeter
 from spielleiter.viewer.web.admin_routes import admin_routes
@@ -76,7 +76,7 @@ class Site:
         health = health_routes(self.metrics, is_stopping)
         self.health_app: Application = application(health)
         address = (DEFAULT_HOST if config.host in EVERY_ADDRESS else config.host, game_port)
-        has_admins = server.lobby.settings.password is not None
+        has_admins = server.lobby.password is not None
         sessions = AdminSessions(
             server.lobby.is_password, self._new_guard(), server.stream.publish, has_admins=has_admins, port=page_port
         )

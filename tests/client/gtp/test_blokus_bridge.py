@@ -23,7 +23,7 @@ from spielleiter.client.gtp.blokus_bridge import (
 )
 from spielleiter.client.gtp.notation import SYMMETRIES, Symmetry
 from spielleiter.game.blokus import BLOKUS_2021, BLOKUS_2027, BlokusGame, BlokusState, Color, SkipMove
-from spielleiter.game.blokus.bitboard import scan
+from spielleiter.game.blokus.pieces import scan
 from tests.client.gtp.blokus_engine import BlokusEngine, RefusedError
 
 GAMES = (BLOKUS_2021, BLOKUS_2027)

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spielleiter.client.gtp.notation import SYMMETRIES, Symmetry, cell_name, read_cells, write_cells
-from spielleiter.game.blokus.bitboard import SIZE
-from spielleiter.game.blokus.polyomino import Cell
+from spielleiter.game.blokus.pieces import SIZE, Cell
 
 CELLS = st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1))
 

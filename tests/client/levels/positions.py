@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from spielleiter.game.blokus.rulesets import BlokusGame
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.state import BlokusGame, BlokusState
 
 
 def positions(game: BlokusGame, seed: int, step: int = 1) -> Iterator[BlokusState]:

@@ -18,8 +18,8 @@ from spielleiter.client.levels.blokus_evaluation import (
     reach_of,
     sample_moves,
 )
-from spielleiter.game.blokus.bitboard import BOARD, EMPTY, bit, draw
-from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
+from spielleiter.game.blokus.pieces import BOARD, EMPTY, bit, draw
+from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027, BlokusGame
 from tests.client.levels.positions import positions
 
 GAMES = (BLOKUS_2021, BLOKUS_2027)

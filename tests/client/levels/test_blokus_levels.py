@@ -19,7 +19,7 @@ from spielleiter.client.levels.blokus_levels import (
 from spielleiter.client.levels.blokus_search import SearchSettings
 from spielleiter.client.levels.budget import LONGEST_SEARCH, SearchBudget
 from spielleiter.client.levels.level import Level
-from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
+from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027, BlokusGame
 from tests.client.levels.budgets import endless
 from tests.client.levels.positions import positions
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import random
 
 from spielleiter.client.levels.blokus_placements import placements_of
-from spielleiter.game.blokus.bitboard import BOARD, EMPTY
-from spielleiter.game.blokus.movegen import attach_cells, free_cells, generate_placements
-from spielleiter.game.blokus.polyomino import ALL_SHAPES_MASK, ORIENTATIONS
+from spielleiter.game.blokus.moves import attach_cells, free_cells, generate_placements
+from spielleiter.game.blokus.pieces import ALL_SHAPES_MASK, BOARD, EMPTY, ORIENTATIONS
 
 
 def test_every_placement_on_an_empty_board_is_in_the_tables() -> None:

@@ -11,8 +11,7 @@ import pytest
 from spielleiter.client.levels import blokus_search
 from spielleiter.client.levels.blokus_evaluation import CELL, RatedMove, Sample, rate_moves, sample_moves
 from spielleiter.client.levels.blokus_search import SearchSettings, _Candidate, search
-from spielleiter.game.blokus.rulesets import BLOKUS_2021
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.state import BLOKUS_2021, BlokusState
 from tests.client.levels.positions import positions
 
 POSITIONS = list(positions(BLOKUS_2021, seed=5))

@@ -11,7 +11,7 @@ from spielleiter.client.errors import StrategyError
 from spielleiter.client.levels.ladders import LADDERS, LEVEL_NUMBERS, ladder_of, level_name, positions_with_level
 from spielleiter.client.strategies import STRATEGIES
 from spielleiter.game.api import Game
-from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027
+from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 

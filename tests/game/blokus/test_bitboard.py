@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spielleiter.game.blokus.bitboard import (
+from spielleiter.game.blokus.pieces import (
     BOARD,
     BORDER,
     CORNERS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from spielleiter.game.api import Mistake, Move
-from spielleiter.game.blokus.move import BlokusMistake, IncompleteMove, SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.moves import BlokusMistake, IncompleteMove, SetMove, SkipMove
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 
 
 @pytest.mark.parametrize(

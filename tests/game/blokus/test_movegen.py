@@ -4,10 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.game.blokus.bitboard import BOARD, CORNERS, EMPTY, STRIDE, bit, scan
-from spielleiter.game.blokus.move import BlokusMistake
-from spielleiter.game.blokus.movegen import attach_cells, find_fault, free_cells, generate_placements, has_placement
-from spielleiter.game.blokus.polyomino import ALL_SHAPES_MASK, Rotation, Shape, orientation
+from spielleiter.game.blokus.moves import (
+    BlokusMistake,
+    attach_cells,
+    find_fault,
+    free_cells,
+    generate_placements,
+    has_placement,
+)
+from spielleiter.game.blokus.pieces import (
+    ALL_SHAPES_MASK,
+    BOARD,
+    CORNERS,
+    EMPTY,
+    STRIDE,
+    Rotation,
+    Shape,
+    bit,
+    orientation,
+    scan,
+)
 
 
 def test_an_own_cell_blocks_its_edge_neighbors_and_attaches_at_its_corners() -> None:

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spielleiter.game.blokus.bitboard import bit
-from spielleiter.game.blokus.polyomino import (
+from spielleiter.game.blokus.pieces import (
     ALL_SHAPES_MASK,
     ORIENTATIONS,
     PENTOMINOES,
@@ -17,6 +16,7 @@ from spielleiter.game.blokus.polyomino import (
     Orientation,
     Rotation,
     Shape,
+    bit,
     hash_order,
     orientation,
 )

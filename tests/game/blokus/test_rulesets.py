@@ -8,10 +8,9 @@ from dataclasses import replace
 import pytest
 
 from spielleiter.game.api import Game, GameError, GameOptionError, State
-from spielleiter.game.blokus.move import BlokusMistake
-from spielleiter.game.blokus.polyomino import Color, Shape
-from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.moves import BlokusMistake
+from spielleiter.game.blokus.pieces import Color, Shape
+from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027, BlokusGame, BlokusState
 
 both = pytest.mark.parametrize("game", [BLOKUS_2021, BLOKUS_2027], ids=lambda game: game.name)
 

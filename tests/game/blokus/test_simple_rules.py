@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spielleiter.game.blokus.bitboard import STRIDE, scan
-from spielleiter.game.blokus.move import SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
-from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.moves import SetMove, SkipMove
+from spielleiter.game.blokus.pieces import STRIDE, Color, Rotation, Shape, scan
+from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027, BlokusGame, BlokusState
 from tests.game.blokus.simple_rules import Placement, SimpleGame
 
 seeds = st.integers(min_value=0, max_value=2**32 - 1)

@@ -10,12 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spielleiter.game.api import IllegalMoveError, IncompleteMoveError, Outcome, State
-from spielleiter.game.blokus.bitboard import BOARD, bit, scan
-from spielleiter.game.blokus.move import BlokusMistake, IncompleteMove, IncompletePiece, SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
-from spielleiter.game.blokus.ruleset import Ruleset
-from spielleiter.game.blokus.rulesets import BLOKUS_2021, BLOKUS_2027, BlokusGame
-from spielleiter.game.blokus.state import SEAT_OF_COLOR, BlokusState
+from spielleiter.game.blokus.moves import BlokusMistake, IncompleteMove, IncompletePiece, SetMove, SkipMove
+from spielleiter.game.blokus.pieces import BOARD, Color, Rotation, Shape, bit, scan
+from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027, SEAT_OF_COLOR, BlokusGame, BlokusState, Ruleset
 
 PLAYS_ON = BLOKUS_2021.with_options({"gameEnd": "noMovesLeft"}).rules
 ENDS = BLOKUS_2021.rules

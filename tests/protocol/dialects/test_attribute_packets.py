@@ -7,7 +7,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from spielleiter.protocol.dialect import Reading, Writer
-from spielleiter.protocol.dialects.attribute_packets import (
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+from spielleiter.protocol.dialects.packets import (
     AnyReader,
     attribute_reader,
     attribute_writer,
@@ -18,7 +19,6 @@ from spielleiter.protocol.dialects.attribute_packets import (
     room_flag_reader,
     room_flag_writer,
 )
-from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.messages import CloseConnection, Left, Message, PauseRequest, Testing
 
 

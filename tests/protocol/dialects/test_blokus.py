@@ -10,10 +10,9 @@ from typing import cast
 import pytest
 from lxml import etree
 
-from spielleiter.game.blokus.move import SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
-from spielleiter.game.blokus.rulesets import BLOKUS_2021
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.moves import SetMove, SkipMove
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
+from spielleiter.game.blokus.state import BLOKUS_2021, BlokusState
 from spielleiter.game.hase_und_igel import HASE_UND_IGEL_2018
 from spielleiter.protocol.dialects import blokus
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.game.blokus.rulesets import RULES_2021
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.state import RULES_2021, BlokusState
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, Role, StreamEnd
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE

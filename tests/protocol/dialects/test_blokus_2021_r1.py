@@ -9,11 +9,10 @@ from typing import Final
 
 import pytest
 
-from spielleiter.game.blokus.move import SkipMove
-from spielleiter.game.blokus.polyomino import Color
-from spielleiter.game.blokus.rulesets import BLOKUS_2021
-from spielleiter.game.blokus.state import BlokusState
-from spielleiter.protocol.dialects.blokus_2021_r1 import BLOKUS_2021_R1, CountedState
+from spielleiter.game.blokus.moves import SkipMove
+from spielleiter.game.blokus.pieces import Color
+from spielleiter.game.blokus.state import BLOKUS_2021, BlokusState
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R1, CountedState
 from spielleiter.protocol.messages import (
     Cause,
     ErrorMessage,

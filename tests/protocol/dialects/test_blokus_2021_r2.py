@@ -8,12 +8,10 @@ from typing import Final
 
 import pytest
 
-from spielleiter.game.blokus.move import SetMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
-from spielleiter.game.blokus.rulesets import BLOKUS_2021
-from spielleiter.game.blokus.state import BlokusState
-from spielleiter.protocol.dialects.blokus_2021_r1 import CountedState
-from spielleiter.protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2
+from spielleiter.game.blokus.moves import SetMove
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
+from spielleiter.game.blokus.state import BLOKUS_2021, BlokusState
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R2, CountedState
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.messages import (
     CloseConnection,

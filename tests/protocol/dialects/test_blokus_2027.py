@@ -9,9 +9,9 @@ from typing import Final
 import pytest
 
 from spielleiter.game.api import Mistake, Outcome
-from spielleiter.game.blokus.move import BlokusMistake, SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
-from spielleiter.game.blokus.rulesets import BLOKUS_2027 as GAME
+from spielleiter.game.blokus.moves import BlokusMistake, SetMove, SkipMove
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
+from spielleiter.game.blokus.state import BLOKUS_2027 as GAME
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027

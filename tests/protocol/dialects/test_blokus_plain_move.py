@@ -6,13 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spielleiter.game.blokus.move import SetMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.moves import SetMove
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Role
 from spielleiter.protocol.dialect import Dialect
-from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
-from spielleiter.protocol.dialects.blokus_2021_r1 import BLOKUS_2021_R1
-from spielleiter.protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2
+from spielleiter.protocol.dialects.blokus_2021 import (
+    BLOKUS_2021_R1,
+    BLOKUS_2021_R2,
+    BLOKUS_2021_R3,
+    BLOKUS_2021_RELEASE,
+)
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
 from spielleiter.protocol.errors import RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN

@@ -9,17 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from spielleiter.game.blokus.bitboard import bit
-from spielleiter.game.blokus.move import SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import ALL_SHAPES_MASK, Color, Rotation, Shape
-from spielleiter.game.blokus.rulesets import RULES_2021, RULES_2027
-from spielleiter.game.blokus.state import BlokusState
-from spielleiter.protocol.dialects import blokus, blokus_position
+from spielleiter.game.blokus.moves import SetMove, SkipMove
+from spielleiter.game.blokus.pieces import ALL_SHAPES_MASK, Color, Rotation, Shape, bit
+from spielleiter.game.blokus.state import RULES_2021, RULES_2027, BlokusState
+from spielleiter.protocol.dialect import RoomWriter
+from spielleiter.protocol.dialects import blokus
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import ErrorPacket, Memento, Message, RoomMessage, UnreadableData
 from spielleiter.protocol.reading import Element
-from spielleiter.protocol.room_writer import RoomWriter
 from tests.protocol import strategies
 from tests.protocol.strategies import random_game
 from tests.protocol.streams import LATEST
@@ -95,8 +93,8 @@ def test_every_written_position_of_a_game_is_read_as_it_was(seed: int) -> None:
 def test_cached_texts_give_the_same_bytes_as_new_ones(state: BlokusState, names: tuple[str, str], indent: str) -> None:
     packet = RoomMessage("r", Memento(state, names))
     cached = BLOKUS_2021_R3.encode(packet, indent)
-    blokus_position._fields.cache_clear()
-    blokus_position._shape_list.cache_clear()
+    blokus._fields.cache_clear()
+    blokus._shape_list.cache_clear()
     assert BLOKUS_2021_R3.encode(packet, indent) == cached
 
 
@@ -110,8 +108,8 @@ def test_only_the_changes_of_a_position_are_written_anew(monkeypatch: pytest.Mon
             written.append(cast("int", index))
             return super().__getitem__(cast("int", index))
 
-    texts = tuple(Texts(each) for each in blokus_position._fields("\n        "))
-    monkeypatch.setattr(blokus_position, "_fields", lambda _indent: texts)
+    texts = tuple(Texts(each) for each in blokus._fields("\n        "))
+    monkeypatch.setattr(blokus, "_fields", lambda _indent: texts)
     remembering = RoomWriter(BLOKUS_2021_R3, "r")
     for state in random_game(0):
         written.clear()
@@ -256,12 +254,12 @@ def test_another_edition_is_put_together_from_the_same_parts() -> None:
     older = BLOKUS_2021_R3.evolve(
         data_readers={"memento": blokus.memento_reader(RULES_2027, "startColor")},
         data_writers={
-            Memento: blokus_position.MementoWriter(
-                blokus_position.turn_round_start_piece,
-                blokus_position.board,
-                blokus_position.shape_lists(set_class),
-                blokus_position.last_move_mono(' class="linked-hash-map"'),
-                blokus_position.part(lambda _memento, _state, _dialect, indent: f"{indent}<startColor/>"),
+            Memento: blokus.MementoWriter(
+                blokus.turn_round_start_piece,
+                blokus.board,
+                blokus.shape_lists(set_class),
+                blokus.last_move_mono(' class="linked-hash-map"'),
+                blokus.part(lambda _memento, _state, _dialect, indent: f"{indent}<startColor/>"),
             )
         },
     )

@@ -7,8 +7,8 @@ from typing import Final
 import pytest
 
 from spielleiter.game.api import Move
-from spielleiter.game.blokus.move import IncompleteMove, IncompletePiece, SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.moves import IncompleteMove, IncompletePiece, SetMove, SkipMove
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_RELEASE
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027

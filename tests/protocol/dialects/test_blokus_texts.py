@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from spielleiter.game.api import Move
-from spielleiter.game.blokus.move import BlokusMistake, IncompleteMove, IncompletePiece, SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
-from spielleiter.protocol.dialects.blokus_texts import COLOR_NAMES, MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
+from spielleiter.game.blokus.moves import BlokusMistake, IncompleteMove, IncompletePiece, SetMove, SkipMove
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
+from spielleiter.protocol.dialects.blokus import COLOR_NAMES, MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,10 @@ from typing import Final
 
 import pytest
 
-from spielleiter.game.blokus.bitboard import SIZE
-from spielleiter.game.blokus.move import SetMove, SkipMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
-from spielleiter.game.blokus.rulesets import RULES_2021
-from spielleiter.game.blokus.state import BlokusState
-from spielleiter.protocol.dialects.blokus_texts_2021_r1 import TEXTS, describe_move, explain_mistake
+from spielleiter.game.blokus.moves import SetMove, SkipMove
+from spielleiter.game.blokus.pieces import SIZE, Color, Rotation, Shape
+from spielleiter.game.blokus.state import RULES_2021, BlokusState
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R1, describe_move_r1, explain_mistake
 from spielleiter.protocol.messages import MoveData, UnreadableData
 
 MONO_AT_9_9: Final = "BLUE Piece MONO:0 [9,9]"
@@ -44,7 +42,7 @@ def second_round() -> BlokusState:
     ],
 )
 def test_a_move_is_described(move: SetMove | SkipMove | None, text: str) -> None:
-    assert describe_move(move) == text
+    assert describe_move_r1(move) == text
 
 
 @pytest.mark.parametrize(
@@ -100,7 +98,7 @@ def test_a_mistake_is_explained(state: BlokusState, move: SetMove | SkipMove, te
     mistake = state.check(move)
     assert mistake is not None
     assert explain_mistake(mistake, move, state) == text
-    refusal = TEXTS.illegal("Eins", mistake, move, state)
+    refusal = BLOKUS_2021_R1.texts.illegal("Eins", mistake, move, state)
     assert (refusal.reason, refusal.observer_error) == (text, text)
     assert refusal.error == f"Ungueltiger Zug von 'Eins'.\n{text}"
     assert (refusal.packet, refusal.shown) == (None, None)
@@ -150,23 +148,23 @@ def test_the_named_cell_has_the_fault(seed: int) -> None:
 
 def test_a_move_out_of_turn_names_both() -> None:
     sent = MoveData(SetMove(Color.YELLOW, Shape.PENTO_S, Rotation.NONE, False, 16, 0))
-    refusal = TEXTS.out_of_turn(0, 0, 1, ("Eins", "Zwei"), sent)
+    refusal = BLOKUS_2021_R1.texts.out_of_turn(0, 0, 1, ("Eins", "Zwei"), sent)
     assert refusal.error == (
         "It's not your turn yet; expected: Player One(Eins), got: Player Two(Zwei)"
         " (msg was YELLOW Piece PENTO_S:0 [16,0])."
     )
     assert (refusal.reason, refusal.shown) == ("Der Spieler hat das Spiel verlassen", sent)
-    unreadable = TEXTS.out_of_turn(None, 1, 0, ("Eins", "Zwei"), UnreadableData("x", "y"))
+    unreadable = BLOKUS_2021_R1.texts.out_of_turn(None, 1, 0, ("Eins", "Zwei"), UnreadableData("x", "y"))
     assert unreadable.error.endswith("got: Player One(Eins) (msg was x).")
 
 
 def test_a_move_that_was_not_requested_is_refused() -> None:
-    refusal = TEXTS.out_of_turn(None, 0, 0, ("Eins", "Zwei"), MoveData(SkipMove()))
+    refusal = BLOKUS_2021_R1.texts.out_of_turn(None, 0, 0, ("Eins", "Zwei"), MoveData(SkipMove()))
     assert refusal.error == "We didn't request a data from you yet."
 
 
 def test_unreadable_moves_are_explained_in_german() -> None:
-    refusal = TEXTS.unreadable("Eins", UnreadableData("x", "data fehlt"))
+    refusal = BLOKUS_2021_R1.texts.unreadable("Eins", UnreadableData("x", "data fehlt"))
     assert refusal.reason == refusal.observer_error == "Der Zug konnte nicht erkannt werden: data fehlt"
     assert refusal.error == "Ungueltiger Zug von 'Eins'.\nDer Zug konnte nicht erkannt werden: data fehlt"
     assert refusal.shown is None

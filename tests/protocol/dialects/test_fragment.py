@@ -9,7 +9,7 @@ from lxml import etree
 
 from spielleiter.protocol.dialect import Reading
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from spielleiter.protocol.dialects.fragment import fragment, read_fragment
+from spielleiter.protocol.dialects.packets import fragment, read_fragment
 from spielleiter.protocol.messages import Aggregation, Fragment
 from spielleiter.protocol.reading import UnreadableError
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spielleiter.game.blokus.move import SkipMove
-from spielleiter.game.blokus.rulesets import BLOKUS_2021
+from spielleiter.game.blokus.moves import SkipMove
+from spielleiter.game.blokus.state import BLOKUS_2021
 from spielleiter.game.hase_und_igel import (
     HASE_UND_IGEL_2018 as GAME,
 )

@@ -19,8 +19,13 @@ from spielleiter.game.hase_und_igel import (
     HaseUndIgelState,
     Skip,
 )
-from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
-from spielleiter.protocol.dialects.hase_und_igel_texts import MISTAKE_TEXTS, OUTCOME_TEXTS, TEXTS, describe_mistake
+from spielleiter.protocol.dialects.hase_und_igel_2018 import (
+    HASE_UND_IGEL_2018,
+    MISTAKE_TEXTS,
+    OUTCOME_TEXTS,
+    TEXTS,
+    describe_mistake,
+)
 from spielleiter.protocol.messages import Departure, ErrorMessage, JoinRequest, MoveData, RoomMessage, UnreadableData
 from tests.game.hase_und_igel.oracle import DATA, REASONS, parse_move, parse_state, read_lines
 from tests.protocol.seasons import decode, samples

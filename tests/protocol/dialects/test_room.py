@@ -7,11 +7,10 @@ from typing import cast
 import pytest
 from lxml import etree
 
-from spielleiter.game.blokus.move import SkipMove
-from spielleiter.game.blokus.polyomino import Color
-from spielleiter.protocol.dialects.attribute_packets import empty_writer
+from spielleiter.game.blokus.moves import SkipMove
+from spielleiter.game.blokus.pieces import Color
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from spielleiter.protocol.dialects.room import CAUSES
+from spielleiter.protocol.dialects.packets import CAUSES, empty_writer
 from spielleiter.protocol.messages import (
     Aggregation,
     Cause,

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
-from spielleiter.server.config.config import (
+from spielleiter.server.config import (
     SETTINGS,
     Config,
+    ConfigError,
+    Options,
     is_loopback,
     load_config,
 )
-from spielleiter.server.config.properties import ConfigError
-from spielleiter.server.config.sources import Options
 from spielleiter.server.errors import StartError
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.server.config.properties import MOST_BYTES, ConfigError, read_properties
+from spielleiter.server.config import MOST_BYTES, ConfigError, read_properties
 
 
 def refused(file: Path) -> str:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spielleiter.server.config.setting import (
+from spielleiter.server.setting import (
     Kind,
     Setting,
     address,

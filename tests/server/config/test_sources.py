@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.server.config.config import EDITION_SETTING, SETTINGS
-from spielleiter.server.config.properties import ConfigError
-from spielleiter.server.config.sources import IGNORED, SettingReader
+from spielleiter.server.config import EDITION_SETTING, IGNORED, SETTINGS, ConfigError, SettingReader
 
 
 def test_every_source_replaces_the_values_of_those_before_it(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from spielleiter.protocol.messages import Cause, Result
 from spielleiter.server import events
 from spielleiter.server.errors import Fault
-from spielleiter.server.monitor.metrics import LAG_INTERVAL, Metrics
-from spielleiter.server.monitor.status import Snapshot
+from spielleiter.server.events import ThinkStats
+from spielleiter.server.metrics import LAG_INTERVAL, Metrics
 from spielleiter.server.runtime.garbage import PauseMeter
-from spielleiter.server.think_stats import ThinkStats
+from spielleiter.server.status import Snapshot
 
 NOBODY = Snapshot({"open": 0, "running": 0, "paused": 0}, 0, 0, 0, 0)
 

@@ -12,12 +12,11 @@ from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.limits import REPORT_FROM_SERVER
 from spielleiter.protocol.messages import PauseRequest, Slot, Status
-from spielleiter.server import events
-from spielleiter.server.config.config import Config
-from spielleiter.server.core.member import Member
+from spielleiter.server import events, status
+from spielleiter.server.config import Config
+from spielleiter.server.core.lobby import Member
 from spielleiter.server.errors import Fault
-from spielleiter.server.monitor import status
-from spielleiter.server.monitor.status import CLOSED, TEXT, Snapshot, StatusBoard
+from spielleiter.server.status import CLOSED, TEXT, Snapshot, StatusBoard
 from tests.server.harness import PATIENT, open_harness
 from tests.server.room_harness import RoomHarness
 

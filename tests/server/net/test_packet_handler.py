@@ -10,9 +10,9 @@ import trio
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.messages import Departure
 from spielleiter.server import events
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.core.clock import Arrival
-from spielleiter.server.core.peer import Peer
+from spielleiter.server.core.room import Peer
 from spielleiter.server.net.fair_queue import FairQueue
 from spielleiter.server.net.outbox import Outbox
 from spielleiter.server.net.packet_handler import ENDED_BY_SERVER, PacketHandler

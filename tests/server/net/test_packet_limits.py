@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spielleiter.protocol.limits import Limits
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.net.packet_limits import limits_of, stranger_limits
 from tests.server.room_harness import RoomHarness
 

@@ -15,9 +15,7 @@ from spielleiter.protocol.messages import JoinRequest
 from spielleiter.server import events
 from spielleiter.server.core import dispatch
 from spielleiter.server.core.lobby import Lobby
-from spielleiter.server.core.peer import Peer
-from spielleiter.server.core.player_slot import PlayerSlot
-from spielleiter.server.core.room import Phase
+from spielleiter.server.core.room import Peer, Phase, PlayerSlot
 from spielleiter.server.errors import Fault
 from tests.protocol.streams import LATEST
 from tests.server.answers import Bystanders, answered, left, refusals

@@ -16,12 +16,12 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from spielleiter.server import archive as module
+from spielleiter.server import archive as results
 from spielleiter.server import events
+from spielleiter.server.archive import LEFTOVER_AGE, RETRY_INTERVAL, Archive
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.errors import StartError
-from spielleiter.server.record import archive as module
-from spielleiter.server.record import results
-from spielleiter.server.record.archive import LEFTOVER_AGE, RETRY_INTERVAL, Archive
 from tests.server.record.test_log import ENDED
 from tests.server.serving import replays_in
 from tests.timeouts import HANG_TIMEOUT

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from spielleiter.server.record import line_writer as module
-from spielleiter.server.record.line_writer import LineWriter, line_writer
+from spielleiter.server import log as module
+from spielleiter.server.log import LineWriter, line_writer
 
 
 class Gate(io.StringIO):

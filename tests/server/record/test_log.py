@@ -15,14 +15,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from spielleiter.game.blokus.move import SetMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.moves import SetMove
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.messages import Result
 from spielleiter.server import events
 from spielleiter.server.errors import Fault
-from spielleiter.server.record.log import LEVELS, event_name, log_events, logged_kinds
-from spielleiter.server.think_stats import ThinkStats
+from spielleiter.server.events import ThinkStats
+from spielleiter.server.log import LEVELS, event_name, log_events, logged_kinds
 from tests.timeouts import HANG_TIMEOUT
 
 PLACED = SetMove(Color.BLUE, Shape.MONO, Rotation.NONE, is_flipped=False, x=1, y=2)

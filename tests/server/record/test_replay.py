@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spielleiter.game.api import State
-from spielleiter.game.blokus.move import SkipMove
+from spielleiter.game.blokus.moves import SkipMove
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.messages import ErrorMessage, Memento, Result, RoomData, RoomMessage
 from spielleiter.server.editions import EDITIONS, choose_editions
 from spielleiter.server.errors import StartError
-from spielleiter.server.record.replay import (
+from spielleiter.server.replay import (
     ReplayError,
     encode_replay,
     load_starting_states,

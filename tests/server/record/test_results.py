@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from spielleiter.server import archive as module
+from spielleiter.server.archive import LINES_AT_ONCE, ResultsFile, result_line
 from spielleiter.server.errors import StartError
-from spielleiter.server.record import results as module
-from spielleiter.server.record.results import LINES_AT_ONCE, ResultsFile, result_line
 from tests.server.record.test_log import ENDED
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

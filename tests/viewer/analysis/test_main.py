@@ -14,7 +14,7 @@ import pytest
 from spielleiter.game.hase_und_igel.board import Board
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import EDITIONS
-from spielleiter.server.record.replay import encode_replay
+from spielleiter.server.replay import encode_replay
 from spielleiter.viewer.analysis.__main__ import main
 from tests.timeouts import HANG_TIMEOUT
 from tests.viewer.replay_files import played, record_of

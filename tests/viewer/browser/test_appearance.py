@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from spielleiter.game.blokus.move import BlokusMistake, SetMove
+from spielleiter.game.blokus.moves import BlokusMistake, SetMove
 from spielleiter.server.editions import EDITIONS
-from spielleiter.server.record.replay import encode_replay
+from spielleiter.server.replay import encode_replay
 from tests.viewer.browser.browsers import Scheme, Visit
 from tests.viewer.browser.served import PASSWORD, Served
 from tests.viewer.replay_files import played, record_of, refused_record

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 
 from spielleiter.game.api import State
 from spielleiter.game.blokus import BlokusState
-from spielleiter.game.blokus.move import SetMove
+from spielleiter.game.blokus.moves import SetMove
 from spielleiter.protocol.messages import Memento, MoveData
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.replays.game import describe_game

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from spielleiter.game.blokus import SetMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.exports.blokus import CELL, EDGE
 from spielleiter.viewer.exports.canvas import _BASE, Canvas, fitted, wrapped_text

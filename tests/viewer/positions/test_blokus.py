@@ -10,8 +10,8 @@ from functools import cache
 import pytest
 
 from spielleiter.game.blokus import BLOKUS_2021, BLOKUS_2027, BlokusState, SetMove, SkipMove
-from spielleiter.game.blokus.move import BlokusMistake
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.moves import BlokusMistake
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 from spielleiter.viewer.positions.blokus import _WORDS
 from spielleiter.viewer.positions.describe import (
     describe_illegal_move,

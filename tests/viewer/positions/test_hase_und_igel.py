@@ -10,8 +10,7 @@ from functools import cache
 import pytest
 
 from spielleiter.game.hase_und_igel import HASE_UND_IGEL_2018, HaseUndIgelMove, HaseUndIgelState
-from spielleiter.game.hase_und_igel.action import Advance, Card, EatSalad, ExchangeCarrots, FallBack, Skip
-from spielleiter.game.hase_und_igel.board import Board
+from spielleiter.game.hase_und_igel.board import Advance, Board, Card, EatSalad, ExchangeCarrots, FallBack, Skip
 from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake
 from spielleiter.viewer.positions.describe import describe_illegal_move, describe_legal_moves, describe_position
 from spielleiter.viewer.positions.hase_und_igel import _WORDS, _action

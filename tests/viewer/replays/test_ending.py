@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from spielleiter.game.blokus import SetMove
-from spielleiter.game.blokus.polyomino import Color, Rotation, Shape
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, Result, UnreadableData
-from spielleiter.server.core.ending import Ending
+from spielleiter.server.core.room import Ending
 from spielleiter.server.editions import EDITIONS
-from spielleiter.server.record.replay import encode_replay
+from spielleiter.server.replay import encode_replay
 from spielleiter.viewer.replays.ending import LONGEST_NAME, describe_end, names_in
 from spielleiter.viewer.replays.reading import read_replay
 from tests.viewer.replay_files import NAMES, ended, played, record_of, refused_record, score_of

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from spielleiter.protocol.messages import Cause, Memento, RoomData
-from spielleiter.server.core.ending import Ending
+from spielleiter.server.core.room import Ending
 from spielleiter.server.editions import EDITIONS
-from spielleiter.server.record.replay import encode_replay
+from spielleiter.server.replay import encode_replay
 from spielleiter.viewer.replays.game import LONGEST_HINT, MOST_HINTS, Details, describe_game, describe_record
 from spielleiter.viewer.replays.reading import read_replay
 from tests.viewer.replay_files import NAMES, ended, played, record_of, replay_of

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from spielleiter.game.api import State
 from spielleiter.game.blokus import BlokusState
-from spielleiter.game.blokus.polyomino import Shape
+from spielleiter.game.blokus.pieces import Shape
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import EDITIONS
-from spielleiter.server.record.replay import encode_replay
+from spielleiter.server.replay import encode_replay
 from spielleiter.viewer.replays import contents
 from spielleiter.viewer.replays.errors import ReplayFileError
 from spielleiter.viewer.replays.game import describe_game

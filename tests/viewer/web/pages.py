@@ -15,7 +15,7 @@ import trio.testing
 from spielleiter.game.api import State
 from spielleiter.protocol.messages import Slot
 from spielleiter.server.app import Server
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.core.room import Room
 from spielleiter.server.runtime.garbage import PauseMeter
 from spielleiter.viewer.web.guard import Application

@@ -16,7 +16,7 @@ import trio
 
 from spielleiter.client.errors import AuthenticationError
 from spielleiter.server.app import serve
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.server.errors import StartError
 from spielleiter.viewer.web import companion
 from spielleiter.viewer.web.companion import open_pages

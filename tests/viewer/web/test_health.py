@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spielleiter.server.monitor.metrics import CONTENT_TYPE
+from spielleiter.server.metrics import CONTENT_TYPE
 from spielleiter.viewer.web.health import health_routes
 from spielleiter.viewer.web.site import application
 from tests.viewer.web.pages import call, open_pages

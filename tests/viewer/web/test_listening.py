@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from spielleiter.server.config.config import Config
+from spielleiter.server.config import Config
 from spielleiter.viewer.web import listening
 from spielleiter.viewer.web.listening import (
     FOR_EVERYBODY,

@@ -7,7 +7,7 @@ import pytest
 from spielleiter.protocol.messages import Result
 from spielleiter.server import events
 from spielleiter.server.editions import EDITIONS
-from spielleiter.server.think_stats import ThinkStats
+from spielleiter.server.events import ThinkStats
 from spielleiter.viewer.web import live_games as module
 from spielleiter.viewer.web.live_games import LiveGames
 from tests.viewer.replay_files import played, record_of, refused_record

@@ -1,0 +1,419 @@
+"""Saves finished games: a line in the results file, a replay, and the same line in a file beside the replay.
+
+Invariants: the line is written before the players receive the result, or waits in memory until it can be written; an
+event says how many are waiting. No other server writes to the directory, so a line never names the replay of another
+game. Replays are written in a thread, completely or not at all. They are encoded on the event loop, a few packets at a
+time, because a thread that computes would keep the interpreter from the loop for milliseconds. No failure here affects
+a game or ends the server.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import trio
+
+from spielleiter.common.errors import os_error_text
+from spielleiter.common.files import FolderLock, LockedError, is_at, lock_file, written_parts
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.messages import RoomData
+from spielleiter.server import events
+from spielleiter.server.core.policy import Edition
+from spielleiter.server.errors import StartError
+from spielleiter.server.events import GameEnded
+from spielleiter.server.replay import (
+    free_path,
+    remove_leftovers,
+    replay_name,
+    replay_pieces,
+    require_writable,
+    save_beside,
+    save_replay,
+)
+
+MOST_WAITING_BYTES: Final = 32 * 1024 * 1024
+"""The maximum size of the waiting lines; a typical line has about 2 KB."""
+LINES_AT_ONCE: Final = 64
+"""The number of waiting lines that are written in one call, since all other tasks wait for it."""
+
+_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Opening does not block, even if a pipe or a device has replaced the file."""
+_PIPE: Final = "it is a pipe, and results need a file"
+
+
+def result_line(game: GameEnded, ended_at: datetime, replay: str | None) -> dict[str, Any]:
+    """Return the JSON object of a finished game; lists are by seat, times are in seconds.
+
+    `replay` is the file name of its replay, or None if there is none.
+    """
+    return {
+        "ended_at": ended_at.isoformat(timespec="milliseconds"),
+        "room": game.room,
+        "edition": game.edition,
+        "names": list(game.names),
+        "causes": list(game.causes),
+        "reasons": list(game.reasons),
+        "parts": [list(parts) for parts in game.parts],
+        "winners": list(game.winners),
+        "plies": game.plies,
+        "thinking": [stats.as_dict() for stats in game.thinking],
+        "think_times": [[round(seconds, 6) for seconds in times] for times in game.think_times],
+        "replay": replay,
+    }
+
+
+class ResultsFile:
+    """The results file, open for appending, and the lines that wait to be written."""
+
+    def __init__(self, path: Path) -> None:
+        """Open and lock the file. Raises StartError if it cannot be written to, or if another server writes to it."""
+        self.path = path
+        self._descriptor: int | None = None
+        self._waiting: deque[bytes] = deque()
+        self._waiting_bytes = 0
+        self._written = 0
+        """The number of bytes of the first waiting line that are in the file already."""
+        try:
+            self._open()
+        except LockedError:
+            raise StartError(
+                f"results {path}: another server writes to this file; stop that server or choose another file"
+            ) from None
+        except OSError as error:
+            raise StartError(f"results {path}: cannot be written to ({error.strerror or error})") from None
+
+    @property
+    def waiting(self) -> int:
+        """The number of lines that have not been written."""
+        return len(self._waiting)
+
+    def append(self, line: dict[str, Any]) -> bool:
+        """Queue one line for `write_waiting`; return False if it is lost because too many are waiting."""
+        text = encoded_line(line)
+        if self._waiting_bytes + len(text) > MOST_WAITING_BYTES:
+            return False
+        self._waiting.append(text)
+        self._waiting_bytes += len(text)
+        return True
+
+    def write_waiting(self) -> None:
+        """Write waiting lines, the oldest first, at most `LINES_AT_ONCE`. Raises OSError; the others keep waiting."""
+        descriptor = self._open()
+        for _ in range(min(len(self._waiting), LINES_AT_ONCE)):
+            text = self._waiting[0]
+            try:
+                self._write(descriptor, text)
+            except OSError:
+                self._remove_part(descriptor)
+                raise
+            self._waiting.popleft()
+            self._waiting_bytes -= len(text)
+            self._written = 0
+
+    def _write(self, descriptor: int, text: bytes) -> None:
+        """Write the missing part of a line. Raises OSError."""
+        for written in written_parts(partial(os.write, descriptor), memoryview(text)[self._written :]):
+            self._written += written
+
+    def _remove_part(self, descriptor: int) -> None:
+        """Remove the written part of a line from the file. If that fails too, the next attempt writes the rest."""
+        if self._written:
+            with contextlib.suppress(OSError):
+                os.ftruncate(descriptor, os.fstat(descriptor).st_size - self._written)
+                self._written = 0
+
+    def forget_replay(self, name: str) -> None:
+        """Remove the name of a replay that could not be written from the waiting lines."""
+        for number, text in enumerate(self._waiting):
+            line = json.loads(text)
+            if line["replay"] == name and not (number == 0 and self._written):
+                changed = encoded_line({**line, "replay": None})
+                self._waiting[number] = changed
+                self._waiting_bytes += len(changed) - len(text)
+
+    def _open(self) -> int:
+        """Return the open file; it is opened again if `path` is another file by now, or missing. Raises OSError."""
+        if self._descriptor is not None and is_at(self._descriptor, self.path):
+            return self._descriptor
+        self.close()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self.path.is_fifo():
+            raise OSError(errno.ENXIO, _PIPE)  # without a reader, opening it would raise another error
+        descriptor = os.open(self.path, _FLAGS, 0o644)
+        try:
+            lock_file(descriptor, self.path)
+            self._end_partial_line(descriptor)
+        except OSError:
+            os.close(descriptor)
+            raise
+        self._descriptor, self._written = descriptor, 0
+        return descriptor
+
+    def _end_partial_line(self, descriptor: int) -> None:
+        """End the last line if an earlier server could not, because of a full disk or a crash. Raises OSError."""
+        with self.path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            if size:
+                file.seek(size - 1)
+                if file.read(1) != b"\n":
+                    os.write(descriptor, b"\n")
+
+    def sync(self) -> None:
+        """Flush the file to the disk; devices such as /dev/null need no flush. Raises OSError."""
+        if self._descriptor is None:
+            return
+        try:
+            os.fsync(self._descriptor)
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+
+    def close(self) -> None:
+        """Close the file, if it is open."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def encoded_line(line: dict[str, Any]) -> bytes:
+    """Return the bytes of a line, including its line end."""
+    return (
+        json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+    )  # the escapes are valid in JSON too
+
+
+PACKETS_AT_ONCE: Final = 16  # packets of a replay that are encoded without a pause, which takes about as long as a move
+BATCH_DELAY: Final = 0.25  # seconds that a replay waits for others, so that one thread writes them together
+BATCH_SIZE: Final = 32  # replays that are encoded and written together; each takes about 600 KiB
+LEFTOVER_AGE: Final = 3600.0  # seconds; no server takes so long to write a replay
+RETRY_INTERVAL: Final = 1.0  # seconds between attempts to write results that wait
+
+
+class Archive:
+    """Saves the games that `game_ended` is called with, while `run` runs.
+
+    Without a `replay_directory`, no replays are written; without a `results_file`, no results. `editions` are those of
+    the games by gameType, `now` is the wall clock. Raises StartError if a file cannot be written or another server
+    writes there. An archive that is never run has to be closed by its owner.
+    """
+
+    def __init__(
+        self,
+        replay_directory: Path | None,
+        results_file: Path | None,
+        editions: Mapping[str, Edition],
+        stream: events.EventStream,
+        now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
+    ) -> None:
+        self._replay_directory = replay_directory
+        self._lock: FolderLock | None = None
+        self._results: ResultsFile | None = None
+        try:
+            if replay_directory is not None:
+                require_writable(replay_directory)
+                self._lock = _lock(replay_directory)
+                remove_leftovers(replay_directory, now().timestamp() - LEFTOVER_AGE)
+            if results_file is not None:
+                self._results = ResultsFile(results_file)
+        except StartError:
+            self.close()
+            raise
+        self._editions = {edition.name: edition for edition in editions.values()}
+        self._stream = stream
+        self._now = now
+        self._reserved_paths: set[Path] = set()
+        self._waiting: list[_Replay] = []
+        self._is_writing = False
+        self._has_work = trio.Event()
+        self._is_finishing = trio.Event()
+        self._has_waiting_results = trio.Event()
+        """Set while results that could not be written wait for the next attempt."""
+
+    def game_ended(self, event: events.GameEnded) -> None:
+        """Write the result of a game at once, and leave its replay to `run`; a subscriber to GameEnded."""
+        edition, ended_at = self._editions[event.edition], self._now()
+        path = None
+        if self._replay_directory is not None and self._is_writing:
+            path = self._reserve_path(replay_name(edition.game_type, event.names, ended_at), event.room)
+        line = result_line(event, ended_at, None if path is None else path.name)
+        if self._results is not None:
+            self._write_result(self._results, line)
+        if path is not None:
+            self._waiting.append(_Replay(path, edition.dialect, event.room, event.record, line))
+            self._has_work.set()
+
+    def _write_result(self, results: ResultsFile, line: dict[str, Any]) -> None:
+        """Write a line after those that wait; if that fails, it waits with them."""
+        if not results.append(line):
+            why = f"{results.waiting} results are waiting already"
+            self._stream.publish(events.ResultsLost(str(results.path), 1, why))
+        error = self._write_results(results)
+        if error is not None:
+            self._stream.publish(events.ResultsWaiting(str(results.path), results.waiting, os_error_text(error)))
+
+    def _write_results(self, results: ResultsFile) -> OSError | None:
+        """Write some of the waiting lines; return the error if that fails."""
+        try:
+            results.write_waiting()
+        except OSError as error:
+            self._has_waiting_results.set()
+            return error
+        if results.waiting:
+            self._has_waiting_results.set()
+        elif self._has_waiting_results.is_set():
+            self._has_waiting_results = trio.Event()
+            self._stream.publish(events.ResultsWritten(str(results.path)))
+        return None
+
+    async def _retry_results(self, results: ResultsFile) -> None:
+        """Retry writing the waiting results until it is cancelled."""
+        while True:
+            await self._has_waiting_results.wait()
+            if self._write_results(results) is not None:
+                await trio.sleep(RETRY_INTERVAL)
+            await trio.lowlevel.checkpoint()
+
+    def _reserve_path(self, name: str, room: str) -> Path | None:
+        """Reserve and return the path of a replay; None if the directory cannot be used (only this replay is lost)."""
+        assert self._replay_directory is not None
+        assert self._lock is not None
+        wanted = self._replay_directory / name
+        try:
+            self._lock.hold()
+            path = free_path(wanted, self._reserved_paths)
+        except OSError as error:
+            self._stream.publish(events.ReplayFailed(room, str(wanted), os_error_text(error)))
+            return None
+        self._reserved_paths.add(path)
+        return path
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Write until `finish` is called, also during cancellation, since games may end at that moment."""
+        try:
+            with trio.CancelScope(shield=True):
+                self._is_writing = True
+                task_status.started()
+                async with trio.open_nursery() as nursery:
+                    if self._results is not None:
+                        nursery.start_soon(self._retry_results, self._results)
+                    while self._waiting or not self._is_finishing.is_set():
+                        await self._write_waiting()
+                    nursery.cancel_scope.cancel()
+        finally:
+            self._is_writing = False
+            if self._results is not None:
+                self._finish_results(self._results)
+            self.close()
+
+    def _finish_results(self, results: ResultsFile) -> None:
+        """Make the last attempt to write the results that wait, and flush them to the disk."""
+        error: OSError | None = None
+        while results.waiting and error is None:
+            error = self._write_results(results)
+        if error is not None:
+            self._stream.publish(events.ResultsLost(str(results.path), results.waiting, os_error_text(error)))
+        try:
+            results.sync()
+        except OSError as failure:
+            self._stream.publish(events.ReplayFailed("", str(results.path), os_error_text(failure)))
+
+    def close(self) -> None:
+        """Close the results file and unlock the directory; `run` does this at its end."""
+        if self._results is not None:
+            self._results.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    def finish(self) -> None:
+        """Note that no further game will end: `run` returns once everything is written."""
+        self._is_finishing.set()
+        self._has_work.set()
+
+    async def _write_waiting(self) -> None:
+        """Wait for replays, and a moment longer for others; then encode and write them together."""
+        await self._has_work.wait()
+        with trio.move_on_after(BATCH_DELAY):
+            await self._is_finishing.wait()
+        batch, self._waiting = self._waiting[:BATCH_SIZE], self._waiting[BATCH_SIZE:]
+        if not self._waiting and not self._is_finishing.is_set():
+            self._has_work = trio.Event()
+        encoded: list[tuple[_Replay, bytes]] = []
+        for replay in batch:
+            try:
+                encoded.append((replay, await _encode(replay)))
+            except Exception as error:
+                self._fail(replay, error)
+        if encoded:
+            for (replay, _), outcome in zip(encoded, await trio.to_thread.run_sync(_save, encoded), strict=True):
+                if isinstance(outcome, Exception):
+                    self._fail(replay, outcome)
+                else:
+                    self._reserved_paths.discard(replay.path)
+                    self._stream.publish(events.ReplaySaved(replay.room, str(outcome)))
+
+    def _fail(self, replay: _Replay, error: Exception) -> None:
+        self._reserved_paths.discard(replay.path)
+        if self._results is not None:
+            self._results.forget_replay(replay.path.name)
+        self._stream.publish(events.ReplayFailed(replay.room, str(replay.path), _reason(error)))
+
+
+def _lock(directory: Path) -> FolderLock:
+    """Lock the directory of replays. Raises StartError."""
+    try:
+        return FolderLock(directory)
+    except LockedError:
+        raise StartError(
+            f"saveReplay {directory}: another server writes to this directory; stop that server, or choose another one"
+        ) from None
+    except OSError as error:
+        raise StartError(f"saveReplay {directory}: cannot be locked ({error.strerror or error})") from None
+
+
+def _reason(error: Exception) -> str:
+    return os_error_text(error) if isinstance(error, OSError) else str(error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Replay:
+    """A finished game whose replay is to be written; `line` is the content of the file beside it."""
+
+    path: Path
+    dialect: Dialect
+    room: str
+    record: Sequence[RoomData]
+    line: dict[str, Any]
+
+
+async def _encode(replay: _Replay) -> bytes:
+    """Return the bytes of a replay; other tasks run in between."""
+    pieces = []
+    for number, piece in enumerate(replay_pieces(replay.dialect, replay.room, replay.record), 1):
+        pieces.append(piece)
+        if number % PACKETS_AT_ONCE == 0:
+            await trio.lowlevel.checkpoint()
+    await trio.lowlevel.checkpoint()
+    return b"".join(pieces)
+
+
+def _save(encoded: Sequence[tuple[_Replay, bytes]]) -> list[Path | Exception]:
+    """Write replays; runs in a thread. Return the path or the error of each of them."""
+    outcomes: list[Path | Exception] = []
+    for replay, content in encoded:
+        try:
+            saved = save_replay(replay.path.parent, replay.path.name, content)
+            save_beside(saved, encoded_line({**replay.line, "replay": saved.name}))
+            outcomes.append(saved)
+        except Exception as error:
+            outcomes.append(error)
+    return outcomes

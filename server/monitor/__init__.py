@@ -1,1 +1,0 @@
-"""The status, metrics and health of a running server."""

@@ -1,1 +1,0 @@
-"""The files that the server writes: results, replays and the log."""

@@ -1,0 +1,184 @@
+"""The state of a running server and how its last connections ended: for administrators and for the metrics.
+
+Invariants: taking a snapshot or making a report changes nothing. Memory is bounded: the last `CLOSED` connections are
+kept, one short line each. A report fits into one packet: texts are shortened and lists have a maximum length, while
+counts are always complete.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any, Final, Protocol
+
+from spielleiter.server import events
+from spielleiter.server.core.lobby import Member
+from spielleiter.server.core.room import Phase, Room
+
+CLOSED: Final = 1000
+"""The number of closed connections that are remembered."""
+LISTED: Final = 4096
+"""The largest number of rooms, and of connections, that a report lists."""
+TEXT: Final = 80
+"""The maximum length of a name or a reason, in characters."""
+
+
+class LiveConnection(Protocol):
+    """An open connection: the attributes that a report shows."""
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def address(self) -> str: ...
+
+    @property
+    def member(self) -> Member: ...
+
+    @property
+    def queued_bytes(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The state of the server in numbers."""
+
+    rooms: Mapping[str, int]
+    """The number of rooms by phase: `open`, `running`, `paused`."""
+    connections: int
+    administrators: int
+    queued_bytes: int
+    """Bytes that wait to be read by all peers together."""
+    longest_queue: int
+    """Bytes that wait to be read by the slowest peer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedConnection:
+    """How a connection ended; instants are in ISO 8601.
+
+    `connection` and `opened_at` are empty for a connection that was refused, `address` where it is not known.
+    """
+
+    connection: str
+    address: str
+    opened_at: str
+    closed_at: str
+    reason: str
+
+
+class StatusBoard:
+    """Reports on `rooms` and `connections`, and remembers how connections ended, from the events of `stream`.
+
+    `now` is the wall clock.
+    """
+
+    def __init__(
+        self,
+        rooms: Mapping[str, Room],
+        connections: Iterable[LiveConnection],
+        stream: events.EventStream,
+        now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
+    ) -> None:
+        self._rooms = rooms
+        self._connections = connections
+        self._refusals = stream.refusals
+        self._now = now
+        self._started_at = self._instant()
+        self._open: dict[str, tuple[str, str]] = {}
+        self.closed: deque[ClosedConnection] = deque(maxlen=CLOSED)
+        """The last connections that ended, the oldest first."""
+        stream.on(events.ConnectionOpened, self._note_opened)
+        stream.on(events.ConnectionClosed, self._note_closed)
+        stream.on(events.ConnectionRefused, self._note_refused)
+
+    def _instant(self) -> str:
+        return self._now().isoformat(timespec="milliseconds")
+
+    def _note_opened(self, opened: events.ConnectionOpened) -> None:
+        self._open[opened.connection] = opened.address, self._instant()
+
+    def _note_closed(self, closed: events.ConnectionClosed) -> None:
+        address, opened_at = self._open.pop(closed.connection, ("", ""))
+        self._remember(closed.connection, address, opened_at, closed.reason)
+
+    def _note_refused(self, refused: events.ConnectionRefused) -> None:
+        self._remember("", refused.address, "", refused.reason)
+
+    def _remember(self, connection: str, address: str, opened_at: str, reason: str) -> None:
+        self.closed.append(ClosedConnection(connection, address, opened_at, self._instant(), _cut(reason)))
+
+    def snapshot(self) -> Snapshot:
+        """Return the present state in numbers."""
+        rooms = {"open": 0, "running": 0, "paused": 0}
+        for room in self._rooms.values():
+            rooms[_phase(room)] += 1
+        queues, administrators = [0], 0
+        for connection in self._connections:
+            queues.append(connection.queued_bytes)
+            administrators += connection.member.is_admin
+        return Snapshot(rooms, len(queues) - 1, administrators, sum(queues), max(queues))
+
+    def report(self) -> dict[str, Any]:
+        """Return the answer to an administrator's status request, as a JSON object; the README describes its fields."""
+        now = self.snapshot()
+        return {
+            "startedAt": self._started_at,
+            "now": self._instant(),
+            "roomCounts": dict(now.rooms),
+            "connectionCount": now.connections,
+            "queuedBytes": now.queued_bytes,
+            "refusals": [[kind, reason, count] for (kind, reason), count in sorted(self._refusals.items())],
+            "rooms": [_room(room) for room in islice(self._rooms.values(), LISTED)],
+            "connections": [self._connection(each) for each in islice(self._connections, LISTED)],
+            "closed": [
+                {
+                    "connection": each.connection,
+                    "address": each.address,
+                    "openedAt": each.opened_at,
+                    "closedAt": each.closed_at,
+                    "reason": each.reason,
+                }
+                for each in self.closed
+            ],
+        }
+
+    def _connection(self, connection: LiveConnection) -> dict[str, Any]:
+        member = connection.member
+        return {
+            "connection": connection.label,
+            "address": connection.address,
+            "openedAt": self._open.get(connection.label, ("", ""))[1],
+            "edition": member.peer.edition.name if member.is_edition_chosen else None,
+            "isAdmin": member.is_admin,
+            "packets": member.packets_received,
+            "queuedBytes": connection.queued_bytes,
+            "seats": len(member.rooms),
+            "observes": len(member.observed),
+        }
+
+
+def _room(room: Room) -> dict[str, Any]:
+    return {
+        "roomId": room.id,
+        "edition": room.edition.name,
+        "phase": _phase(room),
+        "isPrepared": room.is_prepared,
+        "turn": room.state.turn,
+        "names": [_cut(name) for name in room.names],
+        "players": [None if player_slot.peer is None else player_slot.peer.label for player_slot in room.player_slots],
+        "observers": len(room.observers),
+    }
+
+
+def _phase(room: Room) -> str:
+    if room.phase is Phase.OPEN:
+        return "open"
+    return "paused" if room.is_paused else "running"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TEXT else f"{text[: TEXT - 1]}…"
