@@ -73,14 +73,6 @@ def programs() -> list[str]:
     return [BUILTIN + name for name in STRATEGIES]
 
 
-def complete_strategies(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer strategies with their descriptions, which some shells show."""
-    from spielleiter.cli.play import playing_strategies
-
-    kinds = playing_strategies().values()
-    return [CompletionItem(kind.name, help=kind.description) for kind in kinds if kind.name.startswith(incomplete)]
-
-
 # -- bash -------------------------------------------------------------------------------------------------------------
 
 _SEPARATORS: Final = ":="

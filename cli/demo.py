@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from spielleiter.cli.commands import Failure, run_async
-from spielleiter.cli.completion import complete_strategies
 from spielleiter.cli.options import WholeNumber, board_option, chosen_edition, edition_options
 from spielleiter.cli.output import print_line
+from spielleiter.cli.play import complete_strategies
 
 
 @click.command()

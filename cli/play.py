@@ -9,9 +9,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from spielleiter.cli.commands import Failure, Misuse, run_async
-from spielleiter.cli.completion import complete_strategies
 from spielleiter.cli.options import (
     TEXT,
     Number,
@@ -50,6 +50,12 @@ def playing_strategies() -> dict[str, StrategyKind]:
 
     description = "the moves of another program, named by --engine (Blokus only)"
     return {**STRATEGIES, GTP: StrategyKind(GTP, description, make, position=POSITIONS)}
+
+
+def complete_strategies(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer strategies with their descriptions, which some shells show."""
+    kinds = playing_strategies().values()
+    return [CompletionItem(kind.name, help=kind.description) for kind in kinds if kind.name.startswith(incomplete)]
 
 
 def _known_strategy(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
