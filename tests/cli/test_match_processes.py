@@ -17,7 +17,6 @@ from click.testing import CliRunner, Result
 
 from spielleiter.cli.cli import cli
 from spielleiter.match.records import load_setup, read_journal
-from spielleiter.match.reports.texts import PLATFORM_GAPS
 from spielleiter.match.verdict import Verdict
 from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.platforms.platform import common_gaps
@@ -370,6 +369,7 @@ def test_a_tournament_keeps_its_workers_for_all_matches(tmp_path: Path) -> None:
     assert machines != {""}
 
 
+PLATFORM_GAPS = "Not possible on this operating system"
 GAPS = common_gaps("<Minix>")
 """The sentences of a system whose name has to be escaped."""
 
