@@ -1,7 +1,4 @@
-"""`spielleiter proxy`: pass on everything between clients and a server, and record it.
-
-Invariants: the command ends at the first signal to stop, and what was recorded until then is on the disk.
-"""
+"""`spielleiter proxy`: pass on everything between clients and a server, and record it."""
 
 from __future__ import annotations
 
@@ -10,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from spielleiter.cli.addresses import listening_address, target_option
-from spielleiter.cli.commands import Misuse, print_line, run_async
+from spielleiter.cli.commands import Misuse, run_async
+from spielleiter.cli.options import listening_address, target_option
+from spielleiter.cli.output import print_line
 from spielleiter.protocol.defaults import DEFAULT_PORT
 from spielleiter.server.setting import shown_address
 
