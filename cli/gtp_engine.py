@@ -9,7 +9,7 @@ import random
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -20,7 +20,7 @@ from spielleiter.cli.numbers import Number
 from spielleiter.server.setting import MAX_SECONDS
 
 if TYPE_CHECKING:
-    from spielleiter.client.gtp.bridged_player import BridgedPlayer
+    from spielleiter.client.gtp_blokus import BridgedPlayer
     from spielleiter.client.strategies import StrategyKind
 
 GTP: Final = "gtp"
@@ -57,18 +57,12 @@ def check_engine_options(strategy: str, engine: str | None, engine_timeout: floa
 
 
 def playing_strategies() -> dict[str, StrategyKind]:
-    """Return the strategies of `play` by name: the built-in ones, and gtp.
-
-    `running_bridged_player` makes what gtp responds with.
-    """
-    from spielleiter.client.gtp.blokus_bridge import POSITIONS
+    """Return the strategies of `play` by name: the built-in ones, and gtp, which `running_bridged_player` plays."""
+    from spielleiter.client.gtp_blokus import POSITIONS
     from spielleiter.client.strategies import STRATEGIES, StrategyKind
 
-    def make(_rng: random.Random, _delay: float) -> Any:
-        raise AssertionError("made by running_bridged_player")
-
     description = "the moves of another program, named by --engine (Blokus only)"
-    return {**STRATEGIES, GTP: StrategyKind(GTP, description, make, position=POSITIONS)}
+    return {**STRATEGIES, GTP: StrategyKind(GTP, description, position=POSITIONS)}
 
 
 @asynccontextmanager
@@ -76,9 +70,8 @@ async def running_bridged_player(
     engine: str, say: Callable[[str], None], *, move_timeout: float | None, seed: int | None
 ) -> AsyncIterator[BridgedPlayer]:
     """Start the engine and make the player that asks it. Raises Misuse if the engine cannot be used."""
-    from spielleiter.client.gtp.bridged_player import DEFAULT_ENGINE_TIMEOUT, BridgedPlayer
-    from spielleiter.client.gtp.engine_process import running_engine
-    from spielleiter.client.gtp.errors import EngineStartError
+    from spielleiter.client.gtp_blokus import DEFAULT_ENGINE_TIMEOUT, BridgedPlayer
+    from spielleiter.client.gtp_engine import EngineStartError, running_engine
 
     command = _for_the_system(engine)
     try:

@@ -153,7 +153,7 @@ def _play_once(
     from spielleiter.cli.screen import Screen
     from spielleiter.cli.waiting import Waiting
     from spielleiter.cli.words import outcome_word, report_line, result_points
-    from spielleiter.client.errors import ClientError
+    from spielleiter.client.client_errors import ClientError
     from spielleiter.client.player import GameEnd, GameReport, Player, Responder, respond_with
     from spielleiter.client.strategies import DEFAULT_DELAY, make_responder
     from spielleiter.protocol.messages import Memento, Result

@@ -9,8 +9,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from spielleiter.client.errors import ClientError, ConnectionLostError, RequestRefusedError, ServerProtocolError
-from spielleiter.client.refusals import plain_text
+from spielleiter.client.client_errors import (
+    ClientError,
+    ConnectionLostError,
+    RequestRefusedError,
+    ServerProtocolError,
+    plain_text,
+)
 from spielleiter.common.text import escaped
 
 _SEASON_HINT: Final = "if this server plays another season, name it with --game or --edition"

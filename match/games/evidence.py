@@ -14,9 +14,8 @@ from xml.parsers import expat
 
 import trio
 
-from spielleiter.client.errors import ClientError
-from spielleiter.client.observation import Observation
-from spielleiter.client.refusals import plain_text
+from spielleiter.client.admin import Observation
+from spielleiter.client.client_errors import ClientError, plain_text
 from spielleiter.game.api import State
 from spielleiter.match.games.verdict import GameFacts, ProgramFacts
 from spielleiter.match.records.game_record import Attempt

@@ -10,9 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
-from spielleiter.client.admin import AdminClient
-from spielleiter.client.admin_requests import PreparedRoom
-from spielleiter.client.observation import Observation
+from spielleiter.client.admin import AdminClient, Observation, PreparedRoom
 from spielleiter.game.api import Game, GameOptionError, State
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records.wire_log import WireLog

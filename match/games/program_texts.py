@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from spielleiter.client.refusals import plain_text
+from spielleiter.client.client_errors import plain_text
 from spielleiter.common.errors import first_error, os_error_text
 from spielleiter.common.text import count_text
 from spielleiter.match.games.builtin_players import BuiltinPlayer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spielleiter.cli.refusals import failure_text, refusal_text
-from spielleiter.client.errors import CannotConnectError, ClientError, RequestRefusedError
+from spielleiter.client.client_errors import CannotConnectError, ClientError, RequestRefusedError
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
 from spielleiter.server.core.lobby import NO_ADMINS
 
