@@ -98,7 +98,7 @@ types: setup-dev ## check the types for Linux, Windows and macOS (mypy --strict)
 imports: setup-dev ## check the import contracts (import-linter)
 	@"$(VENV)/bin/lint-imports"
 
-bench: setup ## measure server, rules and protocol (make bench ARGS=--quick passes options)
+bench: setup ## measure the server beside the bare wire, and matches (make bench ARGS=--quick passes options)
 	@"$(VENV)/bin/spielleiter" bench $(ARGS)
 
 # seconds for each of the two targets of the guided search
@@ -106,7 +106,7 @@ FUZZ_SECONDS ?= $(shell echo $$((6 * $(or $(FACTOR),10))))
 
 fuzz: setup-dev ## run the random tests with new examples, then fuzz-guided (make fuzz FACTOR=100 does ten times as much)
 	@FUZZ_FACTOR=$(or $(FACTOR),10) $(PY) -m pytest --quiet --numprocesses auto -o faulthandler_timeout=0 \
-	    tests/protocol/test_mutations.py tests/server/core/test_lobby_machine.py tests/server/net/test_session_fuzz.py
+	    tests/protocol/test_cuts.py tests/server/core/test_lobby_machine.py tests/server/net/test_session_fuzz.py
 	@$(MAKE) --no-print-directory fuzz-guided FUZZ_SECONDS=$(FUZZ_SECONDS)
 
 # The lock is empty where atheris has no wheels.
@@ -118,7 +118,7 @@ fuzz-guided: $(VENV)/.fuzz ## search for inputs that trigger a bug, guided by co
 	fi
 
 soak: setup-dev ## play 20,000 games, 64 at once, beside hostile clients (make soak ARGS=1000 plays fewer)
-	@$(PY) -m spielleiter.bench.soak $(ARGS)
+	@$(PY) -m benchmarks.soak $(ARGS)
 
 # -- maintaining ------------------------------------------------------------------------------------------------------
 

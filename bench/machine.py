@@ -1,7 +1,4 @@
-"""The machine on which figures are measured: its description, and whether the benchmark can run on it.
-
-Invariants: something that cannot be determined is reported as unknown.
-"""
+"""The machine on which figures are measured: its description, and whether the benchmark can run on it."""
 
 from __future__ import annotations
 
@@ -14,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
+CPU_INFO: Final = Path("/proc/cpuinfo")
 PROCESS_STATUS: Final = Path("/proc/self/status")
 
 
@@ -21,24 +19,16 @@ def describe_machine() -> dict[str, str | int]:
     """Return the processor, cores, kernel and relevant versions, by name, for the head of the report."""
     if sys.platform != "linux":
         raise NotImplementedError
+    info = CPU_INFO.read_text(encoding="utf-8", errors="replace") if CPU_INFO.exists() else ""
+    models = [line.partition(":")[2].strip() for line in info.splitlines() if line.startswith("model name")]
     return {
-        "processor": _processor(),
+        "processor": models[0] if models else platform.machine() or "unknown",
         "cores": len(os.sched_getaffinity(0)),
         "kernel": f"{platform.system()} {platform.release()}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "server": version("spielleiter"),
         **{package: version(package) for package in ("trio", "lxml", "msgspec")},
     }
-
-
-def raise_file_limit() -> None:
-    """Allow this process as many open files as the system permits."""
-    if sys.platform != "linux":
-        raise NotImplementedError
-    import resource  # not on Windows, where this module says that the bench needs Linux
-
-    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
 
 
 def missing_requirement() -> str | None:
@@ -58,9 +48,3 @@ def missing_requirement() -> str | None:
             return None
     except OSError as error:
         return f"the bench needs connections to 127.0.0.1, which are not possible here ({error.strerror or error})"
-
-
-def _processor(path: Path = Path("/proc/cpuinfo")) -> str:
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine() or "unknown"

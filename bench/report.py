@@ -1,49 +1,270 @@
-"""The report as text: a sequence of tables with the same figures as the JSON.
+"""The figures of a run, the targets that they are compared with, and the report as text and as JSON.
 
-Invariants: nothing is measured or judged here. If the driver was nearly as busy as possible, the throughput is shown as
-a lower bound. No line is longer than 100 columns.
+A `Figure` has a unit and a value for each round, a `Record` has labels and figures. Nothing is discarded before the
+report, and nothing is a failure: a target that is missed is reported as such.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+import math
+import statistics
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
 
-from spielleiter.bench.figures import Record, Records, ratio_of
-from spielleiter.bench.load.drivers import BUSY
-from spielleiter.bench.table import Table, figure_text, number_text
-from spielleiter.bench.targets import Target
+from spielleiter.bench.drivers import BUSY
 
+Label: TypeAlias = str | int
+WIDTH: Final = 100
+"""The number of columns at which notes are wrapped."""
+_INDENT: Final = "  "
 _PREFIX: Final = "blokus-"
-_LOWER_BOUND: Final = "> "
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One quantity in one unit, measured in several rounds."""
+
+    unit: str
+    rounds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.rounds)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figure as a JSON object. A value that is not finite becomes null."""
+
+        def finite(value: float) -> float | None:
+            return value if math.isfinite(value) else None
+
+        return {
+            "unit": self.unit,
+            "median": finite(self.median),
+            "min": finite(min(self.rounds)),
+            "max": finite(max(self.rounds)),
+            "rounds": [finite(value) for value in self.rounds],
+        }
+
+
+def ratio_of(numerator: Figure | None, denominator: Figure | None) -> float | None:
+    """Return the median of the ratios of each round; None if either figure was not measured.
+
+    Round by round, so that a machine that becomes slower during the run does not change the result.
+    """
+    if numerator is None or denominator is None:
+        return None
+    return statistics.median(one / other for one, other in zip(numerator.rounds, denominator.rounds, strict=True))
+
+
+@dataclass
+class Record:
+    """The figures of one measurement by name. `labels` say what was measured."""
+
+    labels: dict[str, Label]
+    figures: dict[str, Figure] = field(default_factory=dict)
+
+    @property
+    def edition(self) -> str:
+        """The name of the edition in tables; empty for a record that belongs to none."""
+        return str(self.labels.get("edition", "")).removeprefix(_PREFIX)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as a JSON object: the labels, and the figures under the key ``figures``."""
+        return {**self.labels, "figures": {name: figure.to_json() for name, figure in self.figures.items()}}
+
+
+class Records:
+    """All records of a run, each with different labels. The values are added round by round."""
+
+    def __init__(self) -> None:
+        self._records: dict[tuple[tuple[str, Label], ...], Record] = {}
+
+    def add(self, labels: Mapping[str, Label], values: Mapping[str, tuple[float, str]]) -> None:
+        """Add one round to the record with these labels. `values` maps the name of a figure to its value and unit."""
+        record = self._records.setdefault(tuple(labels.items()), Record(dict(labels)))
+        for name, (value, unit) in values.items():
+            known = record.figures.get(name, Figure(unit, ()))
+            record.figures[name] = Figure(unit, (*known.rounds, value))
+
+    def where(self, **labels: Label) -> list[Record]:
+        """Return the records that have all of these labels, in the order in which they were first measured."""
+        return [
+            record
+            for record in self._records.values()
+            if all(record.labels.get(key) == value for key, value in labels.items())
+        ]
+
+    def figure(self, name: str, **labels: Label) -> Figure | None:
+        """Return the figure `name` of the first record that has all of these labels and this figure, or None."""
+        return next((record.figures[name] for record in self.where(**labels) if name in record.figures), None)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._records.values())
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target, and the figure that was measured for it."""
+
+    name: str
+    edition: str
+    """``all`` for a target that does not depend on the edition."""
+    bound: float
+    is_least: bool
+    """Whether `bound` is a lower bound of the figure; otherwise it is an upper bound."""
+    figure: float
+    unit: str
+    is_sure: bool = True
+    """False if the driver was so busy that the figure may show the limit of the driver."""
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether the figure is within the bound."""
+        return self.figure >= self.bound if self.is_least else self.figure <= self.bound
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the target as a JSON object, with the names of the report."""
+        return {
+            "target": self.name,
+            "edition": self.edition,
+            "least" if self.is_least else "most": self.bound,
+            "figure": self.figure,
+            "unit": self.unit,
+            "reached": self.is_reached,
+            "sure": self.is_sure,
+        }
+
+
+COMPARED: Final = (
+    ("throughput", 1, 0.4, True),
+    ("throughput", 20, 0.4, True),
+    ("throughput", 100, 0.4, True),
+    ("latency median", 1, 2.5, False),
+    ("latency p99", 100, 3.0, False),
+)
+"""What is compared with the bare wire: figure, number of games at once, bound, and whether this is a lower bound."""
+LEAST_CROWDED: Final = 0.8
+"""The throughput with 500 games as a fraction of that with 100."""
+MOST_START: Final = 1.6
+"""The time until the server accepts connections, as a multiple of the start time of bare Python."""
+MATCH_BOUNDS: Final = (
+    ("runner's processor, a game", 50.0, "match, runner's processor a game"),  # in ms, without the programs'
+    ("disk, a game", 60.0, "match, disk a game, {} players"),  # in KiB
+    ("200 games", 20.0, "match, 200 games of built-in players"),  # in seconds, two at a time
+    ("memory, 1,000 games more", 10.0, "match, memory for 1,000 games more"),  # in MiB: their records, for the reports
+)
+"""The figures of a match, their upper bounds, and the names of the targets."""
+
+
+def targets_of(records: Records) -> list[Target]:
+    """Return all targets for which these records have figures."""
+    editions = list(dict.fromkeys(str(record.labels["edition"]) for record in records if "edition" in record.labels))
+    found: list[Target] = []
+    for edition in editions:
+        found += _traffic_targets(records, edition)
+    counts = [record.figures["false verdicts"] for record in records if "false verdicts" in record.figures]
+    if counts:
+        found.append(Target("false verdicts", "all", 0.0, False, sum(sum(count.rounds) for count in counts), "games"))
+    start = records.figure("server to bare Python", part="start")
+    if start is not None:
+        found.append(Target("start to accepting", "all", MOST_START, False, start.median, start.unit))
+    for edition in editions:
+        found += _match_targets(records.where(part="match", programs="scripted", edition=edition), "scripted", edition)
+    return [*found, *_match_targets(records.where(part="match", programs="built-in"), "built-in", "all")]
+
+
+def _traffic_targets(records: Records, edition: str) -> Iterator[Target]:
+    def traffic(name: str, subject: str, games: int) -> Figure | None:
+        return records.figure(name, part="traffic", subject=subject, edition=edition, games=games, observers=0)
+
+    for name, games, bound, is_least in COMPARED:
+        ratio = ratio_of(traffic(name, "server", games), traffic(name, "floor", games))
+        if ratio is not None:
+            busy = traffic("driver busy", "floor", games)
+            title = f"{name}, {games} game{'s' * (games != 1)} at once"
+            unit = "of floor" if is_least else "x floor"
+            yield Target(title, edition, bound, is_least, ratio, unit, busy is None or busy.median <= BUSY)
+    ratio = ratio_of(traffic("throughput", "server", 500), traffic("throughput", "server", 100))
+    if ratio is not None:
+        yield Target("throughput, 500 games at once", edition, LEAST_CROWDED, True, ratio, "of that at 100")
+
+
+def _match_targets(found: Sequence[Record], programs: str, edition: str) -> Iterator[Target]:
+    for name, bound, title in MATCH_BOUNDS:
+        figures = [record.figures[name] for record in found if name in record.figures]
+        if figures:  # the longest match is the most accurate
+            yield Target(title.format(programs), edition, bound, False, figures[-1].median, figures[-1].unit)
+    if found:
+        count = sum(sum(record.figures["spoilt"].rounds) for record in found)
+        yield Target(f"match, spoilt games, {programs} players", edition, 0.0, False, count, "games")
+
+
+def number_text(value: float) -> str:
+    """Return a number with three significant digits, and with all digits before the point; NaN becomes ``-``.
+
+    Examples: ``12,345``, ``87.1``, ``0.0523``, ``4.67M``.
+    """
+    if math.isnan(value):
+        return "-"
+    if abs(value) >= 1e6:
+        return f"{number_text(value / 1e6)}M"
+    if value == 0 or abs(value) >= 1000 or float(value).is_integer():
+        return f"{value:,.0f}"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:.{digits}f}"
+
+
+def figure_text(figure: Figure | None) -> str:
+    """Return the median, with the minimum and maximum if they differ: ``87.1 (85.0-90.2)``; an empty text for None."""
+    if figure is None:
+        return ""
+    text = number_text(figure.median)
+    least, most = number_text(min(figure.rounds)), number_text(max(figure.rounds))
+    return text if least == most or math.isnan(figure.median) else f"{text} ({least}-{most})"
+
+
+class Table:
+    """A table with a title: left-aligned columns with the headers `words`, then right-aligned ones with `figures`."""
+
+    def __init__(self, title: str, words: tuple[str, ...], figures: tuple[str, ...], note: str = "") -> None:
+        self.title = title
+        self.words = words
+        self.header = (*words, *figures)
+        self.rows: list[tuple[str, ...]] = []
+        self.note = note
+
+    def add(self, *cells: str) -> None:
+        """Add a row with a cell for every column. Raises ValueError for any other number of cells."""
+        self.rows.append(tuple(cell for cell, _ in zip(cells, self.header, strict=True)))
+
+    def text(self) -> str:
+        """Return the text of the table, which ends with an empty line."""
+        rows = (self.header, *self.rows)
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        count = len(self.words)
+        lines = [
+            _INDENT
+            + "  ".join(
+                cell.ljust(width) if column < count else cell.rjust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in rows
+        ]
+        lines += textwrap.wrap(self.note, WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
+        return "\n".join((self.title, "", *(line.rstrip() for line in lines), ""))
 
 
 def report_text(head: Mapping[str, str | int | float], records: Records, targets: Sequence[Target]) -> str:
     """Return the whole report. `head` describes the run: names and values that are shown first."""
     lines = [f"{name:12} {value}" for name, value in head.items()]
     lines += ["", "Each figure is the median of its rounds, with their minimum and maximum in brackets.", ""]
-    tables = (*_traffic(records), *_rules(records), *_protocol(records), *_single(records), *_matches(records))
-    tables = (*tables, *_proxies(records), *_clusters(records))
-    tables = (*tables, *_targets(targets))
-    return "\n".join((*lines, *(table.text() for table in tables)))
+    tables = (*_traffic_tables(records), _start_table(records), _match_table(records), _target_table(targets))
+    return "\n".join((*lines, *(table.text() for table in tables if table.rows)))
 
 
-def _edition(record: Record) -> str:
-    return str(record.labels.get("edition", "")).removeprefix(_PREFIX)
-
-
-def _texts(record: Record, *names: str) -> list[str]:
-    return [figure_text(record.figures.get(name)) for name in names]
-
-
-def _medians(record: Record, *names: str) -> list[str]:
-    return [number_text(record.figures[name].median) if name in record.figures else "" for name in names]
-
-
-def _traffic(records: Records) -> list[Table]:
-    found = records.where(part="traffic")
-    if not found:
-        return []
+def _traffic_tables(records: Records) -> tuple[Table, Table, Table]:
     words = ("edition", "games", "obs.", "")
     throughput = Table(
         "Games at once: throughput",
@@ -64,118 +285,60 @@ def _traffic(records: Records) -> list[Table]:
         "games still waiting count with the time so far. peak: memory of the process. ended: games whose end the "
         "server has reported; false: those with a wrong result.",
     )
-    for record in found:
-        labels = record.labels
-        subject = str(labels["subject"])
-        own = (_edition(record), str(labels["games"]), str(labels["observers"]), subject)
+    for record in records.where(part="traffic"):
+        labels, figures = record.labels, record.figures
+        medians = {name: number_text(figure.median) for name, figure in figures.items()}
+        own = (record.edition, str(labels["games"]), str(labels["observers"]), str(labels["subject"]))
         floor = records.figure("throughput", **{**labels, "subject": "floor"})
-        speed = record.figures["throughput"]
-        ratio = ratio_of(speed, floor) if subject != "floor" else None
-        share = "" if ratio is None else number_text(ratio)
-        bound = _LOWER_BOUND if record.figures["driver busy"].median > BUSY else ""
-        cost, busy = _texts(record, "processor per move"), _medians(record, "driver busy")
-        throughput.add(*own, bound + figure_text(speed), share, *cost, *busy)
-        latency.add(*own, *_texts(record, "latency median", "latency p99", "latency max"))
+        speed = figures["throughput"]
+        ratio = ratio_of(speed, floor) if labels["subject"] != "floor" else None
+        throughput.add(
+            *own,
+            "> " * (figures["driver busy"].median > BUSY) + figure_text(speed),
+            "" if ratio is None else number_text(ratio),
+            figure_text(figures.get("processor per move")),
+            medians["driver busy"],
+        )
+        latency.add(*own, *(figure_text(figures.get(f"latency {name}")) for name in ("median", "p99", "max")))
         games.add(
             *own,
-            *_medians(record, "games playing"),
-            *_texts(record, "start median", "memory peak"),
-            *_medians(record, "games judged", "false verdicts"),
+            medians.get("games playing", ""),
+            figure_text(figures.get("start median")),
+            figure_text(figures.get("memory peak")),
+            medians.get("games judged", ""),
+            medians.get("false verdicts", ""),
         )
-    return [throughput, latency, games]
+    return throughput, latency, games
 
 
-def _rules(records: Records) -> list[Table]:
-    table = _by_edition("Rules, us for each position", records.where(part="rules"))
-    for record in records.where(part="rules"):
-        table.notes.append(f"{_edition(record)}: {record.labels['positions']} positions ({record.labels['source']})")
-    return [table] if table.rows else []
-
-
-def _protocol(records: Records) -> list[Table]:
-    table = _by_edition("Protocol, us", records.where(part="protocol"))
-    return [table] if table.rows else []
-
-
-def _by_edition(title: str, found: Sequence[Record]) -> Table:
-    """Return a table with a row for each figure and a column for each edition."""
-    table = Table(title, ("",), tuple(_edition(record) for record in found))
-    for name in found[0].figures if found else ():
-        unit = found[0].figures[name].unit
-        table.add(name if unit == "us" else f"{name}, {unit}", *(figure_text(each.figures.get(name)) for each in found))
+def _start_table(records: Records) -> Table:
+    table = Table("Start", ("",), ("", "unit"))
+    for record in records.where(part="start"):
+        for name, figure in record.figures.items():
+            table.add(name, figure_text(figure), figure.unit)
     return table
 
 
-_SINGLE: Final = (
-    ("start", "Start"),
-    ("memory", "Memory of the server"),
-    ("plies", "One game: plies and rooms"),
-    ("viewer", "Pages of the viewer"),
-)
-"""The parts whose figures are listed one below the other, with the titles of their tables."""
-
-
-def _single(records: Records) -> list[Table]:
-    tables = []
-    for part, title in _SINGLE:
-        table = Table(title, ("", "edition"), ("", "unit"))
-        for record in records.where(part=part):
-            for name, figure in record.figures.items():
-                table.add(_with_counts(name, record), _edition(record), figure_text(figure), figure.unit)
-        if table.rows:
-            tables.append(table)
-    return tables
-
-
-def _matches(records: Records) -> list[Table]:
+def _match_table(records: Records) -> Table:
     note = (
         "scripted: two programs that know their moves in advance and are started anew for every game. built-in: "
         "builtin:greedy against builtin:random, two games at a time. 200 games: the time that they would take."
     )
-    return _one_figure_a_row("Matches", records.where(part="match"), ("programs", "edition", "games"), note)
-
-
-def _proxies(records: Records) -> list[Table]:
-    note = (
-        "direct: without the proxy, in the same round. sent and lost: the bytes of whole games at both ends of the "
-        "proxy, in both directions; an altered byte counts as lost."
-    )
-    return _one_figure_a_row("The proxy", records.where(part="proxy"), ("edition", "games", "way"), note)
-
-
-def _clusters(records: Records) -> list[Table]:
-    note = (
-        "built-in: builtin:first against builtin:random, as many games at a time as workers of this machine, elapsed "
-        "time. sleeping: simulated machines; the share of their time in which they play."
-    )
-    return _one_figure_a_row("Clusters", records.where(part="cluster"), ("programs", "machines"), note)
-
-
-def _one_figure_a_row(title: str, records: Iterable[Record], labels: tuple[str, ...], note: str) -> list[Table]:
-    """Return a table with `labels` before each figure; no table without records."""
-    table = Table(title, (*labels, ""), ("", "unit"))
-    for record in records:
-        own = [_edition(record) if label == "edition" else str(record.labels[label]) for label in labels]
+    table = Table("Matches", ("programs", "edition", "games", ""), ("", "unit"), note)
+    for record in records.where(part="match"):
         for name, figure in record.figures.items():
-            table.add(*own, name, figure_text(figure), figure.unit)
-    table.notes.append(note)
-    return [table] if table.rows else []
+            labels = (str(record.labels["programs"]), record.edition, str(record.labels["games"]))
+            table.add(*labels, name, figure_text(figure), figure.unit)
+    return table
 
 
-def _with_counts(name: str, record: Record) -> str:
-    labels = record.labels
-    if name.endswith("game more"):
-        return f"{name} ({labels['from']} to {labels['to']})"
-    return name.replace("idle rooms", f"{labels.get('idle rooms', '')} idle rooms")
-
-
-def _targets(targets: Sequence[Target]) -> list[Table]:
+def _target_table(targets: Sequence[Target]) -> Table:
     table = Table("Targets", ("", "edition", "", ""), ("bound", "figure", "unit"))
     for target in targets:
         word = ("yes" if target.is_reached else "no") + ("" if target.is_sure else " ?")
         sign = ">=" if target.is_least else "<="
         bound, figure = number_text(target.bound), number_text(target.figure)
         table.add(target.name, target.edition.removeprefix(_PREFIX), word, sign, bound, figure, target.unit)
-    if any(not target.is_sure for target in targets):
-        table.notes.append("?: uncertain, since the driver was too busy when the floor was measured")
-    return [table] if table.rows else []
+    if not all(target.is_sure for target in targets):
+        table.note = "?: uncertain, since the driver was too busy when the floor was measured"
+    return table

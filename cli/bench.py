@@ -1,7 +1,7 @@
 """`spielleiter bench`: how fast the server is on this machine, compared with the bare wire.
 
-Invariants: this module measures nothing itself. No figure is a failure: the exit code is 0 whatever they are. All
-processes that the command has started are gone when it ends, however it ends.
+No figure is a failure: the exit code is 0 whatever they are. All processes that the command has started are gone
+when it ends, however it ends.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from spielleiter.cli.ctrl_c import raise_on_ctrl_c
 from spielleiter.cli.numbers import Number, WholeNumber
 
 if TYPE_CHECKING:
-    from spielleiter.bench.options import Options
+    from spielleiter.bench.measurements import Options
 
 _PREFIX: Final = "blokus-"
+_PARTS: Final = ("floor", "server", "start", "match")
 
 
 def _list_of(value: str) -> list[str]:
@@ -31,12 +32,9 @@ def _list_of(value: str) -> list[str]:
 def _parts(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     if value is None:
         return None
-    _require_machine()
-    from spielleiter.bench.options import PARTS
-
     words = _list_of(value)
-    if not words or not set(words).issubset(PARTS):
-        raise click.BadParameter(f"{value!r}: expected some of {','.join(PARTS)}")
+    if not words or not set(words).issubset(_PARTS):
+        raise click.BadParameter(f"{value!r}: expected some of {','.join(_PARTS)}")
     return tuple(words)
 
 
@@ -64,19 +62,15 @@ def _numbers(least: int, value: str | None) -> tuple[int, ...] | None:
 @click.command(
     epilog=(
         "Parts: floor is the bare wire, a relay of the same bytes; server is `spielleiter serve` with its defaults, "
-        "including clocks, events, log and replays; both have the same load, in alternation. rules and protocol are "
-        "measured within one process; start, memory and plies on servers of their own; match is the cost of "
-        "`spielleiter match` without its programs; viewer is that of 100 open pages beside 50 games; "
-        "proxy is that of `spielleiter proxy` in front of the server, and whether a byte is lost; "
-        "cluster is the cost of a pair on workers of a cluster, and the use of simulated machines, in 15 minutes."
+        "including clocks, events, log and replays; both have the same load, in alternation. start is the time until "
+        "a server accepts connections; match is the cost of `spielleiter match` without its programs."
     )
 )
 @click.option(
     "--only",
     callback=_parts,
     metavar="PARTS",
-    help="Parts to measure: floor, server, rules, protocol, start, memory, plies, match, viewer, proxy, "
-    "cluster.  [default: all but cluster]",
+    help="Parts to measure: floor, server, start, match.  [default: all]",
 )
 @click.option(
     "--games",
@@ -119,15 +113,15 @@ def _numbers(least: int, value: str | None) -> tuple[int, ...] | None:
     help="Write the figures of every round to this file; - writes them to standard output, instead of the report.",
 )
 def bench(json_file: str | None, *, quick: bool, **chosen: Any) -> None:
-    """Measure the server in comparison with the bare wire, the rules and the protocol, and print one report.
+    """Measure the server in comparison with the bare wire, its start and matches, and print one report.
 
     Figures that are compared are measured in alternation in the same run. They are medians of the rounds, with their
     minimum and maximum; the end of the report lists the targets and whether they are met. Progress goes to standard
     error. A full run takes about ten minutes, in which the machine should do nothing else. Needs Linux.
     """
     _require_machine()
-    from spielleiter.bench.options import Options
-    from spielleiter.bench.subject import BenchError
+    from spielleiter.bench.measurements import Options
+    from spielleiter.bench.processes import BenchError
     from spielleiter.common.errors import os_error_text
 
     given = {key: value for key, value in chosen.items() if value is not None}
@@ -160,9 +154,8 @@ def _measure(options: Options, json_file: str | None) -> None:
     from datetime import UTC, datetime
 
     from spielleiter.bench.machine import describe_machine
-    from spielleiter.bench.report import report_text
-    from spielleiter.bench.run import run
-    from spielleiter.bench.targets import targets_of
+    from spielleiter.bench.measurements import run
+    from spielleiter.bench.report import report_text, targets_of
     from spielleiter.common.files import write_whole
 
     head: dict[str, str | int | float] = {

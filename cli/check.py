@@ -150,8 +150,7 @@ def check(
     from spielleiter.common.errors import MatchError, SetupError, os_error_text
     from spielleiter.common.files import write_whole
     from spielleiter.contest.check import CheckSetup, Status, check_program, is_fit, is_undecided, render_junit
-    from spielleiter.match.season import season_text
-    from spielleiter.match.setup import ProgramTimeouts
+    from spielleiter.match.plan import ProgramTimeouts, season_text
     from spielleiter.programs.environment import added_variables, require_set
     from spielleiter.programs.program import Command
     from spielleiter.programs.startable import require_startable

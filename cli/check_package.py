@@ -35,7 +35,7 @@ from spielleiter.contest.package_report import (
     State,
     render_junit,
 )
-from spielleiter.match.season import season_text
+from spielleiter.match.plan import season_text
 from spielleiter.programs.packages.faults import Level
 from spielleiter.programs.temporary_folders import remove_folder
 

@@ -30,7 +30,7 @@ COMMANDS = {
         "Let any number of programs play each other and rate them.",
     ),
     "check": ("spielleiter.cli.check:check", "Test whether a program is fit for the contest."),
-    "bench": ("spielleiter.cli.bench:bench", "Measure the speed of the server, the rules and the protocol."),
+    "bench": ("spielleiter.cli.bench:bench", "Measure the speed of the server and of matches."),
     "demo": ("spielleiter.cli.demo:demo", "Show a whole game of two built-in players."),
     "doctor": ("spielleiter.cli.doctor.command:doctor", "Say what this machine can and cannot do."),
 }

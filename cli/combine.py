@@ -30,9 +30,8 @@ def combine_matches(
     """
     from spielleiter.common.errors import JournalError, SetupError
     from spielleiter.match.combining import combine_matches as combined_of
-    from spielleiter.match.playing import write_match_reports
-    from spielleiter.match.records.journal import SETUP
-    from spielleiter.match.runner import EndReason
+    from spielleiter.match.records import SETUP
+    from spielleiter.match.runner import EndReason, write_match_reports
 
     if len(folders) < 2:
         raise Misuse("--combine: expected the folders of at least two matches")

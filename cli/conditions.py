@@ -13,7 +13,7 @@ import click
 from spielleiter.cli.decorated import Decorated
 
 if TYPE_CHECKING:
-    from spielleiter.match.tournaments.tournament import Tournament
+    from spielleiter.match.tournament_file import Tournament
 
 NAMES: Final = ("keep", "keep_playing", "restart")
 
@@ -52,7 +52,7 @@ def conditions_of(options: Mapping[str, Any], described: Tournament | None = Non
 
     An option that was not given is None in `options`; its value is then taken from `described`.
     """
-    from spielleiter.match.records.game_files import KeepPolicy
+    from spielleiter.match.game_folder import KeepPolicy
 
     keep, restart, keeps_playing = options["keep"], options["restart"], bool(options["keep_playing"])
     if described is not None:

@@ -16,7 +16,7 @@ from spielleiter.cli.commands import EXIT_FAILURE
 from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
-    from spielleiter.match.records.game_record import GameRecord
+    from spielleiter.match.records import GameRecord
     from spielleiter.match.runner import EndReason
     from spielleiter.match.summary import Summary
 
@@ -43,8 +43,8 @@ def exit_code(
 
     `fail_on` are verdicts, which count against the programs `faults_of`.
     """
-    from spielleiter.match.records.game_record import Verdict
     from spielleiter.match.runner import EndReason
+    from spielleiter.match.verdict import Verdict
 
     if end is EndReason.INTERRUPTED:
         return EXIT_INTERRUPTED
@@ -68,7 +68,7 @@ def exit_code(
 
 def fault_kinds(texts: tuple[str, ...]) -> frozenset[str]:
     """The verdicts that the values of --fail-on name. Raises UsageError for an unknown one."""
-    from spielleiter.match.records.game_record import (
+    from spielleiter.match.verdict import (
         BAD_MESSAGE_VERDICTS,
         CRASH_VERDICTS,
         ILLEGAL_VERDICTS,

@@ -34,11 +34,9 @@ from spielleiter.common.process import hide_this_process
 from spielleiter.common.text import count_text
 
 if TYPE_CHECKING:
-    from spielleiter.match.playing import MatchResult
-    from spielleiter.match.records.game_record import GameRecord
-    from spielleiter.match.records.journal import Journal
-    from spielleiter.match.runner import Conditions
-    from spielleiter.match.setup import MatchSetup
+    from spielleiter.match.plan import MatchSetup
+    from spielleiter.match.records import GameRecord, Journal
+    from spielleiter.match.runner import Conditions, MatchResult
 
 
 @click.command(name="match")
@@ -73,7 +71,7 @@ def match_command(context: click.Context, /, resume: Path | None, combine: bool,
     from spielleiter.cli.resume import refuse_changed_options
     from spielleiter.common.errors import JournalError, MatchError, SetupError, os_error_text
     from spielleiter.match.preparation import load_match, require_enough_games
-    from spielleiter.match.records.journal import save_setup
+    from spielleiter.match.records import save_setup
     from spielleiter.match.runner import Conditions, allocate_cores
 
     fail_on = fault_kinds(options["fail_on"])
@@ -149,9 +147,8 @@ def _play(
 ) -> MatchResult:
     from spielleiter.cli.match_pages import write_pages
     from spielleiter.cli.progress import Interim, showing_progress
-    from spielleiter.match.playing import play_and_report, write_match_reports
-    from spielleiter.match.runner import EndReason, count_cores
-    from spielleiter.match.season import season_text
+    from spielleiter.match.plan import season_text
+    from spielleiter.match.runner import EndReason, count_cores, play_and_report, write_match_reports
     from spielleiter.match.stopping import sprt_of
 
     conditions = fair_conditions(conditions)
@@ -202,7 +199,7 @@ def fair_conditions(wanted: Conditions) -> Conditions:
 
 def show_unfit(setup: MatchSetup, folder: Path, records: Sequence[GameRecord]) -> None:
     """Print which program cannot play, how it was started, and what it wrote."""
-    from spielleiter.match.fitness import unfit_programs, why_unfit
+    from spielleiter.match.stopping import unfit_programs, why_unfit
 
     for program in unfit_programs(records):
         for line in why_unfit(records, program, setup.entrants[program].command, folder):
@@ -216,7 +213,7 @@ def usable_journal(folder: Path) -> Iterator[Journal]:
     Raises Misuse if it cannot be opened, since it is locked or cannot be written; no game has been played in that case.
     """
     from spielleiter.common.errors import JournalError
-    from spielleiter.match.records.journal import JOURNAL, open_journal
+    from spielleiter.match.records import JOURNAL, open_journal
 
     with ExitStack() as stack:
         try:

@@ -18,7 +18,7 @@ from spielleiter.cli.commands import print_line
 from spielleiter.cli.decorated import Decorated
 
 if TYPE_CHECKING:
-    from spielleiter.match.records.game_record import GameRecord
+    from spielleiter.match.records import GameRecord
 
 PAGE_CHOICES: Final = ("auto", "all", "failed", "none")
 """The values of the option `--pages`."""
@@ -78,7 +78,7 @@ def write_pages(
 
 def _chosen(records: Iterable[GameRecord], choice: str) -> list[str]:
     """Return the paths of the replays that should have a page, relative to the folder of their match."""
-    from spielleiter.match.records.game_record import Verdict
+    from spielleiter.match.verdict import Verdict
 
     return [
         f"{record.folder}/{record.replay}"

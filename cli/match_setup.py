@@ -16,7 +16,7 @@ from spielleiter.cli.options import is_given, requested_server
 from spielleiter.cli.program_options import entrant
 
 if TYPE_CHECKING:
-    from spielleiter.match.setup import MatchSetup
+    from spielleiter.match.plan import MatchSetup
 
 
 def setup_of(context: click.Context, options: dict[str, Any], *, is_played_elsewhere: bool = False) -> MatchSetup:
@@ -24,8 +24,8 @@ def setup_of(context: click.Context, options: dict[str, Any], *, is_played_elsew
 
     With `is_played_elsewhere`, programs do not have to exist on this machine.
     """
+    from spielleiter.match.plan import ProgramTimeouts
     from spielleiter.match.preparation import prepare_match
-    from spielleiter.match.setup import ProgramTimeouts
 
     for name in ("player1", "player2"):
         if options[name] is None:

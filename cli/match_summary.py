@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def show_summary(summary: Summary, folder: Path) -> None:
     """Print the result of a match, whose reports are in `folder`."""
-    from spielleiter.match.reports.words import (
+    from spielleiter.match.reports.texts import (
         attempt_texts,
         both_elo_text,
         estimate_text,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from spielleiter.cli.commands import print_line
 
 if TYPE_CHECKING:
-    from spielleiter.match.setup import Entrant
+    from spielleiter.match.plan import Entrant
 
 
 def print_package_warnings(entrants: Iterable[Entrant], cwd: str) -> None:
@@ -19,7 +19,7 @@ def print_package_warnings(entrants: Iterable[Entrant], cwd: str) -> None:
 
     Raises SetupError if a package cannot be started.
     """
-    from spielleiter.match.unpacking import inspect_program
+    from spielleiter.match.preparation import inspect_program
     from spielleiter.programs.packages.faults import Level
 
     for entrant in {(each.command, each.main): each for each in entrants}.values():

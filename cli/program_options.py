@@ -17,7 +17,7 @@ from spielleiter.cli.numbers import Number, WholeNumber
 from spielleiter.server.setting import MAX_WHOLE_NUMBER
 
 if TYPE_CHECKING:
-    from spielleiter.match.setup import Entrant, MatchSetup
+    from spielleiter.match.plan import Entrant, MatchSetup
 
 _MOST_MEMORY: Final = 1024 * 1024  # mebibytes
 _WHICH: Final = ("first", "second")
@@ -91,7 +91,7 @@ def program_options(command: Decorated) -> Decorated:
 
 def entrant(options: Mapping[str, Any], number: int, name: str, *, can_timeout: bool) -> Entrant:
     """Program `number` (1 or 2) as the options describe it."""
-    from spielleiter.match.setup import Entrant
+    from spielleiter.match.plan import Entrant
 
     soft, hard = options[f"soft_timeout{number}"], options[f"hard_timeout{number}"]
     return Entrant(

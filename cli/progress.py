@@ -21,11 +21,10 @@ from spielleiter.cli.commands import fitted
 from spielleiter.common.terminal import understands_escapes
 from spielleiter.common.text import escaped
 from spielleiter.match.plan import PlannedGame
-from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.records import GameRecord
 from spielleiter.match.runner import ProgressListener
-from spielleiter.match.stats.counts import count_pairs, count_results
-from spielleiter.match.stats.intervals import running_elo
-from spielleiter.match.stats.sprt import Sprt
+from spielleiter.match.statistics import Sprt, count_pairs, count_results, running_elo
+from spielleiter.match.verdict import Verdict
 
 _STOPPING: Final = "finishing the running games; press Ctrl-C again to end them at once"
 _ERASE_LINE: Final = "\r\033[K"
@@ -55,7 +54,7 @@ def score_line(records: Sequence[GameRecord], sprt: Sprt | None = None) -> str:
 
     LLR and its bounds are left out without a test. The interval of Elo holds however often it is looked at.
     """
-    from spielleiter.match.reports.words import elo_text, ratio_text
+    from spielleiter.match.reports.texts import elo_text, ratio_text
 
     tally, pairs = count_results(records), count_pairs(records)
     test = "" if sprt is None else f"  {ratio_text(sprt.log_likelihood_ratio(pairs), sprt.lower, sprt.upper)}"

@@ -50,8 +50,8 @@ def proxy(listen: tuple[str, int], to: tuple[str, int], trace: Path | None) -> N
     from spielleiter.server.errors import StartError
     from spielleiter.server.net.sockets import listen as open_sockets
     from spielleiter.server.runtime.descriptors import connections_possible
-    from spielleiter.server.trace.recorder import Recorder
     from spielleiter.wire.proxy import MOST_CONNECTIONS, Proxy
+    from spielleiter.wire.recorder import Recorder
 
     def say(line: str) -> None:
         print_line(f"spielleiter proxy: {line}", err=True)

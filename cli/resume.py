@@ -17,7 +17,7 @@ from spielleiter.cli.options import TIMEOUTS, requested_server
 from spielleiter.cli.program_options import NAMES, planned_value
 
 if TYPE_CHECKING:
-    from spielleiter.match.setup import MatchSetup
+    from spielleiter.match.plan import MatchSetup
 
 CHANGEABLE: Final = frozenset(
     {
@@ -116,7 +116,7 @@ def _is_same(name: str, value: Any, setup: MatchSetup) -> bool:
             # the suffix that distinguishes equal names; earlier versions used a hyphen
             return planned in {value, f"{value} ({name[-1]})", f"{value}-{name[-1]}"}
         case "openings":
-            from spielleiter.match.opening_book import read_book
+            from spielleiter.match.preparation import read_book
 
             # in any order
             return sorted(opening.path for opening in read_book(value, 0)) == sorted(_paths(planned))
@@ -136,7 +136,7 @@ def _paths(planned: object) -> list[str]:
 
 def _is_same_test(text: str, planned: str) -> bool:
     from spielleiter.common.errors import SetupError
-    from spielleiter.match.stats.sprt import Sprt, SprtError
+    from spielleiter.match.statistics import Sprt, SprtError
 
     try:
         return Sprt.parse(text) == Sprt.parse(planned)

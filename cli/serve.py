@@ -125,6 +125,12 @@ def run(config: Config) -> None:
     from spielleiter.server.app import serve as serve_connections
     from spielleiter.viewer.web.companion import open_pages
 
+    recorder = None
+    if config.trace_directory is not None:
+        from spielleiter.wire.recorder import Recorder
+
+        recorder = Recorder
+
     is_cut_short = False
 
     async def main() -> None:
@@ -143,7 +149,7 @@ def run(config: Config) -> None:
                         stop.set()
 
             await nursery.start(watch_signals)
-            await serve_connections(config, stop=stop, companion=open_pages)
+            await serve_connections(config, stop=stop, companion=open_pages, recorder=recorder)
             nursery.cancel_scope.cancel()
 
     run_async(main)

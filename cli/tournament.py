@@ -43,11 +43,10 @@ from spielleiter.common.files import write_whole
 from spielleiter.common.process import hide_this_process
 
 if TYPE_CHECKING:
-    from spielleiter.match.records.game_record import GameRecord
+    from spielleiter.match.records import GameRecord
     from spielleiter.match.runner import Conditions, EndReason
-    from spielleiter.match.tournaments.match_folders import MatchFolders
-    from spielleiter.match.tournaments.progress import ScheduledMatch, TournamentProgress
-    from spielleiter.match.tournaments.tournament import Tournament
+    from spielleiter.match.tournament_file import Tournament
+    from spielleiter.match.tournament_progress import MatchFolders, ScheduledMatch, TournamentProgress
 
 _COPY = "tournament.toml"
 
@@ -148,7 +147,7 @@ def tournament(
     from spielleiter.common.errors import MatchError, SetupError, os_error_text
     from spielleiter.match.preparation import require_playable
     from spielleiter.match.runner import Conditions, allocate_cores
-    from spielleiter.match.tournaments.tournament import read_tournament, with_contents, with_openings
+    from spielleiter.match.tournament_file import read_tournament, with_contents, with_openings
 
     if file is None and resume is None:
         raise click.UsageError("expected a FILE, or --resume DIR")
@@ -296,7 +295,7 @@ def _keep(file: Path, folder: Path, described: Tournament, *, is_begun: bool) ->
     With `is_begun`, it replaces the copy of a tournament that was begun before.
     """
     from spielleiter.common.errors import SetupError
-    from spielleiter.match.tournaments.tournament import BASE
+    from spielleiter.match.tournament_file import BASE
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -328,10 +327,9 @@ def _play(
     described: Tournament, folder: Path, conditions: Conditions, report_every: int | None, pages: str
 ) -> tuple[EndReason, list[GameRecord]]:
     from spielleiter.cli.match import fair_conditions
-    from spielleiter.match.reports.tournament import render_table, write_tournament
+    from spielleiter.match.reports.tournament_reports import render_table, write_tournament
     from spielleiter.match.runner import EndReason
-    from spielleiter.match.tournaments.match_folders import MatchFolders
-    from spielleiter.match.tournaments.progress import TournamentProgress
+    from spielleiter.match.tournament_progress import MatchFolders, TournamentProgress
 
     progress, folders = TournamentProgress(described), MatchFolders(folder)
     end, unfit, played = EndReason.COMPLETED, False, 0
@@ -366,9 +364,9 @@ def _play(
 
 def _write_pages(folder: Path, progress: TournamentProgress, choice: str) -> None:
     """Make the pages of replays, and link them in the reports of their matches."""
-    from spielleiter.match.playing import write_match_reports
-    from spielleiter.match.records.journal import load_setup, read_journal
-    from spielleiter.match.setup import MatchSetup
+    from spielleiter.match.plan import MatchSetup
+    from spielleiter.match.records import load_setup, read_journal
+    from spielleiter.match.runner import write_match_reports
 
     matches = {folder / match.folder: records for played in progress.played for match, records in played.matches}
     for place in write_pages(matches, choice, "tournament"):
@@ -386,12 +384,11 @@ def _play_match(
     """Play the remaining games of a match, and add its records to `progress`."""
     from spielleiter.cli.match import show_unfit
     from spielleiter.cli.progress import Interim, showing_progress
-    from spielleiter.match.playing import play_and_report, write_match_reports
-    from spielleiter.match.records.journal import save_setup
-    from spielleiter.match.runner import EndReason
+    from spielleiter.match.pairings import absent_programs
+    from spielleiter.match.records import save_setup
+    from spielleiter.match.runner import EndReason, play_and_report, write_match_reports
     from spielleiter.match.stopping import sprt_of
-    from spielleiter.match.tournaments.encounters import absent_programs
-    from spielleiter.match.tournaments.progress import is_over
+    from spielleiter.match.tournament_progress import is_over
 
     found = folders.place_of(progress, match, secrets.token_hex(8))
     match, setup, place = found.match, found.setup, folder / found.match.folder
@@ -418,8 +415,8 @@ def _play_match(
 
 
 def _exit_code(end: EndReason, records: Sequence[GameRecord], kinds: frozenset[str]) -> int:
-    from spielleiter.match.records.game_record import Verdict
     from spielleiter.match.runner import EndReason
+    from spielleiter.match.verdict import Verdict
 
     if end is EndReason.INTERRUPTED:
         return EXIT_INTERRUPTED

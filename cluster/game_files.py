@@ -16,7 +16,7 @@ from spielleiter.cluster.messages import MAX_RESULT, File
 from spielleiter.common.errors import ClusterError, MachineError, os_error_text
 from spielleiter.common.files import write_whole
 from spielleiter.match.plan import PlannedGame
-from spielleiter.match.records.game_record import GameRecord
+from spielleiter.match.records import GameRecord
 from spielleiter.programs.temporary_folders import remove_game_folder
 
 MAX_FILES: Final = 64

@@ -12,10 +12,11 @@ from pathlib import Path
 from spielleiter.cluster.game_files import require_acceptable, write_files
 from spielleiter.cluster.messages import PairPlayed
 from spielleiter.common.errors import ClusterError, MachineError, os_error_text
-from spielleiter.match.games.referee import VERDICT
+from spielleiter.match.game_folder import GAMES, REPLAY, write_verdict
 from spielleiter.match.plan import PlannedGame
-from spielleiter.match.records.game_files import GAMES, REPLAY, write_verdict
-from spielleiter.match.records.game_record import VERDICTS, GameRecord, RecordError
+from spielleiter.match.records import GameRecord, RecordError
+from spielleiter.match.referee import VERDICT
+from spielleiter.match.verdict import VERDICTS
 
 
 def checked_records(

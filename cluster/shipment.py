@@ -23,7 +23,7 @@ from typing import Final
 
 from spielleiter.cluster.messages import Item
 from spielleiter.common.errors import SetupError, os_error_text
-from spielleiter.match.setup import Entrant, MatchSetup
+from spielleiter.match.plan import Entrant, MatchSetup
 from spielleiter.programs.command_line import join_command, split_command
 from spielleiter.programs.program import BUILTIN, Command
 

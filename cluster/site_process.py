@@ -47,15 +47,13 @@ from spielleiter.common.errors import MatchError, first_error, os_error_text
 from spielleiter.common.files import write_whole
 from spielleiter.common.process import hide_this_process
 from spielleiter.contest.calibration import MAX_SPEED, MIN_SPEED, measure_speed
-from spielleiter.match.games.match_server import MatchServer, open_match_server
-from spielleiter.match.games.referee import play_game
-from spielleiter.match.plan import Opening, PlannedGame
-from spielleiter.match.preparation import require_playable
-from spielleiter.match.records.game_files import KeepPolicy
-from spielleiter.match.records.game_record import Verdict
+from spielleiter.match.game_folder import KeepPolicy
+from spielleiter.match.match_server import MatchServer, open_match_server
+from spielleiter.match.plan import MatchSetup, Opening, PlannedGame
+from spielleiter.match.preparation import require_playable, unpacked_programs
+from spielleiter.match.referee import play_game
 from spielleiter.match.runner import Conditions, Cores, allocate_cores, usable_cores
-from spielleiter.match.setup import MatchSetup
-from spielleiter.match.unpacking import unpacked_programs
+from spielleiter.match.verdict import Verdict
 from spielleiter.programs.persistent_programs import PersistentPrograms, open_persistent_programs
 from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.temporary_folders import remove_folder

@@ -19,8 +19,8 @@ from spielleiter.cluster.engine import Engine
 from spielleiter.cluster.messages import PROTOCOL, Item, Prepare, Ready, Unable, decode_from_site, encode
 from spielleiter.cluster.shipment import Shipped
 from spielleiter.common.errors import ClusterError
+from spielleiter.match.plan import MatchSetup
 from spielleiter.match.runner import Conditions
-from spielleiter.match.setup import MatchSetup
 
 if TYPE_CHECKING:
     from distributed import Future

@@ -30,11 +30,11 @@ from spielleiter.cluster.shipment import Shipped, read_shipment, setup_to_send
 from spielleiter.cluster.site import SiteGoneError
 from spielleiter.cluster.sites import Sites, machine_name
 from spielleiter.common.errors import ClusterError, SetupError
-from spielleiter.match.fitness import was_played
-from spielleiter.match.plan import PlannedGame
-from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.plan import MatchSetup, PlannedGame
+from spielleiter.match.records import GameRecord
 from spielleiter.match.runner import Conditions, MatchProgress
-from spielleiter.match.setup import MatchSetup
+from spielleiter.match.stopping import was_played
+from spielleiter.match.verdict import Verdict
 
 POLL_INTERVAL: Final = 1.0
 """Seconds between two looks at which workers there are."""

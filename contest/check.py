@@ -40,11 +40,10 @@ from spielleiter.contest.scripted_server import (
     with_unknown_elements,
 )
 from spielleiter.game.api import Seat
-from spielleiter.match.games.referee import play_game
-from spielleiter.match.plan import plan_games
-from spielleiter.match.records.game_record import UNCOUNTED_VERDICTS, Verdict
+from spielleiter.match.plan import Entrant, MatchSetup, ProgramTimeouts, plan_games
+from spielleiter.match.referee import play_game
 from spielleiter.match.reports.junit import Case, render_suite
-from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.match.verdict import UNCOUNTED_VERDICTS, Verdict
 from spielleiter.programs.program import Command
 from spielleiter.programs.program_names import distinct_names, name_of
 from spielleiter.protocol.messages import Cause, MoveData

@@ -42,8 +42,8 @@ from spielleiter.contest.package_report import (
     state_of,
 )
 from spielleiter.contest.scripted_server import Confined
-from spielleiter.match.records.game_record import Verdict
-from spielleiter.match.season import season_text
+from spielleiter.match.plan import season_text
+from spielleiter.match.verdict import Verdict
 from spielleiter.programs.command_line import join_command
 from spielleiter.programs.packages.faults import Finding
 from spielleiter.programs.packages.inspection import Inspection, inspect_package

@@ -13,7 +13,7 @@ from typing import Final
 from spielleiter.common.text import escaped
 from spielleiter.contest import contest_conditions as contest
 from spielleiter.contest.contest_conditions import ContestCondition
-from spielleiter.match.records.game_record import Verdict
+from spielleiter.match.verdict import Verdict
 from spielleiter.programs.packages.faults import Finding, Level
 
 _YELLOW, _RED = Level.YELLOW, Level.RED

@@ -24,12 +24,11 @@ from spielleiter.contest.crash_causes import crash_cause, fault_of_name, wheel_v
 from spielleiter.contest.package_faults import CODE_OF_VERDICT, FAULTS, fault
 from spielleiter.contest.package_report import PlayedGame
 from spielleiter.contest.scripted_server import is_delayed
-from spielleiter.match.games.match_server import MatchServer, open_match_server
-from spielleiter.match.games.referee import play_game
-from spielleiter.match.games.starter import output_files
-from spielleiter.match.plan import PlannedGame, plan_games
-from spielleiter.match.records.game_record import CRASH_VERDICTS, UNCOUNTED_VERDICTS, GameRecord, Verdict
-from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.match.match_server import MatchServer, open_match_server
+from spielleiter.match.plan import Entrant, MatchSetup, PlannedGame, ProgramTimeouts, plan_games
+from spielleiter.match.records import GameRecord
+from spielleiter.match.referee import output_files, play_game
+from spielleiter.match.verdict import CRASH_VERDICTS, UNCOUNTED_VERDICTS, Verdict
 from spielleiter.programs.answer_meter import AnswerMeter, AnswerTimes
 from spielleiter.programs.packages.faults import Finding
 from spielleiter.programs.program_names import distinct_names

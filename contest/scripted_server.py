@@ -13,10 +13,11 @@ something took too long only because this machine was busy, or if this machine f
 from __future__ import annotations
 
 import itertools
+import os
 import random
 import re
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,14 +36,13 @@ from spielleiter.common.errors import (
     os_error_text,
 )
 from spielleiter.game.api import Move, Seat, State
-from spielleiter.match.games.match_server import ProgramPort
-from spielleiter.match.games.stopwatch import Stopwatch
-from spielleiter.match.records.wire_log import WIRE_LOG, WireLog
+from spielleiter.match.game_folder import WIRE_LOG, WireLog
+from spielleiter.match.match_server import ProgramPort
+from spielleiter.programs.processes import Usage
 from spielleiter.programs.program import Command, Program
 from spielleiter.programs.sandbox.run import open_run
 from spielleiter.programs.sandbox.sandbox import Sandbox
-from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, Role, StreamEnd
-from spielleiter.protocol.connection_phase import OutputPhase
+from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, OutputPhase, Role, StreamEnd
 from spielleiter.protocol.errors import RemoteProtocolError
 from spielleiter.protocol.messages import (
     Cause,
@@ -89,6 +89,36 @@ _MIN_SHARE: Final = 0.02  # of the time; less is measured on an idle machine as 
 UNFINISHED_SHARE: Final = 0.1
 """The share of the time for what has not happened by its limit: how late it would have been is not known."""
 _MIN_MENTIONED: Final = 0.001  # seconds of waiting for a processor
+
+
+class Stopwatch:
+    """Measures how long something took from the creation of the stopwatch, and how much of it this machine took.
+
+    `pids` are the program's processes at that time. Where the system does not report how long a thread waited for a
+    processor, the waiting time is 0.
+    """
+
+    def __init__(self, pids: Iterable[int]) -> None:
+        self._pids = tuple(pids)
+        self._before = Usage.of(self._pids)
+        self._own_before = Usage.of([os.getpid()])
+        self._started = trio.current_time()
+
+    @property
+    def seconds(self) -> float:
+        """The seconds since the creation."""
+        return trio.current_time() - self._started
+
+    def seconds_lost(self, pids: Iterable[int] = ()) -> float:
+        """Return how many of these seconds the program and this process waited for a processor.
+
+        `pids` are processes of the program that were started later.
+        """
+        seconds, cores = self.seconds, os.cpu_count() or 1
+        now = Usage.of({*self._pids, *pids})
+        own = Usage.of([os.getpid()])
+        lost = now.seconds_lost(self._before, seconds, cores) + own.seconds_lost(self._own_before, seconds, cores)
+        return min(seconds, lost)
 
 
 class UnexpectedBehaviourError(MatchError):
@@ -667,8 +697,4 @@ def _result_before_start(edition: Edition, scripted_server: ScriptedServer) -> R
 
 
 def _result(edition: Edition, scripted_server: ScriptedServer, ending: Ending) -> Result:
-    dialect = edition.dialect
-    points = ending.points(scripted_server.state, zeroes_offenders=edition.policy.zeroes_offenders)
-    return ending.result(
-        dialect.score_definition, points, scripted_server.names, dialect.player_details(scripted_server.state)
-    )
+    return ending.result(edition, scripted_server.state, scripted_server.names)

@@ -16,7 +16,7 @@ In a plain script or at Python's prompt:
 Every error that concerns the match is a `MatchError`. A program that misbehaves raises nothing: that is a verdict in
 the record of its game.
 
-Invariant: a name is imported from its module when it is first used, so that ``import spielleiter.match`` costs nothing.
+A name is imported from its module when it is first used, so that ``import spielleiter.match`` costs nothing.
 """
 
 from __future__ import annotations
@@ -35,15 +35,14 @@ if TYPE_CHECKING:
         SetupError,
         SupervisorError,
     )
-    from spielleiter.match.playing import MatchResult, play_match, run_match
+    from spielleiter.match.game_folder import KeepPolicy
+    from spielleiter.match.plan import Entrant, MatchSetup, ProgramTimeouts
     from spielleiter.match.preparation import load_match, prepare_match
-    from spielleiter.match.records.game_files import KeepPolicy
-    from spielleiter.match.records.game_record import GameRecord, Verdict
-    from spielleiter.match.records.journal import read_journal
-    from spielleiter.match.runner import Conditions, EndReason
-    from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
-    from spielleiter.match.stats.counts import Estimate, Tally
+    from spielleiter.match.records import GameRecord, read_journal
+    from spielleiter.match.runner import Conditions, EndReason, MatchResult, play_match, run_match
+    from spielleiter.match.statistics import Estimate, Tally
     from spielleiter.match.summary import ProgramSummary, Summary, summarise
+    from spielleiter.match.verdict import Verdict
 
 __all__ = [
     "ClusterError",
@@ -75,26 +74,15 @@ __all__ = [
     "summarise",
 ]
 
-_MODULES = {
-    "spielleiter.match.playing": ("MatchResult", "play_match", "run_match"),
-    "spielleiter.match.preparation": ("load_match", "prepare_match"),
-    "spielleiter.match.records.game_files": ("KeepPolicy",),
-    "spielleiter.match.records.game_record": ("GameRecord", "Verdict"),
-    "spielleiter.match.records.journal": ("read_journal",),
-    "spielleiter.match.runner": ("Conditions", "EndReason"),
-    "spielleiter.match.setup": ("Entrant", "MatchSetup", "ProgramTimeouts"),
-    "spielleiter.match.stats.counts": ("Estimate", "Tally"),
-    "spielleiter.match.summary": ("ProgramSummary", "Summary", "summarise"),
-}
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-_MODULE_OF |= {name: "spielleiter.common.errors" for name in __all__ if name.endswith("Error")}
+_MODULES = ("common.errors", "match.plan", "match.preparation", "match.records", "match.runner", "match.summary")
+"""Where the names are looked for."""
 
 
 def __getattr__(name: str) -> object:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
-    return value
+    for module in map(import_module, (f"spielleiter.{each}" for each in _MODULES if name in __all__)):
+        if hasattr(module, name):
+            return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

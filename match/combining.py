@@ -16,9 +16,8 @@ from types import MappingProxyType
 from typing import Final
 
 from spielleiter.common.errors import SetupError
-from spielleiter.match.records.game_record import GameRecord, mirrored
-from spielleiter.match.records.journal import load_setup, read_journal
-from spielleiter.match.setup import Entrant, MatchSetup
+from spielleiter.match.plan import Entrant, MatchSetup
+from spielleiter.match.records import GameRecord, load_setup, mirrored, read_journal
 from spielleiter.programs.program import BUILTIN
 from spielleiter.server.editions import choose_editions
 

@@ -1,37 +1,251 @@
-"""Preparing a match: from two command lines to a `MatchSetup` whose problems are found before the first game.
+"""[opening_book]
+Opening books: the positions that the games of a match begin from.
+
+A book is a replay, a folder of replays, the folder of a match, or a list. A list is a text file with the path of a
+replay on each line, which the turn to begin from may follow.
+
+Invariants: every position is read before the first game. The same book, order and seed give the same openings.
+
+
+[unpacking]
+The packages among the programs of a match: inspected before it, and unpacked once for all of its games.
+
+The folder with the unpacked programs is removed at the end of the match, however it ends.
+
+
+[preparation]
+Preparing a match: from two command lines to a `MatchSetup` whose problems are found before the first game.
 
 Invariants: nothing is started and nothing is written here. A setup that cannot be played is refused with a text that
 says what to change.
+
 """
 
 from __future__ import annotations
 
 import dataclasses
 import os
+import random
+import re
 import secrets
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import trio
 
 from spielleiter.client.strategies import STRATEGIES
-from spielleiter.common.errors import SetupError
-from spielleiter.match.games.builtin_players import builtin_strategy
-from spielleiter.match.games.match_server import limits_of, match_server_config
-from spielleiter.match.opening_book import load_openings, order_openings
-from spielleiter.match.plan import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS, SEED_BITS, SEQUENTIAL, Opening
-from spielleiter.match.records.journal import load_setup
-from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
-from spielleiter.match.stats.significance import MIN_PAIRS
+from spielleiter.common.errors import MachineError, SetupError, os_error_text
+from spielleiter.match.builtin_players import builtin_strategy
+from spielleiter.match.game_folder import GAMES, REPLAY
+from spielleiter.match.match_server import limits_of, match_server_config
+from spielleiter.match.plan import (
+    DEFAULT_GAMES,
+    DEFAULT_MIN_GAMES,
+    ORDERS,
+    RANDOM,
+    SEED_BITS,
+    SEQUENTIAL,
+    Entrant,
+    MatchSetup,
+    Opening,
+    ProgramTimeouts,
+)
+from spielleiter.match.records import SETUP, load_setup
+from spielleiter.match.statistics import MIN_PAIRS
 from spielleiter.match.stopping import sprt_of
-from spielleiter.match.unpacking import inspect_program
+from spielleiter.programs.command_line import join_command
 from spielleiter.programs.content import content_of
 from spielleiter.programs.environment import require_set
+from spielleiter.programs.packages.faults import PackageError
+from spielleiter.programs.packages.inspection import Inspection, inspect_package
+from spielleiter.programs.packages.package import unpack_package
 from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.program import BUILTIN, Command
 from spielleiter.programs.program_names import names_of
 from spielleiter.programs.sandbox.choice import choose_sandbox
 from spielleiter.programs.startable import require_startable
+from spielleiter.programs.temporary_folders import new_folder, remove_folder, remove_stale_folders
 from spielleiter.server.config import limits_problem
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS, choose_editions, game_option_problem
+from spielleiter.server.errors import StartError
+from spielleiter.server.replay import load_starting_states
+from spielleiter.server.setting import MAX_WHOLE_NUMBER
+
+_REPLAYS: Final = (".xml", ".xml.gz")
+_TURN: Final = re.compile(r"^(?P<path>.*\S)\s+(?P<turn>\d+)$")
+_LONGEST_LIST: Final = 16 << 20  # bytes; a list of 100,000 replays is much shorter
+
+
+def load_openings(
+    book: Path,
+    turn: int,
+    game_type: str,
+    game_options: Mapping[str, str],
+    editions: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[Opening, ...]:
+    """The openings of `book`, in its order.
+
+    `turn` is the turn to begin from where the book does not name one. `game_options` are the options of the rules.
+    `editions` maps a gameType to the edition of its replays; the default edition can be left out.
+
+    Raises SetupError if a replay has no position of this game, at its turn or later, from which a game can be played.
+    """
+    openings = read_book(book, turn)
+    try:
+        edition = choose_editions(editions, game_options)[game_type]
+        for opening in openings:
+            load_starting_states(Path(opening.path), opening.turn, {game_type: edition})
+    except StartError as error:
+        raise SetupError(f"openings {book}: {error}") from None
+    return openings
+
+
+def read_book(book: Path, turn: int) -> tuple[Opening, ...]:
+    """The openings that `book` names, in its order; the replays themselves are not read. Raises SetupError."""
+    try:
+        if book.is_dir():
+            files = _replays_in(book)
+        elif _is_list(book):
+            return _read_list(book, turn)
+        else:
+            files = [book]
+    except OSError as error:
+        raise SetupError(f"openings {book}: cannot be read ({error.strerror or error})") from None
+    if not files:
+        raise SetupError(
+            f"openings {book}: holds no replay, expected files named *.xml or *.xml.gz, or the folder of a match"
+        )
+    return tuple(Opening(_name_of(file), str(file.resolve()), turn) for file in files)
+
+
+def _replays_in(folder: Path) -> list[Path]:
+    """The replays in a folder, sorted; in that of a match, those of its games. Raises OSError."""
+    if (folder / SETUP).is_file():  # its junit.xml is no replay
+        return sorted(each for each in (folder / GAMES).glob(f"*/{REPLAY}") if each.is_file())
+    return sorted(each for each in folder.iterdir() if each.is_file() and _is_replay(each))
+
+
+def _is_replay(file: Path) -> bool:
+    return file.name.lower().endswith(_REPLAYS)
+
+
+def _name_of(file: Path) -> str:
+    """The name of an opening; the replays of a match are named after the folders of their games."""
+    return f"game {file.parent.name}" if file.name == REPLAY else file.name
+
+
+def _is_list(file: Path) -> bool:
+    """Whether neither the name of the file nor its first bytes (XML or gzip) are those of a replay."""
+    if _is_replay(file):
+        return False
+    with file.open("rb") as opened:
+        head = opened.read(512)
+    return not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"<", b"\x1f\x8b"))
+
+
+def _read_list(file: Path, turn: int) -> tuple[Opening, ...]:
+    """The openings of a list. Paths are relative to its folder; lines that begin with ``#`` are comments."""
+    with file.open("rb") as opened:
+        content = opened.read(_LONGEST_LIST + 1)
+    try:
+        lines = content.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise SetupError(f"openings {file}: is neither a replay nor a list of replays in UTF-8") from None
+    if len(content) > _LONGEST_LIST:
+        raise SetupError(f"openings {file}: is too long for a list, expected {_LONGEST_LIST >> 20} MiB at most")
+    openings = []
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        named = _TURN.match(text)
+        path = file.parent / (named["path"] if named else text)
+        at = int(named["turn"]) if named else turn
+        if at > MAX_WHOLE_NUMBER:
+            raise SetupError(f"openings {file}:{number}: turn {at}, expected {MAX_WHOLE_NUMBER} at most")
+        if not path.is_file():
+            raise SetupError(f"openings {file}:{number}: there is no file {path}")
+        openings.append(Opening(f"{path.name} {at}" if named else path.name, str(path.resolve()), at))
+    if not openings:
+        raise SetupError(f"openings {file}: names no replay, expected a path in each line")
+    return tuple(openings)
+
+
+def order_openings(openings: Sequence[Opening], order: str, seed: int) -> tuple[Opening, ...]:
+    """The openings in the order (one of `plan.ORDERS`) in which pairs of games begin from them; none is repeated."""
+    ordered = list(openings)
+    if order == RANDOM:
+        random.Random(f"{seed} openings").shuffle(ordered)
+    return tuple(ordered)
+
+
+def inspect_program(entrant: Entrant, cwd: str) -> Inspection | None:
+    """Inspect the package that an entrant names; None if its command does not name one.
+
+    `cwd` is the directory that relative paths start from. Raises SetupError if the package cannot be started, or if
+    there are settings that contradict it.
+    """
+    command = Command.parse(entrant.command, cwd)
+    if not command.is_package:
+        if entrant.main:
+            raise SetupError(f"{entrant.command}: expected no main file, since this is not a ZIP file")
+        return None
+    if entrant.cwd:
+        raise SetupError(f"{entrant.command}: a package is started in its own folder, expected no directory for it")
+    path = _path_of(command, cwd)
+    inspection = inspect_package(path, entrant.main or None)
+    if not inspection.is_startable:
+        raise PackageError(Path(command.words[0]), inspection.red)
+    return inspection
+
+
+@asynccontextmanager
+async def unpacked_programs(setup: MatchSetup) -> AsyncIterator[MatchSetup]:
+    """Unpack the packages of a match; the result is the same match, whose commands start the unpacked programs.
+
+    Raises PackageError if a package cannot be started, and MachineError if it cannot be unpacked here.
+    """
+    if not any(each.is_package for each in _commands_of(setup)):
+        yield setup
+        return
+    try:
+        await trio.to_thread.run_sync(remove_stale_folders)
+        scratch = await trio.to_thread.run_sync(new_folder)
+    except OSError as error:
+        raise MachineError(os_error_text(error)) from None
+    try:
+        yield await trio.to_thread.run_sync(_unpack_all, setup, scratch)
+    finally:
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(remove_folder, scratch)
+
+
+def _unpack_all(setup: MatchSetup, scratch: Path) -> MatchSetup:
+    first, second = (
+        _unpacked(entrant, command, setup.cwd, scratch / f"program{number}") if command.is_package else entrant
+        for number, (entrant, command) in enumerate(zip(setup.entrants, _commands_of(setup), strict=True), 1)
+    )
+    return dataclasses.replace(setup, entrants=(first, second))
+
+
+def _unpacked(entrant: Entrant, command: Command, cwd: str, folder: Path) -> Entrant:
+    try:
+        package = unpack_package(_path_of(command, cwd), folder, entrant.main or None, command.parameters)
+    except OSError as error:
+        raise MachineError(os_error_text(error)) from None
+    return dataclasses.replace(entrant, command=join_command(package.words), cwd=str(folder), main="")
+
+
+def _commands_of(setup: MatchSetup) -> list[Command]:
+    return [Command.parse(each.command, setup.cwd_of(program)) for program, each in enumerate(setup.entrants)]
+
+
+def _path_of(command: Command, cwd: str) -> Path:
+    return Path(cwd, command.words[0])
 
 
 def prepare_match(

@@ -1,20 +1,86 @@
-"""The rule that decides whether a match ends before its last game.
+"""When a match ends before its last game: a test has decided it, or a program cannot play at all.
 
-Invariants: the same records give the same answer. A match without a test is never decided before its last game. Both
-tests may be evaluated after every game without exceeding their error rates.
+The same records give the same answer, so a match that is resumed ends where it would have ended. Both tests may be
+evaluated after every game without exceeding their error rates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Final
 
 from spielleiter.common.errors import SetupError
-from spielleiter.match.records.game_record import GameRecord
-from spielleiter.match.runner import play_to_the_end
-from spielleiter.match.setup import MatchSetup
-from spielleiter.match.stats.counts import half_points
-from spielleiter.match.stats.significance import PairCounts, better_program_by_evidence
-from spielleiter.match.stats.sprt import Sprt, SprtError
+from spielleiter.match.plan import MatchSetup
+from spielleiter.match.records import GameRecord
+from spielleiter.match.statistics import PairCounts, Sprt, SprtError, better_program_by_e_value, half_points
+from spielleiter.match.verdict import FAILED_AS_WELL, LEFTOVER_VERDICTS, UNCOUNTED_VERDICTS
+from spielleiter.programs.last_words import MAX_LENGTH, read_tail
+
+FAILURES: Final = 3
+"""A program that has failed in all of its games is unfit after this many."""
+ABSENCES: Final = 2
+"""A program that never played a move of its games is unfit after this many: both games of a pair."""
+
+_LINES: Final = 5
+
+
+def unfit_programs(records: Collection[GameRecord]) -> tuple[int, ...]:
+    """The programs (0, 1) that cannot play, judging by `records`, which hold all games so far."""
+    return tuple(program for program in (0, 1) if _is_unfit(records, program))
+
+
+def _is_unfit(records: Collection[GameRecord], program: int) -> bool:
+    if any(was_played(record, program) for record in records):
+        return False
+    failed = _failures(records, program)
+    return len(failed) >= FAILURES or sum(not record.has_begun for record in failed) >= ABSENCES
+
+
+def was_played(record: GameRecord, program: int) -> bool:
+    """Whether `program` played until the game ended, by the rules or by a fault of its opponent."""
+    is_innocent = record.offender != program or record.verdict in LEFTOVER_VERDICTS
+    return record.is_counted and record.has_begun and is_innocent
+
+
+def _failures(records: Collection[GameRecord], program: int) -> list[GameRecord]:
+    return [
+        record
+        for record in records
+        if _has_failed(record, program) and record.verdict not in UNCOUNTED_VERDICTS and not was_played(record, program)
+    ]
+
+
+def _has_failed(record: GameRecord, program: int) -> bool:
+    """Whether the program is the offender, or failed together with the offender before the game began."""
+    return record.offender == program or any(each.startswith(FAILED_AS_WELL) for each in record.remarks[program])
+
+
+def why_unfit(records: Collection[GameRecord], program: int, command: str, folder: Path) -> Iterator[str]:
+    """Lines that tell a person how an unfit program failed, how it was started, and what it wrote last.
+
+    `folder` is the folder of the match, `command` the program's command line.
+    """
+    failed = _failures(records, program)
+    last = failed[-1]
+    yield f"{last.names[program]} cannot play: {last.verdict} in game {last.game} ({last.reason})"
+    yield f"  it was started as: {command}"
+    if not last.folder:
+        yield "  its output was not kept; --keep failed keeps it"
+        return
+    game_folder = folder / last.folder
+    for stream in ("stderr", "stdout"):
+        file = game_folder / f"program{program + 1}.{stream}.log"
+        if lines := [line.expandtabs(4)[:MAX_LENGTH] for line in read_tail(file) if line][-_LINES:]:
+            yield f"  the end of {file}:"
+            yield from (f"    {line}" for line in lines)
+            return
+    yield "  it wrote nothing"
+
+
+def play_to_the_end(_records: Sequence[GameRecord]) -> bool:
+    """The stop rule of a match without a test: it is never decided before its last game."""
+    return False
 
 
 def sprt_of(setup: MatchSetup) -> Sprt | None:
@@ -44,7 +110,7 @@ def stop_rule(setup: MatchSetup) -> Callable[[Sequence[GameRecord]], bool]:
             return False
         if sprt is not None and sprt.decide(so_far.pairs) is not None:
             return True
-        return significance is not None and better_program_by_evidence(so_far.pairs, significance) is not None
+        return significance is not None and better_program_by_e_value(so_far.pairs, significance) is not None
 
     return is_decided
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from spielleiter.common.errors import SetupError
-from spielleiter.match.setup import Entrant
+from spielleiter.match.plan import Entrant
 from spielleiter.server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, suggestion
 
 MILLISECONDS: Final = ("soft_timeout", "hard_timeout")

@@ -8,28 +8,62 @@ body, wherever it is written: under its own tag, under `originalRequest class=..
 from __future__ import annotations
 
 import dataclasses
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from spielleiter.game.api import State
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
+from spielleiter.protocol.limits import Limits
 from spielleiter.protocol.messages import (
     REQUEST_TYPES,
     Fragment,
     Message,
     PrepareRequest,
     RoomData,
+    RoomMessage,
     Slot,
     UnreadableData,
 )
-from spielleiter.protocol.object_form import class_attribute, packet_class
-from spielleiter.protocol.plain_form import PlainForm
-from spielleiter.protocol.reading import Element, UnreadableError, allowed, quote, unknown_packet
+from spielleiter.protocol.reading import (
+    Element,
+    UnreadableError,
+    allowed,
+    class_attribute,
+    packet_class,
+    quote,
+    unknown_packet,
+)
 from spielleiter.protocol.texts import Texts
 from spielleiter.protocol.writer import Body, element
+
+PlainReader: TypeAlias = Callable[[re.Match[bytes]], Message | None]
+"""Returns the message in the packet, or None if the tables have to read it, which also report errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainForm:
+    """The plain form of one kind of packet.
+
+    `pattern` matches a whole packet, with the white space around it. A match contains only ASCII, and no references.
+    """
+
+    pattern: re.Pattern[bytes]
+    read: PlainReader
+    depth: int
+    """The nesting depth of the packet's elements, including the root of the stream."""
+    attributes: int
+    """The largest number of attributes of any of its elements."""
+    children: int
+    """The number of elements below that of the packet."""
+
+    def fits(self, limits: Limits) -> bool:
+        """Return whether a packet of this form is within all `limits` but `packet_bytes`, which is not checked here."""
+        return self.depth <= limits.depth and self.attributes <= limits.attributes and self.children <= limits.children
+
 
 Reader: TypeAlias = Callable[[Element, "Reading"], Message]
 """Reads a packet, or an `originalRequest`. Raises UnreadableError."""
@@ -301,6 +335,14 @@ class Reading:
         for child in element:
             self.skip(child, element)
 
+    def each(self, element: Element, tag: str) -> Iterator[Element]:
+        """Yield the children with this tag. Every other child is skipped when it is reached."""
+        for child in element:
+            if child.tag == tag:
+                yield child
+            else:
+                self.skip(child, element)
+
     def children(self, element: Element, *tags: str) -> dict[str, Element]:
         """Return the first child with each of `tags`, by tag. All other children are skipped."""
         found: dict[str, Element] = {}
@@ -311,3 +353,48 @@ class Reading:
             else:
                 self.skip(child, element)
         return found
+
+
+class RoomWriter:
+    """Encodes the packets of the room `room_id` in `dialect`. Each packet begins with `indent`, a line feed and blanks.
+
+    >>> from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
+    >>> from spielleiter.protocol.messages import Paused
+    >>> print(RoomWriter(BLOKUS_2021_R3, "a4b1").encode(Paused(True)).decode())
+    <BLANKLINE>
+      <room roomId="a4b1">
+        <data class="paused" paused="true"/>
+      </room>
+    """
+
+    __slots__ = ("_frames", "_indent", "_inner", "_room_id", "_writers", "dialect")
+
+    def __init__(self, dialect: Dialect, room_id: str, indent: str = PACKET_INDENT) -> None:
+        self.dialect = dialect
+        self._room_id = room_id
+        self._indent = indent
+        self._inner = indent + "    "
+        self._writers = {
+            kind: writer.for_room()
+            for kind, writer in dialect.data_writers.items()
+            if isinstance(writer, RememberingWriter)
+        }
+        self._frames: dict[str, tuple[str, str]] = {}
+        """For each class of data the text before its children, and the text after them."""
+
+    def encode(self, data: RoomData) -> bytes:
+        """Return one packet in UTF-8. Raises LocalProtocolError for data that this dialect cannot write."""
+        writer = self._writers.get(type(data))
+        if writer is None:
+            return self.dialect.encode(RoomMessage(self._room_id, data), self._indent)
+        body = writer(data, self.dialect, self._inner)
+        frame = self._frames.get(body.name)
+        if frame is None:
+            frame = self._frames[body.name] = self._frame(data, body)
+        return f"{frame[0]}{body.children}{frame[1]}".encode()
+
+    def _frame(self, data: RoomData, body: Body) -> tuple[str, str]:
+        """Return the text before and after the children of `body`, taken from the packet as the dialect writes it."""
+        packet = self.dialect.encode(RoomMessage(self._room_id, data), self._indent).decode()
+        head, _, tail = packet.rpartition(body.children)
+        return head, tail

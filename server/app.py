@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO, TypeAlias
+from typing import TextIO, TypeAlias
 
 import trio
 
@@ -28,10 +28,8 @@ from spielleiter.protocol.messages import CloseConnection, ErrorPacket
 from spielleiter.server import events
 from spielleiter.server.archive import Archive
 from spielleiter.server.config import Config, is_loopback
-from spielleiter.server.core.clock import TimeLimits
-from spielleiter.server.core.lobby import NO_ADMINS, DedicatedPort, Lobby, LobbySettings, id_source, start_source
+from spielleiter.server.core.lobby import NO_ADMINS, DedicatedPort, Lobby, id_source, start_source
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.core.scores import ScoreSheet
 from spielleiter.server.editions import choose_default, choose_editions
 from spielleiter.server.errors import StartError
 from spielleiter.server.log import LogFile, line_writer, log_events, logged_kinds
@@ -48,7 +46,7 @@ from spielleiter.server.runtime.garbage import PauseMeter, collect_in_quiet, def
 from spielleiter.server.runtime.timers import Timers
 from spielleiter.server.setting import shown_address
 from spielleiter.server.status import StatusBoard
-from spielleiter.server.trace.tracer import Tracer
+from spielleiter.server.tracing import RecorderFactory, Tracer
 
 RESULTS_NAME = "results.jsonl"
 STOPPING = "the server stops"
@@ -68,7 +66,8 @@ class Server:
 
     `log_file` receives the log (None: standard error). `editions` maps each gameType to the edition that is played
     (None: those that `config` chooses). `processor_time` is the clock that measures the cost of connections, in
-    seconds. Raises StartError for a wrong configuration.
+    seconds. `recorder` makes what writes traces, if `config` has a folder for them. Raises StartError for a wrong
+    configuration.
     """
 
     def __init__(
@@ -77,6 +76,7 @@ class Server:
         log_file: LogFile | None = None,
         editions: dict[str, Edition] | None = None,
         processor_time: Callable[[], float] = time.thread_time,
+        recorder: RecorderFactory | None = None,
     ) -> None:
         self.config = config
         self.stream = events.EventStream()
@@ -89,32 +89,38 @@ class Server:
             if config.load_game_file
             else {}
         )
-        self.scores = ScoreSheet(is_enabled=config.is_test_mode)
         self.timers = Timers(lambda error: self.stream.publish(events.InternalError.of(error)))
         self.lobby = Lobby(
-            _lobby_settings(config),
+            config,
             self.editions,
             default_edition,
             self.stream,
             self.timers,
             id_source(config.seed, seeds_ids=config.seeds_ids),
             start_source(config.seed),
-            starting_states=starting_states,
-            scores=self.scores,
-            report=self._report,
+            starting_states,
         )
-        self.archive = Archive(config.replay_directory, _results_file(config), self.editions, self.stream)
+        results_file = config.results_file
+        if results_file is None and config.replay_directory is not None:
+            results_file = config.replay_directory / RESULTS_NAME
+        self.archive = Archive(config.replay_directory, results_file, self.editions, self.stream)
         self.stream.on(events.GameEnded, self.archive.game_ended)
-        self.stream.on(events.GameEnded, self._game_ended)
-        self.stream.on(events.RoomClosed, self._room_has_closed)
-        self.tracer = None if config.trace_directory is None else Tracer(config.trace_directory, self.stream)
+        self.stream.on(events.GameEnded, lambda game: self.lobby.scores.add(game.result))
+        self.stream.on(events.RoomClosed, lambda _closed: self._room_closed.set())
+        self.tracer: Tracer | None = None
+        if config.trace_directory is not None and recorder is not None:
+            self.tracer = Tracer(config.trace_directory, self.stream, recorder)
         self._default_edition = default_edition
         self._guard = PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
         self._fair_queue = FairQueue(config.strangers_share, processor_time)
         self._processor_time = processor_time
         self._sessions: dict[Session, None] = {}
         self.board = StatusBoard(self.lobby.rooms, self._sessions, self.stream)
-        self.background: list[Callable[[], Awaitable[None]]] = [self.timers.run, self._collect_in_quiet]
+        self.lobby.report = self.board.report
+        self.background: list[Callable[[], Awaitable[None]]] = [
+            self.timers.run,
+            lambda: collect_in_quiet(lambda: self._running_games() == 0),
+        ]
         """Tasks that run beside the connections until the last one is closed."""
         self._is_stopping = False
         self._connections_by_host: Counter[str] = Counter()
@@ -171,24 +177,15 @@ class Server:
                     acceptors.start_soon(self._accept, sock, sessions)
                 if not all(stamp_arrivals(sock) for sock in sockets):
                     self.stream.publish(events.TimeStampsMissing())
-                self._publish_start(addresses)
+                for ignored in self.config.ignored:
+                    self.stream.publish(events.SettingIgnored(ignored))
+                if self.lobby.password is None:
+                    self.stream.publish(events.AdminsExcluded(NO_ADMINS))
+                self.stream.publish(events.ServerStarted(tuple(shown_address(each) for each in addresses)))
                 task_status.started(Listening(addresses))
                 await (trio.Event() if stop is None else stop).wait()
                 acceptors.cancel_scope.cancel()
             return await self._stop()
-
-    def _report(self) -> dict[str, Any]:
-        return self.board.report()
-
-    async def _collect_in_quiet(self) -> None:
-        await collect_in_quiet(lambda: self._running_games() == 0)
-
-    def _publish_start(self, addresses: tuple[tuple[str, int], ...]) -> None:
-        for ignored in self.config.ignored:
-            self.stream.publish(events.SettingIgnored(ignored))
-        if self.lobby.settings.password is None:
-            self.stream.publish(events.AdminsExcluded(NO_ADMINS))
-        self.stream.publish(events.ServerStarted(tuple(shown_address(each) for each in addresses)))
 
     async def serve_wire(
         self, wire: Wire, address: str, *, label: str | None = None, dedicated_port: DedicatedPort | None = None
@@ -295,14 +292,6 @@ class Server:
     def _running_games(self) -> int:
         return len(self.lobby.rooms) - len(self.lobby.waiting)
 
-    def _room_has_closed(self, _closed: events.RoomClosed) -> None:
-        self._room_closed.set()
-
-    # -- after a game -----------------------------------------------------------------------------------------------
-
-    def _game_ended(self, game: events.GameEnded) -> None:
-        self.scores.add(game.result)
-
 
 Companion: TypeAlias = Callable[
     [Server, int, PauseMeter, Callable[[], bool]], AbstractContextManager[Callable[[], Awaitable[None]]]
@@ -320,16 +309,19 @@ async def serve(
     stop: trio.Event | None = None,
     log_file: LogFile | None = None,
     companion: Companion | None = None,
+    recorder: RecorderFactory | None = None,
     task_status: trio.TaskStatus[Listening] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve until `stop` is set; without `stop`, until cancelled.
 
-    The log goes to `log_file`, or else to standard error. `companion` opens a service that runs beside the games.
+    The log goes to `log_file`, or else to standard error. `companion` opens a service that runs beside the games,
+    `recorder` makes what writes the traces.
     Raises StartError before anything is accepted, for example for an address in use, an unreadable replay or an unknown
     game.
     """
     with contextlib.ExitStack() as stack:
-        server = Server(config, stack.enter_context(line_writer(_standard_error())) if log_file is None else log_file)
+        log = stack.enter_context(line_writer(_standard_error())) if log_file is None else log_file
+        server = Server(config, log, recorder=recorder)
         stack.callback(server.close)  # needed if the server never runs, for example since a port is in use
         sockets = listen(config.host, config.port)
         for sock in sockets:
@@ -356,27 +348,3 @@ def _write_port(path: Path, port: int) -> None:
         write_whole(path, f"{port}\n")
     except OSError as error:
         raise StartError(f"portFile {path}: cannot be written ({error.strerror or error})") from None
-
-
-def _results_file(config: Config) -> Path | None:
-    """Return the configured path of the results file; by default it is in the replay folder, if there is one."""
-    if config.results_file is None and config.replay_directory is not None:
-        return config.replay_directory / RESULTS_NAME
-    return config.results_file
-
-
-def _lobby_settings(config: Config) -> LobbySettings:
-    """Return the lobby's settings; a server that others can reach has no administrators with a well-known password."""
-    has_public_password = config.has_well_known_password and config.is_reachable_from_elsewhere
-    limits = TimeLimits(config.soft_timeout, config.hard_timeout) if config.has_timeouts else TimeLimits(None, None)
-    return LobbySettings(
-        password=None if has_public_password else config.password,
-        limits=limits,
-        starts_paused=config.is_paused,
-        rooms_waiting=config.rooms_waiting,
-        seats_per_connection=config.seats_per_connection,
-        observers_per_room=config.observers_per_room,
-        reservation_timeout=config.reservation_timeout,
-        idle_timeout=config.idle_timeout,
-        delivery_timeout=config.delivery_timeout,
-    )

@@ -30,7 +30,6 @@ from spielleiter.protocol.messages import RoomData
 from spielleiter.server import events
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.errors import StartError
-from spielleiter.server.events import GameEnded
 from spielleiter.server.replay import (
     free_path,
     remove_leftovers,
@@ -48,10 +47,9 @@ LINES_AT_ONCE: Final = 64
 
 _FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 """Opening does not block, even if a pipe or a device has replaced the file."""
-_PIPE: Final = "it is a pipe, and results need a file"
 
 
-def result_line(game: GameEnded, ended_at: datetime, replay: str | None) -> dict[str, Any]:
+def result_line(game: events.GameEnded, ended_at: datetime, replay: str | None) -> dict[str, Any]:
     """Return the JSON object of a finished game; lists are by seat, times are in seconds.
 
     `replay` is the file name of its replay, or None if there is none.
@@ -73,7 +71,13 @@ def result_line(game: GameEnded, ended_at: datetime, replay: str | None) -> dict
 
 
 class ResultsFile:
-    """The results file, open for appending, and the lines that wait to be written."""
+    """The results file, open for appending, and the lines that wait to be written.
+
+    A line is written with one call, so however the server ends, no game with a known result is missing. A line that
+    cannot be written (full disk, missing permission) waits, after those that failed before it. The part of it that was
+    written is removed again, so the file contains whole lines only. If the file has been removed or renamed, the next
+    line starts a new one.
+    """
 
     def __init__(self, path: Path) -> None:
         """Open and lock the file. Raises StartError if it cannot be written to, or if another server writes to it."""
@@ -112,25 +116,17 @@ class ResultsFile:
         for _ in range(min(len(self._waiting), LINES_AT_ONCE)):
             text = self._waiting[0]
             try:
-                self._write(descriptor, text)
+                for written in written_parts(partial(os.write, descriptor), memoryview(text)[self._written :]):
+                    self._written += written
             except OSError:
-                self._remove_part(descriptor)
+                if self._written:  # if removing the written part fails too, the next attempt writes the rest
+                    with contextlib.suppress(OSError):
+                        os.ftruncate(descriptor, os.fstat(descriptor).st_size - self._written)
+                        self._written = 0
                 raise
             self._waiting.popleft()
             self._waiting_bytes -= len(text)
             self._written = 0
-
-    def _write(self, descriptor: int, text: bytes) -> None:
-        """Write the missing part of a line. Raises OSError."""
-        for written in written_parts(partial(os.write, descriptor), memoryview(text)[self._written :]):
-            self._written += written
-
-    def _remove_part(self, descriptor: int) -> None:
-        """Remove the written part of a line from the file. If that fails too, the next attempt writes the rest."""
-        if self._written:
-            with contextlib.suppress(OSError):
-                os.ftruncate(descriptor, os.fstat(descriptor).st_size - self._written)
-                self._written = 0
 
     def forget_replay(self, name: str) -> None:
         """Remove the name of a replay that could not be written from the waiting lines."""
@@ -148,25 +144,22 @@ class ResultsFile:
         self.close()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.is_fifo():
-            raise OSError(errno.ENXIO, _PIPE)  # without a reader, opening it would raise another error
+            raise OSError(
+                errno.ENXIO, "it is a pipe, and results need a file"
+            )  # without a reader, opening it would raise another error
         descriptor = os.open(self.path, _FLAGS, 0o644)
         try:
             lock_file(descriptor, self.path)
-            self._end_partial_line(descriptor)
+            with self.path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - 1))
+                if file.read(1) not in {b"", b"\n"}:  # a full disk or a crash kept an earlier server from ending it
+                    os.write(descriptor, b"\n")
         except OSError:
             os.close(descriptor)
             raise
         self._descriptor, self._written = descriptor, 0
         return descriptor
-
-    def _end_partial_line(self, descriptor: int) -> None:
-        """End the last line if an earlier server could not, because of a full disk or a crash. Raises OSError."""
-        with self.path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            if size:
-                file.seek(size - 1)
-                if file.read(1) != b"\n":
-                    os.write(descriptor, b"\n")
 
     def sync(self) -> None:
         """Flush the file to the disk; devices such as /dev/null need no flush. Raises OSError."""
@@ -199,6 +192,30 @@ LEFTOVER_AGE: Final = 3600.0  # seconds; no server takes so long to write a repl
 RETRY_INTERVAL: Final = 1.0  # seconds between attempts to write results that wait
 
 
+@dataclass(frozen=True, slots=True)
+class _Replay:
+    """A finished game whose replay is to be written; `line` is the content of the file beside it."""
+
+    path: Path
+    dialect: Dialect
+    room: str
+    record: Sequence[RoomData]
+    line: dict[str, Any]
+
+
+def _save(encoded: Sequence[tuple[_Replay, bytes]]) -> list[Path | Exception]:
+    """Write replays; runs in a thread. Return the path or the error of each of them."""
+    outcomes: list[Path | Exception] = []
+    for replay, content in encoded:
+        try:
+            saved = save_replay(replay.path.parent, replay.path.name, content)
+            save_beside(saved, encoded_line({**replay.line, "replay": saved.name}))
+            outcomes.append(saved)
+        except Exception as error:
+            outcomes.append(error)
+    return outcomes
+
+
 class Archive:
     """Saves the games that `game_ended` is called with, while `run` runs.
 
@@ -221,7 +238,14 @@ class Archive:
         try:
             if replay_directory is not None:
                 require_writable(replay_directory)
-                self._lock = _lock(replay_directory)
+                try:
+                    self._lock = FolderLock(replay_directory)
+                except LockedError:
+                    advice = "another server writes to this directory; stop that server, or choose another one"
+                    raise StartError(f"saveReplay {replay_directory}: {advice}") from None
+                except OSError as error:
+                    reason = error.strerror or error
+                    raise StartError(f"saveReplay {replay_directory}: cannot be locked ({reason})") from None
                 remove_leftovers(replay_directory, now().timestamp() - LEFTOVER_AGE)
             if results_file is not None:
                 self._results = ResultsFile(results_file)
@@ -350,7 +374,13 @@ class Archive:
         encoded: list[tuple[_Replay, bytes]] = []
         for replay in batch:
             try:
-                encoded.append((replay, await _encode(replay)))
+                pieces = []
+                for number, piece in enumerate(replay_pieces(replay.dialect, replay.room, replay.record), 1):
+                    pieces.append(piece)
+                    if number % PACKETS_AT_ONCE == 0:
+                        await trio.lowlevel.checkpoint()
+                await trio.lowlevel.checkpoint()
+                encoded.append((replay, b"".join(pieces)))
             except Exception as error:
                 self._fail(replay, error)
         if encoded:
@@ -365,55 +395,5 @@ class Archive:
         self._reserved_paths.discard(replay.path)
         if self._results is not None:
             self._results.forget_replay(replay.path.name)
-        self._stream.publish(events.ReplayFailed(replay.room, str(replay.path), _reason(error)))
-
-
-def _lock(directory: Path) -> FolderLock:
-    """Lock the directory of replays. Raises StartError."""
-    try:
-        return FolderLock(directory)
-    except LockedError:
-        raise StartError(
-            f"saveReplay {directory}: another server writes to this directory; stop that server, or choose another one"
-        ) from None
-    except OSError as error:
-        raise StartError(f"saveReplay {directory}: cannot be locked ({error.strerror or error})") from None
-
-
-def _reason(error: Exception) -> str:
-    return os_error_text(error) if isinstance(error, OSError) else str(error)
-
-
-@dataclass(frozen=True, slots=True)
-class _Replay:
-    """A finished game whose replay is to be written; `line` is the content of the file beside it."""
-
-    path: Path
-    dialect: Dialect
-    room: str
-    record: Sequence[RoomData]
-    line: dict[str, Any]
-
-
-async def _encode(replay: _Replay) -> bytes:
-    """Return the bytes of a replay; other tasks run in between."""
-    pieces = []
-    for number, piece in enumerate(replay_pieces(replay.dialect, replay.room, replay.record), 1):
-        pieces.append(piece)
-        if number % PACKETS_AT_ONCE == 0:
-            await trio.lowlevel.checkpoint()
-    await trio.lowlevel.checkpoint()
-    return b"".join(pieces)
-
-
-def _save(encoded: Sequence[tuple[_Replay, bytes]]) -> list[Path | Exception]:
-    """Write replays; runs in a thread. Return the path or the error of each of them."""
-    outcomes: list[Path | Exception] = []
-    for replay, content in encoded:
-        try:
-            saved = save_replay(replay.path.parent, replay.path.name, content)
-            save_beside(saved, encoded_line({**replay.line, "replay": saved.name}))
-            outcomes.append(saved)
-        except Exception as error:
-            outcomes.append(error)
-    return outcomes
+        reason = os_error_text(error) if isinstance(error, OSError) else str(error)
+        self._stream.publish(events.ReplayFailed(replay.room, str(replay.path), reason))

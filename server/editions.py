@@ -14,9 +14,12 @@ from spielleiter.game.api import GameOptionError
 from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027
 from spielleiter.game.hase_und_igel import HASE_UND_IGEL_2018
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
-from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
-from spielleiter.protocol.dialects.blokus_2021_r1 import BLOKUS_2021_R1
-from spielleiter.protocol.dialects.blokus_2021_r2 import BLOKUS_2021_R2
+from spielleiter.protocol.dialects.blokus_2021 import (
+    BLOKUS_2021_R1,
+    BLOKUS_2021_R2,
+    BLOKUS_2021_R3,
+    BLOKUS_2021_RELEASE,
+)
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027 as BLOKUS_2027_DIALECT
 from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018 as HASE_UND_IGEL_2018_DIALECT
 from spielleiter.protocol.messages import Cause

@@ -3,8 +3,7 @@
 Invariants: each event is one line with its name and its fields, and nothing else is logged. Levels: moves are `debug`,
 normal operation is `info`, mistakes of peers are `warning`, failures of the server are `error`. No event holds a
 password. Neither console lines nor JSON contain control characters that a terminal would act on, and the length of a
-line is bounded, whatever a peer has sent. No event is lost without a word: the first that cannot be written is reported
-on standard error.
+line is bounded, whatever a peer has sent. No event is lost without a word.
 """
 
 from __future__ import annotations
@@ -21,15 +20,228 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, Final, Protocol, TextIO, cast
+from typing import Any, Final, Protocol, TextIO
 
 from spielleiter.common.terminal import shows_colours
 from spielleiter.protocol.messages import Cause
 from spielleiter.server import events
 from spielleiter.server.events import ThinkStats
+
+LEVELS: Final[dict[type[events.ServerEvent], int]] = {
+    events.MovePlayed: logging.DEBUG,
+    events.ConnectionOpened: logging.DEBUG,
+    events.RoomClosed: logging.DEBUG,
+    events.AdminsExcluded: logging.WARNING,
+    events.AnswerDelayed: logging.WARNING,
+    events.CommandIgnored: logging.WARNING,
+    events.ConnectionRefused: logging.WARNING,
+    events.ConnectionsLimited: logging.WARNING,
+    events.ContentIgnored: logging.WARNING,
+    events.MoveRefused: logging.WARNING,
+    events.PeerTooSlow: logging.WARNING,
+    events.ProtocolBroken: logging.WARNING,
+    events.RequestRefused: logging.WARNING,
+    events.SettingIgnored: logging.WARNING,
+    events.TimeVerdict: logging.WARNING,
+    events.InternalError: logging.ERROR,
+    events.ReplayFailed: logging.ERROR,
+    events.ResultsLost: logging.ERROR,
+    events.ResultsWaiting: logging.ERROR,
+    events.TraceFailed: logging.ERROR,
+}
+"""The level of each kind of event; `info` for the others."""
+
+MOST_TRACEBACK: Final = 20_000
+"""The maximum length of a traceback in characters; its end is kept."""
+_MOST_TEXT: Final = 1000  # characters of any other text
+_MOST_ITEMS: Final = 50  # of a list
+_NOT_LOGGED: Final = frozenset({"position", "record", "result", "think_times", "was_silent"})
+"""Fields that are too long for a line, only determine its level, or are part of its text."""
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes a new encoder for each call
+
+
+class LogFile(Protocol):
+    """The destination of log lines: a text file, or a `LineWriter`."""
+
+    def write(self, line: str, /) -> object: ...
+
+    def flush(self) -> None: ...
+
+    def isatty(self) -> bool: ...
+
+
+@cache
+def event_name(kind: type[events.ServerEvent]) -> str:
+    """Return the name of a kind of event in the log: ``move_played`` for ``MovePlayed``."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+
+
+def logged_kinds(log_level: str) -> frozenset[type[events.ServerEvent]]:
+    """Return the kinds of events that are logged at `log_level` (``debug``, ``info``, ``warning`` or ``error``)."""
+    threshold = getattr(logging, log_level.upper())
+    return frozenset(kind for kind in events.KINDS if LEVELS.get(kind, logging.INFO) >= threshold)
+
+
+def _level_of(event: events.ServerEvent) -> int:
+    if isinstance(event, events.ConnectionClosed) and event.was_silent:
+        return logging.DEBUG  # health checks connect and disconnect all day
+    return LEVELS.get(type(event), logging.INFO)
+
+
+def log_events(file: LogFile, log_format: str, log_level: str) -> Callable[[events.ServerEvent], None]:
+    """Return a subscriber that writes events to `file`.
+
+    `log_format` is ``console``, ``json``, or ``auto`` (json unless `file` is a terminal). `log_level` is the name of
+    the lowest level that is written. An event that cannot be written in this format is written as JSON if possible; the
+    subscriber raises the reason, and the first one is also a line on standard error.
+    """
+    threshold = getattr(logging, log_level.upper())
+    is_console = log_format == "console" or (log_format == "auto" and file.isatty())
+    has_failed = False
+    renderer: Any = None
+
+    def write(line: str) -> None:
+        file.write(line + "\n")
+        file.flush()
+
+    def console_line(event: events.ServerEvent) -> str:
+        nonlocal renderer
+        if renderer is None:
+            # Loading structlog takes a fifth of the server's start, so it is loaded for the first event. By then the
+            # port is open, and clients that connect in the meantime wait in the kernel's queue.
+            import structlog
+
+            longest = max(len(event_name(kind)) for kind in events.KINDS)
+            renderer = structlog.dev.ConsoleRenderer(longest, colors=shows_colours(file), sort_keys=False)
+        level = logging.getLevelName(_level_of(event)).lower()
+        now = datetime.now().astimezone().strftime("%H:%M:%S.%f")
+        fields = _console_fields(event)
+        return str(
+            renderer(None, level, {**fields, "event": event_name(type(event)), "level": level, "timestamp": now})
+        )
+
+    def log(event: events.ServerEvent) -> None:
+        nonlocal has_failed
+        if _level_of(event) < threshold:
+            return
+        try:
+            write(console_line(event) if is_console else json_line(event, time.time()))
+        except Exception as error:
+            if not has_failed:
+                has_failed = True
+                _report_failure(event, error)
+            if is_console:
+                with suppress(Exception):  # for example because the file is closed
+                    write(json_line(event, time.time()))
+            raise
+
+    return log
+
+
+def _report_failure(event: events.ServerEvent, error: Exception) -> None:
+    """Say on standard error that the log is not complete, without waiting for a slow terminal."""
+    why = " ".join(str(error).split()) or type(error).__name__
+    what = f"the event {event_name(type(event))} cannot be written to the log as intended"
+    text = f"spielleiter: {what}: {why}; further ones are not reported\n"
+
+    def write() -> None:
+        with suppress(OSError, ValueError, AttributeError):  # nobody reads it; there is none
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+    threading.Thread(target=write, name="log failure", daemon=True).start()
+
+
+# -- what is shown of an event ----------------------------------------------------------------------------------------
+
+
+def json_line(event: events.ServerEvent, instant: float) -> str:
+    """Return the JSON of an event, without the line end; `instant` is in seconds since the epoch.
+
+    All characters that a terminal would act on are escaped.
+    """
+    kind = type(event)
+    shown = _fields_of(event)
+    shown["event"] = event_name(kind)
+    shown["level"] = logging.getLevelName(_level_of(event)).lower()
+    shown["timestamp"] = datetime.fromtimestamp(instant, UTC).isoformat(timespec="microseconds")[: -len("+00:00")] + "Z"
+    text = _encode(shown)
+    return text if text.isprintable() else json.dumps(shown)
+
+
+def _fields_of(event: events.ServerEvent) -> dict[str, object]:
+    if isinstance(event, events.InternalError):
+        cut = len(event.error) - MOST_TRACEBACK
+        error = event.error if cut <= 0 else f"({cut} characters more) …{event.error[cut:]}"
+        return {"connection": event.connection, "error": error}
+    return {name: _shown(getattr(event, name)) for name in _logged_fields(type(event))}
+
+
+@cache
+def _logged_fields(kind: type[events.ServerEvent]) -> tuple[str, ...]:
+    return tuple(name for name in kind.__struct_fields__ if name not in _NOT_LOGGED)
+
+
+def _shown(value: object) -> object:
+    """Return `value` as it is logged: of a type that JSON has, and of bounded length."""
+    if isinstance(value, str):
+        cut = len(value) - _MOST_TEXT
+        return value if cut <= 0 else f"{value[:_MOST_TEXT]}… ({cut} more characters)"
+    if value is None or isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return round(value, 6)
+    if isinstance(value, ThinkStats):
+        return {name: _shown(part) for name, part in value.as_dict().items()}
+    if isinstance(value, tuple):
+        shown = [_shown(part) for part in value[:_MOST_ITEMS]]
+        return shown if len(value) <= _MOST_ITEMS else [*shown, f"… ({len(value) - _MOST_ITEMS} more)"]
+    return _shown(value.value if isinstance(value, enum.Enum) else str(value))
+
+
+def _console_fields(event: events.ServerEvent) -> Mapping[str, object]:
+    """Return what a console shows of an event: fewer fields, whose unprintable texts are Python string literals."""
+    fields = _fields_of(event)
+    if isinstance(event, events.GameEnded):
+        fields = {"room": event.room, "result": _shown(_result_for_people(event)), "plies": event.plies}
+    elif isinstance(event, events.ViewerStarted):
+        shown = {"url": event.url, "elsewhere": event.elsewhere, "access": event.access, "note": event.note}
+        fields = {name: text for name, text in shown.items() if text}
+    return {
+        name: _Quoted(value) if isinstance(value, str) and not value.isprintable() else value
+        for name, value in fields.items()
+    }
+
+
+class _Quoted:
+    """A text that is written as its `repr`; structlog would write a text without blanks unchanged."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return repr(self._text)
+
+
+def _result_for_people(game: events.GameEnded) -> str:
+    names = [name or f"player {seat + 1}" for seat, name in enumerate(game.names)]
+    points = ":".join("/".join(str(part) for part in parts[1:]) for parts in game.parts)  # the first part says who won
+    if not game.winners:
+        head = "nobody wins"
+    else:
+        head = "a draw" if len(game.winners) > 1 else f"{names[game.winners[0]]} wins"
+    faults = [
+        f"{name}: {cause} {reason}".rstrip()
+        for name, cause, reason in zip(names, game.causes, game.reasons, strict=True)
+        if cause != Cause.REGULAR.value
+    ]
+    return "; ".join([f"{head} {points}", *faults])
+
+
+# -- a file that may be slow ------------------------------------------------------------------------------------------
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 """The maximum size of the lines that wait to be written."""
@@ -42,10 +254,19 @@ _NO_READER: Final = frozenset({errno.EPIPE, errno.EBADF, errno.EINVAL})
 
 
 class LineWriter:
-    """A file-like object whose lines a thread writes to `file`; at most `most_bytes` of them wait."""
+    """A file-like object whose lines a thread writes to `file`, completely and in order; no caller waits for it.
+
+    At most `most_bytes` of lines wait: those beyond the limit are dropped, and a line with their number is written as
+    soon as the file accepts data again. While a file accepts nothing (a full pipe, a full disk), writing is retried. It
+    stops permanently only when the file has been closed or its reader is gone.
+    """
 
     def __init__(self, file: TextIO, most_bytes: int = MOST_BYTES) -> None:
         self._file = file
+        # Without the buffers of the file, if it has any: a buffer that cannot be flushed, because a pipe or a disk is
+        # full, drops text or writes some of it twice.
+        binary: Any = getattr(file, "buffer", None)
+        self._raw: Any = getattr(binary, "raw", binary)
         self._most_bytes = most_bytes
         self._lines: deque[str] = deque()
         self._bytes = 0
@@ -88,14 +309,19 @@ class LineWriter:
             self._changed.notify()
         self._thread.join(CLOSE_TIMEOUT)
 
-    # -- the thread -------------------------------------------------------------------------------------------------
-
     def _run(self) -> None:
-        target = _Target(self._file)
+        with suppress(OSError, ValueError):
+            self._file.flush()  # earlier text has to be written first
         while text := self._gather():
-            if not self._write_out(target, text):
+            if not self._write_out(text):
                 break
-            self._note_written(text)
+            with self._changed:
+                self._bytes -= _size(text)
+                if self._lost:
+                    line = f'{{"event": "log_lines_lost", "level": "warning", "count": {self._lost}}}\n'
+                    self._lost = 0
+                    self._lines.appendleft(line)
+                    self._bytes += _size(line)
         with self._changed:
             self._has_stopped = True
             self._lines.clear()
@@ -113,22 +339,18 @@ class LineWriter:
                 size += len(lines[-1])
         return "".join(lines)
 
-    def _note_written(self, text: str) -> None:
-        """Free the space of the written `text`; if lines were dropped, queue a line with their number."""
-        with self._changed:
-            self._bytes -= _size(text)
-            if self._lost:
-                line = f'{{"event": "log_lines_lost", "level": "warning", "count": {self._lost}}}\n'
-                self._lost = 0
-                self._lines.appendleft(line)
-                self._bytes += _size(line)
-
-    def _write_out(self, target: _Target, text: str) -> bool:
+    def _write_out(self, text: str) -> bool:
         """Write `text`, with retries if necessary; return False if the file is closed or has no reader."""
-        target.set_text(text)
+        rest = memoryview(b"") if self._raw is None else memoryview(self._encoded(text))
         while True:
             try:
-                if target.write():
+                if self._raw is None:
+                    self._file.write(text)
+                    text = ""  # it must not be written again if only the flush fails
+                    self._file.flush()
+                while rest and (count := self._raw.write(rest)):
+                    rest = rest[count:]
+                if not rest:
                     return True
             except (OSError, ValueError) as error:  # a ValueError: the file was closed
                 is_over = not isinstance(error, OSError) or error.errno in _NO_READER or self._is_closing.is_set()
@@ -136,47 +358,13 @@ class LineWriter:
                     return False
             time.sleep(RETRY_INTERVAL)
 
-
-class _Target:
-    """The file to write to, without its buffers if it has any.
-
-    A buffer that cannot be flushed, because a pipe or a disk is full, drops text or writes some of it twice.
-    """
-
-    def __init__(self, file: TextIO) -> None:
-        self._file = file
-        binary: Any = getattr(file, "buffer", None)
-        self._raw: Any = getattr(binary, "raw", binary)
-        self._rest = memoryview(b"")
-        self._text = ""
-        with suppress(OSError, ValueError):
-            file.flush()  # earlier text has to be written first
-
-    def set_text(self, text: str) -> None:
-        """Set the text to write next."""
-        if self._raw is None:
-            self._text = text
-        else:
-            text = text if os.linesep == "\n" else text.replace("\n", os.linesep)
-            encoding, errors = self._file.encoding or "utf-8", self._file.errors or "backslashreplace"
-            try:
-                self._rest = memoryview(text.encode(encoding, errors))
-            except UnicodeEncodeError:  # the file is strict, and its encoding lacks a character
-                self._rest = memoryview(text.encode(encoding, "backslashreplace"))
-
-    def write(self) -> bool:
-        """Write what the file accepts; return whether this was the whole text. Raises OSError and ValueError."""
-        if self._raw is None:
-            self._file.write(self._text)
-            self._text = ""  # it must not be written again if only the flush fails
-            self._file.flush()
-            return True
-        while self._rest:
-            written = self._raw.write(self._rest)
-            if not written:  # None: writing would block
-                return False
-            self._rest = self._rest[written:]
-        return True
+    def _encoded(self, text: str) -> bytes:
+        text = text if os.linesep == "\n" else text.replace("\n", os.linesep)
+        encoding = self._file.encoding or "utf-8"
+        try:
+            return text.encode(encoding, self._file.errors or "backslashreplace")
+        except UnicodeEncodeError:  # the file is strict, and its encoding lacks a character
+            return text.encode(encoding, "backslashreplace")
 
 
 def _size(text: str) -> int:
@@ -192,267 +380,3 @@ def line_writer(file: TextIO) -> Iterator[LineWriter]:
         yield writer
     finally:
         writer.close()
-
-
-LEVELS: Final[dict[type[events.ServerEvent], int]] = {
-    events.MovePlayed: logging.DEBUG,
-    events.ConnectionOpened: logging.DEBUG,
-    events.RoomClosed: logging.DEBUG,
-    events.AdminsExcluded: logging.WARNING,
-    events.AnswerDelayed: logging.WARNING,
-    events.CommandIgnored: logging.WARNING,
-    events.ConnectionRefused: logging.WARNING,
-    events.ConnectionsLimited: logging.WARNING,
-    events.ContentIgnored: logging.WARNING,
-    events.MoveRefused: logging.WARNING,
-    events.PeerTooSlow: logging.WARNING,
-    events.ProtocolBroken: logging.WARNING,
-    events.RequestRefused: logging.WARNING,
-    events.SettingIgnored: logging.WARNING,
-    events.TimeVerdict: logging.WARNING,
-    events.InternalError: logging.ERROR,
-    events.ReplayFailed: logging.ERROR,
-    events.ResultsLost: logging.ERROR,
-    events.ResultsWaiting: logging.ERROR,
-    events.TraceFailed: logging.ERROR,
-}
-"""The level of each kind of event; `info` for the others."""
-
-_LEVEL_BY_CONTENT: Final[Mapping[type[events.ServerEvent], Callable[[Any], int]]] = {
-    # health checks connect and disconnect all day
-    events.ConnectionClosed: lambda closed: logging.DEBUG if closed.was_silent else logging.INFO,
-}
-"""The levels that depend on the fields of an event."""
-
-_LEVEL_NAMES: Final = {level: logging.getLevelName(level).lower() for level in (10, 20, 30, 40)}
-
-MOST_TEXT: Final = 1000
-"""The maximum length of a text in characters; longer ones are cut."""
-MOST_TRACEBACK: Final = 20_000
-"""The maximum length of a traceback in characters; its end is kept."""
-MOST_ITEMS: Final = 50
-"""The maximum number of items of a list; further ones are left out."""
-
-_encode: Final = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes a new encoder for each call
-_NOT_LOGGED: Final = frozenset({"position", "record", "result", "think_times", "was_silent"})
-"""Fields that are too long for a line, only determine its level, or are part of its text."""
-
-
-def level_of(event: events.ServerEvent) -> int:
-    """Return the level of an event, as a number of the module `logging`."""
-    kind = type(event)
-    decide = _LEVEL_BY_CONTENT.get(kind)
-    return LEVELS.get(kind, logging.INFO) if decide is None else decide(event)
-
-
-def event_name(kind: type[events.ServerEvent]) -> str:
-    """Return the name of a kind of event in the log: ``move_played`` for ``MovePlayed``."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
-
-
-class LogFile(Protocol):
-    """The destination of log lines: a text file, or a `LineWriter`."""
-
-    def write(self, line: str, /) -> object: ...
-
-    def flush(self) -> None: ...
-
-    def isatty(self) -> bool: ...
-
-
-_LONGEST_NAME: Final = max(len(event_name(kind)) for kind in events.KINDS)
-
-
-def logged_kinds(log_level: str) -> frozenset[type[events.ServerEvent]]:
-    """Return the kinds of events that are logged at `log_level` (``debug``, ``info``, ``warning`` or ``error``)."""
-    threshold = getattr(logging, log_level.upper())
-    return frozenset(kind for kind in events.KINDS if LEVELS.get(kind, logging.INFO) >= threshold)
-
-
-def log_events(file: LogFile, log_format: str, log_level: str) -> Callable[[events.ServerEvent], None]:
-    """Return a subscriber that writes events to `file`.
-
-    `log_format` is ``console``, ``json``, or ``auto`` (json unless `file` is a terminal). `log_level` is the name of
-    the lowest level that is written. An event that cannot be written in this format is written as JSON if possible; the
-    subscriber raises the reason, and the first one is also a line on standard error.
-    """
-    threshold = getattr(logging, log_level.upper())
-    is_console = log_format == "console" or (log_format == "auto" and file.isatty())
-    loggers: list[Any] = []
-    has_failed = False
-
-    def write(event: events.ServerEvent, level: int) -> None:
-        if not loggers:
-            loggers.append(_logger(file, threshold, is_console=is_console))
-        kind = type(event)
-        name, fields = _names(kind)
-        summarize = _SUMMARIES.get(kind) if is_console else None
-        shown = _fields_of(event, fields) if summarize is None else summarize(event)
-        loggers[0].log(level, name, **_for_terminals(shown) if is_console else shown)
-
-    def log(event: events.ServerEvent) -> None:
-        nonlocal has_failed
-        level = level_of(event)
-        if level < threshold:
-            return
-        try:
-            write(event, level)
-        except Exception as error:
-            if not has_failed:
-                has_failed = True
-                _report_failure(event, error)
-            with suppress(Exception):  # for example because the file is closed
-                file.write(json_line(event, time.time()) + "\n")
-                file.flush()
-            raise
-
-    return log
-
-
-def _report_failure(event: events.ServerEvent, error: Exception) -> None:
-    """Say on standard error that the log is not complete, without waiting for a slow terminal."""
-    why = " ".join(str(error).split()) or type(error).__name__
-    what = f"the event {event_name(type(event))} cannot be written to the log as intended"
-    text = f"spielleiter: {what}: {why}; further ones are not reported\n"
-
-    def write() -> None:
-        with suppress(OSError, ValueError, AttributeError):  # nobody reads it; there is none
-            sys.stderr.write(text)
-            sys.stderr.flush()
-
-    threading.Thread(target=write, name="log failure", daemon=True).start()
-
-
-def _fields_of(event: events.ServerEvent, fields: tuple[str, ...]) -> dict[str, object]:
-    form = _FORMS.get(type(event), _shown)
-    return {field: form(getattr(event, field)) for field in fields}
-
-
-def json_line(event: events.ServerEvent, instant: float) -> str:
-    """Return the JSON that `log_events` writes for an event, without the line end.
-
-    `instant` is in seconds since the epoch. This is for callers that keep events and write few of them: it loads no
-    library and takes a third of the time.
-    """
-    name, fields = _names(type(event))
-    shown = _fields_of(event, fields)
-    shown["event"] = name
-    shown["level"] = _LEVEL_NAMES[level_of(event)]
-    shown["timestamp"] = datetime.fromtimestamp(instant, UTC).isoformat(timespec="microseconds")[: -len("+00:00")] + "Z"
-    return _json(shown)
-
-
-def _logger(file: LogFile, threshold: int, *, is_console: bool) -> Any:
-    """Return a structlog logger that writes lines to `file`.
-
-    Loading structlog takes a fifth of the server's start, so it is loaded for the first event. By then the port is
-    open, and clients that connect in the meantime wait in the kernel's queue.
-    """
-    import structlog
-
-    renderer: Any = (
-        structlog.dev.ConsoleRenderer(_LONGEST_NAME, colors=shows_colours(file), sort_keys=False)
-        if is_console
-        else structlog.processors.JSONRenderer(serializer=_json)
-    )
-    return structlog.wrap_logger(
-        structlog.WriteLogger(cast("TextIO", file)),
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper("%H:%M:%S.%f" if is_console else "iso", utc=not is_console),
-            renderer,
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(threshold),
-        cache_logger_on_first_use=True,
-    )
-
-
-def _json(value: Any, **options: Any) -> str:
-    """Return `value` as JSON in which all characters that a terminal would act on are escaped."""
-    text = json.dumps(value, ensure_ascii=False, **options) if options else _encode(value)
-    return text if text.isprintable() else json.dumps(value, **options)
-
-
-@cache
-def _names(kind: type[events.ServerEvent]) -> tuple[str, tuple[str, ...]]:
-    """Return the name of this kind of event in the log, and those of the fields that are logged."""
-    fields = tuple(name for name in kind.__struct_fields__ if name not in _NOT_LOGGED)
-    return event_name(kind), fields
-
-
-def _ended_for_people(game: events.GameEnded) -> dict[str, object]:
-    """Return a short summary of a finished game, for the console; JSON has every field."""
-    names = [name or f"player {seat + 1}" for seat, name in enumerate(game.names)]
-    points = ":".join("/".join(str(part) for part in parts[1:]) for parts in game.parts)  # the first part says who won
-    if not game.winners:
-        head = "nobody wins"
-    else:
-        head = "a draw" if len(game.winners) > 1 else f"{names[game.winners[0]]} wins"
-    faults = [
-        f"{name}: {cause} {reason}".rstrip()
-        for name, cause, reason in zip(names, game.causes, game.reasons, strict=True)
-        if cause != Cause.REGULAR.value
-    ]
-    return {"room": game.room, "result": _cut("; ".join([f"{head} {points}", *faults])), "plies": game.plies}
-
-
-def _viewer_for_people(viewer: events.ViewerStarted) -> dict[str, object]:
-    """Return the addresses of the pages for the console, and the note only if there is one."""
-    shown = {"url": viewer.url, "elsewhere": viewer.elsewhere, "access": viewer.access, "note": viewer.note}
-    return {name: text for name, text in shown.items() if text}
-
-
-def _for_terminals(fields: dict[str, object]) -> dict[str, object]:
-    """Return `fields`, in which texts with unprintable characters are shown as Python string literals."""
-    return {
-        name: _Quoted(value) if isinstance(value, str) and not value.isprintable() else value
-        for name, value in fields.items()
-    }
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class _Quoted:
-    """A text that is written as its `repr`; structlog would write a text without blanks unchanged."""
-
-    text: str
-
-    def __repr__(self) -> str:
-        return repr(self.text)
-
-
-def _shown(value: object) -> object:
-    """Return `value` as it is logged: of a type that JSON has, and of bounded length."""
-    if isinstance(value, str):
-        return value if len(value) <= MOST_TEXT else _cut(value)
-    if value is None or isinstance(value, int):
-        return value
-    if isinstance(value, float):
-        return round(value, 6)
-    if isinstance(value, ThinkStats):
-        return {name: _shown(part) for name, part in value.as_dict().items()}
-    if isinstance(value, tuple):
-        shown = [_shown(part) for part in value[:MOST_ITEMS]]
-        return shown if len(value) <= MOST_ITEMS else [*shown, f"… ({len(value) - MOST_ITEMS} more)"]
-    if isinstance(value, enum.Enum):
-        return _shown(value.value)
-    return _cut(str(value))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}… ({len(text) - MOST_TEXT} more characters)"
-
-
-def _end_of(traceback: str) -> str:
-    """Return the end of a traceback, which says what was raised and where."""
-    cut = len(traceback) - MOST_TRACEBACK
-    return traceback if cut <= 0 else f"({cut} characters more) …{traceback[cut:]}"
-
-
-_SUMMARIES: Final[Mapping[type[events.ServerEvent], Callable[[Any], dict[str, object]]]] = {
-    events.GameEnded: _ended_for_people,
-    events.ViewerStarted: _viewer_for_people,
-}
-"""What is shown on a console instead of all fields."""
-
-_FORMS: Final[Mapping[type[events.ServerEvent], Callable[[Any], object]]] = {events.InternalError: _end_of}
-"""The functions that convert the fields of an event, where it is not `_shown`."""

@@ -22,10 +22,9 @@ from typing import Final
 from spielleiter.common.files import FORBIDDEN, cut_to, portable_name, write_all
 from spielleiter.game.api import State
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Role
-from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialect import Dialect, RoomWriter
 from spielleiter.protocol.errors import RemoteProtocolError
 from spielleiter.protocol.messages import Memento, RoomData, RoomMessage, UnreadableData
-from spielleiter.protocol.room_writer import RoomWriter
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.errors import StartError
 

@@ -19,8 +19,6 @@ from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
 
-_METADATA_KEY = "setting"
-
 MAX_WHOLE_NUMBER: Final = 2**31 - 1
 """The upper bound of whole numbers that have no bound of their own; as milliseconds, it is 24 days."""
 
@@ -108,46 +106,38 @@ def milliseconds() -> Kind[float]:
     )
 
 
-def seconds(*, can_be_zero: bool = False) -> Kind[float]:
-    """A duration in seconds, up to a year."""
-
+def _number(allowed: str, high: float, metavar: str, *, can_be_zero: bool = False) -> Kind[float]:
     def parse(text: str) -> float:
         value = float(text)
-        if not 0 <= value <= MAX_SECONDS or (value == 0 and not can_be_zero):
+        if not 0 <= value <= high or (value == 0 and not can_be_zero):
             raise ValueError(text)
         return value
 
+    return Kind(allowed, parse, metavar, lambda value: f"{value:g}")
+
+
+def seconds(*, can_be_zero: bool = False) -> Kind[float]:
+    """A duration in seconds, up to a year."""
     bound = "from 0" if can_be_zero else "more than 0 and"
-    return Kind(f"seconds, {bound} up to {MAX_SECONDS}", parse, "SECONDS", lambda value: f"{value:g}")
+    return _number(f"seconds, {bound} up to {MAX_SECONDS}", MAX_SECONDS, "SECONDS", can_be_zero=can_be_zero)
 
 
 def fraction() -> Kind[float]:
     """A number above 0 and up to 1."""
-
-    def parse(text: str) -> float:
-        value = float(text)
-        if not 0 < value <= 1:
-            raise ValueError(text)
-        return value
-
-    return Kind("a number above 0 and up to 1", parse, "PART", lambda value: f"{value:g}")
+    return _number("a number above 0 and up to 1", 1, "PART")
 
 
 def switch() -> Kind[bool]:
     """True or false."""
 
     def parse(text: str) -> bool:
-        return {"true": True, "false": False}[text.lower()]
-
-    def checked(text: str) -> bool:
-        try:
-            return parse(text)
-        except KeyError:
-            raise ValueError(text) from None
+        if text.lower() not in {"true", "false"}:
+            raise ValueError(text)
+        return text.lower() == "true"
 
     return Kind(
         "true or false",
-        checked,
+        parse,
         "true|false",
         lambda value: "true" if value else "false",
         choices=("true", "false"),
@@ -331,42 +321,24 @@ def suggestion(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
 
 
 def setting(
-    default: T,
-    kind: Kind[T],
-    group: str,
-    help_text: str,
-    *,
-    name: str = "",
-    short_option: str = "",
-    other_names: tuple[str, ...] = (),
-    other_options: tuple[str, ...] = (),
-    is_secret: bool = False,
+    default: T, kind: Kind[T], help_text: str, *, group: str = "", name: str = "", is_secret: bool = False, **more: Any
 ) -> T:
     """Declare a field of a dataclass as a setting, with its default; see `Setting` for the arguments.
 
-    `name` is needed only where it is not the name of the field in camelCase.
+    `name` is needed only where it is not the name of the field in camelCase, `group` only for the first of a group.
     """
-    given = {
-        "name": name,
-        "kind": kind,
-        "default": default,
-        "group": group,
-        "help": help_text,
-        "short_option": short_option,
-        "other_names": other_names,
-        "other_options": other_options,
-        "is_secret": is_secret,
-    }
+    given = Setting("", name, kind, default, group, help_text, is_secret=is_secret, **more)
     # a factory, because dataclasses refuse a mapping as a default, even one that never changes
-    return dataclasses.field(default_factory=lambda: default, repr=not is_secret, metadata={_METADATA_KEY: given})
+    return dataclasses.field(default_factory=lambda: default, repr=not is_secret, metadata={"setting": given})
 
 
 def settings_of(configuration: Any) -> tuple[Setting, ...]:
     """Return all settings of the dataclass `configuration`, in the order of its fields."""
-    found = []
+    found: list[Setting] = []
     for field in dataclasses.fields(configuration):
-        if given := field.metadata.get(_METADATA_KEY):
+        if given := field.metadata.get("setting"):
             first, *others = field.name.split("_")
-            camel_case = first + "".join(word.capitalize() for word in others)
-            found.append(Setting(field=field.name, **{**given, "name": given["name"] or camel_case}))
+            name = given.name or first + "".join(word.capitalize() for word in others)
+            group = given.group or found[-1].group
+            found.append(dataclasses.replace(given, field=field.name, name=name, group=group))
     return tuple(found)

@@ -1,8 +1,7 @@
 """The state of a running server and how its last connections ended: for administrators and for the metrics.
 
-Invariants: taking a snapshot or making a report changes nothing. Memory is bounded: the last `CLOSED` connections are
-kept, one short line each. A report fits into one packet: texts are shortened and lists have a maximum length, while
-counts are always complete.
+Invariants: memory is bounded: the last `CLOSED` connections are kept, one short line each. A report fits into one
+packet: texts are shortened and lists have a maximum length, while counts are always complete.
 """
 
 from __future__ import annotations
@@ -56,20 +55,6 @@ class Snapshot:
     """Bytes that wait to be read by the slowest peer."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClosedConnection:
-    """How a connection ended; instants are in ISO 8601.
-
-    `connection` and `opened_at` are empty for a connection that was refused, `address` where it is not known.
-    """
-
-    connection: str
-    address: str
-    opened_at: str
-    closed_at: str
-    reason: str
-
-
 class StatusBoard:
     """Reports on `rooms` and `connections`, and remembers how connections ended, from the events of `stream`.
 
@@ -89,11 +74,12 @@ class StatusBoard:
         self._now = now
         self._started_at = self._instant()
         self._open: dict[str, tuple[str, str]] = {}
-        self.closed: deque[ClosedConnection] = deque(maxlen=CLOSED)
+        """The address of each connection, and the instant at which it was opened, by its label."""
+        self._closed: deque[dict[str, str]] = deque(maxlen=CLOSED)
         """The last connections that ended, the oldest first."""
         stream.on(events.ConnectionOpened, self._note_opened)
         stream.on(events.ConnectionClosed, self._note_closed)
-        stream.on(events.ConnectionRefused, self._note_refused)
+        stream.on(events.ConnectionRefused, lambda refused: self._remember("", refused.address, "", refused.reason))
 
     def _instant(self) -> str:
         return self._now().isoformat(timespec="milliseconds")
@@ -105,11 +91,9 @@ class StatusBoard:
         address, opened_at = self._open.pop(closed.connection, ("", ""))
         self._remember(closed.connection, address, opened_at, closed.reason)
 
-    def _note_refused(self, refused: events.ConnectionRefused) -> None:
-        self._remember("", refused.address, "", refused.reason)
-
     def _remember(self, connection: str, address: str, opened_at: str, reason: str) -> None:
-        self.closed.append(ClosedConnection(connection, address, opened_at, self._instant(), _cut(reason)))
+        closed = {"connection": connection, "address": address, "openedAt": opened_at, "closedAt": self._instant()}
+        self._closed.append({**closed, "reason": _cut(reason)})
 
     def snapshot(self) -> Snapshot:
         """Return the present state in numbers."""
@@ -134,16 +118,7 @@ class StatusBoard:
             "refusals": [[kind, reason, count] for (kind, reason), count in sorted(self._refusals.items())],
             "rooms": [_room(room) for room in islice(self._rooms.values(), LISTED)],
             "connections": [self._connection(each) for each in islice(self._connections, LISTED)],
-            "closed": [
-                {
-                    "connection": each.connection,
-                    "address": each.address,
-                    "openedAt": each.opened_at,
-                    "closedAt": each.closed_at,
-                    "reason": each.reason,
-                }
-                for each in self.closed
-            ],
+            "closed": list(self._closed),
         }
 
     def _connection(self, connection: LiveConnection) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from tests.example_counts import FACTOR
 
 EXTENDED = (
     "tests/bench/",
+    "tests/benchmarks/",
     "tests/cli/test_bench.py",
     "tests/cluster/test_interruptions.py::test_the_pairs_of_a_silent_worker_are_played_by_others",
     "tests/cluster/test_venue.py::test_a_machine_that_becomes_ten_times_slower_plays_less_and_loses_nothing",

@@ -14,7 +14,7 @@ from typing import Final
 
 from spielleiter.common.text import escaped
 from spielleiter.protocol.writer import escape_attribute
-from spielleiter.server.trace.passwords import find_passwords
+from spielleiter.wire.conversation import find_passwords
 from spielleiter.wire.recording import PASSWORD
 
 TREATED_AS_EQUAL: Final = (

@@ -17,19 +17,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from spielleiter.server.trace.form import (
-    CONNECTS,
-    FAULT,
-    FROM_SERVER,
-    LEFT_OUT,
-    LINE_FEED,
-    NOTE,
-    READING_BREAK,
-    RESET,
-    STAYS_OPEN,
-    STREAM_ENDS,
-)
-from spielleiter.server.trace.limits import MIB
+from spielleiter.server.tracing import CONNECTS, FROM_SERVER
+from spielleiter.wire.conversation import MIB
+from spielleiter.wire.form import FAULT, LEFT_OUT, LINE_FEED, NOTE, READING_BREAK, RESET, STAYS_OPEN, STREAM_ENDS
 
 PASSWORD: Final = b"\0password\0"
 """Stands for a password that is blacked out."""

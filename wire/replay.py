@@ -16,10 +16,10 @@ import trio
 
 from spielleiter.client.transport import reset_on_close
 from spielleiter.common.text import count_text
-from spielleiter.server.trace.form import CONNECTS, NOTE, RESET, STAYS_OPEN, STREAM_ENDS
-from spielleiter.server.trace.limits import MIB
-from spielleiter.server.trace.splitter import Splitter
+from spielleiter.server.tracing import CONNECTS
 from spielleiter.wire.comparison import Comparison
+from spielleiter.wire.conversation import MIB, Splitter
+from spielleiter.wire.form import NOTE, RESET, STAYS_OPEN, STREAM_ENDS
 from spielleiter.wire.proxy import CONNECT_TIMEOUT, server_problem
 from spielleiter.wire.recording import CLOSES, CUT, PASSWORD, Recording, Step
 

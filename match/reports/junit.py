@@ -15,8 +15,8 @@ from typing import Final, Literal
 from lxml import etree
 
 from spielleiter.common.text import escaped, escaped_lines
-from spielleiter.match.records.game_record import GameRecord
-from spielleiter.match.reports.words import attempt_texts, attempts_of_game, elo_text, likelihood_text, result_text
+from spielleiter.match.records import GameRecord
+from spielleiter.match.reports.texts import attempt_texts, attempts_of_game, elo_text, likelihood_text, result_text
 from spielleiter.match.summary import Summary
 
 BOTH: Final = (0, 1)

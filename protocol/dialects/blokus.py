@@ -1,32 +1,100 @@
-"""Reads and writes the moves of Blokus, and reads its positions; `blokus_position` writes them.
+"""What the seasons of Blokus share: the texts about moves, and how moves and positions are read and written.
 
-Invariants: the entries of lists are read in any order. Sources: the seed documents, and releases 21.4.0 and 21.1.0.
+Sources: the seed documents, recorded packets, and releases 21.1.0, 21.4.0 and 27.0.4.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Final
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, Final, TypeAlias, TypeVar
 
-from spielleiter.game.api import State
-from spielleiter.game.blokus.moves import IncompleteMove, IncompletePiece, SetMove, SkipMove
-from spielleiter.game.blokus.pieces import SIZE, Color, Rotation, Shape, bit
+from spielleiter.game.api import Mistake, Move, State
+from spielleiter.game.blokus.moves import BlokusMistake, IncompleteMove, IncompletePiece, SetMove, SkipMove
+from spielleiter.game.blokus.pieces import EMPTY, SIZE, STRIDE, Bitboard, Color, Rotation, Shape, bit, scan
 from spielleiter.game.blokus.state import BlokusState, Ruleset
-from spielleiter.protocol.dialect import DataReader, Dialect, Reading, Writer
+from spielleiter.protocol.dialect import DataReader, Dialect, PlainForm, Reading, RememberingWriter, Writer
+from spielleiter.protocol.dialects import packets
 from spielleiter.protocol.errors import LocalProtocolError
-from spielleiter.protocol.messages import Memento, MoveData, UnreadableData
+from spielleiter.protocol.messages import Memento, MoveData, RoomMessage, UnreadableData
 from spielleiter.protocol.reading import (
+    BOOLEAN,
+    INTEGER,
     Element,
+    ObjectForm,
     UnreadableError,
     allowed,
+    enumeration,
     is_true,
     read_boolean,
     read_enum,
     read_enum_text,
+    read_fields,
     read_integer,
     read_text,
 )
-from spielleiter.protocol.writer import Body, attribute, element, leaf
+from spielleiter.protocol.writer import Body, attribute, boolean, element, leaf, typed_element
+
+# -- texts ------------------------------------------------------------------------------------------------------------
+
+COLOR_NAMES: Final[Mapping[Color, str]] = {
+    Color.BLUE: "Blau",
+    Color.YELLOW: "Gelb",
+    Color.RED: "Rot",
+    Color.GREEN: "Grün",
+}
+
+MISTAKE_TEXTS: Final[Mapping[Mistake, str]] = {
+    BlokusMistake.WRONG_COLOR: "Die Farbe des Zuges ist nicht an der Reihe",
+    BlokusMistake.WRONG_SHAPE: "Der erste Zug muss den festgelegten Spielstein setzen",
+    BlokusMistake.DUPLICATE_SHAPE: "Der gewählte Stein wurde bereits gesetzt",
+    BlokusMistake.OUT_OF_BOUNDS: "Der Spielstein passt nicht vollständig auf das Spielfeld",
+    BlokusMistake.OBSTRUCTED: "Der Spielstein würde eine andere Farbe überlagern",
+    BlokusMistake.TOUCHES_SAME_COLOR: "Der Spielstein berührt ein Feld gleicher Farbe",
+    BlokusMistake.NOT_IN_CORNER: "Der erste Zug muss auf eine freie Ecke gesetzt werden",
+    BlokusMistake.NOT_ON_BORDER: "Der erste Zug muss an den Rand gesetzt werden",
+    BlokusMistake.NO_SHARED_CORNER: (
+        "Alle Teile müssen ein vorheriges Teil gleicher Farbe über mindestens eine Ecke berühren"
+    ),
+    BlokusMistake.SKIP_FIRST_TURN: "Der erste Zug muss einen Stein setzen",
+}
+
+MISTAKES_WITHOUT_MOVE: Final[frozenset[Mistake]] = frozenset({BlokusMistake.WRONG_SHAPE, BlokusMistake.DUPLICATE_SHAPE})
+"""The mistakes that the official rules report without naming the move."""
+
+
+def describe_move(move: Move | None) -> str:
+    """Return what `toString` returns for a move in the official server; `null` for None.
+
+    >>> describe_move(SkipMove(Color.RED))
+    'Farbe Rot setzt aus'
+    >>> describe_move(SkipMove())
+    'null setzt aus'
+    """
+    if isinstance(move, SetMove):
+        return f"Setze {_describe_piece(move)}"
+    if isinstance(move, SkipMove):
+        return f"{_describe_color(move.color)} setzt aus"
+    if isinstance(move, IncompleteMove):
+        if move.is_skip:
+            return describe_move(SkipMove())
+        return f"Setze {'null' if move.piece is None else _describe_piece(move.piece)}"
+    return "null"
+
+
+def _describe_piece(piece: SetMove | IncompletePiece) -> str:
+    turned = f", gedreht um {piece.rotation * 90}°" if piece.rotation else ""
+    flipped = ", gespiegelt" if piece.is_flipped else ""
+    shape = "null" if piece.shape is None else piece.shape.name
+    return f"{shape}({_describe_color(piece.color)}{turned}{flipped})[{piece.x},{piece.y}]"
+
+
+def _describe_color(color: Color | None) -> str:
+    return "null" if color is None else f"Farbe {COLOR_NAMES[color]}"
+
 
 COLORS: Final[dict[str, Color]] = dict(Color.__members__)
 SHAPES: Final[dict[str, Shape]] = dict(Shape.__members__)
@@ -145,6 +213,8 @@ SHAPE_LISTS: Final = tuple(f"{color.lower()}Shapes" for color in COLORS)
 """For each colour the tag of the list of pieces that it has not placed yet."""
 
 _CELLS: Final = {(str(x), str(y)): bit(x, y) for x in range(SIZE) for y in range(SIZE)}
+_ALL_COLORS: Final = (1 << len(Color)) - 1
+"""The mask of valid colours if the edition has no list of them."""
 _REQUIRED: Final = ("board", *SHAPE_LISTS)
 _OPTIONAL: Final = ("startTeam", "validColors", "first", "second", "lastMove", "lastMoveMono")
 
@@ -164,7 +234,8 @@ def memento_reader(rules: Ruleset, *further_tags: str) -> DataReader:
             if tag not in parts:
                 raise UnreadableError(f"im Element state fehlt das Element {tag}")
         move, hints = _read_last_move(parts.get("lastMove"), reading)
-        blue, yellow, red, green = (_read_shapes(parts[tag], reading) for tag in SHAPE_LISTS)
+        valid = parts.get("validColors")
+        blue, yellow, red, green = (_read_mask(parts[tag], "shape", SHAPES, reading) for tag in SHAPE_LISTS)
         return Memento(
             BlokusState(
                 rules,
@@ -172,7 +243,7 @@ def memento_reader(rules: Ruleset, *further_tags: str) -> DataReader:
                 _read_turn(state),
                 _read_board(parts["board"], reading),
                 (blue, yellow, red, green),
-                _read_valid_colors(parts.get("validColors"), reading),
+                _ALL_COLORS if valid is None else _read_mask(valid, "color", COLORS, reading),
                 move,
                 _read_last_move_mono(parts.get("lastMoveMono"), reading),
             ),
@@ -194,27 +265,14 @@ def _read_turn(state: Element) -> int:
     return turn
 
 
-def _read_shapes(shapes: Element, reading: Reading) -> int:
-    """Return the mask of the pieces in a list."""
-    mask = 0
-    for child in shapes:
-        if child.tag == "shape":
-            mask |= 1 << read_enum_text(child, SHAPES)
-        else:
-            reading.skip(child, shapes)
-    return mask
+_N = TypeVar("_N", Color, Shape)
 
 
-def _read_valid_colors(colors: Element | None, reading: Reading) -> int:
-    """Return the mask of the colours in a list, or of all colours if the edition has no such list."""
-    if colors is None:
-        return (1 << len(Color)) - 1
+def _read_mask(entries: Element, tag: str, values: dict[str, _N], reading: Reading) -> int:
+    """Return the mask of the pieces or colours in a list."""
     mask = 0
-    for child in colors:
-        if child.tag == "color":
-            mask |= 1 << read_enum_text(child, COLORS)
-        else:
-            reading.skip(child, colors)
+    for child in reading.each(entries, tag):
+        mask |= 1 << read_enum_text(child, values)
     return mask
 
 
@@ -227,16 +285,12 @@ def _read_board(fields: Element, reading: Reading) -> tuple[int, int, int, int]:
         content = child.get("content", "")
         cell = _CELLS.get((child.get("x", ""), child.get("y", "")))
         if cell is None or content not in cells:
-            raise UnreadableError(_describe_field(child))
+            read_enum(child, "content", COLORS)
+            x, y = read_integer(child, "x"), read_integer(child, "y")
+            raise UnreadableError(f"field ({x}, {y}) liegt nicht auf dem Spielfeld")
         cells[content] |= cell
     blue, yellow, red, green = cells.values()
     return blue, yellow, red, green
-
-
-def _describe_field(child: Element) -> str:
-    read_enum(child, "content", COLORS)
-    x, y = read_integer(child, "x"), read_integer(child, "y")
-    return f"field ({x}, {y}) liegt nicht auf dem Spielfeld"
 
 
 def _read_last_move(
@@ -264,3 +318,315 @@ def _read_last_move_mono(
             raise UnreadableError("im Element entry fehlt color oder boolean")
         found[read_enum_text(color, COLORS)] = is_true(read_text(is_mono))
     return found.get(Color.BLUE), found.get(Color.YELLOW), found.get(Color.RED), found.get(Color.GREEN)
+
+
+# -- moves in the plain form ------------------------------------------------------------------------------------------
+
+_BLANKS: Final = rb"[ \t\r\n]*+"
+_BLANK: Final = rb"[ \t\r\n]++"
+_PIECE: Final = _BLANK + rb'(color|kind|rotation|isFlipped)="([A-Za-z_]++)"'
+_POSITION: Final = _BLANK + rb'([xy])="(-?(?:0|[1-9][0-9]{0,3}+))"'
+
+_COLORS: Final = {name.encode(): color for name, color in COLORS.items()}
+_SHAPES: Final = {name.encode(): shape for name, shape in SHAPES.items()}
+_ROTATIONS: Final = {name.encode(): rotation for name, rotation in ROTATIONS.items()}
+
+
+def plain_set_move(package: str) -> PlainForm:
+    """Return the form of a season's SetMove; `package` is the Java package of this class in the official server."""
+    tags = (
+        rb"<room" + _BLANK + rb'roomId="([A-Za-z0-9-]++)"' + _BLANKS + rb">",
+        rb"<data" + _BLANK + rb'class="' + re.escape(f"{package}.SetMove").encode() + rb'"' + _BLANKS + rb">",
+        rb"<piece" + _PIECE * 4 + _BLANKS + rb">",
+        rb"<position" + _POSITION * 2 + _BLANKS + rb"(?:/>|></position" + _BLANKS + rb">)",
+        rb"</piece" + _BLANKS + rb">",
+        rb"</data" + _BLANKS + rb">",
+        rb"</room" + _BLANKS + rb">",
+    )
+    pattern = re.compile(_BLANKS + _BLANKS.join(tags) + _BLANKS)
+    return PlainForm(pattern, _read, depth=5, attributes=4, children=3)
+
+
+def _read(match: re.Match[bytes]) -> RoomMessage | None:
+    room_id, a, a_value, b, b_value, c, c_value, d, d_value, e, e_value, f, f_value = match.groups()
+    piece = {a: a_value, b: b_value, c: c_value, d: d_value}
+    if len(piece) < 4 or e == f:
+        return None
+    color = _COLORS.get(piece[b"color"])
+    shape = _SHAPES.get(piece[b"kind"])
+    rotation = _ROTATIONS.get(piece[b"rotation"])
+    if color is None or shape is None or rotation is None:
+        return None
+    x, y = (e_value, f_value) if e == b"x" else (f_value, e_value)
+    is_flipped = piece[b"isFlipped"].lower() == b"true"
+    return RoomMessage(room_id.decode(), MoveData(SetMove(color, shape, rotation, is_flipped, int(x), int(y))))
+
+
+# -- moves, as the official releases read them ------------------------------------------------------------------------
+
+
+def release_move_readers(package: str, coordinates: str) -> dict[str, DataReader]:
+    """Return the readers of a season's moves, by class.
+
+    `package` is the Java package of these classes in the official server, and `coordinates` the class of a position.
+    """
+    color_names = ("color", f"{package}.Color")
+    position = ObjectForm(frozenset({"coordinates", coordinates}), {"x": INTEGER, "y": INTEGER})
+    piece = ObjectForm(
+        frozenset({"piece", f"{package}.Piece"}),
+        {
+            "color": enumeration(COLORS, *color_names),
+            "kind": enumeration(SHAPES, "shape", f"{package}.PieceShape"),
+            "rotation": enumeration(ROTATIONS, "rotation", f"{package}.Rotation"),
+            "isFlipped": BOOLEAN,
+            "position": position,
+        },
+        ignored=frozenset({"_shape", "_coordinates"}),
+    )
+    set_class, skip_class = f"{package}.SetMove", f"{package}.SkipMove"
+    set_form = ObjectForm(frozenset({set_class}), {"piece": piece})
+    skip_form = ObjectForm(frozenset({skip_class}), {"color": enumeration(COLORS, *color_names, is_attribute=False)})
+
+    def read_set_move(data: Element, reading: Reading) -> MoveData:
+        return _set_move(read_fields(data, set_form, reading).get("piece"), data.tag)
+
+    def read_skip_move(data: Element, reading: Reading) -> MoveData:
+        color = read_fields(data, skip_form, reading).get("color")
+        if color is None:
+            return MoveData(IncompleteMove(is_skip=True), problem=f"im Element {data.tag} fehlt das Element color")
+        return MoveData(SkipMove(color))
+
+    return {set_class: read_set_move, skip_class: read_skip_move}
+
+
+def _set_move(piece: dict[str, Any] | None, tag: str) -> MoveData:
+    if piece is None:
+        return MoveData(IncompleteMove(), problem=f"im Element {tag} fehlt das Element piece")
+    rotation, position = piece.get("rotation"), piece.get("position")
+    if rotation is None:
+        problem = f"im Element piece fehlt das Attribut rotation; {allowed(ROTATIONS)}"
+        raise UnreadableError(problem, is_incomplete=True)
+    if position is None:
+        raise UnreadableError("im Element piece fehlt das Element position", is_incomplete=True)
+    color, shape, is_flipped = piece.get("color"), piece.get("kind"), piece.get("isFlipped", False)
+    x, y = position.get("x", 0), position.get("y", 0)
+    if color is not None and shape is not None:
+        return MoveData(SetMove(color, shape, rotation, is_flipped, x, y))
+    missing = f"color; {allowed(COLORS)}" if color is None else f"kind; {allowed(SHAPES)}"
+    problem = f"im Element piece fehlt das Attribut {missing}"
+    return MoveData(IncompleteMove(IncompletePiece(color, shape, rotation, is_flipped, x, y)), problem=problem)
+
+
+# -- writing positions ------------------------------------------------------------------------------------------------
+
+Write: TypeAlias = Callable[[Memento, BlokusState, Dialect, str], str]
+"""Writes some children of the element `state`, each on a line of its own that begins with the indent (the last
+argument)."""
+
+_CACHED_LISTS: Final = 4096
+_CACHED_INDENTS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class StatePart:
+    """Some children of the element `state`.
+
+    `new` returns a function that writes them, with a cache of its own if it has one. `key` returns the value on which
+    they depend: if it is equal, so is the text. If `key` is None, they are written again every time.
+    """
+
+    new: Callable[[], Write]
+    key: Callable[[Memento], object] | None
+
+
+def part(write: Write, depends_on: str | None = None) -> StatePart:
+    """Return a part that is written without a cache.
+
+    `depends_on` is the (dotted) name of the attribute of a memento that serves as its key.
+    """
+    return StatePart(lambda: write, None if depends_on is None else attrgetter(depends_on))
+
+
+class MementoWriter(RememberingWriter):
+    """Writes positions: the element `state` with its class and `attributes`, and the `parts` in the given order."""
+
+    def __init__(self, attributes: Callable[[BlokusState], str], *parts: StatePart) -> None:
+        self._attributes = attributes
+        self._parts = parts
+
+    def __call__(self, memento: Memento, dialect: Dialect, indent: str) -> Body:
+        return self.for_room()(memento, dialect, indent)
+
+    def for_room(self) -> Writer:
+        return _CachingMementoWriter(self._attributes, self._parts).write
+
+
+class _CachingMementoWriter:
+    """Keeps the text of every part, and the key for which it was written."""
+
+    __slots__ = ("_attributes", "_indent", "_keys", "_parts", "_texts")
+
+    def __init__(self, attributes: Callable[[BlokusState], str], parts: Sequence[StatePart]) -> None:
+        self._attributes = attributes
+        self._parts = [(number, each.key, each.new()) for number, each in enumerate(parts)]
+        self._keys: list[object] = [None] * len(parts)
+        self._texts = [""] * len(parts)
+        self._indent = ""
+
+    def write(self, memento: Memento, dialect: Dialect, indent: str) -> Body:
+        state = memento.state
+        if not isinstance(state, BlokusState):
+            raise LocalProtocolError(f"not a position of Blokus: {type(state).__name__}")
+        keys, texts, inner = self._keys, self._texts, indent + "  "
+        if inner != self._indent:
+            self._indent = inner
+            keys[:] = [None] * len(keys)
+        for number, key_of, write in self._parts:
+            if key_of is None:
+                texts[number] = write(memento, state, dialect, inner)
+                continue
+            key = key_of(memento)
+            if key != keys[number]:
+                keys[number] = key
+                texts[number] = write(memento, state, dialect, inner)
+        lines = "".join(texts)
+        return Body("memento", "", f'{indent}<state class="state"{self._attributes(state)}>{lines}{indent}</state>')
+
+
+class _Board:
+    """Writes the covered cells row by row, and keeps what it wrote last."""
+
+    __slots__ = ("_cells", "_fields", "_indent", "_rows")
+
+    def __init__(self) -> None:
+        self._reset("")
+
+    def __call__(self, _memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
+        self._update(state.cells, indent)
+        return element(indent, "board", "", "".join(self._rows))
+
+    def _reset(self, indent: str) -> None:
+        self._indent = indent
+        self._cells = (EMPTY, EMPTY, EMPTY, EMPTY)
+        self._fields = [""] * (SIZE * STRIDE)
+        """For each bit of a bitboard the XML of the covered cell, or an empty string."""
+        self._rows = [""] * SIZE
+
+    def _update(self, cells: tuple[Bitboard, Bitboard, Bitboard, Bitboard], indent: str) -> None:
+        if indent != self._indent:
+            self._reset(indent)
+        rows = set()
+        for color, texts in enumerate(_fields(indent)):
+            changed = self._cells[color] ^ cells[color]
+            if changed & self._cells[color]:  # this is not a later position of the same game
+                self._reset(indent)
+                self._update(cells, indent)
+                return
+            while changed:
+                cell = changed & -changed
+                changed ^= cell
+                index = cell.bit_length() - 1
+                self._fields[index] = texts[index]
+                rows.add(index // STRIDE)
+        for row in rows:
+            self._rows[row] = "".join(self._fields[row * STRIDE : (row + 1) * STRIDE])
+        self._cells = cells
+
+
+@lru_cache(maxsize=_CACHED_INDENTS)
+def _fields(indent: str) -> tuple[tuple[str, ...], ...]:
+    """Return the XML of each covered cell, indexed by colour and by its bit in a bitboard."""
+    return tuple(
+        tuple(
+            f'{indent}  <field x="{index % STRIDE}" y="{index // STRIDE}" content="{color.name}"/>'
+            for index in range(SIZE * STRIDE)
+        )
+        for color in Color
+    )
+
+
+def turn_round_start_piece(state: BlokusState) -> str:
+    """Return the attributes of the element `state` as XML: turn, round and start piece."""
+    return f' turn="{state.turn}" round="{state.round}" startPiece="{SHAPE_NAMES[state.start_shape]}"'
+
+
+board: Final = StatePart(_Board, attrgetter("state.cells"))
+
+
+def _start_team(_memento: Memento, _state: BlokusState, dialect: Dialect, indent: str) -> str:
+    return f'{indent}<startTeam class="team">{dialect.team_names[0]}</startTeam>'
+
+
+start_team: Final = part(_start_team, "state.rules")
+
+
+def shape_lists(attributes: str = "") -> StatePart:
+    """Return the four lists of pieces that are not placed yet; `attributes` are those of their elements, as XML."""
+
+    def write(_memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
+        blue, yellow, red, green = state.remaining_masks
+        return (
+            _shape_list(0, blue, attributes, indent)
+            + _shape_list(1, yellow, attributes, indent)
+            + _shape_list(2, red, attributes, indent)
+            + _shape_list(3, green, attributes, indent)
+        )
+
+    return part(write, "state.remaining_masks")
+
+
+@lru_cache(maxsize=_CACHED_LISTS)
+def _shape_list(color: int, mask: int, attributes: str, indent: str) -> str:
+    shapes = "".join([leaf(indent + "  ", "shape", SHAPE_NAMES[index]) for index in scan(mask)])
+    return element(indent, SHAPE_LISTS[color], attributes, shapes)
+
+
+def colors(tag: str) -> StatePart:
+    """Return the list of the colours that are still in the game."""
+
+    def write(_memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
+        entries = "".join(leaf(indent + "  ", "color", Color(index).name) for index in scan(state.valid_mask))
+        return element(indent, tag, "", entries)
+
+    return part(write, "state.valid_mask")
+
+
+def _players(memento: Memento, _state: BlokusState, dialect: Dialect, indent: str) -> str:
+    (first, second), (first_team, second_team) = memento.names, dialect.team_names
+    return packets.player_element(indent, "first", first, first_team) + packets.player_element(
+        indent, "second", second, second_team
+    )
+
+
+players: Final = part(_players, "names")
+
+
+def _last_move(memento: Memento, state: BlokusState, dialect: Dialect, indent: str) -> str:
+    """Write the last move with the hints of the memento; nothing before the first move."""
+    if state.last_move is None:
+        return ""
+    body = dialect.data_body(MoveData(state.last_move, memento.hints), indent + "  ")
+    return typed_element(indent, "lastMove", body)
+
+
+last_move: Final = part(_last_move)
+
+
+def last_move_mono(attributes: str = "") -> StatePart:
+    """Return the entries that say for every colour that has placed all its pieces whether MONO was the last of them."""
+
+    def write(_memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
+        inner = indent + "    "
+        entries = "".join(
+            element(
+                indent + "  ",
+                "entry",
+                "",
+                leaf(inner, "color", color.name) + leaf(inner, "boolean", boolean(value=is_mono)),
+            )
+            for color, is_mono in zip(Color, state.mono_last, strict=True)
+            if is_mono is not None
+        )
+        return element(indent, "lastMoveMono", attributes, entries)
+
+    return part(write, "state.mono_last")

@@ -1,26 +1,31 @@
-"""The dialect of Blokus 2027.
+"""The dialect of Blokus 2027, derived from that of the season 2021, and the results of later seasons.
 
-Invariants: it is derived from the dialect of the season 2021 and lists only the entries that differ. Source: packets of
-release 27.0.4, whose server also decides how packets are read.
+Source: packets of release 27.0.4, whose server also decides how packets are read.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Final
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from spielleiter.game.api import Seat
 from spielleiter.game.blokus.moves import BlokusMistake
 from spielleiter.game.blokus.state import RULES_2027, BlokusState
-from spielleiter.protocol.dialect import Dialect
-from spielleiter.protocol.dialects import blokus, blokus_position, lobby, release_requests, room, verdict
-from spielleiter.protocol.dialects.attribute_packets import empty_writer
+from spielleiter.protocol.dialect import Dialect, Reading
+from spielleiter.protocol.dialects import blokus, packets, release_requests
+from spielleiter.protocol.dialects.blokus import (
+    MISTAKE_TEXTS,
+    MISTAKES_WITHOUT_MOVE,
+    describe_move,
+    plain_set_move,
+    release_move_readers,
+)
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from spielleiter.protocol.dialects.blokus_plain_move import plain_set_move
-from spielleiter.protocol.dialects.blokus_release_moves import release_move_readers
-from spielleiter.protocol.dialects.blokus_texts import MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
 from spielleiter.protocol.messages import (
     Aggregation,
+    Cause,
     CloseConnection,
     Fragment,
     JoinedGameRoom,
@@ -31,19 +36,168 @@ from spielleiter.protocol.messages import (
     PrepareRequest,
     Result,
     RoomData,
+    Score,
     ScoreForPlayerRequest,
     Slot,
     Testing,
     TestModeRequest,
 )
+from spielleiter.protocol.reading import Element, UnreadableError, is_true, read_integer_text
 from spielleiter.protocol.texts import MoveRefusal, Texts, german_seconds, release_texts
-from spielleiter.protocol.writer import Body
+from spielleiter.protocol.writer import Body, attribute, boolean, element, leaf
+
+# -- results ----------------------------------------------------------------------------------------------------------
+
+LEFT_START: Final = "hat das Spiel verlassen"
+SOFT_TIMEOUT_START: Final = "hat fuer die Antwort auf die Zugaufforderung"
+HARD_TIMEOUT_START: Final = "hat innerhalb von"
+
+EVERYBODY: Final = "Alle Spieler"
+TIE: Final = "Beide Spieler sind gleichauf"
+BETTER: Final = "{name} hat am meisten Punkte erzielt."
+
+
+class _Sentence(NamedTuple):
+    """The sentence about a fault: `start`, the player's name, `middle`, and a reason beginning with `reason_start`."""
+
+    cause: Cause
+    start: str = ""
+    middle: str = " "
+    reason_start: str = ""
+
+
+_SENTENCES: Final = {
+    sentence.cause: sentence
+    for sentence in (
+        _Sentence(Cause.RULE_VIOLATION, "Regelverletzung von ", ": "),
+        _Sentence(Cause.PROCESS_VIOLATION, "Missachtung des Spielablaufs von ", ": "),
+        _Sentence(Cause.LEFT, reason_start=LEFT_START),
+        _Sentence(Cause.SOFT_TIMEOUT, reason_start=SOFT_TIMEOUT_START),
+        _Sentence(Cause.HARD_TIMEOUT, reason_start=HARD_TIMEOUT_START),
+    )
+}
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
+    """Write a result; causes and reasons go into the sentence of the element `winner`."""
+    inner, innermost = indent + "  ", indent + "    "
+    entries = "".join(
+        element(
+            inner,
+            "entry",
+            "",
+            element(innermost, "player", _player(name, dialect.team_names[seat]))
+            + element(innermost, "score", "", "".join(leaf(innermost + "  ", "part", str(n)) for n in score.parts)),
+        )
+        for seat, (score, name) in enumerate(zip(message.scores, message.names, strict=False))
+    )
+    lines = packets.definition_element(message.definition, indent) + element(indent, "scores", "", entries)
+    return Body("result", "", lines + _winner(message, dialect, indent))
+
+
+def _player(name: str, team_name: str) -> str:
+    return attribute("name", None if _is_blank(name) else name) + attribute("team", team_name)
+
+
+def _winner(message: Result, dialect: Dialect, indent: str) -> str:
+    """Return the element `winner`; an empty string if the game ended regularly and there is no winner."""
+    faults = [seat for seat, score in enumerate(message.scores) if score.cause is not Cause.REGULAR]
+    names = _names(message.names, dialect)
+    if faults:
+        name = EVERYBODY if len(faults) == len(message.scores) else names[faults[0]]
+        text = _fault(message.scores[faults[0]], name)
+    elif not message.winners:
+        return ""
+    elif len(message.winners) == 1:
+        score = message.score_of(message.winners[0])
+        text = (score.reason if score else "") or BETTER.format(name=names[message.winners[0]])
+    else:
+        text = message.scores[0].reason or TIE
+    team = dialect.team_names[message.winners[0]] if len(message.winners) == 1 else None
+    attributes = attribute("team", team) + f' regular="{boolean(value=not faults)}"' + attribute("reason", text)
+    return element(indent, "winner", attributes)
+
+
+def _names(names: tuple[str, str], dialect: Dialect) -> tuple[str, str]:
+    """Return the names of the players in sentences: the team's name for a player without a name of its own."""
+    first, second = (team if _is_blank(name) else name for name, team in zip(names, dialect.team_names, strict=True))
+    return first, second
+
+
+def _is_blank(name: str) -> bool:
+    """Return whether a name is white space only. For the official server, U+0085 is none, unlike for Python."""
+    return not name or (name.isspace() and "\x85" not in name)
+
+
+def _fault(score: Score, name: str) -> str:
+    sentence = _SENTENCES.get(score.cause)
+    return score.reason if sentence is None else f"{sentence.start}{name}{sentence.middle}{score.reason}"
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def read_result(data: Element, reading: Reading) -> Result:
+    """Read a result, with causes and reasons from the sentence. Raises UnreadableError."""
+    parts = reading.children(data, "definition", "scores", "winner")
+    if "scores" not in parts:
+        raise UnreadableError(f"im Element {data.tag} fehlt das Element scores")
+    definition = packets.read_definition(parts["definition"], reading) if "definition" in parts else ()
+    entries: dict[Seat, tuple[str, Score]] = {}
+    for child in reading.each(parts["scores"], "entry"):
+        seat, name, score = _read_entry(child, reading)
+        if seat in entries:
+            raise UnreadableError(f"im Element scores steht {reading.dialect.team_names[seat]} mehr als einmal")
+        entries[seat] = name, score
+    if 0 not in entries:
+        raise UnreadableError("im Element scores fehlt ein Spieler")
+    names = tuple(entries[seat][0] if seat in entries else "" for seat in (0, 1))
+    result = Result(definition, tuple(score for _, (_, score) in sorted(entries.items())), (), (names[0], names[1]))
+    return _with_verdict(result, parts["winner"], reading.dialect) if "winner" in parts else result
+
+
+def _read_entry(entry: Element, reading: Reading) -> tuple[Seat, str, Score]:
+    """Return a player's seat, name and score."""
+    parts = reading.children(entry, "player", "score")
+    if len(parts) != len(("player", "score")):
+        raise UnreadableError("im Element entry fehlt player oder score")
+    values = [read_integer_text(child) for child in reading.each(parts["score"], "part")]
+    player = parts["player"]
+    seat = packets.seat_named(player.get("team", ""), reading.dialect.team_names, "player team")
+    return seat, player.get("name", ""), Score(Cause.REGULAR, "", tuple(values))
+
+
+def _with_verdict(result: Result, winner: Element, dialect: Dialect) -> Result:
+    names, text, team = _names(result.names, dialect), winner.get("reason", ""), winner.get("team")
+    winners = () if team is None else (packets.seat_named(team, dialect.team_names, "winner team"),)
+    if is_true(winner.get("regular", "")):
+        usual = BETTER.format(name=names[winners[0]]) if winners else TIE
+        reason = "" if text == usual else text
+        scores = tuple(replace(score, reason=reason) for score in result.scores)
+        return replace(result, scores=scores, winners=winners or (0, 1))
+    cause, reason = _read_fault(text, names[1 - winners[0]] if winners else EVERYBODY)
+    scores = tuple(
+        score if seat in winners else replace(score, cause=cause, reason=reason)
+        for seat, score in enumerate(result.scores)
+    )
+    return replace(result, scores=scores, winners=winners)
+
+
+def _read_fault(text: str, name: str) -> tuple[Cause, str]:
+    for sentence in _SENTENCES.values():
+        start = f"{sentence.start}{name}{sentence.middle}"
+        if text.startswith(start + sentence.reason_start):
+            return sentence.cause, text[len(start) :]
+    return Cause.UNKNOWN, text
+
 
 PACKAGE: Final = "sc.plugin2027"
 
 _TEAM_NAMES: Final = ("ONE", "TWO")
 _REQUEST_NAME: Final = "sc.protocol.room.MoveRequest"
-_REMOVED: Final = {lobby.READERS[tag] for tag in ("testMode", "testing", "scoreForPlayer", "playerScore")}
+_REMOVED: Final = {packets.READERS[tag] for tag in ("testMode", "testing", "scoreForPlayer", "playerScore")}
 
 # -- texts ------------------------------------------------------------------------------------------------------------
 
@@ -74,11 +228,11 @@ def _without_packet(refusal: MoveRefusal) -> MoveRefusal:
 
 
 def _soft_timeout_reason(seconds: float) -> str:
-    return f"{verdict.SOFT_TIMEOUT_START} laenger als {german_seconds(seconds)} Sekunden gebraucht."
+    return f"{SOFT_TIMEOUT_START} laenger als {german_seconds(seconds)} Sekunden gebraucht."
 
 
 def _hard_timeout_reason(seconds: float) -> str:
-    return f"{verdict.HARD_TIMEOUT_START} {german_seconds(seconds)} Sekunden nach Aufforderung keinen Zug gesendet."
+    return f"{HARD_TIMEOUT_START} {german_seconds(seconds)} Sekunden nach Aufforderung keinen Zug gesendet."
 
 
 TEXTS: Final[Texts] = dataclasses.replace(
@@ -86,7 +240,7 @@ TEXTS: Final[Texts] = dataclasses.replace(
     illegal=lambda name, mistake, move, state: _without_packet(_COMMON_TEXTS.illegal(name, mistake, move, state)),
     unreadable=lambda name, data: _without_packet(_COMMON_TEXTS.unreadable(name, data)),
     out_of_turn=_refuse_out_of_turn,
-    departure_reason=lambda departure: f"{verdict.LEFT_START}: {departure.value}",
+    departure_reason=lambda departure: f"{LEFT_START}: {departure.value}",
     soft_timeout_reason=_soft_timeout_reason,
     hard_timeout_reason=_hard_timeout_reason,
 )
@@ -108,7 +262,7 @@ def _write_prepare(message: PrepareRequest, dialect: Dialect, indent: str) -> Bo
     """Write a request. In this season only a game can be paused, not a slot, so a paused slot pauses the game."""
     is_paused = message.is_paused or any(slot.should_be_paused for slot in message.slots)
     slots = tuple(dataclasses.replace(slot, should_be_paused=False) for slot in message.slots)
-    return lobby.write_prepare(dataclasses.replace(message, is_paused=is_paused, slots=slots), dialect, indent)
+    return packets.write_prepare(dataclasses.replace(message, is_paused=is_paused, slots=slots), dialect, indent)
 
 
 BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
@@ -116,9 +270,9 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
     texts=TEXTS,
     score_definition=(Fragment("Siegpunkte", Aggregation.SUM), Fragment("Punkte", Aggregation.AVERAGE)),
     readers={
-        **dict.fromkeys(tag for tag, reader in lobby.READERS.items() if reader in _REMOVED),
+        **dict.fromkeys(tag for tag, reader in packets.READERS.items() if reader in _REMOVED),
         **release_requests.READERS,
-        lobby.CLOSE_RESPONSE: None,
+        packets.CLOSE_RESPONSE: None,
     },
     data_readers={
         **release_requests.data_readers(
@@ -126,20 +280,20 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
                 **BLOKUS_2021_R3.data_readers,
                 "memento": _READ_MEMENTO,
                 "sc.protocol.room.MementoMessage": _READ_MEMENTO,
-                "sc.protocol.room.WelcomeMessage": room.read_welcome,
+                "sc.protocol.room.WelcomeMessage": packets.read_welcome,
             }
         ),
         **dict.fromkeys(BLOKUS_2021_R3.move_classes),
         **_MOVES,
-        room.MOVE_REQUEST: None,
-        "moveRequest": room.read_move_request,
-        _REQUEST_NAME: room.read_move_request,
-        "result": verdict.read_result,
-        "sc.shared.GameResult": verdict.read_result,
+        packets.MOVE_REQUEST: None,
+        "moveRequest": packets.read_move_request,
+        _REQUEST_NAME: packets.read_move_request,
+        "result": read_result,
+        "sc.shared.GameResult": read_result,
     },
     writers={
-        CloseConnection: empty_writer("close"),
-        JoinedGameRoom: lobby.write_joined_game_room_count,
+        CloseConnection: packets.attribute_writer("close"),
+        JoinedGameRoom: packets.write_joined_game_room_count,
         PlayerScore: None,
         PrepareRequest: _write_prepare,
         ScoreForPlayerRequest: None,
@@ -148,21 +302,21 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
     },
     data_writers={
         MoveData: blokus.move_writer(PACKAGE, has_hints=False),
-        MoveRequest: empty_writer("moveRequest"),
-        Result: verdict.write_result,
-        Memento: blokus_position.MementoWriter(
+        MoveRequest: packets.attribute_writer("moveRequest"),
+        Result: write_result,
+        Memento: blokus.MementoWriter(
             _attributes,
-            blokus_position.last_move,
-            blokus_position.board,
-            blokus_position.last_move_mono(),
-            blokus_position.shape_lists(),
-            blokus_position.colors("validColors"),
+            blokus.last_move,
+            blokus.board,
+            blokus.last_move_mono(),
+            blokus.shape_lists(),
+            blokus.colors("validColors"),
         ),
     },
     move_classes=tuple(_MOVES),
     plain_forms=(plain_set_move(PACKAGE),),
     slot_defaults=Slot(None, can_timeout=False, is_reserved=False),
     slot_attributes=("displayName", "canTimeout", "reserved"),
-    own_requests=lobby.OWN_REQUESTS,
+    own_requests=packets.OWN_REQUESTS,
     is_strict=True,
 )

@@ -1,22 +1,37 @@
-"""The dialect of Hase und Igel 2018: the packets around a game as they were in that season, and its result.
+"""The dialect of Hase und Igel 2018: its texts, moves, positions, result, and the packets that differ.
 
-Invariants: the packets that all seasons share are taken from `lobby` and `room`; only those that differ are defined
-here. A refused request is answered with an `error` packet (release 18.2.6 did not answer), and pauses are not
-announced. Sources: the seed document, and packets of release 18.2.6.
+A refused request is answered with an `error` packet (release 18.2.6 did not answer), and pauses are not announced.
+Attributes are written in the order of the recordings. Sources: the seed document, packets of release 18.2.6, and the
+verdicts of its rules.
 """
 
 from __future__ import annotations
 
-from typing import Final
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
 
-from spielleiter.game.api import State
-from spielleiter.game.hase_und_igel.board import Player, PlayerColor
-from spielleiter.game.hase_und_igel.state import HaseUndIgelState
+from spielleiter.game.api import Mistake, Move, Seat, State
+from spielleiter.game.hase_und_igel.board import (
+    Action,
+    Advance,
+    Board,
+    Card,
+    CardType,
+    EatSalad,
+    ExchangeCarrots,
+    FallBack,
+    FieldType,
+    HaseUndIgelMove,
+    Player,
+    PlayerColor,
+    Skip,
+)
+from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake
+from spielleiter.game.hase_und_igel.state import GOAL, ROUND_LIMIT_REACHED, HaseUndIgelState
 from spielleiter.protocol.dialect import Dialect, Reading
-from spielleiter.protocol.dialects import hase_und_igel, lobby, player_score, room
-from spielleiter.protocol.dialects.attribute_packets import empty_writer
-from spielleiter.protocol.dialects.fragment import fragment
-from spielleiter.protocol.dialects.hase_und_igel_texts import TEXTS
+from spielleiter.protocol.dialects import packets
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import (
     Aggregation,
@@ -33,11 +48,305 @@ from spielleiter.protocol.messages import (
     PlayerScore,
     PrepareRequest,
     Result,
+    RoomData,
     Score,
     TimeoutRequest,
 )
-from spielleiter.protocol.reading import Element, read_boolean, read_integer
+from spielleiter.protocol.reading import (
+    Element,
+    UnreadableError,
+    allowed,
+    quote,
+    read_boolean,
+    read_enum,
+    read_enum_text,
+    read_integer,
+)
+from spielleiter.protocol.texts import (
+    LEFT_REASON,
+    MoveRefusal,
+    Texts,
+    early_refusal,
+    release_texts,
+    unreadable_reason,
+)
 from spielleiter.protocol.writer import Body, attribute, boolean, element, leaf
+
+# -- texts ------------------------------------------------------------------------------------------------------------
+
+_CARD: Final = "Das Ausspielen der {} Karte ist nicht möglich."
+
+MISTAKE_TEXTS: Final[Mapping[Mistake, str]] = {
+    HaseUndIgelMistake.NO_ACTION_LIST: "Aktionen sind null",
+    HaseUndIgelMistake.NO_ACTIONS: "Keine Aktionen vorhanden.",
+    HaseUndIgelMistake.WRONG_ORDER: "Das order Attribut wurde nicht richtig gesetzt.",
+    HaseUndIgelMistake.ONLY_CARDS_FOLLOW: "Nach der ersten Aktion können nur noch Karten folgen.",
+    HaseUndIgelMistake.CARD_REQUIRED: "Es muss eine Karte ausgespielt werden.",
+    HaseUndIgelMistake.ADVANCE: "Vorwärtszug um {} Felder ist nicht möglich",
+    HaseUndIgelMistake.EXCHANGE_CARROTS: "Es können nicht {} Karotten aufgenommen werden.",
+    HaseUndIgelMistake.EAT_SALAD: "Es kann gerade kein Salat (mehr) gegessen werden.",
+    HaseUndIgelMistake.FALL_BACK: "Es kann gerade kein Rückzug gemacht werden.",
+    HaseUndIgelMistake.SKIP: "Spieler kann noch einen anderen Zug ausführen, aussetzen ist nicht erlaubt.",
+    HaseUndIgelMistake.CARD_TAKE_OR_DROP_CARROTS: _CARD.format("TAKE_OR_DROP_CARROTS"),
+    HaseUndIgelMistake.CARD_EAT_SALAD: _CARD.format("EAT_SALAD"),
+    HaseUndIgelMistake.CARD_HURRY_AHEAD: _CARD.format("HURRY_AHEAD"),
+    HaseUndIgelMistake.CARD_FALL_BACK: _CARD.format("FALL_BACK"),
+}
+"""The texts by mistake. `{}` stands for the distance or the number of carrots of the move's first action."""
+
+OUTCOME_TEXTS: Final[Mapping[str, str]] = {
+    GOAL: "Das Spiel ist beendet.\nEin Spieler ist im Ziel",
+    ROUND_LIMIT_REACHED: "Das Rundenlimit wurde erreicht.",
+}
+
+
+def describe_mistake(mistake: Mistake, move: Move) -> str:
+    """Return the text about `mistake`, which the rules have found in `move`."""
+    assert isinstance(move, HaseUndIgelMove)
+    first = move.first_action
+    number = first.distance if isinstance(first, Advance) else first.value if isinstance(first, ExchangeCarrots) else ""
+    return MISTAKE_TEXTS[mistake].format(number)
+
+
+def _refuse_illegal(name: str, mistake: Mistake, move: Move, _state: State) -> MoveRefusal:
+    """Refuse an illegal move. The error shows its actions in the order in which they were carried out."""
+    assert isinstance(move, HaseUndIgelMove)
+    shown = MoveData(move if move.actions is None else HaseUndIgelMove(move.in_order))
+    return early_refusal(name, describe_mistake(mistake, move), shown)
+
+
+def _refuse_out_of_turn(
+    _active: Seat | None, on_turn: Seat, actual: Seat, _names: tuple[str, str], data: RoomData
+) -> MoveRefusal:
+    error = "We didn't request a data from you yet." if actual == on_turn else "It's not your turn yet."
+    return MoveRefusal(LEFT_REASON, error, error, None, data)
+
+
+TEXTS: Final[Texts] = dataclasses.replace(
+    release_texts(
+        mistake_texts=MISTAKE_TEXTS,
+        mistakes_without_move=frozenset(MISTAKE_TEXTS),
+        describe_move=lambda move: "null" if move is None else str(move),
+        team_names=("RED", "BLUE"),
+    ),
+    illegal=_refuse_illegal,
+    unreadable=lambda name, data: early_refusal(name, unreadable_reason(data.problem), data),
+    out_of_turn=_refuse_out_of_turn,
+    regular_reason=lambda outcome: OUTCOME_TEXTS[outcome.reason],
+)
+
+
+MOVE_CLASS: Final = "move"
+
+_CARDS: Final[dict[str, CardType]] = dict(CardType.__members__)
+_FIELDS: Final[dict[str, FieldType]] = dict(FieldType.__members__)
+_COLORS: Final[dict[str, PlayerColor]] = dict(PlayerColor.__members__)
+_SIDES: Final = tuple(color.name.lower() for color in PlayerColor)
+_CACHED_BOARDS: Final = 64
+
+# -- actions and moves ------------------------------------------------------------------------------------------------
+
+
+def _order(action: Element) -> int:
+    """Read the order attribute, which a move of one action may leave out."""
+    return read_integer(action, "order") if action.get("order") is not None else 0
+
+
+def _read_advance(action: Element) -> Action:
+    return Advance(read_integer(action, "distance"), _order(action))
+
+
+def _read_card(action: Element) -> Action:
+    """Read a card. The value may be missing, since only one type of card needs it."""
+    value = read_integer(action, "value") if action.get("value") is not None else 0
+    return Card(read_enum(action, "type", _CARDS), value, _order(action))
+
+
+def _read_exchange(action: Element) -> Action:
+    return ExchangeCarrots(read_integer(action, "value"), _order(action))
+
+
+_ACTIONS: Final[dict[str, Callable[[Element], Action]]] = {
+    "advance": _read_advance,
+    "card": _read_card,
+    "exchangeCarrots": _read_exchange,
+    "eatSalad": lambda action: EatSalad(_order(action)),
+    "fallBack": lambda action: FallBack(_order(action)),
+    "skip": lambda action: Skip(_order(action)),
+}
+
+
+def _write_action(action: Action) -> tuple[str, str]:
+    """Return the name of an action, and its attributes as XML."""
+    order = f' order="{action.order}"'
+    match action:
+        case Advance():
+            return "advance", f'{order} distance="{action.distance}"'
+        case Card():
+            return "card", f'{order} type="{action.type.name}" value="{action.value}"'
+        case ExchangeCarrots():
+            return "exchangeCarrots", f'{order} value="{action.value}"'
+        case EatSalad():
+            return "eatSalad", order
+        case FallBack():
+            return "fallBack", order
+    return "skip", order
+
+
+def read_move(data: Element, reading: Reading) -> MoveData:
+    """Read a move and its hints. Raises UnreadableError."""
+    return MoveData(*_read_actions(data, reading))
+
+
+def _read_actions(parent: Element, reading: Reading) -> tuple[HaseUndIgelMove, tuple[str, ...]]:
+    """Return the move and its hints. A move without any action has no list of actions.
+
+    Raises UnreadableError if there are only unknown actions.
+    """
+    actions: list[Action] = []
+    hints: list[str] = []
+    unknown = ""
+    for child in parent:
+        reader = _ACTIONS.get(child.tag)
+        if reader is not None:
+            reading.skip_children(child)
+            actions.append(reader(child))
+        elif child.tag == "hint":
+            reading.skip_children(child)
+            hints.append(child.get("content", ""))
+        else:
+            reading.skip(child, parent)
+            unknown = child.tag
+    if unknown and not actions:
+        raise UnreadableError(f"eine Aktion {quote(unknown)} gibt es nicht; {allowed(_ACTIONS)}")
+    return HaseUndIgelMove(tuple(actions) or None), tuple(hints)
+
+
+def write_move(data: MoveData, _dialect: Dialect, indent: str) -> Body:
+    """Write a move and its hints. Raises LocalProtocolError for a move of another game."""
+    if not isinstance(data.move, HaseUndIgelMove):
+        raise LocalProtocolError(f"not a move of Hase und Igel: {data.move!r}")
+    return Body(MOVE_CLASS, "", _actions(data.move, indent) + _hints(data.hints, indent))
+
+
+def _actions(move: HaseUndIgelMove, indent: str) -> str:
+    return "".join(element(indent, *_write_action(action)) for action in move.actions or ())
+
+
+def _hints(hints: Iterable[str], indent: str) -> str:
+    return "".join(element(indent, "hint", attribute("content", hint)) for hint in hints)
+
+
+# -- players ----------------------------------------------------------------------------------------------------------
+
+
+class NamedPlayer(NamedTuple):
+    """A player as it is shown on the wire."""
+
+    color: PlayerColor
+    name: str
+    player: Player
+
+
+def write_player(indent: str, tag: str, shown: NamedPlayer, attributes: str = "") -> str:
+    """Return a player as the element `tag`; `attributes` are written before the player's own."""
+    color, name, player = shown
+    inner = indent + "  "
+    attributes += attribute("displayName", name)
+    attributes += f' color="{color.name}" index="{player.index}" carrots="{player.carrots}" salads="{player.salads}"'
+    lines = element(inner, "cards", "", "".join(leaf(inner + "  ", "type", card.name) for card in player.cards))
+    if player.last_action is not None:
+        name_of_action, written = _write_action(player.last_action)
+        lines += element(inner, "lastNonSkipAction", attribute("class", name_of_action) + written)
+    return element(indent, tag, attributes, lines)
+
+
+def read_player(element_of_player: Element, reading: Reading) -> NamedPlayer:
+    """Read a player. Raises UnreadableError."""
+    parts = reading.children(element_of_player, "cards", "lastNonSkipAction")
+    held = parts.get("cards")
+    cards = () if held is None else tuple([read_enum_text(child, _CARDS) for child in reading.each(held, "type")])
+    player = Player(
+        read_integer(element_of_player, "index"),
+        read_integer(element_of_player, "carrots"),
+        read_integer(element_of_player, "salads"),
+        cards,
+        _read_last_action(parts["lastNonSkipAction"]) if "lastNonSkipAction" in parts else None,
+    )
+    color, name = read_enum(element_of_player, "color", _COLORS), element_of_player.get("displayName", "")
+    return NamedPlayer(color, name, player)
+
+
+def _read_last_action(action: Element) -> Action:
+    name = action.get("class", "")
+    reader = _ACTIONS.get(name)
+    if reader is None:
+        raise UnreadableError(f'lastNonSkipAction class="{quote(name)}" gibt es nicht; {allowed(_ACTIONS)}')
+    return reader(action)
+
+
+# -- positions --------------------------------------------------------------------------------------------------------
+
+
+def write_memento(memento: Memento, _dialect: Dialect, indent: str) -> Body:
+    """Write a position. Raises LocalProtocolError for one of another game."""
+    state = memento.state
+    if not isinstance(state, HaseUndIgelState):
+        raise LocalProtocolError(f"not a position of Hase und Igel: {type(state).__name__}")
+    inner = indent + "  "
+    lines = "".join(
+        write_player(inner, side, NamedPlayer(color, name, player))
+        for side, color, name, player in zip(_SIDES, PlayerColor, memento.names, state.players, strict=True)
+    )
+    lines += _board(state.board, inner)
+    if state.last_move is not None:
+        actions = _actions(state.last_move, inner + "  ") + _hints(memento.hints, inner + "  ")
+        lines += element(inner, "lastMove", "", actions)
+    attributes = (
+        f' class="state" turn="{state.turn}"'
+        f' startPlayer="{PlayerColor.RED.name}" currentPlayer="{state.color_on_turn.name}"'
+    )
+    return Body("memento", "", element(indent, "state", attributes, lines))
+
+
+@lru_cache(maxsize=_CACHED_BOARDS)
+def _board(board: Board, indent: str) -> str:
+    inner = indent + "  "
+    fields = "".join(
+        f'{inner}<fields index="{index}" type="{field.name}"/>' for index, field in enumerate(board.fields)
+    )
+    return element(indent, "board", "", fields)
+
+
+def read_memento(data: Element, reading: Reading) -> Memento:
+    """Read a position. Raises UnreadableError."""
+    state = reading.children(data, "state").get("state")
+    if state is None:
+        raise UnreadableError(f"im Element {data.tag} fehlt das Element state")
+    parts = reading.children(state, *_SIDES, "board", "lastMove", "condition")
+    for tag in (*_SIDES, "board"):
+        if tag not in parts:
+            raise UnreadableError(f"im Element state fehlt das Element {tag}")
+    red, blue = (read_player(parts[side], reading) for side in _SIDES)
+    turn = read_integer(state, "turn")
+    if turn < 0:
+        raise UnreadableError(f'state turn="{turn}" ist kleiner als 0')
+    move, hints = _read_actions(parts["lastMove"], reading) if "lastMove" in parts else (None, ())
+    return Memento(
+        HaseUndIgelState(_read_board(parts["board"], reading), (red.player, blue.player), turn, move),
+        (red.name, blue.name),
+        hints,
+    )
+
+
+def _read_board(fields: Element, reading: Reading) -> Board:
+    found: dict[int, FieldType] = {}
+    for child in reading.each(fields, "fields"):
+        found[read_integer(child, "index")] = read_enum(child, "type", _FIELDS)
+    if sorted(found) != list(range(len(found))):
+        raise UnreadableError("im Element board fehlt ein Feld")
+    return Board(tuple(found[index] for index in range(len(found))))
+
 
 # -- requests ---------------------------------------------------------------------------------------------------------
 
@@ -77,16 +386,16 @@ def _write_timeout(message: TimeoutRequest, _dialect: Dialect, _indent: str) -> 
 
 
 def _write_error_packet(message: ErrorPacket, dialect: Dialect, indent: str) -> Body:
-    return lobby.write_error_packet(message, dialect, indent)._replace(name="error", has_end_tag=False)
+    return packets.write_error_packet(message, dialect, indent)._replace(name="error", has_end_tag=False)
 
 
 def _read_player_score(packet: Element, reading: Reading) -> PlayerScore:
     """Read the scores of a player. An empty packet means that no player of that name has played."""
-    return player_score.read_player_score(packet, reading) if len(packet) else PlayerScore("", 0, ())
+    return packets.read_player_score(packet, reading) if len(packet) else PlayerScore("", 0, ())
 
 
 def _write_player_score(message: PlayerScore, dialect: Dialect, indent: str) -> Body:
-    return player_score.write_player_score(message, dialect, indent) if message.number_of_tests else Body("playerScore")
+    return packets.write_player_score(message, dialect, indent) if message.number_of_tests else Body("playerScore")
 
 
 # -- the result -------------------------------------------------------------------------------------------------------
@@ -99,15 +408,16 @@ def _player_details(state: State) -> tuple[object, object]:
 
 def _write_result(message: Result, _dialect: Dialect, indent: str) -> Body:
     """Write a result. Raises LocalProtocolError for a winner without details."""
-    inner = indent + "  "
-    parts = "".join(fragment(part, inner) for part in message.definition)
-    lines = [element(indent, "definition", "", parts), *(_score(score, indent) for score in message.scores)]
+    lines = [
+        packets.definition_element(message.definition, indent),
+        *(_score(score, indent) for score in message.scores),
+    ]
     for seat in message.winners:
         player = message.details[seat]
         if not isinstance(player, Player):
             raise LocalProtocolError(f"the result shows nothing of its winner: {player!r}")
-        winner = hase_und_igel.NamedPlayer(PlayerColor(seat), message.names[seat], player)
-        lines.append(hase_und_igel.write_player(indent, "winner", winner, attribute("class", "player")))
+        winner = NamedPlayer(PlayerColor(seat), message.names[seat], player)
+        lines.append(write_player(indent, "winner", winner, attribute("class", "player")))
     return Body("result", "", "".join(lines))
 
 
@@ -121,14 +431,14 @@ def _read_result(data: Element, reading: Reading) -> Result:
     """Read a result. It contains neither the name nor the details of the loser."""
     definition: tuple[Fragment, ...] = ()
     scores = []
-    winners: dict[int, hase_und_igel.NamedPlayer] = {}
+    winners: dict[int, NamedPlayer] = {}
     for child in data:
         if child.tag == "definition":
-            definition = room.read_definition(child, reading)
+            definition = packets.read_definition(child, reading)
         elif child.tag == "score":
-            scores.append(room.read_score(child, reading))
+            scores.append(packets.read_score(child, reading))
         elif child.tag == "winner":
-            winner = hase_und_igel.read_player(child, reading)
+            winner = read_player(child, reading)
             winners[int(winner.color)] = winner
         else:
             reading.skip(child, data)
@@ -155,40 +465,40 @@ HASE_UND_IGEL_2018: Final = Dialect(
     readers={
         **{
             tag: reader
-            for tag, reader in lobby.READERS.items()
+            for tag, reader in packets.READERS.items()
             if "." not in tag and tag not in {"errorpacket", "joinRoom"}
         },
-        **dict.fromkeys((lobby.CLOSE, lobby.CLOSE_RESPONSE), lobby.read_close),
-        "error": lobby.read_error_packet,
+        **dict.fromkeys((packets.CLOSE, packets.CLOSE_RESPONSE), packets.READERS["close"]),
+        "error": packets.read_error_packet,
         "playerScore": _read_player_score,
         "timeout": _read_timeout,
     },
     data_readers={
-        hase_und_igel.MOVE_CLASS: hase_und_igel.read_move,
-        "memento": hase_und_igel.read_memento,
+        MOVE_CLASS: read_move,
+        "memento": read_memento,
         "result": _read_result,
-        "error": room.error_reader("originalRequest"),
-        "welcomeMessage": room.read_welcome,
-        room.MOVE_REQUEST: room.read_move_request,
+        "error": packets.error_reader("originalRequest"),
+        "welcomeMessage": packets.read_welcome,
+        packets.MOVE_REQUEST: packets.read_move_request,
     },
     writers={
-        **{kind: writer for kind, writer in lobby.WRITERS.items() if kind is not JoinRoomRequest},
+        **{kind: writer for kind, writer in packets.WRITERS.items() if kind is not JoinRoomRequest},
         AuthenticateRequest: _write_authenticate,
-        CloseConnection: empty_writer(lobby.CLOSE_RESPONSE),
+        CloseConnection: packets.attribute_writer(packets.CLOSE_RESPONSE),
         ErrorPacket: _write_error_packet,
-        JoinedGameRoom: lobby.write_joined_game_room_existing,
+        JoinedGameRoom: packets.write_joined_game_room_existing,
         PlayerScore: _write_player_score,
         PrepareRequest: _write_prepare,
         TimeoutRequest: _write_timeout,
     },
     data_writers={
-        **{kind: writer for kind, writer in room.DATA_WRITERS.items() if kind is not Paused},
-        ErrorMessage: room.error_writer("originalRequest"),
-        Memento: hase_und_igel.write_memento,
-        MoveData: hase_und_igel.write_move,
+        **{kind: writer for kind, writer in packets.DATA_WRITERS.items() if kind is not Paused},
+        ErrorMessage: packets.error_writer("originalRequest"),
+        Memento: write_memento,
+        MoveData: write_move,
         Result: _write_result,
     },
-    move_classes=(hase_und_igel.MOVE_CLASS,),
+    move_classes=(MOVE_CLASS,),
     team_names=("RED", "BLUE"),
     welcome_names=("red", "blue"),
     slot_attributes=("displayName", "canTimeout", "shouldBePaused"),

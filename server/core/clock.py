@@ -1,7 +1,6 @@
-"""A token bucket: limits how much of something a sender may use at once and in the long run.
+"""Clocks and rates: how long a player thinks, what its time limits are, and how much a sender may use at once.
 
-Invariants: time is an argument, in seconds. Use beyond the limit is allowed and becomes a debt; the sender has to wait
-until it is paid back.
+Invariants: nothing here reads the time; every instant is an argument, in seconds of one monotonic clock.
 """
 
 from __future__ import annotations
@@ -47,23 +46,23 @@ UNLIMITED = TimeLimits(None, None)
 class MoveClock:
     """Measures the think times of one player, one move after the other, and keeps them.
 
+    It runs from the moment a request was handed to the kernel (at the latest, from the moment that `PendingRequest`
+    sets) to the moment the answer's last byte reached this machine. The soft limit is checked when an answer arrives,
+    the hard limit while none has arrived.
+
     Raises ClockError if the caller stops a clock that is not running, or starts one that is running.
     """
 
-    __slots__ = ("_limits", "_started", "next_limits", "think_times")
+    __slots__ = ("_started", "limits", "next_limits", "think_times")
 
     def __init__(self, limits: TimeLimits) -> None:
-        self._limits = limits
+        self.limits = limits
+        """The limits of the current request, or of the last one if the clock is stopped."""
         self.next_limits = limits
         """The limits that apply from the next start on."""
         self._started: float | None = None
         self.think_times: list[float] = []
         """The think time of every answered request in seconds, in order."""
-
-    @property
-    def limits(self) -> TimeLimits:
-        """The limits of the current request, or of the last one if the clock is stopped."""
-        return self._limits
 
     @property
     def is_running(self) -> bool:
@@ -72,22 +71,22 @@ class MoveClock:
     @property
     def soft_deadline(self) -> float | None:
         """The instant after which an answer is too late; None if the clock is stopped or there is no limit."""
-        if self._started is None or self._limits.soft_timeout is None:
+        if self._started is None or self.limits.soft_timeout is None:
             return None
-        return self._started + self._limits.soft_timeout
+        return self._started + self.limits.soft_timeout
 
     @property
     def hard_deadline(self) -> float | None:
         """The instant at which a missing answer ends the game; None if the clock is stopped or there is no limit."""
-        if self._started is None or self._limits.hard_timeout is None:
+        if self._started is None or self.limits.hard_timeout is None:
             return None
-        return self._started + self._limits.hard_timeout
+        return self._started + self.limits.hard_timeout
 
     def start(self, now: float) -> None:
         """Start at `now`, the instant at which the request was handed to the kernel or counts as delivered."""
         if self._started is not None:
             raise ClockError("the clock is already running")
-        self._limits = self.next_limits
+        self.limits = self.next_limits
         self._started = now
 
     def precedes_start(self, at: float) -> bool:
@@ -117,12 +116,10 @@ class MoveClock:
         return max(SHORTEST, at - self._started)
 
     def is_over_soft_limit(self, think_time: float) -> bool:
-        """Return whether `think_time`, in seconds, exceeds the soft limit."""
-        return self._limits.soft_timeout is not None and think_time > self._limits.soft_timeout
+        return self.limits.soft_timeout is not None and think_time > self.limits.soft_timeout
 
     def is_over_hard_limit(self, think_time: float) -> bool:
-        """Return whether `think_time`, in seconds, exceeds the hard limit."""
-        return self._limits.hard_timeout is not None and think_time > self._limits.hard_timeout
+        return self.limits.hard_timeout is not None and think_time > self.limits.hard_timeout
 
 
 class Timer(Protocol):
@@ -134,7 +131,7 @@ class Timer(Protocol):
 
 
 class TimerService(Protocol):
-    """Schedules callbacks."""
+    """Schedules callbacks, which must return at once; `spielleiter.server.runtime.timers` implements it."""
 
     def call_at(self, deadline: float, callback: Callable[[float], None]) -> Timer:
         """Call `callback(now)` once `deadline` has passed, unless cancelled."""
@@ -146,7 +143,10 @@ class TimerService(Protocol):
 
 
 class TokenBucket:
-    """Allows `rate` units per second, and `burst` units at once after a time without use."""
+    """Allows `rate` units per second, and `burst` units at once after a time without use.
+
+    Use beyond the limit is allowed and becomes a debt; the sender has to wait until it is paid back.
+    """
 
     __slots__ = ("_burst", "_last", "_left", "_rate")
 
@@ -158,7 +158,7 @@ class TokenBucket:
 
     def take(self, amount: float, now: float) -> float:
         """Use `amount` at the instant `now`; return the seconds for which the sender has to wait, usually 0."""
-        self._left = min(self._burst, self._left + (now - self._last) * self._rate) - amount
+        self._left = self.left(now) - amount
         self._last = now
         return max(0.0, -self._left / self._rate)
 

@@ -1,8 +1,7 @@
-"""Dispatches packets to the request handlers.
+"""Who may send which request, and the handlers of all that the lobby does not answer itself.
 
 Invariants: each packet that a client may send has an entry in the table for those who may send it. Other packets are
-refused, and the reply names them. Peers of a dedicated port have a table of their own, without administration, and are
-always answered in the form of their room's edition.
+refused, and the reply names them. A request that cannot be granted raises RequestError and changes nothing.
 """
 
 from __future__ import annotations
@@ -43,32 +42,7 @@ from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Phase
 from spielleiter.server.errors import Fault, RequestError
 
-
-def complete_request(request: PrepareRequest, edition: Edition) -> PrepareRequest:
-    """Return `request` with one complete slot for each seat; missing values are the edition's defaults.
-
-    Raises RequestError for a wrong number of slots, a slot without a name, or an attribute of another season.
-    """
-    if len(request.slots) > SEATS:
-        raise _wrong_slot_count(request)  # checked first, so that a request with very many slots costs nothing
-    try:
-        request = edition.dialect.with_defaults(request)
-    except RemoteProtocolError as error:
-        raise RequestError(Fault.BAD_SLOTS, str(error)) from None
-    slots = request.slots
-    if len(slots) == 1 and edition.policy.accepts_single_slot:
-        slots = (*slots, ANYBODY)
-    if len(slots) != SEATS:
-        raise _wrong_slot_count(request)
-    for number, slot in enumerate(slots, 1):
-        if slot.display_name is None:
-            raise RequestError(Fault.BAD_SLOTS, f"Slot {number} of this request has no displayName")
-    return dataclasses.replace(request, slots=slots)
-
-
-def _wrong_slot_count(request: PrepareRequest) -> RequestError:
-    text = f"A game is prepared with {SEATS} slots, this request has {len(request.slots)}"
-    return RequestError(Fault.BAD_SLOTS, text)
+# -- administrators --------------------------------------------------------------------------------------------------
 
 
 def prepare(lobby: Lobby, member: Member, request: PrepareRequest) -> None:
@@ -82,10 +56,32 @@ def prepare(lobby: Lobby, member: Member, request: PrepareRequest) -> None:
     member.peer.send(edition.dialect.encode(Prepared(room.id, codes)))
 
 
+def complete_request(request: PrepareRequest, edition: Edition) -> PrepareRequest:
+    """Return `request` with one complete slot for each seat; missing values are the edition's defaults.
+
+    Raises RequestError for a wrong number of slots, a slot without a name, or an attribute of another season.
+    """
+    if len(request.slots) <= SEATS:  # a request with very many slots costs nothing
+        try:
+            request = edition.dialect.with_defaults(request)
+        except RemoteProtocolError as error:
+            raise RequestError(Fault.BAD_SLOTS, str(error)) from None
+    slots = request.slots
+    if len(slots) == 1 and edition.policy.accepts_single_slot:
+        slots = (*slots, ANYBODY)
+    if len(slots) != SEATS:
+        text = f"A game is prepared with {SEATS} slots, this request has {len(request.slots)}"
+        raise RequestError(Fault.BAD_SLOTS, text)
+    for number, slot in enumerate(slots, 1):
+        if slot.display_name is None:
+            raise RequestError(Fault.BAD_SLOTS, f"Slot {number} of this request has no displayName")
+    return dataclasses.replace(request, slots=slots)
+
+
 def observe(lobby: Lobby, member: Member, request: ObserveRequest) -> None:
     """Let the peer observe a room."""
     room = lobby.find_room(member, request.room_id)
-    if len(room.observers) >= lobby.settings.observers_per_room and room.id not in member.observed:
+    if len(room.observers) >= lobby.config.observers_per_room and room.id not in member.observed:
         text = f"Room {room.id} has {count_text(len(room.observers), 'observer')}, as many as this server allows"
         raise RequestError(Fault.OBSERVERS_PER_ROOM, text)
     member.observed[room.id] = room
@@ -114,7 +110,7 @@ def set_timeout(lobby: Lobby, member: Member, request: TimeoutRequest) -> None:
     room = lobby.find_room(member, request.room_id)
     if not 0 <= request.slot < len(room.player_slots):
         raise RequestError(Fault.BAD_SLOTS, f"Room {room.id} has the slots 0 and 1, and no slot {request.slot}")
-    room.player_slots[request.slot].clock.next_limits = lobby.settings.limits if request.is_active else UNLIMITED
+    room.player_slots[request.slot].clock.next_limits = lobby.limits if request.is_active else UNLIMITED
 
 
 def set_test_mode(lobby: Lobby, member: Member, request: TestModeRequest) -> None:
@@ -129,18 +125,9 @@ def send_score(lobby: Lobby, member: Member, request: ScoreForPlayerRequest) -> 
     _require_test_mode(member)
     edition = member.peer.edition
     score = lobby.scores.of(request.display_name or "", edition.dialect.score_definition)
-    if score is None:
-        if edition.policy.refuses_unknown_players:
-            text = edition.dialect.texts.unknown_player(request.display_name)
-            raise RequestError(Fault.UNKNOWN_PLAYER, text)
-        score = PlayerScore("", 0, ())
-    member.peer.send(edition.dialect.encode(score))
-
-
-def send_status(lobby: Lobby, member: Member, _request: StatusRequest) -> None:
-    """Answer with the server's status as JSON."""
-    report = json.dumps(lobby.report(), ensure_ascii=False, separators=(",", ":"))
-    member.peer.send(member.peer.edition.dialect.encode(Status(report)))
+    if score is None and edition.policy.refuses_unknown_players:
+        raise RequestError(Fault.UNKNOWN_PLAYER, edition.dialect.texts.unknown_player(request.display_name))
+    member.peer.send(edition.dialect.encode(score or PlayerScore("", 0, ())))
 
 
 def _require_test_mode(member: Member) -> None:
@@ -149,12 +136,22 @@ def _require_test_mode(member: Member) -> None:
         raise RequestError(Fault.NO_TEST_MODE, f"{edition.name} has no test mode")
 
 
+def send_status(lobby: Lobby, member: Member, _request: StatusRequest) -> None:
+    """Answer with the server's status as JSON."""
+    report = json.dumps(lobby.report(), ensure_ascii=False, separators=(",", ":"))
+    member.peer.send(member.peer.edition.dialect.encode(Status(report)))
+
+
+# -- dedicated ports -------------------------------------------------------------------------------------------------
+
+
 def take_dedicated_seat(
     lobby: Lobby, member: Member, request: JoinRequest | JoinRoomRequest | JoinPreparedRequest
 ) -> None:
     """Give the peer the seat that its port serves; a plain join needs no reservation code there.
 
-    Raises RequestError if the request asks for another game, another room or another seat, or if the seat is taken.
+    Requests for any other game, room or seat are refused with the texts that a stranger would get, and counted as
+    `Fault.FOREIGN_SEAT`, whether such a room or reservation code exists or not.
     """
     port = member.dedicated_port
     assert port is not None
@@ -180,9 +177,11 @@ def take_dedicated_seat(
 
 
 def refuse_password(_lobby: Lobby, member: Member, _request: AuthenticateRequest) -> None:
-    """Refuse every password, since nobody can become an administrator through this port. Raises RequestError."""
+    """Refuse every password, since nobody can become an administrator through a dedicated port."""
     raise RequestError(Fault.FORBIDDEN_HERE, member.peer.edition.dialect.texts.wrong_password)
 
+
+# -- who may send what -----------------------------------------------------------------------------------------------
 
 Handler: TypeAlias = Callable[[Lobby, Member, Any], None]
 
@@ -219,7 +218,7 @@ def dispatch(lobby: Lobby, member: Member, message: Message, arrival: Arrival, n
     Raises RequestError if the request cannot be granted.
     """
     if isinstance(message, RoomMessage):  # nearly every packet is a move
-        lobby.room_message(member, message, arrival, now)
+        lobby.find_room(member, message.room_id).move(member.peer, message, arrival, now)
         return
     kind = type(message)
     if member.dedicated_port is None:

@@ -8,22 +8,20 @@ Source: the sections Order, Time and Faults of the edition's specification, and 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, NoReturn, Protocol, TypeAlias
 
 from spielleiter.game.api import IllegalMoveError, IncompleteMoveError, Outcome, Seat, State
-from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialect import RoomWriter
 from spielleiter.protocol.messages import (
     Cause,
     Departure,
     ErrorMessage,
-    Fragment,
     Joined,
     Left,
     Memento,
-    Message,
     MoveData,
     MoveRequest,
     Observed,
@@ -35,7 +33,6 @@ from spielleiter.protocol.messages import (
     UnreadableData,
     WelcomeMessage,
 )
-from spielleiter.protocol.room_writer import RoomWriter
 from spielleiter.protocol.texts import MoveRefusal
 from spielleiter.server import events
 from spielleiter.server.core.clock import Arrival, MoveClock, Timer, TimerService
@@ -44,12 +41,18 @@ from spielleiter.server.core.policy import CancelWinner, Edition, TimeoutWinner
 from spielleiter.server.errors import Fault, RequestError
 from spielleiter.server.events import ThinkStats
 
+RECHECK_INTERVAL: Final = 0.01  # seconds until the verdict is tried again if unread bytes have arrived
+LONGEST_RECHECK: Final = 1.0  # seconds after the first check; after that, a peer that keeps sending is judged anyway
+SOFT_CHECK_DELAY: Final = 0.05
+"""Seconds between the soft limit and the check of the input. The kernel may have stamped bytes in time that it has not
+made readable yet."""
+
 SentCallback: TypeAlias = Callable[[float], None]
 """Called with the instant at which a packet was handed to the kernel, in seconds."""
 
 
 class Sink(Protocol):
-    """The destination of a peer's packets; for a network connection this is its outbox."""
+    """The destination of a peer's packets; for a network connection this is its outbox. No call waits."""
 
     def send_nowait(self, packet: bytes, on_sent: SentCallback | None = None) -> None:
         """Queue one encoded packet; it is dropped silently if the stream has ended."""
@@ -65,7 +68,7 @@ class Sink(Protocol):
 
 
 class Peer:
-    """A connection's label, sink and edition. Peers are compared by identity."""
+    """A connection's label, sink and edition, as lobby and rooms see it. Peers are compared by identity."""
 
     __slots__ = ("edition", "has_delivery_timeout", "label", "reads_packets", "sink")
 
@@ -94,32 +97,25 @@ class Peer:
 
 @dataclass(slots=True)
 class PlayerSlot:
-    """One of the two player slots of a room.
-
-    `reservation` is the code that has not been used yet; None: anyone may take the slot, or it is occupied. `clock`
-    measures this player's moves. `peer` is None while nobody occupies the slot. `is_expected` is False until somebody
-    takes a slot that was not prepared: it may remain without a player.
-    """
+    """One of the two player slots of a room."""
 
     seat: Seat
     name: str
     reservation: str | None
+    """The code that has not been used yet; None: anyone may take the slot, or it is occupied."""
     clock: MoveClock
     peer: Peer | None = None
     is_expected: bool = True
+    """False until somebody takes a slot that was not prepared: it may remain without a player."""
 
 
-class RoomHost(TimerService, Protocol):
-    """The owner of rooms. The lobby implements it."""
+class RoomHost(Protocol):
+    """What a room needs from the lobby that owns it."""
 
-    @property
-    def delivery_timeout(self) -> float:
-        """Seconds after which a move request counts as delivered, even if the player has not taken it."""
-        ...
-
-    def publish(self, event: events.ServerEvent) -> None:
-        """Pass `event` to the subscribers."""
-        ...
+    timers: TimerService
+    publish: Callable[[events.ServerEvent], None]
+    delivery_timeout: float
+    """Seconds after which a move request counts as delivered, even if the player has not taken it."""
 
     def room_closed(self, room_id: str, offender: Peer | None) -> None:
         """Forget the room, which has sent its last packet.
@@ -129,14 +125,86 @@ class RoomHost(TimerService, Protocol):
         ...
 
 
-RECHECK_INTERVAL: Final = 0.01  # seconds until the verdict is tried again if unread bytes have arrived
-LONGEST_RECHECK: Final = 1.0  # seconds after the first check; after that, a peer that keeps sending is judged anyway
-SOFT_CHECK_DELAY: Final = 0.05
-"""Seconds between the soft limit and the check of the input. The kernel may have stamped bytes in time that it has not
-made readable yet."""
+# -- the end of a game -----------------------------------------------------------------------------------------------
 
-ExpiredCallback = Callable[[float, float, float], None]
-"""Called with the think time, the instant of the verdict and the server's own lateness, all in seconds."""
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a game ended; all values are by seat."""
+
+    causes: tuple[Cause, Cause]
+    reasons: tuple[str, str]
+    first_parts: tuple[int, int]
+    """The first part of each score: 2 for a win, 1 for a draw, 0 for a loss. The others are the points."""
+    winners: tuple[Seat, ...]
+    """No seat, one, or both, which is a draw."""
+
+    @classmethod
+    def by_rules(cls, outcome: Outcome, reason: str = "") -> Ending:
+        """Return the ending of a game that was played to its end; both players' scores get `reason`."""
+        return cls.won_by((0, 1) if outcome.winner is None else (outcome.winner,), reason)
+
+    @classmethod
+    def won_by(cls, winners: tuple[Seat, ...], reason: str = "") -> Ending:
+        """Return the ending of a game that one player has won, or that is drawn if both are `winners`."""
+        first_parts = (1, 1) if len(winners) > 1 else (2, 0) if winners == (0,) else (0, 2)
+        return cls((Cause.REGULAR, Cause.REGULAR), (reason, reason), first_parts, winners)
+
+    @classmethod
+    def against(cls, seat: Seat, cause: Cause, reason: str, winners: tuple[Seat, ...]) -> Ending:
+        """Return the ending of a game that the player of `seat` has lost by a fault, regardless of the points."""
+        if seat == 0:
+            return cls((cause, Cause.REGULAR), (reason, ""), (0, 2), winners)
+        return cls((Cause.REGULAR, cause), ("", reason), (2, 0), winners)
+
+    @classmethod
+    def by_command(cls, winner: CancelWinner, state: State, seats: tuple[Seat, ...] = (0, 1)) -> Ending:
+        """Return the ending of a game that an administrator cancelled in the position `state`.
+
+        `winner` says whom the edition names as the winner in this case; `seats` are those of the players.
+        """
+        if winner is CancelWinner.BY_RULES:
+            return cls.won_by(leaders(state))
+        leading = tuple(seat for seat in leaders(state) if seat in seats)
+        return cls.cancelled(leading if winner is CancelWinner.LEADER else ())
+
+    @classmethod
+    def cancelled(cls, winners: tuple[Seat, ...]) -> Ending:
+        """Return the ending of a cancelled game: both players score a loss; `winners` are only named in the result."""
+        return cls((Cause.REGULAR, Cause.REGULAR), ("", ""), (0, 0), winners)
+
+    @classmethod
+    def by_faults(cls, faults: Mapping[Seat, tuple[Cause, str]], seats: tuple[Seat, ...] = (0, 1)) -> Ending:
+        """Return the ending of a game of the players of `seats` that has not started, because of `faults` by seat.
+
+        A fault is its cause and the reason. The player without a fault has won, if there is one.
+        """
+        winners = tuple(seat for seat in seats if seat not in faults)
+        first, second = (2 if seat in winners else 0 for seat in (0, 1))
+        one, two = (faults.get(seat, (Cause.REGULAR, "")) for seat in (0, 1))
+        return cls((one[0], two[0]), (one[1], two[1]), (first, second), winners)
+
+    def result(
+        self, edition: Edition, state: State, names: tuple[str, str], seats: tuple[Seat, ...] = (0, 1)
+    ) -> Result:
+        """Return the result packet of a game that ended in the position `state`, with the scores of `seats`."""
+        scores = []
+        for seat in seats:
+            points = state.points(seat)
+            if edition.policy.zeroes_offenders and self.causes[seat] is not Cause.REGULAR:
+                points = tuple(0 for _ in points)
+            scores.append(Score(self.causes[seat], self.reasons[seat], (self.first_parts[seat], *points)))
+        dialect = edition.dialect
+        return Result(dialect.score_definition, tuple(scores), self.winners, names, dialect.player_details(state))
+
+
+def leaders(state: State) -> tuple[Seat, ...]:
+    """Return the seat with more points in this position, or both seats if the points are equal."""
+    first, second = state.points(0), state.points(1)
+    return (0, 1) if first == second else (0,) if first > second else (1,)
+
+
+# -- a move request --------------------------------------------------------------------------------------------------
 
 
 class RequestPhase(enum.Enum):
@@ -154,15 +222,27 @@ _CLOSED: Final = RequestPhase.CLOSED
 
 
 class PendingRequest:
-    """The request that the player of `player_slot` has to answer.
+    """One move request to the player of `player_slot`, from the moment it is queued until its answer or its time limit.
 
-    `on_expired` is called once if the hard limit passes without an answer.
+    The clock starts when the request has been handed to the kernel, or has been queued if that is impossible because
+    the player does not read (`spielleiter.server.net.outbox`). Where this cannot be told from a slow network, the clock
+    starts at the latest some time after the request was queued (`start_delivery_timeout`).
+
+    The player's input is checked before the request is sent, when the clock starts and when a limit has passed: no
+    verdict is made while bytes are unread, and if a check found nothing, bytes that come later cannot count as an
+    answer in time, nor as sent before the request. Bytes of the player can delay the verdict by one second at most, and
+    this delay is not reported as lateness of the server.
+
+    `on_expired` is called once if the hard limit passes without an answer: with the think time, the instant of the
+    verdict and the server's own lateness, all in seconds. After `cancel`, a request does nothing.
     """
 
-    __slots__ = ("_had_input", "_host", "_on_expired", "_phase", "_player_slot", "_timer")
+    __slots__ = ("_had_input", "_on_expired", "_phase", "_player_slot", "_timer", "_timers")
 
-    def __init__(self, host: RoomHost, player_slot: PlayerSlot, on_expired: ExpiredCallback) -> None:
-        self._host = host
+    def __init__(
+        self, timers: TimerService, player_slot: PlayerSlot, on_expired: Callable[[float, float, float], None]
+    ) -> None:
+        self._timers = timers
         self._player_slot = player_slot
         self._on_expired = on_expired
         self._timer: Timer | None = None
@@ -173,10 +253,10 @@ class PendingRequest:
     def seat(self) -> int:
         return self._player_slot.seat
 
-    def start_delivery_timeout(self) -> None:
-        """Limit the time until the clock starts, unless the kernel has taken the queued request already."""
+    def start_delivery_timeout(self, timeout: float) -> None:
+        """Start the clock after `timeout` seconds, unless the kernel has taken the queued request by then."""
         if self._phase is _QUEUED:
-            self._timer = self._host.call_after(self._host.delivery_timeout, self.start_clock)
+            self._timer = self._timers.call_after(timeout, self.start_clock)
 
     def start_clock(self, now: float) -> None:
         """Start the clock: the request was handed to the kernel at `now`, or should have been.
@@ -226,7 +306,7 @@ class PendingRequest:
     def _call_at(self, deadline: float, callback: Callable[[float], None]) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._host.call_at(deadline, callback)
+        self._timer = self._timers.call_at(deadline, callback)
 
     def _soft_limit_passed(self, _now: float) -> None:
         self._check_input()
@@ -252,176 +332,7 @@ class PendingRequest:
         self._on_expired(self._player_slot.clock.stop(now), now, max(0.0, lateness))
 
 
-class Broadcaster:
-    """Sends the packets of one room.
-
-    `player_slots` are its two slots in seat order; `observers` are its observers in the order in which they arrived.
-    """
-
-    __slots__ = ("_encoded_request", "_room_id", "_writer", "observers", "player_slots")
-
-    def __init__(self, room_id: str, dialect: Dialect, player_slots: Sequence[PlayerSlot]) -> None:
-        self._room_id = room_id
-        self._writer = RoomWriter(dialect, room_id)
-        self._encoded_request: bytes | None = None
-        self.player_slots = tuple(player_slots)
-        self.observers: dict[Peer, None] = {}
-
-    @property
-    def players(self) -> list[Peer]:
-        """The peers that occupy a player slot, in seat order."""
-        return [player_slot.peer for player_slot in self.player_slots if player_slot.peer is not None]
-
-    def send(self, peer: Peer, data: RoomData, on_sent: SentCallback | None = None) -> None:
-        """Send a room packet to one peer."""
-        peer.send(self._writer.encode(data), on_sent)
-
-    def send_to_observers(self, data: RoomData) -> None:
-        """Send a room packet to the observers, if this edition has a packet for it."""
-        if self._writer.dialect.has_packet(type(data)):
-            self._send_data(self.observers, data)
-
-    def send_joined(self) -> None:
-        """Confirm both joins, for editions that confirm them together."""
-        self._send_message(self.players, Joined(self._room_id))
-
-    def send_welcome(self) -> None:
-        """Tell each player its seat."""
-        for player_slot in self.player_slots:
-            if player_slot.peer is not None:
-                self.send(player_slot.peer, WelcomeMessage(player_slot.seat))
-
-    def send_position(self, position: Memento, *, to_players: bool) -> None:
-        """Send a position to the observers and, if `to_players`, then to the players."""
-        players = self.players if to_players else []
-        self._send_data((*self.observers, *players), position)
-
-    def request_move(self, player: Peer, position: Memento, on_sent: SentCallback) -> None:
-        """Send the position to everybody; `player` gets it last, with the move request in the same write.
-
-        Writes dominate the cost of a move, both here and at the receiver, which each write wakes up. The bytes of the
-        request are always the same, so they are encoded once.
-        """
-        if self._encoded_request is None:
-            self._encoded_request = self._writer.encode(MoveRequest())
-        recipients = (*self.observers, *self.players)
-        packet = self._writer.encode(position) if any(peer.reads_packets for peer in recipients) else b""
-        for peer in recipients:
-            if peer is not player:
-                peer.send(packet)
-        player.send(packet + self._encoded_request, on_sent)
-
-    def send_end(self, result: Result, excluded: Peer | None = None) -> None:
-        """Send the room's last packets to everybody except `excluded`: the result and `left`."""
-        recipients = [peer for peer in (*self.players, *self.observers) if peer is not excluded]
-        self._send_data(recipients, result)
-        self._send_message(recipients, Left(self._room_id))
-
-    def _send_data(self, peers: Collection[Peer], data: RoomData) -> None:
-        if any(peer.reads_packets for peer in peers):
-            _send_to_all(peers, self._writer.encode(data))
-
-    def _send_message(self, peers: Collection[Peer], message: Message) -> None:
-        if peers:
-            _send_to_all(peers, self._writer.dialect.encode(message))
-
-
-def _send_to_all(peers: Iterable[Peer], packet: bytes) -> None:
-    for peer in peers:
-        peer.send(packet)
-
-
-LOST: Final = 0
-DRAWN: Final = 1
-WON: Final = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """The end of one game."""
-
-    causes: tuple[Cause, Cause]
-    reasons: tuple[str, str]
-    first_parts: tuple[int, int]
-    winners: tuple[Seat, ...]
-    """No seat, one, or both, which is a draw."""
-
-    @classmethod
-    def by_rules(cls, outcome: Outcome, reason: str = "") -> Ending:
-        """Return the ending of a game that was played to its end; both players' scores get `reason`."""
-        return cls.won_by((0, 1) if outcome.winner is None else (outcome.winner,), reason)
-
-    @classmethod
-    def won_by(cls, winners: tuple[Seat, ...], reason: str = "") -> Ending:
-        """Return the ending of a game that one player has won, or that is drawn if both are `winners`."""
-        firsts = (DRAWN, DRAWN) if len(winners) > 1 else (WON, LOST) if winners == (0,) else (LOST, WON)
-        return cls((Cause.REGULAR, Cause.REGULAR), (reason, reason), firsts, winners)
-
-    @classmethod
-    def against(cls, seat: Seat, cause: Cause, reason: str, winners: tuple[Seat, ...]) -> Ending:
-        """Return the ending of a game that the player of `seat` has lost by a fault, regardless of the points."""
-        if seat == 0:
-            return cls((cause, Cause.REGULAR), (reason, ""), (LOST, WON), winners)
-        return cls((Cause.REGULAR, cause), ("", reason), (WON, LOST), winners)
-
-    @classmethod
-    def by_command(cls, winner: CancelWinner, state: State, seats: tuple[Seat, ...] = (0, 1)) -> Ending:
-        """Return the ending of a game that an administrator cancelled in the position `state`.
-
-        `winner` says whom the edition names as the winner in this case; `seats` are those of the players.
-        """
-        if winner is CancelWinner.BY_RULES:
-            return cls.won_by(leaders(state))
-        leading = tuple(seat for seat in leaders(state) if seat in seats)
-        return cls.cancelled(leading if winner is CancelWinner.LEADER else ())
-
-    @classmethod
-    def cancelled(cls, winners: tuple[Seat, ...]) -> Ending:
-        """Return the ending of a cancelled game: both players score a loss; `winners` are only named in the result."""
-        return cls((Cause.REGULAR, Cause.REGULAR), ("", ""), (LOST, LOST), winners)
-
-    @classmethod
-    def by_faults(cls, faults: Mapping[Seat, tuple[Cause, str]], seats: tuple[Seat, ...] = (0, 1)) -> Ending:
-        """Return the ending of a game of the players of `seats` that has not started, because of `faults` by seat.
-
-        A fault is its cause and the reason. The player without a fault has won, if there is one.
-        """
-        winners = tuple(seat for seat in seats if seat not in faults)
-        first, second = (WON if seat in winners else LOST for seat in (0, 1))
-        one, two = (faults.get(seat, (Cause.REGULAR, "")) for seat in (0, 1))
-        return cls((one[0], two[0]), (one[1], two[1]), (first, second), winners)
-
-    def points(self, state: State, *, zeroes_offenders: bool) -> tuple[tuple[int, ...], ...]:
-        """Return the points by seat: those of `state`, or zeros for a player at fault if `zeroes_offenders`."""
-        return tuple(
-            tuple(0 for _ in state.points(seat))
-            if zeroes_offenders and self.causes[seat] is not Cause.REGULAR
-            else state.points(seat)
-            for seat in (0, 1)
-        )
-
-    def result(
-        self,
-        definition: tuple[Fragment, ...],
-        points: tuple[tuple[int, ...], ...],
-        names: tuple[str, str],
-        details: tuple[object, object] = (None, None),
-        seats: tuple[Seat, ...] = (0, 1),
-    ) -> Result:
-        """Return the result packet, with the scores of the players of `seats`.
-
-        `points`, by seat, are the parts of the score after the first; for `details` see `Result`.
-        """
-        scores = tuple(
-            Score(self.causes[seat], self.reasons[seat], (self.first_parts[seat], *points[seat])) for seat in seats
-        )
-        return Result(definition, scores, self.winners, names, details)
-
-
-def leaders(state: State) -> tuple[Seat, ...]:
-    """Return the seat with more points in this position, or both seats if the points are equal."""
-    first, second = state.points(0), state.points(1)
-    return (0, 1) if first == second else (0,) if first > second else (1,)
+# -- the room --------------------------------------------------------------------------------------------------------
 
 
 class Phase(enum.Enum):
@@ -452,17 +363,20 @@ class Room:
         self.id = room_id
         self.edition = edition
         self.player_slots = tuple(player_slots)
+        self.observers: dict[Peer, None] = {}
+        """In the order in which they arrived. They get a position before the players, and what ends a game after."""
         self.is_prepared = is_prepared
         self.is_paused = is_paused
         self.state = state
         self.phase = Phase.OPEN
-        self._broadcaster = Broadcaster(room_id, edition.dialect, self.player_slots)
-        self.observers = self._broadcaster.observers
         self.ply = 0
-        self._texts = edition.dialect.texts
         self.record: list[RoomData] = []
         """The contents of the replay: every position once, errors, and the result."""
         self._host = host
+        self._publish = host.publish
+        self._texts = edition.dialect.texts
+        self._writer = RoomWriter(edition.dialect, room_id)
+        self._encoded_request: bytes | None = None
         self._pending: PendingRequest | None = None
 
     # -- players and observers --------------------------------------------------------------------------------------
@@ -472,8 +386,9 @@ class Room:
         return self.player_slots[0].name, self.player_slots[1].name
 
     @property
-    def player_count(self) -> int:
-        return sum(player_slot.peer is not None for player_slot in self.player_slots)
+    def players(self) -> list[Peer]:
+        """The peers that occupy a player slot, in seat order."""
+        return [player_slot.peer for player_slot in self.player_slots if player_slot.peer is not None]
 
     def slot_of(self, peer: Peer) -> PlayerSlot | None:
         """Return the slot that `peer` occupies, if any."""
@@ -484,16 +399,11 @@ class Room:
 
     def free_slot(self) -> PlayerSlot | None:
         """Return a slot that anyone may take; there is none unless the room is open."""
-        if self.phase is not Phase.OPEN:
-            return None
-        return next(
-            (
-                player_slot
-                for player_slot in self.player_slots
-                if player_slot.peer is None and player_slot.reservation is None
-            ),
-            None,
-        )
+        if self.phase is Phase.OPEN:
+            for player_slot in self.player_slots:
+                if player_slot.peer is None and player_slot.reservation is None:
+                    return player_slot
+        return None
 
     def add_player(self, peer: Peer, player_slot: PlayerSlot) -> None:
         """Let `peer` occupy `player_slot`; the game starts when no slot is free any more."""
@@ -501,13 +411,20 @@ class Room:
         player_slot.reservation = None
         player_slot.is_expected = True
         self._publish(events.PlayerJoined(self.id, peer.label, player_slot.seat, player_slot.name))
-        is_complete = self.player_count == len(self.player_slots)
+        players = self.players
+        is_complete = len(players) == len(self.player_slots)
+        joined = self.edition.dialect.encode(Joined(self.id))
         if not (self.is_prepared and self.edition.policy.joins_reserved_together):
-            peer.send(self.edition.dialect.encode(Joined(self.id)))
+            peer.send(joined)
         elif is_complete:
-            self._broadcaster.send_joined()
+            for each in players:
+                each.send(joined)
         if is_complete:
-            self._start()
+            self.phase = Phase.RUNNING
+            self._publish(events.GameStarted(self.id, self.names, self.is_paused, self.state.turn))
+            for seat, player in enumerate(players):
+                player.send(self._writer.encode(WelcomeMessage(seat)))
+            self._continue(self._record_position())
 
     def add_observer(self, peer: Peer) -> None:
         """Let `peer` observe from now on; a repeated call only sends another confirmation."""
@@ -518,15 +435,16 @@ class Room:
             return
         self._publish(events.ObserverJoined(self.id, peer.label))
         if self.phase is Phase.RUNNING and self.edition.policy.observing_sends_state:
-            self._broadcaster.send(peer, self._position())
+            peer.send(self._writer.encode(Memento(self.state, self.names)))
+
+    def _send(self, peers: Collection[Peer], data: RoomData) -> None:
+        """Send the same bytes to all `peers`; nothing is encoded without a reader."""
+        if any(peer.reads_packets for peer in peers):
+            packet = self._writer.encode(data)
+            for peer in peers:
+                peer.send(packet)
 
     # -- playing ----------------------------------------------------------------------------------------------------
-
-    def _start(self) -> None:
-        self.phase = Phase.RUNNING
-        self._publish(events.GameStarted(self.id, self.names, self.is_paused, self.state.turn))
-        self._broadcaster.send_welcome()
-        self._continue(self._record_position())
 
     def move(self, peer: Peer, message: RoomMessage, arrival: Arrival, now: float) -> None:
         """Handle a room packet of a player: play the move, or end the game because of it.
@@ -547,9 +465,8 @@ class Room:
         elif self._is_too_slow(pending, player_slot, arrival, now):
             pass  # the game is over, regardless of the move
         elif isinstance(data, UnreadableData):
-            self._refuse(
-                peer, player_slot, Fault.UNREADABLE_MOVE, self._texts.unreadable(player_slot.name, shortened(data))
-            )
+            refusal = self._texts.unreadable(player_slot.name, shortened(data))
+            self._refuse(peer, player_slot, Fault.UNREADABLE_MOVE, refusal)
         else:
             self._play(peer, player_slot, data)
 
@@ -573,26 +490,46 @@ class Room:
         position = self._record_position(data.hints)
         outcome = self.state.outcome()
         if outcome is not None:
-            self._broadcaster.send_position(position, to_players=True)
+            self._send((*self.observers, *self.players), position)
             self._end(Ending.by_rules(outcome, self._texts.regular_reason(outcome)))
         else:
             self._continue(position)
 
+    def _record_position(self, hints: tuple[str, ...] = ()) -> Memento:
+        """Record the position with the move's hints; return it without them, as it is sent."""
+        position = Memento(self.state, self.names)
+        self.record.append(Memento(self.state, self.names, hints) if hints else position)
+        return position
+
     def _continue(self, position: Memento) -> None:
         """Send the position and request the next move; a paused game shows the position to observers only."""
         if self.is_paused:
-            self._broadcaster.send_position(position, to_players=False)
+            self._send(self.observers, position)
         else:
             self._request_move(position)
 
     def _request_move(self, position: Memento) -> None:
-        """Send the position to everybody, and the move request to the side to move."""
+        """Send the position to everybody; the side to move gets it last, with the move request in the same write.
+
+        Writes dominate the cost of a move, both here and at the receiver, which each write wakes up. The bytes of the
+        request are always the same, so they are encoded once.
+        """
         player_slot = self.player_slots[self.state.seat_on_turn]
-        assert player_slot.peer is not None, "a player that leaves ends the game"
-        self._pending = pending = PendingRequest(self._host, player_slot, partial(self._hard_limit_passed, player_slot))
-        self._broadcaster.request_move(player_slot.peer, position, pending.start_clock)
-        if player_slot.peer.has_delivery_timeout:
-            pending.start_delivery_timeout()
+        player = player_slot.peer
+        assert player is not None, "a player that leaves ends the game"
+        self._pending = pending = PendingRequest(
+            self._host.timers, player_slot, partial(self._hard_limit_passed, player_slot)
+        )
+        if self._encoded_request is None:
+            self._encoded_request = self._writer.encode(MoveRequest())
+        recipients = (*self.observers, *self.players)
+        packet = self._writer.encode(position) if any(peer.reads_packets for peer in recipients) else b""
+        for peer in recipients:
+            if peer is not player:
+                peer.send(packet)
+        player.send(packet + self._encoded_request, pending.start_clock)
+        if player.has_delivery_timeout:
+            pending.start_delivery_timeout(self._host.delivery_timeout)
 
     # -- time limits ------------------------------------------------------------------------------------------------
 
@@ -601,11 +538,11 @@ class Room:
         self._pending = None
         clock = player_slot.clock
         think_time = pending.stop_clock(arrival)
-        if clock.is_over_hard_limit(think_time):
-            self._end_too_slow(player_slot, think_time, arrival, max(0.0, now - arrival.instant), is_hard=True)
-        elif clock.is_over_soft_limit(think_time):
-            self._end_too_slow(player_slot, think_time, arrival, max(0.0, now - arrival.instant), is_hard=False)
-        return self.phase is Phase.OVER
+        is_hard = clock.is_over_hard_limit(think_time)
+        if not is_hard and not clock.is_over_soft_limit(think_time):
+            return False
+        self._end_too_slow(player_slot, think_time, arrival, max(0.0, now - arrival.instant), is_hard=is_hard)
+        return True
 
     def _hard_limit_passed(self, player_slot: PlayerSlot, think_time: float, now: float, lateness: float) -> None:
         self._pending = None
@@ -625,11 +562,6 @@ class Room:
         winners = (1 - player_slot.seat,) if policy.timeout_winner is TimeoutWinner.OPPONENT else leaders(self.state)
         self._end(Ending.against(player_slot.seat, cause, reason, winners))
 
-    def _cancel_request(self) -> None:
-        if self._pending is not None:
-            self._pending.cancel()
-            self._pending = None
-
     # -- faults of players ------------------------------------------------------------------------------------------
 
     def _refuse_out_of_turn(self, peer: Peer, player_slot: PlayerSlot, data: MoveData | UnreadableData) -> None:
@@ -638,12 +570,11 @@ class Room:
         active = None if self.phase is Phase.OPEN else on_turn
         refusal = self._texts.out_of_turn(active, on_turn, player_slot.seat, self.names, data)
         self._publish_refused(player_slot, Fault.NOT_YOUR_TURN, "not on turn")
-        self._broadcaster.send(peer, ErrorMessage(refusal.error, refusal.shown))
+        peer.send(self._writer.encode(ErrorMessage(refusal.error, refusal.shown)))
         cause = self.edition.policy.out_of_turn_cause
-        if cause is not Cause.LEFT:
-            self._end(self._lost_by(player_slot.seat, cause, refusal.reason))
-        else:
+        if cause is Cause.LEFT:
             self._disconnect(Fault.NOT_YOUR_TURN, refusal)
+        self._end(self._lost_by(player_slot.seat, cause, refusal.reason))
 
     def _refuse(
         self, peer: Peer, player_slot: PlayerSlot, fault: Fault, refusal: MoveRefusal, problem: str | None = None
@@ -656,10 +587,10 @@ class Room:
             self._publish_refused(player_slot, fault, refusal.reason)
         else:
             self._publish_refused(player_slot, Fault.INCOMPLETE_MOVE, f"{refusal.reason} ({problem})")
-        self._broadcaster.send(peer, ErrorMessage(refusal.error, refusal.shown))
+        peer.send(self._writer.encode(ErrorMessage(refusal.error, refusal.shown)))
         for_observers = ErrorMessage(refusal.observer_error, refusal.shown)
         self.record.append(for_observers)
-        self._broadcaster.send_to_observers(for_observers)
+        self._send(self.observers, for_observers)
         ending = Ending.against(player_slot.seat, Cause.RULE_VIOLATION, refusal.reason, (1 - player_slot.seat,))
         if self.edition.policy.keeps_violators:
             self._end(ending)
@@ -672,9 +603,8 @@ class Room:
         raise RequestError(fault, refusal.packet or refusal.reason, is_answered=refusal.packet is not None)
 
     def _publish_refused(self, player_slot: PlayerSlot, fault: Fault, text: str) -> None:
-        self._publish(
-            events.MoveRefused(self.id, player_slot.seat, player_slot.name, self.ply, self.state.turn, fault, text)
-        )
+        where = (self.id, player_slot.seat, player_slot.name, self.ply, self.state.turn)
+        self._publish(events.MoveRefused(*where, fault, text))
 
     # -- commands of administrators ---------------------------------------------------------------------------------
 
@@ -682,29 +612,32 @@ class Room:
         """Stop or resume requesting moves; a pending request is not affected."""
         if is_paused == self.is_paused:
             why = "the game is paused already" if is_paused else "the game is not paused"
-            self._publish_ignored(peer, "pause", why)
+            self._publish(events.CommandIgnored(peer.label, self.id, "pause", why))
             return
         self.is_paused = is_paused
         self._publish(events.PauseChanged(self.id, is_paused))
+        told = self.observers if self.edition.dialect.has_packet(Paused) else {}
         sends_first = self.edition.policy.tells_resuming_first
         if sends_first:
-            self._broadcaster.send_to_observers(Paused(is_paused))
+            self._send(told, Paused(is_paused))
         if not is_paused and self.phase is Phase.RUNNING and self._pending is None:
-            self._request_move(self._position())
+            self._request_move(Memento(self.state, self.names))
         if not sends_first:
-            self._broadcaster.send_to_observers(Paused(is_paused))
+            self._send(told, Paused(is_paused))
 
     def step(self, peer: Peer) -> None:
         """Request one move of a paused game."""
         if self.phase is not Phase.RUNNING:
-            self._publish_ignored(peer, "step", "the game has not started")
+            why = "the game has not started"
         elif not self.is_paused:
-            self._publish_ignored(peer, "step", "the game is not paused")
+            why = "the game is not paused"
         elif self._pending is not None:
-            self._publish_ignored(peer, "step", "a move request is pending")
+            why = "a move request is pending"
         else:
             self._publish(events.GameStepped(self.id))
-            self._request_move(self._position())
+            self._request_move(Memento(self.state, self.names))
+            return
+        self._publish(events.CommandIgnored(peer.label, self.id, "step", why))
 
     def cancel(self) -> None:
         """End the game, started or not, without a fault of any player."""
@@ -713,9 +646,6 @@ class Room:
             self._end(Ending.by_faults(missing, seats))
         else:
             self._end(Ending.by_command(self.edition.policy.cancel_winner, self.state, seats))
-
-    def _publish_ignored(self, peer: Peer, command: str, why: str) -> None:
-        self._publish(events.CommandIgnored(peer.label, self.id, command, why))
 
     # -- the end ----------------------------------------------------------------------------------------------------
 
@@ -751,13 +681,12 @@ class Room:
     def _end(self, ending: Ending, offender: Peer | None = None) -> None:
         has_started = self.phase is Phase.RUNNING
         self.phase = Phase.OVER
-        self._cancel_request()
+        if self._pending is not None:
+            self._pending.cancel()
+            self._pending = None
         for player_slot in self.player_slots:
             player_slot.clock.abandon()
-        policy, dialect = self.edition.policy, self.edition.dialect
-        points = ending.points(self.state, zeroes_offenders=policy.zeroes_offenders)
-        details = dialect.player_details(self.state)
-        result = ending.result(dialect.score_definition, points, self.names, details, self._scored_seats())
+        result = ending.result(self.edition, self.state, self.names, self._scored_seats())
         if has_started:  # published before the result is sent, so that every known result is also recorded
             think_times = tuple(self.player_slots[0].clock.think_times), tuple(self.player_slots[1].clock.think_times)
             self.record.append(result)
@@ -777,21 +706,11 @@ class Room:
                     self.record,
                 )
             )
-        excluded = None if policy.tells_violators_the_result else offender
-        self._broadcaster.send_end(result, excluded)
+        excluded = None if self.edition.policy.tells_violators_the_result else offender
+        recipients = [peer for peer in (*self.players, *self.observers) if peer is not excluded]
+        self._send(recipients, result)
+        left = self.edition.dialect.encode(Left(self.id))
+        for peer in recipients:
+            peer.send(left)
         self._publish(events.RoomClosed(self.id))
         self._host.room_closed(self.id, offender)
-
-    # -- positions and events ---------------------------------------------------------------------------------------
-
-    def _position(self) -> Memento:
-        return Memento(self.state, self.names)
-
-    def _record_position(self, hints: tuple[str, ...] = ()) -> Memento:
-        """Record the position with the move's hints; return it without them, as it is sent."""
-        position = self._position()
-        self.record.append(Memento(self.state, self.names, hints) if hints else position)
-        return position
-
-    def _publish(self, event: events.ServerEvent) -> None:
-        self._host.publish(event)

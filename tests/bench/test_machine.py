@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import spielleiter.bench.machine
-from spielleiter.bench.machine import _processor, describe_machine, missing_requirement
+from spielleiter.bench.machine import describe_machine, missing_requirement
 
 
 def test_everything_about_the_machine_is_known() -> None:
@@ -17,11 +17,12 @@ def test_everything_about_the_machine_is_known() -> None:
     assert all(machine.values())
 
 
-def test_the_first_processor_is_reported(tmp_path: Path) -> None:
+def test_the_first_processor_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "cpuinfo"
+    monkeypatch.setattr(spielleiter.bench.machine, "CPU_INFO", path)
+    assert describe_machine()["processor"]
     path.write_text("processor\t: 0\nmodel name\t: Some CPU: fast\nmodel name\t: Another\n")
-    assert _processor(path) == "Some CPU: fast"
-    assert _processor(tmp_path / "nothing")
+    assert describe_machine()["processor"] == "Some CPU: fast"
 
 
 def test_nothing_is_missing_here() -> None:

@@ -1,11 +1,199 @@
-"""The report: every part has its table, and no line is too long."""
+"""Figures and records, the targets, and the report as text."""
 
 from __future__ import annotations
 
-from spielleiter.bench.figures import Records
-from spielleiter.bench.report import report_text
-from spielleiter.bench.table import WIDTH
-from spielleiter.bench.targets import targets_of
+import json
+import math
+
+import pytest
+
+from spielleiter.bench.report import (
+    WIDTH,
+    Figure,
+    Records,
+    Table,
+    Target,
+    figure_text,
+    number_text,
+    ratio_of,
+    report_text,
+    targets_of,
+)
+
+
+def test_a_figure_has_median_minimum_and_maximum() -> None:
+    figure = Figure("ms", (3.0, 1.0, 8.0))
+    assert figure.to_json() == {"unit": "ms", "median": 3.0, "min": 1.0, "max": 8.0, "rounds": [3.0, 1.0, 8.0]}
+
+
+def test_a_ratio_is_computed_for_each_round() -> None:
+    assert ratio_of(Figure("s", (5.0, 30.0, 400.0)), Figure("s", (10.0, 100.0, 1000.0))) == 0.4
+    assert ratio_of(None, Figure("s", (1.0,))) is None
+    assert ratio_of(Figure("s", (1.0,)), None) is None
+
+
+def test_values_that_are_not_finite_are_null_in_json() -> None:
+    written = Figure("ms", (math.nan,)).to_json()
+    assert json.loads(json.dumps(written, allow_nan=False))["median"] is None
+    assert written["rounds"] == [None]
+
+
+def test_rounds_with_the_same_labels_are_one_record() -> None:
+    records = Records()
+    for value in (2.0, 4.0):
+        records.add({"part": "x", "games": 1}, {"speed": (value, "m/s")})
+    records.add({"part": "x", "games": 2}, {"speed": (9.0, "m/s"), "weight": (1.0, "g")})
+    assert [record.labels for record in records] == [{"part": "x", "games": 1}, {"part": "x", "games": 2}]
+    assert records.figure("speed", part="x", games=1) == Figure("m/s", (2.0, 4.0))
+    assert records.figure("weight", part="x") == Figure("g", (1.0,))
+    assert records.figure("weight", games=1) is None
+    assert len(records.where(part="x")) == 2
+    assert records.where(part="y") == []
+    assert next(iter(records)).to_json() == {
+        "part": "x",
+        "games": 1,
+        "figures": {"speed": {"unit": "m/s", "median": 3.0, "min": 2.0, "max": 4.0, "rounds": [2.0, 4.0]}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (0.05234, "0.0523"),
+        (0.5, "0.500"),
+        (1.234, "1.23"),
+        (87.14, "87.1"),
+        (100, "100"),
+        (123.4, "123"),
+        (12345.6, "12,346"),
+        (4_668_000, "4.67M"),
+        (-2.5, "-2.50"),
+        (math.nan, "-"),
+    ],
+)
+def test_numbers_have_three_significant_digits(value: float, text: str) -> None:
+    assert number_text(value) == text
+
+
+def test_minimum_and_maximum_are_shown_if_they_differ() -> None:
+    assert figure_text(Figure("ms", (1.0, 2.5, 2.0))) == "2 (1-2.50)"
+    assert figure_text(Figure("ms", (2.0, 2.0))) == "2"
+    assert figure_text(Figure("ms", (math.nan,))) == "-"
+    assert figure_text(None) == ""
+
+
+def test_words_are_left_aligned_and_figures_right_aligned() -> None:
+    table = Table("Title", ("name",), ("us",), note="word " * 30)
+    table.add("a", "1,000")
+    table.add("longer", "2")
+    lines = table.text().split("\n")
+    assert lines[:5] == ["Title", "", "  name       us", "  a       1,000", "  longer      2"]
+    assert lines[-1] == ""
+    assert all(len(line) <= WIDTH for line in lines)
+
+
+def test_a_row_has_a_cell_for_every_column() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        Table("Title", ("name",), ("us",)).add("a")
+
+
+def traffic(records: Records, subject: str, games: int, **values: float) -> None:
+    labels: dict[str, str | int] = {"part": "traffic", "subject": subject, "edition": "e"}
+    labels |= {"games": games, "observers": 0}
+    named = {name.replace("_", " "): (value, "") for name, value in values.items()}
+    records.add(labels, {"driver busy": (0.5, ""), **named})
+
+
+def by_name(records: Records) -> dict[str, Target]:
+    return {target.name: target for target in targets_of(records)}
+
+
+def test_there_are_no_targets_without_figures() -> None:
+    assert targets_of(Records()) == []
+    records = Records()
+    traffic(records, "server", 1, throughput=5.0, latency_median=1.0)
+    assert targets_of(records) == []
+
+
+def test_the_server_is_compared_with_the_floor_round_by_round() -> None:
+    records = Records()
+    for floor, server in ((10.0, 5.0), (100.0, 30.0), (1000.0, 400.0)):
+        traffic(records, "floor", 1, throughput=floor, latency_median=1.0)
+        traffic(records, "server", 1, throughput=server, latency_median=2.6)
+    found = by_name(records)
+    assert found["throughput, 1 game at once"].figure == pytest.approx(0.4)
+    assert found["throughput, 1 game at once"].is_reached
+    assert found["latency median, 1 game at once"].figure == pytest.approx(2.6)
+    assert not found["latency median, 1 game at once"].is_reached
+
+
+def test_a_busy_driver_makes_a_ratio_doubtful() -> None:
+    records = Records()
+    traffic(records, "floor", 100, throughput=10.0, latency_p99=1.0, driver_busy=0.9)
+    traffic(records, "server", 100, throughput=5.0, latency_p99=3.1)
+    found = by_name(records)
+    assert not found["throughput, 100 games at once"].is_sure
+    assert not found["latency p99, 100 games at once"].is_reached
+
+
+def test_many_games_are_compared_with_fewer() -> None:
+    records = Records()
+    traffic(records, "server", 100, throughput=100.0)
+    traffic(records, "server", 500, throughput=79.0)
+    assert [(target.name, target.is_reached) for target in targets_of(records)] == [
+        ("throughput, 500 games at once", False)
+    ]
+
+
+def test_a_single_false_verdict_misses_the_target() -> None:
+    records = Records()
+    for count in (0.0, 1.0, 0.0):
+        traffic(records, "server", 1, false_verdicts=count)
+    target = by_name(records)["false verdicts"]
+    assert (target.figure, target.is_reached) == (1, False)
+
+
+def test_the_start_has_a_bound() -> None:
+    records = Records()
+    records.add({"part": "start"}, {"server to bare Python": (1.7, "times")})
+    assert [(target.name, target.is_reached) for target in targets_of(records)] == [("start to accepting", False)]
+
+
+def test_matches_have_bounds_for_the_longest_one() -> None:
+    records = Records()
+    figures = {"runner's processor, a game": (51.0, "ms"), "disk, a game": (60.0, "KiB"), "spoilt": (0.0, "games")}
+    records.add({"part": "match", "edition": "e", "programs": "scripted", "games": 9}, figures)
+    for games, seconds in ((10, 30.0), (20, 20.0)):
+        values = {
+            "200 games": (seconds, "s"),
+            "memory, 1,000 games more": (11.0, "MiB"),
+            "spoilt": (games - 10.0, "games"),
+        }
+        records.add({"part": "match", "programs": "built-in", "games": games}, values)
+    assert [(target.name, target.edition, target.is_reached) for target in targets_of(records)] == [
+        ("match, runner's processor a game", "e", False),
+        ("match, disk a game, scripted players", "e", True),
+        ("match, spoilt games, scripted players", "e", True),
+        ("match, 200 games of built-in players", "all", True),
+        ("match, memory for 1,000 games more", "all", False),
+        ("match, spoilt games, built-in players", "all", False),
+    ]
+
+
+def test_a_target_in_json_has_a_lower_or_an_upper_bound() -> None:
+    written = Target("throughput", "e", 0.4, True, 0.5, "of floor", False).to_json()
+    assert written == {
+        "target": "throughput",
+        "edition": "e",
+        "least": 0.4,
+        "figure": 0.5,
+        "unit": "of floor",
+        "reached": True,
+        "sure": False,
+    }
+    assert Target("p99", "e", 3.0, False, 5.0, "x floor").to_json()["most"] == 3.0
+
 
 TRAFFIC = {
     "throughput": (12_345.6, "moves/s"),
@@ -29,16 +217,9 @@ def records_of(busy: float) -> Records:
         for subject in ("floor", "server"):
             labels = {"part": "traffic", "subject": subject, "edition": "blokus-2021-r3", "games": 500, "observers": 1}
             records.add(labels, values)
-        records.add(
-            {"part": "rules", "edition": "blokus-2027", "positions": 9, "source": "scripted games"},
-            {"check": (1.5 * factor, "us"), "perft": (5e6 * factor, "nodes/s")},
-        )
-        records.add({"part": "protocol", "edition": "blokus-2027"}, {"decode a move": (8.0, "us")})
         records.add({"part": "start"}, {"server to bare Python": (1.5, "times")})
-        records.add({"part": "memory", "edition": "blokus-2027", "from": 1, "to": 2}, {"each game more": (87.0, "KiB")})
-        records.add({"part": "plies", "edition": "blokus-2027", "idle rooms": 500}, {"beside idle rooms": (0.2, "ms")})
-        labels = {"part": "proxy", "edition": "blokus-2027", "games": 20, "way": "proxy --trace"}
-        records.add(labels, {"to direct": (0.8 * factor, "x")})
+        labels = {"part": "match", "programs": "built-in", "games": 20}
+        records.add(labels, {"games/s": (5e6 * factor, "1/s"), "spoilt": (0.0, "games")})
     return records
 
 
@@ -48,13 +229,9 @@ def test_a_report_has_every_part_and_no_long_line() -> None:
     assert text.startswith("processor    some\ncores        2\n")
     for expected in (
         "12,346 (11,111-13,580)",
-        "each game more (1 to 2)",
-        "beside 500 idle rooms",
-        "perft, nodes/s",
         "5M (4.50M-5.50M)",
-        "2027: 9 positions (scripted games)",
         "start to accepting",
-        "throughput, proxy --trace, 20 games at once",
+        "match, spoilt games, built-in players",
     ):
         assert expected in text
     assert "> 12,346" not in text

@@ -10,9 +10,8 @@ import pytest
 
 import spielleiter.match.runner
 from spielleiter.game.api import State
-from spielleiter.match.plan import PlannedGame
-from spielleiter.match.records.game_record import GameRecord
-from spielleiter.match.setup import MatchSetup
+from spielleiter.match.plan import MatchSetup, PlannedGame
+from spielleiter.match.records import GameRecord
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import choose_editions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from spielleiter.match.records.journal import load_setup
+from spielleiter.match.records import load_setup
 from tests.cli.background import run
 from tests.timeouts import HANG_TIMEOUT
 

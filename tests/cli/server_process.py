@@ -12,7 +12,7 @@ from pathlib import Path
 
 import trio
 
-from spielleiter.bench.load.scripts import ROOM, play_script
+from spielleiter.bench.scripted_games import ROOM, play_script
 from spielleiter.game.blokus.state import BLOKUS_2021
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 

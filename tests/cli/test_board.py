@@ -16,7 +16,7 @@ from spielleiter.game.blokus.moves import SkipMove
 from spielleiter.game.blokus.pieces import Color, Shape
 from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027, BlokusState
 from spielleiter.game.hase_und_igel.state import HASE_UND_IGEL_2018
-from spielleiter.protocol.dialects.blokus_2021_r1 import CountedState
+from spielleiter.protocol.dialects.blokus_2021 import CountedState
 
 NAMES = ("Alice", "Jörg")
 NO_NAMES = ("", "")

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from spielleiter.cli.cli import cli
-from spielleiter.match.records.journal import read_journal
+from spielleiter.match.records import read_journal
 
 Invoke = Callable[..., Result]
 MATCH = ("match", "--player1", "builtin:first", "--player2", "builtin:random", "-n", "2", "--seed", "1")

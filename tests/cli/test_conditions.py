@@ -7,7 +7,7 @@ import pytest
 from spielleiter.cli.conditions import NAMES, conditions_of
 from spielleiter.cli.match import match_command
 from spielleiter.cli.tournament import tournament
-from spielleiter.match.records.game_files import KeepPolicy
+from spielleiter.match.game_folder import KeepPolicy
 from spielleiter.match.runner import Conditions
 
 

@@ -6,9 +6,9 @@ import click
 import pytest
 
 from spielleiter.cli.exit_codes import FAULTS, PROGRAMS_AT_FAULT, exit_code, fault_kinds
-from spielleiter.match.records.game_record import CRASH_VERDICTS, TIMEOUT_VERDICTS, Verdict
 from spielleiter.match.runner import EndReason
 from spielleiter.match.summary import summarise
+from spielleiter.match.verdict import CRASH_VERDICTS, TIMEOUT_VERDICTS, Verdict
 from tests.match.sample_records import fault, game
 
 NAMES = ("a", "b")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import spielleiter.match.runner
-from spielleiter.match.records.game_record import GameRecord, Verdict
-from spielleiter.match.records.journal import load_setup, read_journal
+from spielleiter.match.records import GameRecord, load_setup, read_journal
+from spielleiter.match.verdict import Verdict
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from tests.cli.background import run

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.records import GameRecord
+from spielleiter.match.verdict import Verdict
 from tests.cli.background import run
 from tests.cli.matches import MATCH
 from tests.match.sample_records import fault, game

@@ -8,8 +8,8 @@ import pytest
 
 import spielleiter.match.runner
 from spielleiter.common.errors import MachineError
-from spielleiter.match.records.game_record import GameRecord, Verdict
-from spielleiter.match.records.journal import read_journal
+from spielleiter.match.records import GameRecord, read_journal
+from spielleiter.match.verdict import Verdict
 from tests.cli.background import run
 from tests.cli.matches import play
 from tests.match.sample_records import absence, fault, game

@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 
 import spielleiter.match.runner
-from spielleiter.match.plan import PlannedGame
-from spielleiter.match.records.game_record import GameRecord
-from spielleiter.match.records.journal import load_setup
+from spielleiter.match.plan import MatchSetup, PlannedGame
+from spielleiter.match.records import GameRecord, load_setup
 from spielleiter.match.runner import Conditions
-from spielleiter.match.setup import MatchSetup
 from tests.cli.background import run
 from tests.documents import blocks
 from tests.match.sample_records import game

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.records.journal import read_journal
+from spielleiter.match.records import read_journal
 from tests.cli.background import run
 from tests.cli.matches import ENDLESS
 from tests.programs.packages.broken_packages import BROKEN

@@ -9,9 +9,10 @@ import pytest
 
 from spielleiter.cli import match_pages
 from spielleiter.cli.match_pages import FEW_GAMES, PAGE_CHOICES, write_pages
-from spielleiter.match.records.game_files import REPLAY_PAGE
-from spielleiter.match.records.game_record import GameRecord, Verdict
-from spielleiter.match.tournaments.tournament import PAGES
+from spielleiter.match.game_folder import REPLAY_PAGE
+from spielleiter.match.records import GameRecord
+from spielleiter.match.tournament_file import PAGES
+from spielleiter.match.verdict import Verdict
 from spielleiter.viewer.exports.html import SCRIPT
 from tests.cli.matches import play
 from tests.match.sample_records import fault, game

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.records.game_record import Verdict
-from spielleiter.match.records.journal import load_setup, read_journal
+from spielleiter.match.records import load_setup, read_journal
+from spielleiter.match.verdict import Verdict
 from spielleiter.programs.processes import find_processes
 from tests.cli.background import background_server, run
 from tests.cli.matches import ENDLESS, MATCH

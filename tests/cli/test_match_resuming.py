@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 import spielleiter.match.runner
-from spielleiter.match.plan import PlannedGame
-from spielleiter.match.records.game_record import GameRecord, Verdict
-from spielleiter.match.records.journal import open_journal, read_journal
-from spielleiter.match.setup import MatchSetup
+from spielleiter.match.plan import MatchSetup, PlannedGame
+from spielleiter.match.records import GameRecord, open_journal, read_journal
+from spielleiter.match.verdict import Verdict
 from spielleiter.programs.program import Command
 from tests.cli.background import run
 from tests.cli.matches import MATCH, play, setup_of

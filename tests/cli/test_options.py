@@ -17,7 +17,7 @@ from spielleiter.cli.match import match_command
 from spielleiter.cli.options import TIMEOUTS, chosen_edition, is_given, timeout_options
 from spielleiter.cli.tournament import tournament
 from spielleiter.contest.check import CheckSetup
-from spielleiter.match.setup import ProgramTimeouts
+from spielleiter.match.plan import ProgramTimeouts
 from spielleiter.server.config import Config
 
 HELPS = {"soft": "A move.", "hard": "No move.", "start": "Start.", "exit": "Exit.", "game": "Game."}

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.reports.words import PLATFORM_GAPS
 from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.platforms.platform import common_gaps
 from tests.cli.background import run
 
 GAPS = common_gaps("<Minix>")
 """The sentences of a system whose name has to be escaped."""
+
+PLATFORM_GAPS = "Not possible on this operating system"
 
 
 @pytest.fixture

@@ -17,8 +17,9 @@ from spielleiter.cli.progress import (
     time_text,
 )
 from spielleiter.match.plan import plan_games
-from spielleiter.match.records.game_record import GameRecord, Verdict
-from spielleiter.match.stats.sprt import Sprt
+from spielleiter.match.records import GameRecord
+from spielleiter.match.statistics import Sprt
+from spielleiter.match.verdict import Verdict
 from tests.match.sample_records import fault, game
 
 

@@ -12,8 +12,7 @@ from spielleiter.cli.commands import Misuse
 from spielleiter.cli.match import match_command
 from spielleiter.cli.resume import CHANGEABLE, FIXED, refuse_changed_options
 from spielleiter.common.errors import SetupError
-from spielleiter.match.plan import Opening
-from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.match.plan import Entrant, MatchSetup, Opening, ProgramTimeouts
 
 FOLDER = Path("result")
 

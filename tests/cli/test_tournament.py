@@ -15,12 +15,11 @@ import pytest
 
 import spielleiter.match.runner
 from spielleiter.cli.tournament import tournament
-from spielleiter.match.plan import PlannedGame
-from spielleiter.match.records.game_files import KeepPolicy
-from spielleiter.match.records.game_record import GameRecord, Verdict
-from spielleiter.match.records.journal import load_setup, open_journal, read_journal
+from spielleiter.match.game_folder import KeepPolicy
+from spielleiter.match.plan import MatchSetup, PlannedGame
+from spielleiter.match.records import GameRecord, load_setup, open_journal, read_journal
 from spielleiter.match.runner import Conditions
-from spielleiter.match.setup import MatchSetup
+from spielleiter.match.verdict import Verdict
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
 from tests.cli.background import run

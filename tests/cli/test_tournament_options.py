@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.records.game_record import GameRecord, Verdict
-from spielleiter.match.records.journal import load_setup, read_journal
+from spielleiter.match.records import GameRecord, load_setup, read_journal
+from spielleiter.match.verdict import Verdict
 from tests.cli.background import run
 from tests.cli.tournaments import FILE
 from tests.match.sample_records import fault

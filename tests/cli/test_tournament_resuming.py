@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 import spielleiter.match.runner
-from spielleiter.match.plan import PlannedGame
-from spielleiter.match.records.game_record import GameRecord
-from spielleiter.match.records.journal import load_setup, read_journal
-from spielleiter.match.setup import MatchSetup
+from spielleiter.match.plan import MatchSetup, PlannedGame
+from spielleiter.match.records import GameRecord, load_setup, read_journal
 from tests.cli.background import run
 from tests.match.sample_records import game
 

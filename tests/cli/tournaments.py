@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from spielleiter.match.plan import PlannedGame
-from spielleiter.match.records.game_record import GameRecord
-from spielleiter.match.setup import MatchSetup
+from spielleiter.match.plan import MatchSetup, PlannedGame
+from spielleiter.match.records import GameRecord
 from tests.match.sample_records import absence, game
 
 STRENGTH = {"a|b": 3, "b": 2, "c": 1}

@@ -19,7 +19,7 @@ import pytest
 
 from spielleiter.cluster.address import ClusterAddress
 from spielleiter.cluster.engine import Engine
-from spielleiter.match.records.journal import read_journal
+from spielleiter.match.records import read_journal
 from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]

@@ -17,8 +17,7 @@ import spielleiter.cluster.shipment
 from spielleiter.cluster.messages import Item
 from spielleiter.cluster.shipment import Shipped, read_shipment, setup_at, setup_to_send, unpack_item
 from spielleiter.common.errors import SetupError
-from spielleiter.match.plan import Opening
-from spielleiter.match.setup import Entrant, MatchSetup
+from spielleiter.match.plan import Entrant, MatchSetup, Opening
 
 
 @pytest.fixture

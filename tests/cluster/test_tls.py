@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.records.journal import read_journal
+from spielleiter.match.records import read_journal
 from tests.cluster.dask_commands import HOST, free_port, running_dask
 
 pytestmark = pytest.mark.slow

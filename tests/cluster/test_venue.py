@@ -29,8 +29,8 @@ from spielleiter.cluster.sites import machine_name
 from spielleiter.cluster.venue import MAX_LOSSES, ClusterSettings, _ClusterMatch, open_cluster
 from spielleiter.common.errors import ClusterError
 from spielleiter.match import Conditions, EndReason, GameRecord, MatchResult, play_match, prepare_match, read_journal
-from spielleiter.match.records.game_record import Verdict
-from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.match.plan import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.match.verdict import Verdict
 from tests.cluster.conftest import FAST, SLOW, TwoMachines, kill
 from tests.cluster.test_played_pair import PLAN, played
 from tests.interpreter import PYTHON

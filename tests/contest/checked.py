@@ -9,7 +9,7 @@ import trio
 
 from spielleiter.contest.check import CheckSetup, StepResult, check_program
 from spielleiter.contest.scripted_server import InconclusiveError, UnexpectedBehaviourError
-from spielleiter.match.setup import ProgramTimeouts
+from spielleiter.match.plan import ProgramTimeouts
 from spielleiter.programs.processes import find_processes
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.timeouts import HANG_TIMEOUT

@@ -23,8 +23,8 @@ from spielleiter.contest.check import (
 from spielleiter.contest.scripted_server import UnexpectedBehaviourError
 from spielleiter.game.api import Outcome
 from spielleiter.game.blokus.state import BlokusState
-from spielleiter.match.records.game_record import GameRecord
-from spielleiter.match.setup import MatchSetup, ProgramTimeouts
+from spielleiter.match.plan import MatchSetup, ProgramTimeouts
+from spielleiter.match.records import GameRecord
 from spielleiter.programs.processes import TAG_VARIABLE
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import JoinPreparedRequest

@@ -23,7 +23,7 @@ from spielleiter.contest.scripted_server import InconclusiveError, ScriptedServe
 from spielleiter.game.blokus.state import BlokusGame
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.contest.checked import BASIC_STEPS, FakeStep, check
-from tests.match.reports.xunit import assert_is_xunit
+from tests.match.xunit import assert_is_xunit
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from spielleiter.contest.package_check import games_result, options_result, summ
 from spielleiter.contest.package_faults import fault
 from spielleiter.contest.package_games import GameResult
 from spielleiter.contest.package_report import PlayedGame, State
-from spielleiter.match.records.game_record import Verdict
+from spielleiter.match.verdict import Verdict
 from spielleiter.programs.packages.faults import Finding
 from tests.match.sample_records import game
 

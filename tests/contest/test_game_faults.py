@@ -15,8 +15,8 @@ from spielleiter.contest.package_games import (
     size_text,
     was_delayed,
 )
-from spielleiter.match.games.starter import output_files
-from spielleiter.match.records.game_record import UNCOUNTED_VERDICTS, VERDICTS, Verdict
+from spielleiter.match.referee import output_files
+from spielleiter.match.verdict import UNCOUNTED_VERDICTS, VERDICTS, Verdict
 from spielleiter.programs.answer_meter import AnswerTimes
 from spielleiter.programs.sandbox.observations import Observations
 from tests.match.sample_records import fault as faulty

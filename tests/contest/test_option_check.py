@@ -12,7 +12,7 @@ from spielleiter.contest.check import ATTEMPTS
 from spielleiter.contest.option_check import OptionResult, option_forms, try_option_forms
 from spielleiter.contest.package_games import PackageCheckSetup
 from spielleiter.contest.scripted_server import InconclusiveError
-from spielleiter.match.setup import ProgramTimeouts
+from spielleiter.match.plan import ProgramTimeouts
 from spielleiter.programs.packages.package import unpack_package
 from spielleiter.programs.processes import find_processes
 from spielleiter.programs.sandbox.settings import BUBBLEWRAP, NONE

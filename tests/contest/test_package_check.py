@@ -15,7 +15,7 @@ from spielleiter.contest.contest_conditions import CONDITIONS
 from spielleiter.contest.package_check import check_package
 from spielleiter.contest.package_games import PackageCheckSetup
 from spielleiter.contest.package_report import ConditionResult, PackageReport, SandboxReport, State
-from spielleiter.match.setup import ProgramTimeouts
+from spielleiter.match.plan import ProgramTimeouts
 from spielleiter.programs.processes import find_processes
 from spielleiter.programs.sandbox.bubblewrap import bubblewrap_problem
 from spielleiter.programs.sandbox.settings import BUBBLEWRAP, DOCKER, NONE, SandboxSettings

@@ -10,13 +10,13 @@ from types import MappingProxyType
 import pytest
 import trio
 
-import spielleiter.match.games.match_server
+import spielleiter.match.match_server
 from spielleiter.contest.calibration import Speed
 from spielleiter.contest.contest_conditions import CONDITIONS, UPLOAD_TEST
 from spielleiter.contest.observed_faults import ObservedConditions
 from spielleiter.contest.package_games import GameResult, PackageCheckSetup, PackageGames, affects_game
 from spielleiter.contest.package_report import ConditionResult, State
-from spielleiter.match.setup import ProgramTimeouts
+from spielleiter.match.plan import ProgramTimeouts
 from spielleiter.programs.command_line import join_command
 from spielleiter.programs.packages.faults import Level
 from spielleiter.programs.packages.package import unpack_package
@@ -70,7 +70,7 @@ async def play(
 ) -> Played:
     """Play games of a package with this fault; assert that no process is left."""
     sandbox = make_sandbox(kind, MEMORY)
-    monkeypatch.setattr(spielleiter.match.games.match_server, "choose_sandbox", lambda *_: sandbox)
+    monkeypatch.setattr(spielleiter.match.match_server, "choose_sandbox", lambda *_: sandbox)
     path = make_package(folder / "player.zip", planted)
     package = unpack_package(path, folder / "program")
     setup = PackageCheckSetup(
@@ -192,7 +192,7 @@ async def test_a_fixed_port_is_noticed_when_two_games_run_at_once(
 
 async def _two_games(folder: Path, planted: Planted, monkeypatch: pytest.MonkeyPatch) -> tuple[GameResult, ...]:
     sandbox = make_sandbox(NONE)
-    monkeypatch.setattr(spielleiter.match.games.match_server, "choose_sandbox", lambda *_: sandbox)
+    monkeypatch.setattr(spielleiter.match.match_server, "choose_sandbox", lambda *_: sandbox)
     path = make_package(folder / "player.zip", planted)
     package = unpack_package(path, folder / "program")
     limits = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)

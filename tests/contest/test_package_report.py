@@ -14,7 +14,7 @@ from spielleiter.contest.package_page import render_page
 from spielleiter.contest.package_report import FORMAT, State, render_junit, state_of
 from spielleiter.programs.packages.faults import Finding, Level
 from tests.contest.package_reports import HOSTILE, report
-from tests.match.reports.xunit import assert_is_xunit
+from tests.match.xunit import assert_is_xunit
 
 OTHERS = len(CONDITIONS) - 1
 

@@ -19,6 +19,7 @@ from spielleiter.contest.scripted_server import (
     UNFINISHED_SHARE,
     InconclusiveError,
     ScriptedServer,
+    Stopwatch,
     ToleratedError,
     UnexpectedBehaviourError,
     open_scripted_server,
@@ -28,7 +29,6 @@ from spielleiter.contest.scripted_server import (
     unsplit,
     with_unknown_elements,
 )
-from spielleiter.match.games.stopwatch import Stopwatch
 from spielleiter.programs.program import Command
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE

@@ -14,12 +14,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
-from spielleiter.match.games.referee import VERDICT
-from spielleiter.match.records.game_files import REPLAY
-from spielleiter.match.records.game_log import SERVER_LOG
-from spielleiter.match.records.game_record import GameRecord
-from spielleiter.match.records.journal import read_journal
-from spielleiter.match.records.wire_log import WIRE_LOG
+from spielleiter.match.game_folder import REPLAY, SERVER_LOG, WIRE_LOG
+from spielleiter.match.records import GameRecord, read_journal
+from spielleiter.match.referee import VERDICT
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.messages import Memento, Result, RoomData, RoomMessage
 from spielleiter.server.core.policy import Edition

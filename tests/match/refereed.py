@@ -9,9 +9,9 @@ from typing import Any
 
 import trio
 
-from spielleiter.match.games.referee import play_game
-from spielleiter.match.records.game_record import GameRecord
-from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.match.plan import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.match.records import GameRecord
+from spielleiter.match.referee import play_game
 from spielleiter.programs.processes import find_processes
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.timeouts import HANG_TIMEOUT

@@ -6,7 +6,8 @@ import dataclasses
 import random
 from typing import Any
 
-from spielleiter.match.records.game_record import GameRecord, Verdict
+from spielleiter.match.records import GameRecord
+from spielleiter.match.verdict import Verdict
 
 NAMES = ("greedy", "random")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.match.plan import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.timeouts import HANG_TIMEOUT
 

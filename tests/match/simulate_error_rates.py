@@ -11,11 +11,16 @@ import random
 import sys
 from collections.abc import Iterator, Sequence
 
-from spielleiter.match.stats.counts import score_of_elo
-from spielleiter.match.stats.intervals import better_program, estimate_score
-from spielleiter.match.stats.ratings import estimate_ratings
-from spielleiter.match.stats.significance import PairCounts, better_program_by_evidence
-from spielleiter.match.stats.sprt import Decision, Sprt
+from spielleiter.match.ratings import estimate_ratings
+from spielleiter.match.statistics import (
+    Decision,
+    PairCounts,
+    Sprt,
+    better_program,
+    better_program_by_e_value,
+    estimate_score,
+    score_of_elo,
+)
 
 PAIRS = (2, 3, 4, 5, 6, 10, 20, 50, 100)
 
@@ -74,7 +79,7 @@ def share_stopped(probabilities: Probabilities, pairs: int, matches: int, risk: 
     rng = random.Random(f"stopped {probabilities} {pairs} {seed}")
     return sum(
         any(
-            better_program_by_evidence(counts, risk) is not None
+            better_program_by_e_value(counts, risk) is not None
             for counts in _running_counts(rng, probabilities, pairs)
         )
         for _ in range(matches)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import trio
 
-from spielleiter.match.games.match_server import open_match_server
-from spielleiter.match.games.referee import VERDICT, play_game
-from spielleiter.match.records.game_files import REPLAY
-from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.match.game_folder import REPLAY
+from spielleiter.match.match_server import open_match_server
+from spielleiter.match.plan import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.match.referee import VERDICT, play_game
 from spielleiter.protocol.messages import Memento, Result
 from spielleiter.server.app import RESULTS_NAME
 from spielleiter.server.core.policy import Edition

@@ -12,12 +12,10 @@ from typing import Any
 import pytest
 import trio
 
-from spielleiter.match.games.referee import VERDICT, play_game
-from spielleiter.match.records.game_files import REPLAY
-from spielleiter.match.records.game_record import GameRecord
-from spielleiter.match.records.journal import open_journal
-from spielleiter.match.records.wire_log import WIRE_LOG
-from spielleiter.match.setup import Entrant
+from spielleiter.match.game_folder import REPLAY, WIRE_LOG
+from spielleiter.match.plan import Entrant
+from spielleiter.match.records import GameRecord, open_journal
+from spielleiter.match.referee import VERDICT, play_game
 from tests.interpreter import PYTHON
 from tests.match.audit import check_game, check_match
 from tests.match.setups import lenient_setup

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from spielleiter.match.stats.sprt import Decision, Sprt
+from spielleiter.match.statistics import Decision, Sprt
 from tests.match.simulate_error_rates import (
     EQUAL,
     UNEQUAL,

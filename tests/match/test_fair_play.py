@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 import trio
 
-from spielleiter.match.games.referee import play_game
-from spielleiter.match.records.game_record import Attempt, GameRecord, Verdict
-from spielleiter.match.setup import Entrant
+from spielleiter.match.plan import Entrant
+from spielleiter.match.records import GameRecord
+from spielleiter.match.referee import play_game
+from spielleiter.match.verdict import Attempt, Verdict
 from spielleiter.programs.output import OUTPUT_LIMIT
 from spielleiter.programs.processes import find_processes, still_running
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from spielleiter.match.fitness import ABSENCES, FAILURES, unfit_programs, why_unfit
-from spielleiter.match.records.game_record import FAILED_AS_WELL, GameRecord, Verdict
+from spielleiter.match.records import GameRecord
+from spielleiter.match.stopping import ABSENCES, FAILURES, unfit_programs, why_unfit
+from spielleiter.match.verdict import FAILED_AS_WELL, Verdict
 from tests.match.sample_records import fault, game
 
 NOT_BEGUN: dict[str, Any] = {"plies": 0, "causes": ("", ""), "think_times": ((), ())}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from spielleiter.common.errors import SetupError
-from spielleiter.match.opening_book import load_openings, order_openings, read_book
 from spielleiter.match.plan import RANDOM, SEQUENTIAL, Opening
+from spielleiter.match.preparation import load_openings, order_openings, read_book
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from spielleiter.common.errors import JournalError, SetupError
+from spielleiter.match.plan import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.match.preparation import load_match, prepare_match, require_playable
-from spielleiter.match.records.journal import save_setup
-from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.match.records import save_setup
 from spielleiter.server.editions import choose_editions
 
 SOFT_ABOVE_HARD = "the soft time limit ({} ms) is above the hard one ({} ms), at which the game is over already"

@@ -15,9 +15,8 @@ import trio.testing
 import spielleiter.match.runner
 from spielleiter.common.errors import MachineError, SetupError
 from spielleiter.common.process import stop_signals
-from spielleiter.match.plan import PlannedGame
-from spielleiter.match.records.game_record import GameRecord, Verdict
-from spielleiter.match.records.journal import open_journal
+from spielleiter.match.plan import Entrant, MatchSetup, PlannedGame
+from spielleiter.match.records import GameRecord, open_journal
 from spielleiter.match.runner import (
     GAMES_PER_CORE,
     MACHINE_FAILURES,
@@ -28,9 +27,9 @@ from spielleiter.match.runner import (
     count_cores,
     fair_concurrency,
     play_games,
-    play_to_the_end,
 )
-from spielleiter.match.setup import Entrant, MatchSetup
+from spielleiter.match.stopping import play_to_the_end
+from spielleiter.match.verdict import Verdict
 from spielleiter.programs.platforms import PLATFORM
 from tests.match.sample_records import fault, game
 from tests.timeouts import HANG_TIMEOUT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.match.season import season_text
+from spielleiter.match.plan import season_text
 from spielleiter.server.editions import EDITIONS
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from spielleiter.common.errors import SetupError
-from spielleiter.match.plan import Opening, plan_games
-from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.match.plan import Entrant, MatchSetup, Opening, ProgramTimeouts, plan_games
 
 SETUP = MatchSetup(
     entrants=(Entrant("new", "builtin:greedy"), Entrant("old", "./old", can_timeout=False)),

@@ -8,9 +8,9 @@ import random
 import pytest
 
 from spielleiter.common.errors import SetupError
-from spielleiter.match.records.game_record import GameRecord
-from spielleiter.match.setup import MatchSetup
-from spielleiter.match.stats.counts import count_pairs, count_results
+from spielleiter.match.plan import MatchSetup
+from spielleiter.match.records import GameRecord
+from spielleiter.match.statistics import count_pairs, count_results
 from spielleiter.match.stopping import _RunningCounts, sprt_of, stop_rule
 from tests.match.sample_records import game, whole_match
 from tests.match.test_setup import SETUP

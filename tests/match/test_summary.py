@@ -11,7 +11,10 @@ from statistics import fmean, median
 
 import pytest
 
-from spielleiter.match.records.game_record import (
+from spielleiter.match.records import GameRecord
+from spielleiter.match.statistics import Estimate, Sprt, Tally, elo_of_score
+from spielleiter.match.summary import HISTOGRAM_EDGES, Incident, StartSummary, summarise
+from spielleiter.match.verdict import (
     BAD_MESSAGE_VERDICTS,
     CRASH_VERDICTS,
     ILLEGAL_VERDICTS,
@@ -19,12 +22,8 @@ from spielleiter.match.records.game_record import (
     TIMEOUT_VERDICTS,
     UNCOUNTED_VERDICTS,
     VERDICTS,
-    GameRecord,
     Verdict,
 )
-from spielleiter.match.stats.counts import Estimate, Tally, elo_of_score
-from spielleiter.match.stats.sprt import Sprt
-from spielleiter.match.summary import HISTOGRAM_EDGES, Incident, StartSummary, summarise
 from tests.match.sample_records import NAMES, fault, game, whole_match
 
 FAULTS = [verdict for verdict in VERDICTS if verdict not in {Verdict.REGULAR, *UNCOUNTED_VERDICTS}]

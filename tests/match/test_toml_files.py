@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from spielleiter.common.errors import SetupError
-from spielleiter.match.setup import Entrant
+from spielleiter.match.plan import Entrant
 from spielleiter.match.toml_files import PROGRAM_KEYS, read_entrant
 
 BOT = {"name": "new", "command": "./new"}

@@ -11,9 +11,8 @@ import pytest
 import trio
 
 from spielleiter.common.errors import MachineError, SetupError
-from spielleiter.match.preparation import prepare_match
-from spielleiter.match.setup import Entrant, MatchSetup
-from spielleiter.match.unpacking import inspect_program, unpacked_programs
+from spielleiter.match.plan import Entrant, MatchSetup
+from spielleiter.match.preparation import inspect_program, prepare_match, unpacked_programs
 from spielleiter.programs.command_line import split_command
 from spielleiter.programs.packages.faults import PackageError
 from tests.programs.packages.broken_packages import BROKEN
@@ -112,7 +111,7 @@ async def test_a_full_disk_is_not_the_programs_fault(
     def fail(*arguments: object, **options: object) -> None:
         raise OSError(28, os.strerror(28), "start.sh")
 
-    monkeypatch.setattr(f"spielleiter.match.unpacking.{function}", fail)
+    monkeypatch.setattr(f"spielleiter.match.preparation.{function}", fail)
     with pytest.raises(MachineError, match=r"start\.sh"):
         async with unpacked_programs(setup):
             pass

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 import trio
 
-from spielleiter.match.games.match_server import open_match_server
-from spielleiter.match.games.referee import play_game
-from spielleiter.match.records.game_files import KeepPolicy
-from spielleiter.match.records.game_record import GameRecord, Verdict
-from spielleiter.match.setup import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.match.game_folder import KeepPolicy
+from spielleiter.match.match_server import open_match_server
+from spielleiter.match.plan import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.match.records import GameRecord
+from spielleiter.match.referee import play_game
+from spielleiter.match.verdict import Verdict
 from spielleiter.programs.persistent_programs import PersistentPrograms, open_persistent_programs
 from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.process_spec import ProcessSpec
@@ -172,7 +173,7 @@ async def test_no_file_is_open_in_a_folder_that_is_removed(tmp_path: Path, monke
         still_open.extend(file for file in files if file.startswith(str(folder)))
         remove_game_folder(folder)
 
-    monkeypatch.setattr("spielleiter.match.games.referee.remove_game_folder", note_and_remove)
+    monkeypatch.setattr("spielleiter.match.referee.remove_game_folder", note_and_remove)
     patience = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
     records = await play_three(tmp_path, f"{PLAYER} --stay", PLAYER, patience, KeepPolicy.NONE)
     assert [record.verdict for record in records] == [Verdict.REGULAR] * 3

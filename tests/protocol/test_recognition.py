@@ -31,7 +31,7 @@ from spielleiter.protocol.messages import (
 from spielleiter.protocol.reading import Element
 from spielleiter.protocol.recognition import Recogniser
 from spielleiter.server.editions import EDITIONS
-from tests.protocol.seasons import samples
+from tests.protocol.streams import samples
 
 DIALECTS = [edition.dialect for edition in EDITIONS.values()]
 RELEASES = {

@@ -26,6 +26,7 @@ from spielleiter.server.config import Config
 from spielleiter.server.core.room import Room
 from spielleiter.server.editions import EDITIONS, choose_editions
 from spielleiter.server.net.wire import Wire
+from spielleiter.wire.recorder import Recorder
 from tests.protocol.streams import LATEST
 from tests.server.room_harness import first_move
 from tests.server.wires import StreamWire
@@ -146,7 +147,7 @@ class ServerHarness:
             }
         )
         chosen = choose_editions(self.config.editions, self.config.game_options)
-        self.server = Server(self.config, self.log, {game_type: chosen[game_type]}, lambda: 0.0)
+        self.server = Server(self.config, self.log, {game_type: chosen[game_type]}, lambda: 0.0, Recorder)
         self.server_events: list[events.ServerEvent] = []
         self.server.stream.subscribe(self.server_events.append)
         self.nursery = nursery

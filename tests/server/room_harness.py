@@ -32,9 +32,10 @@ from spielleiter.protocol.messages import (
     WelcomeMessage,
 )
 from spielleiter.server import events
+from spielleiter.server.config import Config
 from spielleiter.server.core.clock import Arrival, TimeLimits
 from spielleiter.server.core.dispatch import dispatch
-from spielleiter.server.core.lobby import Lobby, LobbySettings
+from spielleiter.server.core.lobby import Lobby
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Peer, Room, SentCallback
 from spielleiter.server.editions import EDITIONS
@@ -58,6 +59,8 @@ class RoomHarness:
     def __init__(self, edition: str = "blokus-2021-r3", seed: int = 1, **settings: Any) -> None:
         self.edition: Edition = EDITIONS[edition]
         self.now = 0.0
+        self.order: list[tuple[str, bytes]] = []
+        """Every packet with the name of its recipient, in the order in which they were sent."""
         self.server_events: list[events.ServerEvent] = []
         self._timers: list[tuple[float, int, FakeTimer]] = []
         self._timer_count = 0
@@ -66,7 +69,7 @@ class RoomHarness:
         stream = events.EventStream()
         stream.subscribe(self.server_events.append)
         self.lobby = Lobby(
-            LobbySettings(**{"password": "secret", "limits": LIMITS, **settings}),
+            Config(**{"password": "secret", **settings}),
             {self.edition.game_type: self.edition},
             self.edition,
             stream,
@@ -109,6 +112,10 @@ class RoomHarness:
             self.lobby.admins[fake_peer.member] = None
         return fake_peer
 
+    def peers(self) -> tuple[FakePeer, FakePeer, FakePeer]:
+        """Connect an administrator and two others."""
+        return self.fake_peer("admin", is_admin=True), self.fake_peer("one"), self.fake_peer("two")
+
     def prepare(self, admin: FakePeer, *slots: Slot, is_paused: bool = False) -> tuple[str, list[str]]:
         """Let `admin` prepare a game; return its room id and reservation codes."""
         chosen = slots or (Slot("Eins"), Slot("Zwei"))
@@ -121,7 +128,7 @@ class RoomHarness:
 
     def game(self, *, is_paused: bool = False) -> tuple[Room, FakePeer, FakePeer, FakePeer]:
         """Start a prepared game, observed by an administrator; everybody has read everything so far."""
-        admin, one, two = self.fake_peer("admin", is_admin=True), self.fake_peer("one"), self.fake_peer("two")
+        admin, one, two = self.peers()
         room_id, codes = self.prepare(admin, is_paused=is_paused)
         admin.send(ObserveRequest(room_id))
         one.send(JoinPreparedRequest(codes[0]))
@@ -167,6 +174,7 @@ class FakePeer:
         if self.is_ended:
             return
         self.packets.append(packet)
+        self.harness.order.append((self.peer.label, packet))
         self._read(self._writing.send_encoded(packet))
         if on_sent is not None:
             if self.is_deaf:

@@ -19,6 +19,7 @@ from spielleiter.client.strategies import make_responder
 from spielleiter.server.app import Companion, Listening, serve
 from spielleiter.server.config import Config
 from spielleiter.server.editions import EDITIONS
+from spielleiter.wire.recorder import Recorder
 from tests.server.harness import GAME_TYPE, PASSWORD
 from tests.timeouts import HANG_TIMEOUT
 
@@ -70,7 +71,7 @@ async def serving(companion: Companion | None = None, **settings: Any) -> AsyncI
     with trio.fail_after(HANG_TIMEOUT):
         async with trio.open_nursery() as nursery:
             listening: Listening = await nursery.start(
-                partial(serve, config, stop=stop, log_file=log, companion=companion)
+                partial(serve, config, stop=stop, log_file=log, companion=companion, recorder=Recorder)
             )
             yield Serving(listening.addresses[0][1], stop, log)
             stop.set()

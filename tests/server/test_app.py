@@ -261,12 +261,6 @@ async def test_linux_stamps_arriving_bytes() -> None:
     assert harness.logged("time_stamps_missing") == []
 
 
-def test_ipv6_addresses_are_shown_in_brackets() -> None:
-    server = Server(Config(), log := io.StringIO())
-    server._publish_start((("::1", 13050), ("127.0.0.1", 13050)))
-    assert '"[::1]:13050", "127.0.0.1:13050"' in log.getvalue()
-
-
 @pytest.mark.parametrize(
     ("addresses", "password", "makes_admins"),
     [
@@ -288,20 +282,22 @@ def test_ipv6_addresses_are_shown_in_brackets() -> None:
 def test_the_default_password_is_refused_if_any_address_is_public(
     addresses: dict[str, Any], password: str, makes_admins: bool
 ) -> None:
-    settings = listener._lobby_settings(Config(**addresses, password=password))
-    assert settings.password == (password if makes_admins else None)
+    lobby = Server(Config(**addresses, password=password), io.StringIO()).lobby
+    assert lobby.is_password(password) is makes_admins
 
 
 @pytest.mark.parametrize(("password", "is_told"), [(DEFAULT_PASSWORD, True), ("another", False)])
-def test_the_operator_is_told_of_a_server_without_administrators(password: str, is_told: bool) -> None:
+async def test_the_operator_is_told_of_a_server_without_administrators(password: str, is_told: bool) -> None:
     server = Server(Config(host="0.0.0.0", password=password), log := io.StringIO())
-    server._publish_start((("0.0.0.0", 13050),))
+    stop = trio.Event()
+    stop.set()
+    await server.run([], stop)
     assert ("admins_excluded" in log.getvalue()) is is_told
     assert server.stream.counters["AdminsExcluded"] == is_told
 
 
 def test_time_limits_can_be_turned_off() -> None:
-    limits = listener._lobby_settings(Config(has_timeouts=False)).limits
+    limits = Server(Config(has_timeouts=False), io.StringIO()).lobby.limits
     assert (limits.soft_timeout, limits.hard_timeout) == (None, None)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import re
 
 import pytest
 
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
-from spielleiter.server.core.policy import Edition
+from spielleiter.server.core.policy import Edition, Policy
 from spielleiter.server.editions import EDITIONS, choose_default, choose_editions, editions_meant
 from spielleiter.server.errors import StartError
 
@@ -107,3 +108,9 @@ def test_an_edition_is_refused_as_the_default_game() -> None:
 )
 def test_a_game_is_named_by_its_game_type_or_the_beginning_of_its_editions(word: str, count: int) -> None:
     assert len(editions_meant(word)) == count
+
+
+def test_every_field_differs_between_some_editions() -> None:
+    """A field in which all editions agree would be a branch that is never taken."""
+    for each in dataclasses.fields(Policy):
+        assert len({getattr(edition.policy, each.name) for edition in EDITIONS.values()}) > 1, each.name

@@ -15,10 +15,9 @@ from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol.connection import Connection
-from spielleiter.protocol.reader import PacketReader
-from spielleiter.protocol.tree import TreeBuilder
+from spielleiter.protocol.reader import PacketReader, TreeBuilder
 from spielleiter.server.core.clock import MoveClock
-from spielleiter.server.core.room import Broadcaster, Peer, PlayerSlot, Room
+from spielleiter.server.core.room import Peer, PlayerSlot, Room
 from spielleiter.server.net.outbox import Outbox
 from spielleiter.server.net.session import Session
 from spielleiter.server.net.wire import SocketWire
@@ -40,7 +39,6 @@ TRANSIENT = (
     SocketWire,
     ThrottledWire,
     Room,
-    Broadcaster,
     PlayerSlot,
     MoveClock,
     BlokusState,

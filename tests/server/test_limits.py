@@ -17,7 +17,7 @@ import trio
 from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
-from spielleiter.server.app import Server, _lobby_settings
+from spielleiter.server.app import Server
 from spielleiter.server.config import SETTINGS, Config
 from spielleiter.server.events import REFUSALS
 from tests.server.harness import GAME_TYPE, PASSWORD, Caller, ServerHarness, open_harness
@@ -344,6 +344,6 @@ def test_defaults_that_refuse_no_ordinary_client() -> None:
     config = Config()
     assert (config.grace, config.close_timeout, config.soft_timeout, config.hard_timeout) == (5.0, 5.0, 2.0, 10.0)
     assert config.password == DEFAULT_PASSWORD
-    assert _lobby_settings(Config(host="0.0.0.0")).password is None
+    assert Config(host="0.0.0.0").has_public_password
     most = config.seats_per_connection * config.connections_per_address
     assert most < config.rooms_waiting  # one address cannot take all of them

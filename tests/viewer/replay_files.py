@@ -27,9 +27,7 @@ def played(edition: Edition, seed: int = 1, plies: int = 1000) -> list[State]:
 
 
 def ended(edition: Edition, ending: Ending, state: State, names: tuple[str, str] = NAMES) -> Result:
-    points = ending.points(state, zeroes_offenders=edition.policy.zeroes_offenders)
-    dialect = edition.dialect
-    return ending.result(dialect.score_definition, points, names, dialect.player_details(state))
+    return ending.result(edition, state, names)
 
 
 def record_of(edition: Edition, states: Sequence[State], names: tuple[str, str] = NAMES) -> list[RoomData]:

@@ -17,8 +17,8 @@ from trio import SocketStream
 from trio.testing import wait_all_tasks_blocked
 
 from spielleiter.server.net.sockets import listen
-from spielleiter.server.trace.recorder import Recorder
 from spielleiter.wire.proxy import READ_BYTES, Proxy, _Pair, server_problem
+from spielleiter.wire.recorder import Recorder
 from tests.timeouts import HANG_TIMEOUT
 
 LOOPBACK = "127.0.0.1"

@@ -11,15 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spielleiter.server.trace.conversation import Conversation
-from spielleiter.server.trace.form import FROM_SERVER, TO_SERVER
-from spielleiter.server.trace.limits import TRACE_LIMITS
+from spielleiter.server.tracing import FROM_SERVER, TO_SERVER
 from spielleiter.wire import recording as recording_module
+from spielleiter.wire.conversation import TRACE_LIMITS, Conversation
 from spielleiter.wire.recording import CUT, PASSWORD, Recording, RecordingError, read_recordings
 from tests.protocol.streams import LATEST
 from tests.shared import SHARED, needs_shared
 
-GAME = Path(__file__).parents[1] / "server" / "trace" / "expected" / "game.txt.gz"
+GAME = Path(__file__).parent / "expected" / "game.txt.gz"
 TEXT = st.binary(max_size=60) | st.text(alphabet="<>/ab= '\"\n\r\t\\(){}|:+~!#ü小\x1b", max_size=60).map(str.encode)
 
 

@@ -15,6 +15,7 @@ from spielleiter.client.player import Player
 from spielleiter.client.strategies import make_responder
 from spielleiter.server.app import Listening, serve
 from spielleiter.server.config import Config
+from spielleiter.wire.recorder import Recorder
 from spielleiter.wire.recording import CUT, PASSWORD, Recording, Step, read_recordings
 from spielleiter.wire.replay import Replayer, Report, UnreachableError, _Connection
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
@@ -39,7 +40,7 @@ async def server(**settings: Any) -> AsyncIterator[int]:
         async with trio.open_nursery() as nursery:
 
             async def run(task_status: trio.TaskStatus[Listening]) -> None:
-                await serve(config, stop=stop, log_file=_Log(), task_status=task_status)
+                await serve(config, stop=stop, log_file=_Log(), recorder=Recorder, task_status=task_status)
 
             listening: Listening = await nursery.start(run)
             yield listening.addresses[0][1]

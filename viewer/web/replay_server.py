@@ -6,7 +6,6 @@ to the disk.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -35,7 +34,7 @@ async def serve_replay(file: Path, on_listening: Callable[[str], None], ply: int
     Raises StartError if no port of this machine is free.
     """
     server = Server(Config(port=0, viewer=(HOST, 0), replay_directory=None, log_level="error"))
-    server.lobby.settings = dataclasses.replace(server.lobby.settings, password=None)
+    server.lobby.password = None
     games = listen(HOST, 0)
     pages = listen_for_pages(HOST, 0)
     try:

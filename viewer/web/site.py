@@ -76,7 +76,7 @@ class Site:
         health = health_routes(self.metrics, is_stopping)
         self.health_app: Application = application(health)
         address = (DEFAULT_HOST if config.host in EVERY_ADDRESS else config.host, game_port)
-        has_admins = server.lobby.settings.password is not None
+        has_admins = server.lobby.password is not None
         sessions = AdminSessions(
             server.lobby.is_password, self._new_guard(), server.stream.publish, has_admins=has_admins, port=page_port
         )

@@ -18,10 +18,11 @@ import trio
 
 import spielleiter
 from spielleiter.common.errors import SetupError
-from spielleiter.match.games.referee import play_game
+from spielleiter.match.plan import Entrant, MatchSetup
 from spielleiter.match.preparation import require_playable
-from spielleiter.match.records.game_record import GameRecord, Verdict
-from spielleiter.match.setup import Entrant, MatchSetup
+from spielleiter.match.records import GameRecord
+from spielleiter.match.referee import play_game
+from spielleiter.match.verdict import Verdict
 from spielleiter.programs.processes import find_processes
 from spielleiter.programs.sandbox.bubblewrap import bubblewrap_problem
 from spielleiter.programs.sandbox.sandbox import Sandbox
@@ -115,7 +116,7 @@ async def test_the_reason_names_the_memory_limit(
     tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "spielleiter.match.games.match_server.choose_sandbox",
+        "spielleiter.match.match_server.choose_sandbox",
         lambda _image, kind, _python: make_sandbox(kind, 96 * 1024 * 1024),
     )
     sandbox = make_sandbox(NONE)

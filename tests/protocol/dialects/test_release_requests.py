@@ -31,7 +31,7 @@ from spielleiter.protocol.messages import (
     TestModeRequest,
     UnknownPacket,
 )
-from tests.protocol.seasons import decode
+from tests.protocol.streams import decode
 
 A: Final = Slot("a", can_timeout=False, is_reserved=False)
 

@@ -196,8 +196,8 @@ def test_a_suggestion_is_the_most_similar_known_word_or_empty() -> None:
 def test_the_settings_of_a_dataclass_are_found_in_order() -> None:
     @dataclass(frozen=True)
     class Two:
-        round_limit: int = setting(25, whole_number(1), "A", "Help.")
-        is_paused: bool = setting(False, switch(), "B", "Help.", name="paused", is_secret=True)
+        round_limit: int = setting(25, whole_number(1), "Help.", group="A")
+        is_paused: bool = setting(False, switch(), "Help.", group="B", name="paused", is_secret=True)
         plain: int = 3
 
     found = settings_of(Two)

@@ -1,4 +1,4 @@
-"""A move clock measures think times from the instants it is given, and compares them exactly with the limits."""
+"""A move clock measures think times exactly; a token bucket limits bursts and the average rate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spielleiter.server.core.clock import SHORTEST, START_TOLERANCE, UNLIMITED, MoveClock, TimeLimits
+from spielleiter.server.core.clock import SHORTEST, START_TOLERANCE, UNLIMITED, MoveClock, TimeLimits, TokenBucket
 from spielleiter.server.errors import ClockError
 
 instants = st.floats(0, 1e6, allow_nan=False)
@@ -96,3 +96,24 @@ def test_wrong_use_raises_clock_error() -> None:
     with pytest.raises(ClockError, match="is already running"):
         clock.start(2.0)
     assert clock.stop(3.0) == 2.0
+
+
+def test_a_burst_is_free_and_anything_above_it_has_a_delay() -> None:
+    bucket = TokenBucket(rate=2.0, burst=10.0)
+    assert bucket.take(10.0, 0.0) == 0.0
+    assert bucket.take(1.0, 0.0) == 0.5
+    assert bucket.take(0.0, 0.25) == 0.25
+    assert bucket.take(0.0, 0.5) == 0.0
+
+
+def test_silence_accumulates_no_more_than_a_burst() -> None:
+    bucket = TokenBucket(rate=2.0, burst=10.0)
+    bucket.take(10.0, 0.0)
+    assert bucket.take(10.0, 1e6) == 0.0
+    assert bucket.take(2.0, 1e6) == pytest.approx(1.0)
+
+
+def test_the_remaining_amount_grows_up_to_the_burst_and_may_be_negative() -> None:
+    bucket = TokenBucket(rate=2.0, burst=10.0)
+    bucket.take(13.0, 0.0)
+    assert (bucket.left(0.0), bucket.left(2.0), bucket.left(100.0)) == (-3.0, 1.0, 10.0)

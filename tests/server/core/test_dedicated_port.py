@@ -1,7 +1,8 @@
-"""A sender that exceeds the rate limits of a dedicated port is delayed, at its own expense."""
+"""A dedicated port lets one player play, and refuses everything else without an effect on the room."""
 
 from __future__ import annotations
 
+import pytest
 import trio
 from trio.testing import memory_stream_pair
 
@@ -9,9 +10,137 @@ from spielleiter.protocol.messages import Slot
 from spielleiter.server import events
 from spielleiter.server.core.clock import TokenBucket
 from spielleiter.server.core.lobby import DedicatedPort
+from spielleiter.server.core.room import Phase
+from spielleiter.server.errors import Fault
+from tests.server.answers import text_of
 from tests.server.dedicated import open_room
-from tests.server.harness import legal_move, open_harness
+from tests.server.harness import GAME_TYPE, NOWHERE, PATIENT, legal_move, open_harness
 from tests.server.wires import StreamWire
+
+
+@pytest.mark.parametrize(
+    "request_of",
+    [
+        lambda room: f'<joinPrepared reservationCode="{room.player_slots[1].reservation}"/>',
+        lambda _: "<join/>",
+        lambda _: f'<join gameType="{GAME_TYPE}"/>',
+    ],
+)
+async def test_its_player_takes_the_seat_with_or_without_the_code(request_of: object, autojump_clock: object) -> None:
+    assert callable(request_of)
+    async with open_harness(**PATIENT) as harness:
+        dedicated = open_room(harness)
+        caller = await dedicated.call(1)
+        await caller.send(f"<protocol>{request_of(dedicated.room)}")
+        assert dedicated.room.player_slots[1].peer is not None
+        assert dedicated.room.player_slots[0].peer is None
+        assert list(harness.server.lobby.reservations) == [dedicated.room.player_slots[0].reservation]
+        other = await dedicated.call(0)
+        await other.send("<protocol><join/>")
+        assert dedicated.room.phase is Phase.RUNNING
+        await (other, caller)[dedicated.room.state.seat_on_turn].send(legal_move(dedicated.room))
+        assert dedicated.room.ply == 1
+        plain = [each.connection for each in harness.happened(events.SeatTakenPlainly)]
+        assert plain == [other.label] if "joinPrepared" in request_of(dedicated.room) else [caller.label, other.label]
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        '<authenticate password="examplepassword"/>',
+        '<authenticate passphrase="examplepassword"/>',
+        f'<prepare gameType="{GAME_TYPE}"><slot displayName="a"/><slot displayName="b"/></prepare>',
+        '<observe roomId="{room}"/>',
+        '<pause roomId="{room}" pause="true"/>',
+        '<step roomId="{room}"/>',
+        '<cancel roomId="{room}"/>',
+        '<timeout roomId="{room}" slot="0" activate="false"/>',
+        "<status/>",
+        '<joinRoom roomId="{room}"/>',
+        f'<joinRoom roomId="{NOWHERE}"/>',
+        '<joinPrepared reservationCode="{other}"/>',
+        f'<joinPrepared reservationCode="{NOWHERE}"/>',
+    ],
+)
+async def test_a_dedicated_port_offers_neither_administration_nor_the_other_seat(
+    attempt: str, autojump_clock: object
+) -> None:
+    edition = (
+        "hase-und-igel-2018" if attempt.startswith("<timeout") else "blokus-2021-r3"
+    )  # the other editions have no such packet
+    async with open_harness(edition, start_piece=None) as harness:
+        dedicated = open_room(harness)
+        before = [
+            (player_slot.peer, player_slot.reservation, player_slot.clock.next_limits)
+            for player_slot in dedicated.room.player_slots
+        ]
+        caller = await dedicated.call(1)
+        codes = [player_slot.reservation for player_slot in dedicated.room.player_slots]
+        await caller.send("<protocol>" + attempt.replace("{room}", dedicated.room.id).replace("{other}", str(codes[0])))
+        is_for_seat = attempt.startswith("<join")
+        assert dedicated.faults(caller.label) == [Fault.FOREIGN_SEAT if is_for_seat else Fault.FORBIDDEN_HERE]
+        assert [
+            (player_slot.peer, player_slot.reservation, player_slot.clock.next_limits)
+            for player_slot in dedicated.room.player_slots
+        ] == before
+        assert (dedicated.room.phase, dedicated.room.is_paused, len(dedicated.room.observers)) == (Phase.OPEN, False, 0)
+        assert not harness.server.lobby.admins
+        assert len(harness.server.lobby.rooms) == 1
+        received = await caller.receive()
+        assert b"<errorpacket" in received or b"<error " in received
+
+
+async def test_a_player_of_another_game_is_told_which_game_is_played(autojump_clock: object) -> None:
+    async with open_harness() as harness:
+        dedicated = open_room(harness)
+        caller = await dedicated.call(0)
+        await caller.send('<protocol><join gameType="swc_2018_hase_und_igel"/>')
+        assert dedicated.faults(caller.label) == [Fault.OTHER_GAME]
+        assert f"{GAME_TYPE} is played here, not swc_2018_hase_und_igel" in text_of(await caller.receive())
+
+
+@pytest.mark.parametrize(
+    ("attempt", "fault"),
+    [
+        ("<joinPrepared/>", Fault.UNKNOWN_RESERVATION),
+        ('<joinPrepared reservationCode=""/>', Fault.UNKNOWN_RESERVATION),
+        ("<joinRoom/>", Fault.UNKNOWN_ROOM),
+    ],
+)
+async def test_mistakes_are_refused_as_on_the_main_port(attempt: str, fault: Fault, autojump_clock: object) -> None:
+    async with open_harness() as harness:
+        dedicated = open_room(harness)
+        caller = await dedicated.call(0)
+        await caller.send(f"<protocol>{attempt}")
+        assert dedicated.faults(caller.label) == [fault]
+
+
+async def test_only_the_own_code_is_no_attempt_to_take_another_seat(autojump_clock: object) -> None:
+    """Also when both seats are taken, and the server has forgotten their codes."""
+    async with open_harness() as harness:
+        dedicated = open_room(harness)
+        codes = [str(player_slot.reservation) for player_slot in dedicated.room.player_slots]
+        callers = [await dedicated.call(seat) for seat in (0, 1)]
+        for caller, code in zip(callers, codes, strict=True):
+            await caller.send(f'<protocol><joinPrepared reservationCode="{code}"/>')
+        assert dedicated.room.phase is Phase.RUNNING
+        for code, fault in zip(codes, (Fault.UNKNOWN_RESERVATION, Fault.FOREIGN_SEAT), strict=True):
+            caller = await dedicated.call(0)
+            await caller.send(f'<protocol><joinPrepared reservationCode="{code}"/>')
+            assert dedicated.faults(caller.label) == [fault]
+
+
+async def test_a_seat_can_be_taken_once(autojump_clock: object) -> None:
+    async with open_harness() as harness:
+        dedicated = open_room(harness)
+        first, second = await dedicated.call(0), await dedicated.call(0)
+        await first.send("<protocol><join/>")
+        await second.send("<protocol><join/>")
+        assert dedicated.faults(second.label) == [Fault.ROOM_FULL]
+        assert dedicated.faults(first.label) == []
+
+
+# -- rate limits ------------------------------------------------------------------------------------------------------
 
 
 async def test_a_sender_that_exceeds_the_rate_is_delayed(autojump_clock: object) -> None:

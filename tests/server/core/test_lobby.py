@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Callable
+
 import pytest
 
 from spielleiter.protocol.messages import (
@@ -9,13 +12,14 @@ from spielleiter.protocol.messages import (
     JoinPreparedRequest,
     JoinRequest,
     JoinRoomRequest,
-    Left,
     Message,
+    ObserveRequest,
     Slot,
 )
 from spielleiter.server import events
+from spielleiter.server.core.lobby import id_source, start_source
 from spielleiter.server.errors import Fault, RequestError
-from tests.server.room_harness import GAME_TYPE, RoomHarness
+from tests.server.room_harness import GAME_TYPE, FakePeer, RoomHarness
 
 
 @pytest.fixture
@@ -94,7 +98,7 @@ def test_a_room_can_be_joined_by_its_id_until_it_is_full(harness: RoomHarness) -
 
 
 def test_reserved_seats_are_not_given_to_plain_joins(harness: RoomHarness) -> None:
-    admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
+    admin, one, two = harness.peers()
     room_id, _ = harness.prepare(admin)
     assert fault_of(one.send(JoinRoomRequest(room_id))) is Fault.ROOM_FULL
     two.send(JoinRequest(GAME_TYPE))
@@ -102,7 +106,7 @@ def test_reserved_seats_are_not_given_to_plain_joins(harness: RoomHarness) -> No
 
 
 def test_a_reservation_can_be_used_once(harness: RoomHarness) -> None:
-    admin, one, two = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one"), harness.fake_peer("two")
+    admin, one, two = harness.peers()
     _, codes = harness.prepare(admin)
     assert one.send(JoinPreparedRequest(codes[0])) is None
     assert fault_of(two.send(JoinPreparedRequest(codes[0]))) is Fault.UNKNOWN_RESERVATION
@@ -149,16 +153,11 @@ def test_a_wrong_password_is_refused(harness: RoomHarness, password: str | None)
 
 @pytest.mark.parametrize("password", ["", "examplepassword"])
 def test_a_server_without_its_own_password_refuses_administrators_with_the_reason(password: str) -> None:
-    fake_peer = RoomHarness(password=None).fake_peer("admin")
+    fake_peer = RoomHarness(password="examplepassword", host="0.0.0.0").fake_peer("admin")
     error = fake_peer.send(AuthenticateRequest(password))
     assert fault_of(error) is Fault.WRONG_PASSWORD
     assert str(error).endswith("has the well-known password: choose another one (--password)")
     assert not fake_peer.member.is_admin
-
-
-def test_packets_that_only_a_server_sends_are_refused_by_name(harness: RoomHarness) -> None:
-    error = harness.fake_peer("one").send(Left("x"))
-    assert str(error).endswith("Unhandled Packet of type: class sc.protocol.RemovedFromGame")
 
 
 def test_a_prepared_game_expires_if_nobody_joins(harness: RoomHarness) -> None:
@@ -211,3 +210,95 @@ def test_the_seats_of_a_connection_are_limited_except_for_administrators(kind: t
     assert fault_of(greedy.send(requests[kind])) is Fault.SEATS_PER_CONNECTION
     assert set(harness.lobby.rooms) == rooms
     assert set(harness.lobby.reservations) == {code}
+
+
+# -- leaving ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_member_knows_the_rooms_in_which_it_plays_and_those_that_it_observes() -> None:
+    harness = RoomHarness()
+    room, admin, one, _ = harness.game()
+    assert (one.member.rooms, one.member.observed) == ({room.id: room}, {})
+    assert (admin.member.rooms, admin.member.observed) == ({}, {room.id: room})
+    room.cancel()
+    assert (one.member.rooms, admin.member.observed) == ({}, {})
+
+
+def test_a_dropped_member_is_forgotten() -> None:
+    harness = RoomHarness()
+    fake_peer = harness.fake_peer("one")
+    assert fake_peer.send(AuthenticateRequest("secret")) is None
+    assert fake_peer.send(JoinRequest(GAME_TYPE)) is None
+    (room_id,) = fake_peer.member.rooms
+    assert fake_peer.send(ObserveRequest(room_id)) is None
+    for _ in range(2):
+        harness.lobby.drop(fake_peer.member)
+        assert (harness.lobby.members, harness.lobby.admins, harness.lobby.rooms) == ({}, {}, {})
+        assert (fake_peer.member.rooms, fake_peer.member.observed) == ({}, {})
+
+
+IDLE = JoinRequest("swc_2027_blokus")
+
+
+@pytest.mark.parametrize(
+    ("act", "is_ended"),
+    [
+        (lambda _one: None, True),
+        (lambda one: setattr(one.member, "packets_received", 1), False),  # as a session counts them
+        (lambda one: one.send(IDLE), False),
+    ],
+    ids=["silent", "sends", "plays again"],
+)
+def test_an_idle_timeout_ends_a_player_that_neither_sends_a_packet_nor_plays_again(
+    act: Callable[[FakePeer], object], is_ended: bool
+) -> None:
+    harness = RoomHarness("blokus-2027", idle_timeout=60.0)
+    one, two = harness.fake_peer("one"), harness.fake_peer("two")
+    for fake_peer in (one, two):
+        fake_peer.send(IDLE)
+    two.leave()
+    harness.advance(59.9)
+    assert not one.is_ended
+    act(one)
+    harness.advance(0.2)
+    assert one.is_ended is is_ended
+
+
+def test_each_game_starts_the_idle_timeout_again_and_leaving_cancels_it() -> None:
+    harness = RoomHarness("blokus-2027", idle_timeout=60.0)
+    one = harness.fake_peer("one")
+    for _ in range(2):
+        two = harness.fake_peer("two")
+        for fake_peer in (one, two):
+            fake_peer.send(IDLE)
+        two.leave()
+        assert harness.pending_timers == 1
+        harness.advance(59.0)
+    assert not one.is_ended
+    one.leave()
+    assert harness.pending_timers == 0
+
+
+# -- ids and starts ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("seed", "seeds_ids"), [(None, True), (5, False)])
+def test_ids_are_secret_unless_the_operator_seeds_them(seed: int | None, seeds_ids: bool) -> None:
+    new_id, same_id = id_source(seed, seeds_ids=seeds_ids), id_source(seed, seeds_ids=seeds_ids)
+    ids = [new_id(), new_id(), same_id(), same_id()]
+    assert len(set(ids)) == 4
+    assert {uuid.UUID(each).version for each in ids} == {4}
+
+
+def test_ids_from_a_seed_are_the_same_in_every_run() -> None:
+    new_id, same_id = id_source(5, seeds_ids=True), id_source(5, seeds_ids=True)
+    assert [new_id() for _ in range(3)] == [same_id() for _ in range(3)]
+    assert new_id() != new_id()
+
+
+def test_starting_positions_follow_from_the_seed() -> None:
+    new_rng, same_rng = start_source(5), start_source(5)
+    draws = [new_rng().random() for _ in range(3)]
+    assert draws == [same_rng().random() for _ in range(3)]
+    assert len(set(draws)) == 3
+    assert start_source(None)().random() != start_source(None)().random()

@@ -128,8 +128,8 @@ class LobbyMachine(RuleBasedStateMachine):
             assert player_slot.reservation == code
             assert player_slot.peer is None
         for room in lobby.rooms.values():
-            assert room.phase is Phase.RUNNING or room.player_count < 2
-            assert room.is_prepared or room.player_count > 0
+            assert room.phase is Phase.RUNNING or len(room.players) < 2
+            assert room.is_prepared or len(room.players) > 0
             for player_slot in room.player_slots:
                 assert player_slot.peer is None or lobby.members[player_slot.peer].rooms[room.id] is room
         for fake_peer in self.fake_peers:

@@ -238,12 +238,7 @@ def test_a_game_without_a_drawing_module_is_a_table(width: int, visit: Callable[
         states.append(states[-1].play(Take(count)))
     edition = replace(EDITIONS["blokus-2027"], name="nim-1", game_type="swc_nim")
     ending = Ending.by_rules(Outcome(1, "last"))
-    result = ending.result(
-        edition.dialect.score_definition,
-        ending.points(states[-1], zeroes_offenders=False),
-        ("Ann", "Ben"),
-        (None, None),
-    )
+    result = ending.result(edition, states[-1], ("Ann", "Ben"))
     game = describe_record(edition, [*(Memento(state, ("Ann", "Ben")) for state in states), result], "nim.xml")
     watching = visit(base=export(tmp_path, game).as_uri(), viewport={"width": width, "height": 800})
     page = watching.open("")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.match.records.game_files import REPLAY, REPLAY_PAGE
+from spielleiter.match.game_folder import REPLAY, REPLAY_PAGE
 from spielleiter.viewer.exports.html import SCRIPT
 from spielleiter.viewer.exports.match_pages import PAGE, write_match_pages
 from tests.viewer.replay_files import replay_of

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from spielleiter.match.games.referee import VERDICT as VERDICT_OF_MATCH
-from spielleiter.match.records.game_files import REPLAY
-from spielleiter.match.records.journal import SETUP as SETUP_OF_MATCH
+from spielleiter.match.game_folder import REPLAY
+from spielleiter.match.records import SETUP as SETUP_OF_MATCH
+from spielleiter.match.referee import VERDICT as VERDICT_OF_MATCH
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.replays.details import SETUP, VERDICT, details_beside
 from spielleiter.viewer.replays.game import Details, describe_game

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from spielleiter.game.blokus import SkipMove
-from spielleiter.match.records.game_log import SERVER_LOG as SERVER_LOG_OF_MATCH
-from spielleiter.match.records.game_log import GameLog
+from spielleiter.match.game_folder import SERVER_LOG as SERVER_LOG_OF_MATCH
+from spielleiter.match.game_folder import GameLog
 from spielleiter.programs.output import Output
 from spielleiter.server import events
 from spielleiter.viewer.replays.outputs import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spielleiter.match.records.game_record import VERDICTS
+from spielleiter.match.verdict import VERDICTS
 from spielleiter.viewer.replays.verdicts import _VERDICTS, verdict_words
 
 

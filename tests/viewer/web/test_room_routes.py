@@ -37,7 +37,7 @@ async def test_the_list_has_waiting_running_and_ended_games() -> None:
         paused = pages.open_room("E", "F", is_paused=True)
         for slot in paused.player_slots:
             pages.nursery.start_soon(play, pages, slot.reservation, "first")
-        while paused.player_count < 2:
+        while len(paused.players) < 2:
             await trio.lowlevel.checkpoint()
         rooms = (await pages.get("/api/rooms")).json["rooms"]
         assert [(room["id"], room["state"]) for room in rooms] == [

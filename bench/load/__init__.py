@@ -1,1 +1,0 @@
-"""The load of the benchmark: scripted games, and the driver processes that play them."""

@@ -1,1 +1,0 @@
-"""The parts of the benchmark. Each of them measures one thing."""

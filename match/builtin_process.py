@@ -1,0 +1,57 @@
+"""The worker process that chooses the moves of built-in players (match/builtin_players.py starts it).
+
+It reads requests from standard input and writes an answer to each to standard output: a pickled object, preceded by
+its length. First of all it writes None, which says that it is ready. It keeps nothing between two requests: the state
+of a player's generator comes with the request and goes back with the answer. It has a single thread, so that it never
+uses more than one processor core.
+"""
+
+from __future__ import annotations
+
+import pickle
+import random
+import struct
+import sys
+import time
+from typing import BinaryIO, Final
+
+from spielleiter.client.choosers import CHOOSERS
+from spielleiter.client.search_budget import SearchBudget
+
+HEAD: Final = struct.Struct("!I")
+"""The length of a message."""
+
+
+def encode(message: object) -> bytes:
+    """Return the bytes of `message`."""
+    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    return HEAD.pack(len(data)) + data
+
+
+def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answer requests until the input ends. If a strategy fails, its answer says so, and the next request is served."""
+
+    def write(message: object) -> None:
+        answers.write(encode(message))
+        answers.flush()
+
+    write(None)
+    while len(head := requests.read(HEAD.size)) == HEAD.size:
+        # both sides belong to the same match, so what they read is trusted
+        strategy, generator, state, wait = pickle.loads(requests.read(HEAD.unpack(head)[0]))  # noqa: S301
+        rng = pickle.loads(generator) if isinstance(generator, bytes) else random.Random(generator)  # noqa: S301
+        budget = SearchBudget(wait)
+        started, cpu_started = time.perf_counter(), time.process_time()
+        move, problem = None, ""
+        try:
+            move = CHOOSERS[strategy](state, rng, budget)
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+        seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
+        generator = pickle.dumps(rng, pickle.HIGHEST_PROTOCOL)
+        write((move, seconds, cpu_seconds, problem, budget.was_cut, generator))
+
+
+if __name__ == "__main__":
+    stdout, sys.stdout = sys.stdout, sys.stderr  # what a strategy prints is no answer
+    serve(sys.stdin.buffer, stdout.buffer)

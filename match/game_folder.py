@@ -1,0 +1,294 @@
+"""[records.buffered_file]
+A compressed file whose content is buffered in memory while a game is played.
+
+Invariants: buffered items are encoded and compressed only when the file is closed or the buffer is large, so a file
+that is discarded costs only memory. After `discard`, nothing more is added.
+
+
+[records.wire_log]
+A file with the bytes of a game's connections.
+
+Invariants: chunks are written in the order in which they were received and sent, each after a line with the time in
+seconds, the name of the program, the direction and the length. A chunk that begins with the whole previous chunk, as
+the position for the second player does, is written without that prefix, and its line says so. The size of the file is
+bounded, and it says where it was cut. Logging never changes what is received or sent, and costs very little while the
+game is played: chunks are buffered unchanged, and compressed together when the log is closed or the buffer is large.
+
+
+[records.game_log]
+The log of one game at the match's own server, as a file of JSON lines.
+
+Invariants: every event of the game has a line, in order, with the time at which it happened. The size of the file is
+bounded, and it says where it was cut. Events are converted to text when the log is closed or when there are many of
+them, so a log that is not kept costs nothing.
+
+
+[records.game_files]
+The files in a game's folder, and which folders are kept once their game is over.
+
+Invariants: the journal has every game, whether its folder is kept or not. A folder is kept as a whole or not at all.
+
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Generic, Self, TypeVar
+
+import trio
+from zlib_ng import gzip_ng
+
+from spielleiter.common.files import write_whole
+from spielleiter.match.records import GameRecord
+from spielleiter.match.verdict import Verdict
+from spielleiter.server import events
+from spielleiter.server.core.clock import Arrival
+from spielleiter.server.log import json_line
+from spielleiter.server.net.wire import Wire
+
+LEVEL: Final = 6
+"""The compression level for most files: half the time of the best level, and two thirds more bytes."""
+FAST_LEVEL: Final = 4
+"""A compression level with two thirds of the time of LEVEL and a fifth more bytes."""
+
+Item = TypeVar("Item")
+
+
+class BufferedFile(ABC, Generic[Item]):
+    """Buffers items for the file `path`, which `close` completes. `limit` is its maximum size before compression."""
+
+    def __init__(self, path: Path, limit: int) -> None:
+        self._path = path
+        self._remaining = limit
+        self._buffer: list[Item] = []
+        self._file: gzip_ng.GzipNGFile | None = None
+
+    @abstractmethod
+    def _encode(self) -> bytes:
+        """The buffered items as bytes of the file."""
+
+    def close(self) -> None:
+        """Write the buffered items and close the file. This takes some milliseconds, so it may be called in a thread.
+
+        Raises OSError.
+        """
+        try:
+            self._flush()
+        finally:
+            self.discard()
+
+    def discard(self) -> None:
+        """Drop the buffered items; if a part of the file is already written, that part is kept."""
+        self._buffer.clear()
+        self._remaining = 0
+        if self._file is not None:
+            self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _flush(self) -> None:
+        data = self._encode()
+        if self._file is None:
+            self._file = gzip_ng.open(self._path, "wb", LEVEL)
+        self._file.write(data)
+        self._buffer.clear()
+
+
+WIRE_LOG: Final = "wire.log.gz"
+
+WIRE_LIMIT: Final = 64 * 1024 * 1024
+"""The maximum size of a log in bytes before compression: about fifty times the size of a whole game."""
+
+MIN_SHARED: Final = 256
+"""The length in bytes from which a chunk is not repeated if the next chunk begins with it."""
+
+BUFFERED_BYTES: Final = 2 * 1024 * 1024
+"""The number of bytes after which the buffer is compressed; most games have fewer."""
+
+
+class WireLog(BufferedFile[bytes | memoryview]):
+    """Collects the bytes of all connections of a game for the file `path`, which `close` completes."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, WIRE_LIMIT)
+        self._started = trio.current_time()
+        self._buffered_bytes = 0
+        self._previous = b""
+        """The previous chunk; empty if it is too short for the next chunk to refer to it."""
+
+    def write(self, what: str, data: bytes | memoryview) -> None:
+        """Add a chunk. Raises OSError.
+
+        `what` is the name of a program, followed by ``<`` for bytes from the server or ``>`` for bytes to the server.
+        `data` must not change afterwards.
+        """
+        if self._remaining <= 0:
+            return
+        head = f"\n--- {trio.current_time() - self._started:.6f} {what} {len(data)}"
+        if isinstance(data, bytes):
+            if self._previous and data.startswith(self._previous):
+                head += f", the first {len(self._previous)} as above"
+                data = data[len(self._previous) :]
+            else:
+                self._previous = data if len(data) >= MIN_SHARED else b""
+        else:  # the rest of a chunk that was not sent at once
+            self._previous = b""
+        self._remaining -= len(head) + len(data)
+        self._buffered_bytes += len(head) + len(data)
+        self._buffer += (f"{head}\n".encode(), data)
+        if self._remaining <= 0:
+            self._buffer.append(b"\n--- the rest was not kept\n")
+        if self._buffered_bytes >= BUFFERED_BYTES:
+            self._flush()
+
+    def _encode(self) -> bytes:
+        return b"".join(self._buffer)
+
+    def _flush(self) -> None:
+        super()._flush()
+        self._buffered_bytes = 0
+
+
+class LoggedWire:
+    """A wire whose bytes are also written to a log; what is received is also passed to `note_received`."""
+
+    def __init__(self, wire: Wire, log: WireLog, name: str, note_received: Callable[[bytes], None]) -> None:
+        self._wire = wire
+        self._log = log
+        self._received = f"{name} >"
+        self._sent = f"{name} <"
+        self._note_received = note_received
+
+    async def receive(self) -> tuple[bytes, Arrival]:
+        data, arrival = await self._wire.receive()
+        self._log.write(self._received, data)
+        self._note_received(data)
+        return data, arrival
+
+    def try_send(self, data: bytes | memoryview) -> int:
+        count = self._wire.try_send(data)
+        if count:
+            self._log.write(self._sent, data if count == len(data) else memoryview(data)[:count])
+        return count
+
+    async def send_some(self, data: memoryview) -> int:
+        count = await self._wire.send_some(data)
+        self._log.write(self._sent, data[:count])
+        return count
+
+    async def send_eof(self) -> None:
+        await self._wire.send_eof()
+
+    def has_unread_input(self) -> bool:
+        return self._wire.has_unread_input()
+
+    def is_peer_stalled(self) -> bool:
+        return self._wire.is_peer_stalled()
+
+    def has_left(self) -> bool:
+        return self._wire.has_left()
+
+    async def aclose(self) -> None:
+        await self._wire.aclose()
+
+
+SERVER_LOG: Final = "server.log.gz"
+
+LOG_LIMIT: Final = 4 * 1024 * 1024
+"""The maximum size of a game's log, in characters before compression."""
+
+BUFFERED_EVENTS: Final = 2000
+"""The number of events after which the buffer is converted to text; most games have about a hundred."""
+
+
+class GameLog(BufferedFile[tuple[float, events.ServerEvent]]):
+    """Collects the events of a game for the file `path`, which `close` completes."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, LOG_LIMIT)
+
+    def add(self, event: events.ServerEvent) -> None:
+        """Add an event. Raises OSError."""
+        if self._remaining > 0:
+            self._buffer.append((time.time(), event))
+            if len(self._buffer) >= BUFFERED_EVENTS:
+                self._flush()
+
+    def _encode(self) -> bytes:
+        lines = []
+        for instant, event in self._buffer:
+            if self._remaining <= 0:
+                break
+            lines.append(json_line(event, instant) + "\n")
+            self._remaining -= len(lines[-1])
+            if self._remaining <= 0:
+                lines.append("(the rest was not kept)\n")
+        self._buffer.clear()
+        return "".join(lines).encode("utf-8", "backslashreplace")
+
+
+GAMES: Final = "games"
+"""The folder of the games' folders, in the folder of a match."""
+REPLAY: Final = "replay.xml.gz"
+REPLAY_PAGE: Final = "replay.html"
+"""A page that shows the replay in a browser. The command `match` makes it after the games; no other module needs it."""
+
+
+class KeepPolicy(enum.Enum):
+    """Which games' folders are kept; the values are those of the option `--keep`."""
+
+    NONE = "none"
+    FAILED = "failed"
+    """Only those of games whose verdict is not "regular"."""
+    ALL = "all"
+
+    def keeps(self, record: GameRecord) -> bool:
+        """Whether the folder of this game is kept."""
+        return self is KeepPolicy.ALL or (self is KeepPolicy.FAILED and record.verdict != Verdict.REGULAR)
+
+
+class GameLogs:
+    """The wire log and the server's log of one game, which become files in `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.wire = WireLog(folder / WIRE_LOG)
+        self.log = GameLog(folder / SERVER_LOG)
+        self.is_own = False
+        """Whether the game is played at the match's own server; the events of other servers are not known."""
+
+    def save(self) -> None:
+        """Write both files. This takes some milliseconds, so it may be called in a thread. Raises OSError."""
+        self.wire.close()
+        if self.is_own:
+            self.log.close()
+
+    def discard(self) -> None:
+        """Drop both without writing them."""
+        self.wire.discard()
+        self.log.discard()
+
+
+def write_replay(folder: Path, content: bytes) -> str:
+    """Write a compressed replay and return its file name. Equal replays give equal files. Raises OSError."""
+    write_whole(folder / REPLAY, gzip_ng.compress(content, FAST_LEVEL, mtime=0))
+    return REPLAY
+
+
+def write_verdict(path: Path, record: GameRecord) -> None:
+    """Write a record, one line for each field. Raises OSError."""
+    fields = (
+        f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in record.to_json().items()
+    )
+    write_whole(path, "{\n" + ",\n".join(fields) + "\n}\n")

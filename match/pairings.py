@@ -1,0 +1,415 @@
+"""[tournaments.encounters]
+The encounters of a tournament, in which two programs meet, and their outcomes.
+
+Invariants: an outcome is a pure function of the records, so a resumed tournament gets the same outcomes. An encounter
+of a knock-out always has a winner; in other kinds of tournaments it may be drawn.
+
+
+[tournaments.knockout]
+Knock-out tournaments: the loser of an encounter is eliminated.
+
+Invariants: in the bracket, the programs seeded 1 and 2 can meet only in the final, 1 to 4 not before the semi-finals,
+and so on. If the number of programs is not a power of two, those seeded highest have a bye in the first round. All
+later pairings follow from the outcomes alone.
+
+
+[tournaments.swiss]
+Swiss tournaments: a fixed number of rounds, in which programs with equal points meet.
+
+Invariants: pairing is a pure function of the outcomes and the seeding. No program gets a second bye before every
+program has had one. Two programs meet again only if the round cannot be paired otherwise, or no other pairing was found
+in MAX_STEPS steps. A win is 1 point, a draw ½, and a bye 1.
+
+The standings are sorted by points, then by the sum of the opponents' points (Buchholz; a bye counts as an opponent with
+the program's own points, as in FIDE's handbook since 2024), then by the share of points in all games, then by seeding.
+
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections import Counter
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from spielleiter.match.records import GameRecord
+from spielleiter.match.statistics import PLAYED_OUT, count_results
+from spielleiter.match.stopping import unfit_programs, was_played
+
+Pairing: TypeAlias = tuple[int, int]
+"""The indices of two programs, the smaller one first."""
+
+
+class Reason(enum.Enum):
+    """What decided an encounter; the values are those of tournament.json."""
+
+    SCORE = "score"
+    PLAY_OFF = "play-off"
+    POINTS = "points"
+    SEEDING = "seeding"
+    ABSENCE = "the other cannot play"
+    DRAWN = "drawn"
+
+
+@dataclass(frozen=True, slots=True)
+class Encounter:
+    """Two programs that meet: a match, and in a knock-out its play-offs."""
+
+    number: int
+    """From 1, in the order in which encounters are played."""
+    round: int
+    """From 1."""
+    pairing: Pairing
+    title: str = ""
+    """The stage that it belongs to, such as ``"final"``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an encounter ended; `score` is the score of the match, without the play-offs."""
+
+    encounter: Encounter
+    score: tuple[float, float]
+    winner: int | None
+    """The index of a program; None: drawn."""
+    reason: Reason
+    play_offs: int = 0
+    """The number of play-offs, each a pair of games."""
+
+    @property
+    def loser(self) -> int | None:
+        """The index of the program that lost; None: drawn."""
+        first, second = self.encounter.pairing
+        return None if self.winner is None else first + second - self.winner
+
+    @property
+    def match_points(self) -> tuple[float, float]:
+        """1 for the winner, ½ for each program if it is drawn; 0 for each if neither program can play."""
+        if self.winner is None:
+            return (0.0, 0.0) if self.reason is Reason.ABSENCE else (0.5, 0.5)
+        return (1.0, 0.0) if self.winner == self.encounter.pairing[0] else (0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The encounters that are played before the next round is paired; `byes` are programs without an opponent."""
+
+    number: int
+    title: str
+    encounters: tuple[Encounter, ...]
+    byes: tuple[int, ...] = ()
+
+
+Results: TypeAlias = Mapping[Encounter, Outcome]
+Rounds: TypeAlias = Generator[Round, Results, None]
+"""A generator of rounds; each round is answered (`send`) with the outcomes of its encounters."""
+
+MATCH: Final = 0
+"""The index of the match among the parts of an encounter; the others are play-offs."""
+
+
+def absent_programs(records: Sequence[GameRecord]) -> tuple[int, ...]:
+    """The programs (0, 1) that cannot play, as of the first record that shows it.
+
+    `records` are in the order of finishing; those after that record are ignored.
+    """
+    doubtful = {0, 1}
+    for count, record in enumerate(records, 1):
+        doubtful = {program for program in doubtful if not was_played(record, program)}
+        if not doubtful:
+            break  # a program that has played once is fit
+        if found := unfit_programs(records[:count]):
+            return found
+    return ()
+
+
+def score_of(records: Sequence[GameRecord]) -> tuple[float, float]:
+    """The score of both programs: wins and half of the draws."""
+    tally = count_results(records)
+    return tally.wins + tally.draws / 2, tally.losses + tally.draws / 2
+
+
+def outcome_of(
+    encounter: Encounter,
+    parts: Sequence[Sequence[GameRecord]],
+    ranks: Mapping[int, int] | None = None,
+    *,
+    keeps_playing: bool = False,
+) -> Outcome:
+    """The outcome of an encounter.
+
+    `parts` holds the records of the match and of its play-offs, each in the order of finishing. `ranks` is the seeding,
+    a rank by program. With it, the encounter always has a winner: by the score of the match, by the first play-off that
+    was not even, by the sum of the points of all games that were played to their end, or by the seeding. With
+    `keeps_playing`, all games count, even those after the ones that show that a program cannot play.
+    """
+    score = score_of(parts[MATCH])
+    play_offs = len(parts) - 1
+
+    def decided(program: int, reason: Reason) -> Outcome:
+        return Outcome(encounter, score, encounter.pairing[program], reason, play_offs)
+
+    for part in parts:
+        absent = () if keeps_playing else absent_programs(part)
+        if len(absent) == 1:
+            return decided(1 - absent[0], Reason.ABSENCE)
+        if absent and ranks is None:
+            return Outcome(encounter, score, None, Reason.ABSENCE, play_offs)
+    for index, part in enumerate(parts):
+        own, other = score_of(part)
+        if own != other:
+            return decided(int(other > own), Reason.SCORE if index == MATCH else Reason.PLAY_OFF)
+    if ranks is None:
+        return Outcome(encounter, score, None, Reason.DRAWN, play_offs)
+    difference = point_difference([record for part in parts for record in part])
+    if difference:
+        return decided(int(difference < 0), Reason.POINTS)
+    first, second = encounter.pairing
+    return decided(int(ranks[second] < ranks[first]), Reason.SEEDING)
+
+
+def point_difference(records: Sequence[GameRecord]) -> float:
+    """The points of program 0 minus those of program 1, summed over all games that were played to their end."""
+    return math.fsum(
+        record.points[0] - record.points[1]
+        for record in records
+        if record.verdict in PLAYED_OUT and record.points[0] is not None and record.points[1] is not None
+    )
+
+
+_TITLES: Final = {2: "final", 4: "semi-final", 8: "quarter-final"}
+THIRD_PLACE: Final = "third place"
+
+
+def bracket(size: int) -> list[int]:
+    """The ranks in the seeding, from 0, in the order of the bracket: neighbours meet. `size` is a power of two."""
+    ranks = [0]
+    while len(ranks) < size:
+        last = 2 * len(ranks) - 1
+        ranks = [each for rank in ranks for each in (rank, last - rank)]
+    return ranks
+
+
+def knock_out(seeding: Sequence[int], *, has_third_place: bool = False) -> Rounds:
+    """The rounds of the programs in `seeding`, the one seeded highest first."""
+    size = 1 << (len(seeding) - 1).bit_length()
+    remaining: list[int | None] = [seeding[rank] if rank < len(seeding) else None for rank in bracket(size)]
+    number = played = 0
+    while len(remaining) > 1:
+        number += 1
+        title = _TITLES.get(len(remaining), f"last {len(remaining)}")
+        halves = list(zip(remaining[::2], remaining[1::2], strict=True))
+        encounters: dict[int, Encounter] = {}
+        for index, (first, second) in enumerate(halves):
+            if first is not None and second is not None:
+                played += 1
+                encounters[index] = Encounter(played, number, _sorted(first, second), title)
+        alone = {index: first if second is None else second for index, (first, second) in enumerate(halves)}
+        byes = tuple(program for index, program in alone.items() if index not in encounters and program is not None)
+        results = yield Round(number, title, tuple(encounters.values()), byes)
+        following: list[int | None] = []
+        losers: list[int] = []
+        for index in range(len(halves)):
+            if index in encounters:
+                outcome = results[encounters[index]]
+                following.append(outcome.winner)
+                losers += [] if outcome.loser is None else [outcome.loser]
+            else:
+                following.append(alone[index])
+        if has_third_place and len(remaining) == 4 and len(losers) == 2:
+            third, fourth = losers
+            played, number = played + 1, number + 1
+            yield Round(number, THIRD_PLACE, (Encounter(played, number, _sorted(third, fourth), THIRD_PLACE),))
+        remaining = following
+
+
+def _sorted(first: int, second: int) -> tuple[int, int]:
+    return min(first, second), max(first, second)
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """The place of a program; programs that were eliminated in the same round share their places."""
+
+    program: int
+    first: int
+    last: int
+    until: str
+    """The title of the round it lost in (or won, for the third place); ``"champion"``; ``"still in"`` before that."""
+
+    @property
+    def text(self) -> str:
+        """``3`` or ``5–8``."""
+        return str(self.first) if self.first == self.last else f"{self.first}–{self.last}"
+
+
+def knockout_standings(
+    seeding: Sequence[int], rounds: Sequence[Round], outcomes: Mapping[int, Outcome]
+) -> list[Placing]:
+    """The standings, best first and within shared places by seeding; `outcomes` are by number of the encounter."""
+    reached: dict[int, tuple[int, str]] = {}
+    """By program: a level that is higher the further it came, and a title."""
+    for each in rounds:
+        for encounter in each.encounters:
+            outcome = outcomes.get(encounter.number)
+            if outcome is None or outcome.winner is None or outcome.loser is None:
+                continue
+            if each.title == THIRD_PLACE:
+                reached[outcome.winner] = (reached[outcome.winner][0] + 1, THIRD_PLACE)
+            else:
+                reached[outcome.loser] = (2 * each.number, each.title)
+                if each.title == "final":
+                    reached[outcome.winner] = (2 * each.number + 2, "champion")
+    levels = {program: reached.get(program, (1_000_000, "still in")) for program in seeding}
+    found = []
+    for program in sorted(seeding, key=lambda program: -levels[program][0]):
+        better = sum(levels[other][0] > levels[program][0] for other in seeding)
+        alike = sum(levels[other][0] == levels[program][0] for other in seeding)
+        found.append(Placing(program, better + 1, better + alike, levels[program][1]))
+    return found
+
+
+MAX_STEPS: Final = 20_000
+"""The number of choices that are tried to avoid a repeated pairing; more could take minutes in rare cases."""
+
+BYE: Final = 1.0
+
+
+@dataclass(slots=True)
+class SwissStanding:
+    """One program in the standings."""
+
+    program: int
+    points: float = 0.0
+    buchholz: float = 0.0
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    byes: int = 0
+    game_points: float = 0.0
+    games: float = 0.0
+    """The number of counted games."""
+    opponents: list[int] = field(default_factory=list)
+
+    @property
+    def share(self) -> float:
+        """The share of points won in all games, from 0 to 1."""
+        return self.game_points / self.games if self.games else 0.0
+
+
+def default_rounds(count: int) -> int:
+    """The number of rounds of a knock-out of `count` programs: the fewest after which one program has no loss."""
+    return max(1, (count - 1).bit_length())
+
+
+def most_rounds(count: int) -> int:
+    """The highest number of rounds in which no two of `count` programs have to meet again."""
+    return count if count % 2 else count - 1
+
+
+def swiss_standings(
+    seeding: Sequence[int], rounds: Sequence[Round], outcomes: Mapping[int, Outcome]
+) -> list[SwissStanding]:
+    """The standings, best first, after the decided encounters; `outcomes` are by number of the encounter."""
+    scores = {program: SwissStanding(program) for program in seeding}
+    for each in rounds:
+        done = [outcomes[encounter.number] for encounter in each.encounters if encounter.number in outcomes]
+        for outcome in done:
+            for index, program in enumerate(outcome.encounter.pairing):
+                _count(scores[program], outcome, index)
+        if done:  # byes of a round that has not begun give no points yet
+            for program in each.byes:
+                scores[program].points += BYE
+                scores[program].byes += 1
+    for score in scores.values():
+        score.buchholz = sum(scores[other].points for other in score.opponents) + score.byes * score.points
+    # sorting is stable, so ties are in the order of the seeding
+    return sorted(scores.values(), key=lambda score: (-score.points, -score.buchholz, -score.share))
+
+
+def _count(score: SwissStanding, outcome: Outcome, index: int) -> None:
+    score.points += outcome.match_points[index]
+    score.wins += outcome.winner == score.program
+    score.losses += outcome.loser == score.program
+    score.draws += outcome.winner is None
+    score.game_points += outcome.score[index]
+    score.games += sum(outcome.score)
+    score.opponents.append(outcome.encounter.pairing[1 - index])
+
+
+def swiss(seeding: Sequence[int], count: int) -> Rounds:
+    """`count` rounds of the programs in `seeding`, the one seeded highest first."""
+    rounds: list[Round] = []
+    outcomes: dict[int, Outcome] = {}
+    for number in range(1, count + 1):
+        order = swiss_standings(seeding, rounds, outcomes)
+        pairings, bye = pair_round(order)
+        encounters = tuple(
+            Encounter(len(outcomes) + index, number, pairing) for index, pairing in enumerate(pairings, 1)
+        )
+        rounds.append(Round(number, f"round {number}", encounters, () if bye is None else (bye,)))
+        results = yield rounds[-1]
+        outcomes |= {encounter.number: results[encounter] for encounter in encounters}
+
+
+def pair_round(order: Sequence[SwissStanding]) -> tuple[list[Pairing], int | None]:
+    """The pairings of the next round, best first, and the program that has a bye (None: there is no bye).
+
+    `order` is the standings. From the top, each program is paired with the program half a group of equal points below
+    it, or else with the program nearest to that place that it has not met. In a group of odd size, the last program
+    moves down to the next group. The bye goes to the lowest program among those with the fewest byes.
+    """
+    meetings = Counter((score.program, opponent) for score in order for opponent in score.opponents)
+    # with the highest number of meetings so far as the limit, every round can be paired
+    for limit in range(max(meetings.values(), default=0) + 1):
+        for bye in _byes(order):
+            rest = [score for score in order if score is not bye]
+            found = _Search(meetings, limit).run(tuple(rest))
+            if found is not None:
+                return found, None if bye is None else bye.program
+    raise AssertionError("every round can be paired")
+
+
+def _byes(order: Sequence[SwissStanding]) -> list[SwissStanding | None]:
+    if len(order) % 2 == 0:
+        return [None]
+    fewest = min(score.byes for score in order)
+    return [score for score in reversed(order) if score.byes == fewest]
+
+
+class _Search:
+    """A search for a pairing of programs that have met at most `limit` times, preferred choices first."""
+
+    def __init__(self, meetings: Mapping[Pairing, int], limit: int) -> None:
+        self._meetings = meetings
+        self._limit = limit
+        self._steps = 0
+        self._dead_ends: set[tuple[int, ...]] = set()
+
+    def run(self, remaining: tuple[SwissStanding, ...]) -> list[Pairing] | None:
+        if not remaining:
+            return []
+        self._steps += 1
+        key = tuple(score.program for score in remaining)
+        if self._steps > MAX_STEPS or key in self._dead_ends:
+            return None
+        top, others = remaining[0], remaining[1:]
+        group = sum(score.points == top.points for score in others)
+        ideal = (group + 1) // 2 - 1
+        for index in sorted(range(len(others)), key=lambda index: _distance(index, ideal, group)):
+            other = others[index]
+            if self._meetings.get((top.program, other.program), 0) > self._limit:
+                continue
+            rest = self.run(others[:index] + others[index + 1 :])
+            if rest is not None:
+                first, second = sorted((top.program, other.program))
+                return [(first, second), *rest]
+        self._dead_ends.add(key)
+        return None
+
+
+def _distance(index: int, ideal: int, group: int) -> tuple[bool, int, int]:
+    """The sort key of opponents: in the group by distance to the ideal one, lower ones first; then later groups."""
+    return index >= group, abs(index - ideal) if index < group else index, -index

@@ -1,1 +1,0 @@
-"""The statistics of matches: points, Elo with intervals, sequential tests, ratings."""

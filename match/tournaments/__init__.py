@@ -1,1 +1,0 @@
-"""Tournaments: the file that describes one, pairing by kind, standings and progress."""

@@ -1,0 +1,215 @@
+"""Traces of a server's connections, with what the server says about the packets.
+
+How a trace is written is the matter of a recorder that is passed in (`spielleiter.wire.recorder`). Without a folder for
+traces there is no `Tracer`, and connections cost nothing more. The text of a fault is that of the event in the log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final, Protocol, TypeAlias
+
+import trio
+
+from spielleiter.game.api import Seat
+from spielleiter.server import events
+from spielleiter.server.core.clock import Arrival
+from spielleiter.server.net.wire import Wire
+
+TO_SERVER: Final = "->"
+FROM_SERVER: Final = "<-"
+CONNECTS: Final = "(connects)"
+
+
+class Trace(Protocol):
+    """The trace of one connection. Its methods never wait and never raise; instants are in seconds."""
+
+    def add(self, direction: str, instant: float, data: bytes) -> None:
+        """Record bytes that were sent in `direction` at `instant`; ``b""``: the end of the stream."""
+        ...
+
+    def event(self, direction: str, instant: float, text: str) -> None:
+        """Record something that happened beside the packets."""
+        ...
+
+    def note(self, instant: float, text: str, packet: int | None = None, position: int | None = None) -> None:
+        """Record what the server says about the packet with this number, and the byte at `position` in it."""
+        ...
+
+    def reset(self, direction: str, instant: float) -> None:
+        """Record that the sender of `direction` has broken the connection."""
+        ...
+
+    def close(self, instant: float) -> None:
+        """Record the end of the connection."""
+        ...
+
+
+class TraceRecorder(Protocol):
+    """Writes traces into a folder."""
+
+    def open(self, name: str, title: Iterable[str], instant: float, *, holds: bool = False) -> Trace | None:
+        """Begin the trace of a connection; None if there are too many. `title` are lines about it.
+
+        With `holds`, a packet of the client waits for what the server says about it.
+        """
+        ...
+
+    def close(self) -> None:
+        """Write what is left."""
+        ...
+
+
+RecorderFactory: TypeAlias = Callable[[Path, Callable[[str, str], None]], TraceRecorder]
+"""Makes a recorder for a folder; it calls the function with a path and a reason if a trace ends. Raises StartError."""
+
+
+class TracedWire:
+    """A `Wire` that passes everything on to `wire` and records it in `trace`."""
+
+    def __init__(self, wire: Wire, trace: Trace) -> None:
+        self._wire = wire
+        self._trace = trace
+
+    async def receive(self) -> tuple[bytes, Arrival]:
+        try:
+            data, arrival = await self._wire.receive()
+        except trio.BrokenResourceError:
+            self._trace.reset(TO_SERVER, trio.current_time())
+            raise
+        self._trace.add(TO_SERVER, arrival.instant, data)
+        return data, arrival
+
+    def try_send(self, data: bytes | memoryview) -> int:
+        return self._sent(data, self._wire.try_send(data))
+
+    async def send_some(self, data: memoryview) -> int:
+        return self._sent(data, await self._wire.send_some(data))
+
+    def _sent(self, data: bytes | memoryview, size: int) -> int:
+        if size:
+            self._trace.add(FROM_SERVER, trio.current_time(), bytes(data[:size]))
+        return size
+
+    async def send_eof(self) -> None:
+        await self._wire.send_eof()
+        self._trace.add(FROM_SERVER, trio.current_time(), b"")
+
+    def has_unread_input(self) -> bool:
+        return self._wire.has_unread_input()
+
+    def is_peer_stalled(self) -> bool:
+        return self._wire.is_peer_stalled()
+
+    def has_left(self) -> bool:
+        return self._wire.has_left()
+
+    async def aclose(self) -> None:
+        self._trace.close(trio.current_time())
+        await self._wire.aclose()
+
+
+class _Traced:
+    """A connection that is traced; `packet_count` is the number of its packets that the server has handled."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.packet_count: Callable[[], int] = lambda: 0
+        self.refused = 0
+        """The number of the packet whose move was refused last."""
+
+
+class Tracer:
+    """Traces connections into `folder`, and publishes failures in `stream`. Raises StartError."""
+
+    def __init__(self, folder: Path, stream: events.EventStream, recorder: RecorderFactory) -> None:
+        self._recorder = recorder(folder, self._note_failure)
+        self._stream = stream
+        self._token: trio.lowlevel.TrioToken | None = None
+        self._connections: dict[str, _Traced] = {}
+        self._seats: dict[tuple[str, Seat], str] = {}
+        stream.on(events.ProtocolBroken, self._protocol_broken)
+        stream.on(events.RequestRefused, self._request_refused)
+        stream.on(events.ContentIgnored, self._content_ignored)
+        stream.on(events.PlayerJoined, self._player_joined)
+        stream.on(events.MoveRefused, self._move_refused)
+        stream.on(events.TimeVerdict, self._time_verdict)
+        stream.on(events.PeerTooSlow, lambda event: self._note(event.connection, event.why))
+        stream.on(events.ConnectionClosed, self._connection_closed)
+        stream.on(events.RoomClosed, self._room_closed)
+
+    def trace(self, wire: Wire, label: str, address: str) -> Wire:
+        """Begin the trace of a connection; return the wire that its session has to use."""
+        self._token = trio.lowlevel.current_trio_token()
+        instant = trio.current_time()
+        trace = self._recorder.open(
+            label, (f"connection {label} from {address}", "recorded by the server"), instant, holds=True
+        )
+        if trace is None:
+            return wire
+        self._connections[label] = _Traced(trace)
+        trace.event(TO_SERVER, instant, CONNECTS)
+        return TracedWire(wire, trace)
+
+    def count_packets(self, label: str, packet_count: Callable[[], int]) -> None:
+        """Let `packet_count` say how many packets of a connection the server has handled."""
+        if label in self._connections:
+            self._connections[label].packet_count = packet_count
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._recorder.close()
+
+    # -- what the server says ---------------------------------------------------------------------------------------
+
+    def _note(self, label: str, text: str, packet: int | None = None, position: int | None = None) -> None:
+        if traced := self._connections.get(label):
+            traced.trace.note(trio.current_time(), text, packet, position)
+
+    def _note_packet(self, label: str, text: str, *, is_handled: bool = True, position: int | None = None) -> None:
+        """Add a note about the packet that is being handled, or (if not `is_handled`) that could not be read."""
+        if traced := self._connections.get(label):
+            packet = traced.packet_count() + (not is_handled)
+            traced.trace.note(trio.current_time(), text, packet, position)
+
+    def _protocol_broken(self, event: events.ProtocolBroken) -> None:
+        self._note_packet(event.connection, event.text, is_handled=False, position=event.position)
+
+    def _request_refused(self, event: events.RequestRefused) -> None:
+        traced = self._connections.get(event.connection)
+        if traced is not None and traced.refused != traced.packet_count():  # otherwise the move was refused already
+            self._note_packet(event.connection, f"refused ({event.fault.value}): {event.text}")
+
+    def _content_ignored(self, event: events.ContentIgnored) -> None:
+        self._note_packet(event.connection, f"ignored: {'; '.join(event.ignored)}")
+
+    def _player_joined(self, event: events.PlayerJoined) -> None:
+        self._seats[event.room, event.seat] = event.connection
+
+    def _move_refused(self, event: events.MoveRefused) -> None:
+        label = self._seats.get((event.room, event.seat), "")
+        self._note_packet(label, f"refused ({event.fault.value}): {event.text}")
+        if traced := self._connections.get(label):
+            traced.refused = traced.packet_count()
+
+    def _time_verdict(self, event: events.TimeVerdict) -> None:
+        if label := self._seats.get((event.room, event.seat)):
+            which = "no move came within the hard limit" if event.is_hard else "the move came after the soft limit"
+            self._note(label, f"{which}: {event.think_time:.3f} s, the limit is {event.limit:g} s")
+
+    def _connection_closed(self, event: events.ConnectionClosed) -> None:
+        self._connections.pop(event.connection, None)
+
+    def _room_closed(self, event: events.RoomClosed) -> None:
+        for key in [key for key in self._seats if key[0] == event.room]:
+            del self._seats[key]
+
+    # -- failures ---------------------------------------------------------------------------------------------------
+
+    def _note_failure(self, path: str, error: str) -> None:
+        """Publish an event on the event loop; called from any thread."""
+        if self._token is not None:
+            with contextlib.suppress(trio.RunFinishedError):
+                self._token.run_sync_soon(self._stream.publish, events.TraceFailed(path, error))

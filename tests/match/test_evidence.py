@@ -1,0 +1,210 @@
+"""Programs are blamed only for what happens on their own connections, and before the game was cancelled."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from spielleiter.game.api import State
+from spielleiter.match.evidence import MAX_REMARKS, Evidence, describe_unread
+from spielleiter.match.verdict import Attempt, ProgramFacts
+from spielleiter.protocol.messages import Cause, Memento, Result, RoomData, Score
+from spielleiter.server import events
+from spielleiter.server.editions import choose_editions
+from spielleiter.server.errors import Fault
+from spielleiter.server.events import ThinkStats
+
+REFUSED = events.RequestRefused("seat", Fault.UNKNOWN_ROOM, "sc.server.GameRoomException: no such room")
+FORBIDDEN = events.RequestRefused("seat", Fault.FORBIDDEN_HERE, "sc.server.AuthenticationFailedException: who are you")
+NONSENSE = events.ProtocolBroken("seat", "malformed", "not XML")
+BUG = events.InternalError("seat", "Traceback\nValueError: oh\n")
+
+
+def new_evidence() -> Evidence:
+    """Return the evidence of a game in which program 1 has taken seat 0 on the connection `seat`."""
+    evidence = Evidence((1, 0), ("new", "old"), limits=(2.0, 2.0))
+    evidence.handle_event(events.PlayerJoined("room", "seat", 0, "old"), 1)
+    return evidence
+
+
+def facts_of_program_1(evidence: Evidence) -> ProgramFacts:
+    assert evidence.facts.programs[0] == ProgramFacts()
+    return evidence.facts.programs[1]
+
+
+@pytest.mark.parametrize(
+    ("event", "refusal", "protocol_error"),
+    [
+        (REFUSED, "no such room", None),
+        (FORBIDDEN, f"it {Attempt.ADMINISTRATE}", None),
+        (NONSENSE, None, "not XML"),
+        (BUG, None, "the server could not deal with what it sent: ValueError: oh"),
+    ],
+)
+def test_a_program_is_blamed_for_what_it_sends_on_its_seats_connection(
+    event: events.ServerEvent, refusal: str | None, protocol_error: str | None
+) -> None:
+    evidence = new_evidence()
+    evidence.handle_event(event, 1)
+    assert (facts_of_program_1(evidence).refusal, facts_of_program_1(evidence).protocol_error) == (
+        refusal,
+        protocol_error,
+    )
+    assert evidence.facts.machine_problem is None
+
+
+@pytest.mark.parametrize("event", [REFUSED, FORBIDDEN, NONSENSE, BUG])
+def test_faults_on_other_connections_of_a_program_are_only_remarks(event: events.ServerEvent) -> None:
+    evidence = new_evidence()
+    values = {name: getattr(event, name) for name in event.__struct_fields__}
+    evidence.handle_event(type(event)(**{**values, "connection": "another"}), 1)
+    assert (facts_of_program_1(evidence).refusal, facts_of_program_1(evidence).protocol_error) == (None, None)
+    assert evidence.remarks[0] == ()
+    assert evidence.remarks[1]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        REFUSED,
+        NONSENSE,
+        BUG,
+        events.PlayerLeft("room", 0, "old"),
+        events.MoveRefused("room", 0, "old", 3, 3, Fault.UNREADABLE_MOVE, "what?"),
+        events.TimeVerdict("room", 0, "old", 3, 3, 2.5, 2.0, False, "kernel", 0.0),
+    ],
+)
+def test_no_program_is_blamed_after_the_game_was_cancelled(event: events.ServerEvent) -> None:
+    evidence = new_evidence()
+    evidence.mark_cancelled()
+    evidence.handle_event(event, 1)
+    assert facts_of_program_1(evidence) == ProgramFacts(has_joined=True)
+
+
+def test_a_refusal_without_consequence_is_forgotten() -> None:
+    evidence = new_evidence()
+    evidence.handle_event(REFUSED, 1)
+    evidence.handle_event(events.MovePlayed("room", 0, "old", 0, 1, "move", 0.1, ()), None)
+    assert facts_of_program_1(evidence).refusal is None
+
+
+def test_only_what_was_refused_since_the_last_move_is_the_answer_to_a_request() -> None:
+    evidence = new_evidence()
+    evidence.handle_event(REFUSED, 1)
+    assert facts_of_program_1(evidence).refused_answer is None  # nobody has been asked yet
+    evidence.handle_event(events.GameStarted("room", ("new", "old"), False, 0), None)
+    evidence.handle_event(FORBIDDEN, 1)
+    assert facts_of_program_1(evidence).refused_answer is None  # an attempt is not an answer
+    evidence.handle_event(REFUSED, 1)
+    assert facts_of_program_1(evidence).refused_answer == "no such room"
+    evidence.handle_event(events.MovePlayed("room", 0, "old", 0, 1, "move", 0.1, ()), None)
+    assert facts_of_program_1(evidence).refused_answer is None
+
+
+def test_a_fault_before_a_program_has_a_seat_is_its_own() -> None:
+    evidence = Evidence((1, 0), ("new", "old"), limits=(2.0, 2.0))
+    evidence.handle_event(REFUSED, 1)
+    assert facts_of_program_1(evidence).refusal == "no such room"
+
+
+@pytest.mark.parametrize("has_begun", [False, True])
+def test_leaving_counts_as_such_before_the_game_begins(has_begun: bool) -> None:
+    """A program that leaves a game has a result with that cause."""
+    evidence = new_evidence()
+    if has_begun:
+        evidence.handle_event(events.GameStarted("room", ("new", "old"), False, 0), None)
+    evidence.handle_event(events.PlayerLeft("room", 0, "old"), 1)
+    assert facts_of_program_1(evidence).has_left is not has_begun
+
+
+def test_a_late_program_has_its_own_limit_and_what_it_sent_is_kept() -> None:
+    evidence = Evidence((1, 0), ("new", "old"), limits=(1.0, 2.0))
+    evidence.received = lambda program: b"" if program == 0 else b" <room roomId='7'"
+    evidence.handle_event(events.TimeVerdict("room", 0, "old", 3, 3, 2.5, 2.0, False, "kernel", 0.0), None)
+    known = facts_of_program_1(evidence)
+    assert (known.limit, known.unread, known.is_unread_text) == (2.0, "<room roomId='7'", False)
+
+
+@pytest.mark.parametrize("is_played_out", [False, True])
+def test_a_result_before_the_rules_end_the_game_is_cut_short(is_played_out: bool) -> None:
+    state: State = choose_editions({}, {})["swc_2027_blokus"].game.new_state(random.Random(1))
+    while is_played_out and state.outcome() is None:
+        state = state.play(next(iter(state.generate_legal_moves())))
+    final = Result((), (Score(Cause.REGULAR, "", (1,)),) * 2, (0,), ("old", "new"), ((), ()))
+    record: list[RoomData] = [Memento(state), final]
+    evidence = new_evidence()
+    evidence.handle_event(events.GameStarted("room", ("new", "old"), False, 0), None)
+    stats = ThinkStats(), ThinkStats()
+    names, times = ("new", "old"), ((0.1,), (0.2, 0.3))
+    ended = events.GameEnded("room", "", names, (), (), (), (0,), 4, stats, times, final, record)
+    evidence.handle_event(ended, None)
+    evidence.handle_event(REFUSED, 1)
+    assert facts_of_program_1(evidence).refused_answer is None  # what comes after the end is not the cause of it
+    assert evidence.facts.is_cut_short is not is_played_out
+    assert (evidence.plies, evidence.think_times) == (4, ([0.2, 0.3], [0.1]))
+
+
+@pytest.mark.parametrize(
+    ("data", "is_text"),
+    [
+        (b"", False),
+        (b"\n <room><data", False),  # the beginning of a packet
+        (b"<protocol><room>text</room", False),
+        (b"<?xml version='1.0'?><protocol><room>", False),
+        (b"nonsense", True),  # no packet can begin with it, whatever follows
+        (b"<room/>nonsense", True),
+        (b"<protocol>nonsense", True),
+        (b"<protocol><room/>nonsense", True),
+        (b"<room <<<", True),
+        (b"<!DOCTYPE protocol [<!ENTITY a 'b'>]>", True),
+    ],
+)
+def test_what_can_never_become_a_packet_is_told_from_the_beginning_of_one(data: bytes, is_text: bool) -> None:
+    shown, is_unread_text = describe_unread(data)
+    assert is_unread_text is is_text
+    assert shown == data.strip().decode()
+
+
+def test_a_move_out_of_turn_is_a_bad_message() -> None:
+    evidence = new_evidence()
+    evidence.handle_event(events.MoveRefused("room", 0, "old", 3, 3, Fault.NOT_YOUR_TURN, "not on turn"), None)
+    evidence.handle_event(events.RequestRefused("seat", Fault.NOT_YOUR_TURN, "not on turn"), 1)
+    assert facts_of_program_1(evidence).bad_message == "it sent a move when it was not on turn"
+    assert facts_of_program_1(evidence).refusal is None
+
+
+def test_an_internal_error_without_a_connection_is_blamed_on_the_server() -> None:
+    evidence = new_evidence()
+    evidence.handle_event(BUG, None)
+    evidence.handle_event(events.InternalError("", "KeyError"), None)
+    assert evidence.facts.machine_problem == "a bug of the server: ValueError: oh"
+    assert facts_of_program_1(evidence) == ProgramFacts(has_joined=True)
+
+
+@pytest.mark.parametrize(
+    ("source", "lag", "lost", "waiting"),
+    [("monotonic", 0.3, 0.1, 0.3), ("monotonic", 0.0, 0.4, 0.4), ("kernel", 0.3, 0.1, 0.1), ("kernel", 0.3, 0.0, 0.0)],
+)
+def test_event_loop_lag_counts_only_if_the_kernel_has_not_stamped_the_answer(
+    source: str, lag: float, lost: float, waiting: float
+) -> None:
+    evidence = new_evidence()
+    evidence.seconds_waiting = lambda program, think_time: lost if (program, think_time) == (1, 2.5) else 9.0
+    evidence.handle_event(events.TimeVerdict("room", 0, "old", 3, 3, 2.5, 2.0, False, source, lag), None)
+    assert (
+        facts_of_program_1(evidence).exceeded_think_time,
+        facts_of_program_1(evidence).limit,
+        facts_of_program_1(evidence).seconds_waiting,
+    ) == (2.5, 2.0, waiting)
+
+
+def test_remarks_are_limited_and_unique() -> None:
+    evidence = new_evidence()
+    for number in range(3 * MAX_REMARKS):
+        evidence.add_remark(0, f"a add_remark\nof  number {number}")
+        evidence.add_remark(0, f"a add_remark of number {number}")
+    first, *_, last = evidence.remarks[0]
+    assert first == "a add_remark of number 0"
+    assert last == "and more of that kind"
+    assert len(evidence.remarks[0]) == MAX_REMARKS + 1

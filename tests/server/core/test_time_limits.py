@@ -1,0 +1,336 @@
+"""Time limits: when the clock of a move request starts, when its input is checked, and when an answer is too late."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from spielleiter.protocol.messages import JoinPreparedRequest, MoveData, RoomMessage, Slot
+from spielleiter.server import events
+from spielleiter.server.core.clock import UNLIMITED, Arrival, MoveClock, StampSource, TimeLimits
+from spielleiter.server.core.dispatch import dispatch
+from spielleiter.server.core.room import (
+    LONGEST_RECHECK,
+    RECHECK_INTERVAL,
+    SOFT_CHECK_DELAY,
+    Peer,
+    PendingRequest,
+    Phase,
+    PlayerSlot,
+    SentCallback,
+)
+from spielleiter.server.editions import EDITIONS
+from tests.server.room_harness import LIMITS, RoomHarness, first_move
+
+
+@pytest.fixture
+def harness() -> RoomHarness:
+    return RoomHarness()
+
+
+# -- in a game --------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_at_the_soft_limit_is_in_time_and_a_later_one_is_not(harness: RoomHarness) -> None:
+    room, _, one, two = harness.game()
+    assert one.moves(room, first_move(room), after=2.0) is None
+    assert two.moves(room, first_move(room), after=2.001) is None
+    assert one.receive()[-3:] == ["result REGULAR SOFT_TIMEOUT 20 winners [0]", "left", "end of stream"]
+    (verdict,) = harness.happened(events.TimeVerdict)
+    assert (verdict.seat, verdict.limit, verdict.is_hard) == (1, LIMITS.soft_timeout, False)
+    assert verdict.think_time == pytest.approx(2.001)
+
+
+def test_no_answer_within_the_hard_limit_ends_the_game(harness: RoomHarness) -> None:
+    _, admin, one, two = harness.game()
+    harness.advance(9.999)
+    assert admin.receive() == []
+    harness.advance(0.001)
+    result = "result HARD_TIMEOUT REGULAR 02 winners [1]"
+    assert admin.receive() == [result, "left"]
+    assert one.receive() == two.receive() == [result, "left", "end of stream"]
+
+
+def test_the_release_calls_a_hard_timeout_soft_and_names_the_leader() -> None:
+    harness = RoomHarness("blokus-2021-21.4.0")
+    _, admin, *_ = harness.game()
+    harness.advance(10.0)
+    assert admin.receive() == ["result SOFT_TIMEOUT REGULAR 02 winners [0, 1]", "left"]
+
+
+def test_bytes_that_arrived_before_the_hard_limit_are_read_before_a_verdict(harness: RoomHarness) -> None:
+    room, _, one, two = harness.game()
+    one.has_unread = True
+    harness.advance(10.0 + RECHECK_INTERVAL / 2)
+    assert room.phase is Phase.RUNNING
+    one.has_unread = False
+    assert one.moves(room, first_move(room)) is None  # judged by its arrival: after the soft limit
+    assert two.receive()[0].startswith("result HARD_TIMEOUT")
+
+
+def test_a_server_that_sleeps_through_the_hard_limit_checks_the_input_first(harness: RoomHarness) -> None:
+    room, _, one, two = harness.game()
+    one.has_unread = True
+    harness.advance(40.0, lag=30.0)
+    assert room.phase is Phase.RUNNING
+    one.has_unread = False
+    move = RoomMessage(room.id, MoveData(first_move(room)))
+    dispatch(harness.lobby, one.member, move, Arrival(1.9, StampSource.KERNEL), harness.now)
+    assert harness.happened(events.MovePlayed)[-1].think_time == pytest.approx(1.9)
+    assert two.receive()[-1] == "request"
+
+
+def test_a_player_that_keeps_sending_bytes_is_judged_nevertheless(harness: RoomHarness) -> None:
+    room, _, one, _ = harness.game()
+    one.has_unread = True
+    harness.advance(11.1)
+    assert room.phase is Phase.OVER
+
+
+def test_the_clock_starts_at_the_delivery_of_the_request(harness: RoomHarness) -> None:
+    room, _, one, two = harness.game()
+    two.is_deaf = True
+    one.moves(room, first_move(room))
+    harness.advance(0.9)
+    (on_sent,) = two.undelivered
+    on_sent(harness.now)
+    assert two.moves(room, first_move(room), after=1.5) is None
+    assert harness.happened(events.MovePlayed)[-1].think_time == 1.5
+
+
+def test_the_clock_of_a_player_that_does_not_read_starts_nevertheless(harness: RoomHarness) -> None:
+    room, _, one, two = harness.game()
+    two.is_deaf = True
+    one.moves(room, first_move(room))
+    harness.advance(16.0)
+    (verdict,) = harness.happened(events.TimeVerdict)
+    assert (verdict.seat, verdict.is_hard, verdict.think_time) == (1, True, LIMITS.hard_timeout)
+    assert one.receive()[-3:] == ["result REGULAR HARD_TIMEOUT 20 winners [0]", "left", "end of stream"]
+    for on_sent in two.undelivered:
+        on_sent(harness.now)  # the game is over: no clock starts
+    assert harness.pending_timers == 0
+
+
+def test_the_answer_of_a_player_that_does_not_read_is_timed_from_the_due_delivery() -> None:
+    harness = RoomHarness(delivery_timeout=0.25)
+    room, _, one, two = harness.game()
+    two.is_deaf = True
+    one.moves(room, first_move(room))
+    assert two.moves(room, first_move(room), after=2.2) is None
+    assert harness.happened(events.MovePlayed)[-1].think_time == pytest.approx(1.95)
+    two.undelivered[0](harness.now)  # the old request is delivered now: no clock starts
+
+
+def test_the_clock_of_a_player_without_delivery_timeout_starts_at_the_delivery_only() -> None:
+    harness = RoomHarness(delivery_timeout=0.25)
+    room, _, one, two = harness.game()
+    two.is_deaf, two.peer.has_delivery_timeout = True, False
+    one.moves(room, first_move(room))
+    harness.advance(60.0)  # far beyond the hard limit
+    (on_sent,) = two.undelivered
+    on_sent(harness.now)
+    assert two.moves(room, first_move(room), after=1.5) is None
+    assert harness.happened(events.MovePlayed)[-1].think_time == pytest.approx(1.5)
+
+
+def test_a_late_delivery_timeout_is_not_charged_to_the_player(
+    harness: RoomHarness,
+) -> None:
+    room, _, one, two = harness.game()
+    two.is_deaf = True
+    one.moves(room, first_move(room))
+    harness.advance(4.0, lag=3.0)  # the delivery timeout of one second passes after four
+    assert two.moves(room, first_move(room), after=1.9) is None
+    assert harness.happened(events.MovePlayed)[-1].think_time == pytest.approx(1.9)
+
+
+def test_an_answer_before_the_delivery_has_a_think_time_of_zero(harness: RoomHarness) -> None:
+    room, _, one, two = harness.game()
+    two.is_deaf = True
+    one.moves(room, first_move(room))
+    assert two.moves(room, first_move(room), after=0.9) is None
+    assert harness.happened(events.MovePlayed)[-1].think_time == 0.0
+    (on_sent,) = two.undelivered
+    on_sent(harness.now)  # the old request is delivered now: no clock starts
+    assert harness.pending_timers == 1  # the timer of the next request
+
+
+def test_a_slot_that_cannot_time_out_has_no_limits(harness: RoomHarness) -> None:
+    admin, one, two = harness.peers()
+    room_id, codes = harness.prepare(admin, Slot("Eins", can_timeout=False), Slot("Zwei"))
+    one.send(JoinPreparedRequest(codes[0]))
+    two.send(JoinPreparedRequest(codes[1]))
+    room = harness.lobby.rooms[room_id]
+    assert one.moves(room, first_move(room), after=3600.0) is None
+    harness.advance(10.0)
+    assert room.phase is Phase.OVER
+
+
+def test_joined_games_have_time_limits_except_in_the_release() -> None:
+    harness = RoomHarness()
+    room, *_ = harness.joined_game()
+    harness.advance(10.0)
+    assert room.phase is Phase.OVER
+    harness = RoomHarness("blokus-2021-21.4.0")
+    room, *_ = harness.joined_game()
+    harness.advance(3600.0)
+    assert room.phase is Phase.RUNNING
+
+
+# -- one request ------------------------------------------------------------------------------------------------------
+
+
+class Sink:
+    """A player's connection that records when its input was checked."""
+
+    def __init__(self, harness: RoomHarness) -> None:
+        self.harness = harness
+        self.has_unread = False
+        self.checks: list[float] = []
+
+    def send_nowait(self, packet: bytes, on_sent: SentCallback | None = None) -> None:
+        raise AssertionError(packet)
+
+    def end_nowait(self, *, with_end_tag: bool = True) -> None:
+        raise AssertionError
+
+    def has_unread_input(self) -> bool:
+        self.checks.append(self.harness.now)
+        return self.has_unread
+
+
+@dataclass
+class RequestCase:
+    limits: TimeLimits
+    has_unread: bool = False
+    harness: RoomHarness = field(default_factory=RoomHarness)
+    expired: list[tuple[float, float, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.sink = Sink(self.harness)
+        self.sink.has_unread = self.has_unread
+        peer = Peer("player", self.sink, EDITIONS["blokus-2021-r3"])
+        self.clock = MoveClock(self.limits)
+        self.player_slot = PlayerSlot(0, "Eins", None, self.clock, peer)
+        self.pending = PendingRequest(self.harness, self.player_slot, lambda *args: self.expired.append(args))
+
+
+def test_input_is_checked_before_the_request_when_the_clock_starts_and_at_each_limit() -> None:
+    case = RequestCase(TimeLimits(2.0, 10.0))
+    case.pending.start_clock(0.0)
+    case.harness.advance(20.0)
+    assert case.sink.checks == [0.0, 0.0, 2.0 + SOFT_CHECK_DELAY, 10.0]
+    assert case.expired == [(10.0, 10.0, 0.0)]
+    assert not case.clock.is_running
+
+
+@pytest.mark.parametrize(
+    ("limits", "checks"),
+    [
+        (TimeLimits(3.0, 3.0), [0.0, 0.0, 3.0]),
+        (TimeLimits(2.97, 3.0), [0.0, 0.0, 3.0]),
+        (TimeLimits(None, 3.0), [0.0, 0.0, 3.0]),
+    ],
+)
+def test_limits_that_are_close_together_need_only_one_check(limits: TimeLimits, checks: list[float]) -> None:
+    case = RequestCase(limits)
+    case.pending.start_clock(0.0)
+    case.harness.advance(20.0)
+    assert case.sink.checks == checks
+    assert case.expired == [(3.0, 3.0, 0.0)]
+
+
+def test_without_a_hard_limit_the_soft_limit_only_checks_the_input() -> None:
+    case = RequestCase(TimeLimits(2.0, None))
+    case.pending.start_clock(0.0)
+    case.harness.advance(20.0)
+    assert case.sink.checks == [0.0, 0.0, 2.0 + SOFT_CHECK_DELAY]
+    assert case.expired == []
+    assert case.clock.is_running
+
+
+@pytest.mark.parametrize(
+    ("has_unread", "arrival", "is_answer"),
+    [
+        (False, 4.5, True),  # nothing was there yet, so the stamp is wrong
+        (True, 4.5, False),
+        (True, 5.5, True),  # only the bytes before the move were there
+        (True, 4.9999, True),
+    ],
+)
+def test_a_move_was_sent_before_its_request_only_if_there_was_unread_input(
+    has_unread: bool, arrival: float, is_answer: bool
+) -> None:
+    case = RequestCase(UNLIMITED, has_unread)
+    case.pending.start_clock(5.0)
+    assert case.pending.is_answered_by(Arrival(arrival)) is is_answer
+
+
+def test_without_limits_there_is_no_timer() -> None:
+    case = RequestCase(UNLIMITED)
+    case.pending.start_clock(0.0)
+    assert case.harness.pending_timers == 0
+    assert case.pending.stop_clock(Arrival(3600.0)) == 3600.0
+
+
+def test_a_verdict_waits_for_unread_input_for_a_bounded_time() -> None:
+    case = RequestCase(TimeLimits(2.0, 10.0))
+    case.pending.start_clock(0.0)
+    case.sink.has_unread = True
+    case.harness.advance(10.0 + LONGEST_RECHECK - RECHECK_INTERVAL)
+    assert case.expired == []
+    case.harness.advance(2 * RECHECK_INTERVAL)
+    ((think_time, now, lateness),) = case.expired
+    assert think_time == now == pytest.approx(10.0 + LONGEST_RECHECK, abs=2 * RECHECK_INTERVAL)
+    assert lateness == pytest.approx(0.0), "the server was on time; the player's bytes were not read"
+
+
+def test_late_checks_count_as_lateness_of_the_server() -> None:
+    case = RequestCase(TimeLimits(None, 10.0))
+    case.pending.start_clock(0.0)
+    case.sink.has_unread = True
+    case.harness.advance(10.25, lag=0.25)  # the check at 10 is made at 10.25; the next one is due at 10.26
+    assert case.sink.checks[-1] == 10.25
+    case.sink.has_unread = False
+    case.harness.advance(0.6, lag=0.5)
+    ((_, now, lateness),) = case.expired
+    assert [now, lateness] == pytest.approx([10.76, 0.75])
+
+
+def test_the_clock_starts_at_the_delivery_or_after_the_delivery_timeout() -> None:
+    case = RequestCase(TimeLimits(2.0, 10.0))
+    case.pending.start_delivery_timeout(1.0)
+    case.harness.advance(0.5)
+    case.pending.start_clock(0.5)
+    case.pending.start_clock(0.7)  # only the first counts
+    case.harness.advance(1.0)
+    assert case.pending.stop_clock(Arrival(1.75)) == 1.25
+    case = RequestCase(TimeLimits(2.0, 10.0))
+    case.pending.start_delivery_timeout(1.0)
+    case.harness.advance(1.5)
+    assert case.clock.is_running
+    assert case.pending.stop_clock(Arrival(1.75)) == 0.75
+
+
+def test_a_request_that_is_sent_at_once_needs_no_delivery_timer() -> None:
+    case = RequestCase(UNLIMITED)
+    case.pending.start_clock(0.0)
+    case.pending.start_delivery_timeout(1.0)
+    assert case.harness.pending_timers == 0
+
+
+@pytest.mark.parametrize("is_sent", [False, True])
+def test_a_cancelled_request_does_nothing(is_sent: bool) -> None:
+    case = RequestCase(TimeLimits(2.0, 10.0))
+    if is_sent:
+        case.pending.start_clock(0.0)
+    case.pending.start_delivery_timeout(1.0)
+    case.pending.cancel()
+    case.clock.abandon()
+    case.pending.start_delivery_timeout(1.0)
+    case.pending.start_clock(1.0)
+    case.harness.advance(20.0)
+    assert case.expired == []
+    assert not case.clock.is_running
+    assert case.harness.pending_timers == 0
