@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 import trio
 
-import spielleiter.server.runtime.garbage
-from spielleiter.server.runtime.garbage import (
+import spielleiter.server.garbage
+from spielleiter.server.garbage import (
     BUSY_INTERVAL,
     QUIET_INTERVAL,
     PauseMeter,
@@ -24,7 +24,7 @@ from spielleiter.server.runtime.garbage import (
 @pytest.fixture
 def nothing_frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No frozen objects and the usual thresholds, even if a server of another test is running in this process."""
-    monkeypatch.setattr(spielleiter.server.runtime.garbage, "_is_frozen", False)
+    monkeypatch.setattr(spielleiter.server.garbage, "_is_frozen", False)
     thresholds = gc.get_threshold()
     gc.set_threshold(700, 10, 10)
     gc.unfreeze()
@@ -36,7 +36,7 @@ def nothing_frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_new_process_freezes_the_objects_of_its_start() -> None:
     """Some versions of Python have frozen a few objects before anything else runs."""
     script = (
-        "import gc; from spielleiter.server.runtime.garbage import deferred_gc\n"
+        "import gc; from spielleiter.server.garbage import deferred_gc\n"
         "with deferred_gc(): print(gc.get_freeze_count() > 2 * len(gc.get_objects()))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

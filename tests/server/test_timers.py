@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
-from spielleiter.server.runtime.timers import SWEEP_FROM, ScheduledTimer, Timers
+from spielleiter.server.timers import SWEEP_FROM, ScheduledTimer, Timers
 
 
 def raise_error(error: Exception) -> None:

@@ -1,4 +1,4 @@
-"""Every command works in every locale and output encoding."""
+"""Every command works in every locale and output encoding, and its lines fit into the terminal."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spielleiter.cli.encoding import PASSWORD, TEXT, is_clean, json_text, prepare_streams, recovered
+from spielleiter.cli.options import PASSWORD, TEXT, recovered
+from spielleiter.cli.output import JOINT, filled, fitted, json_text, prepare_streams, print_line, printable, wrapped
+from spielleiter.common.text import text_width
 from tests.cli.background import BackgroundServer, background_server
+from tests.cli.terminal import pty, seen
 from tests.interpreter import PYTHON
 from tests.shell import saved_game
 
@@ -180,7 +183,6 @@ def test_an_invalid_host_is_one_line() -> None:
 @given(raw=st.binary(max_size=20).filter(lambda raw: b"\0" not in raw))
 def test_every_argument_can_be_encoded_as_utf_8(raw: bytes) -> None:
     text = recovered(os.fsdecode(raw))
-    assert is_clean(text)
     assert text == raw.decode("utf-8", "replace")
 
 
@@ -240,3 +242,79 @@ def test_a_command_without_one_of_its_streams_does_its_work(closed: int, tmp_pat
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     assert bool(done.stdout) is (closed == 2)
+
+
+def test_control_characters_are_escaped() -> None:
+    assert printable("a\033[2Jb\nc\td") == r"a\x1b[2Jb\nc\td"
+    assert printable("wide\u3000blank, private \ue000") == "wide blank, private ?"
+
+
+def test_lines_are_split_between_words() -> None:
+    assert wrapped("over: nobody wins against (12, 3) at all", 30) == ["over: nobody wins against", "  (12, 3) at all"]
+    assert wrapped("turn   1  a", 30) == ["turn   1  a"]
+    assert wrapped("a-very-long-word-that-is-one", 10) == ["a-very-long-word-that-is-one"]
+    assert wrapped("", 10) == [""]
+
+
+def test_wide_characters_take_two_columns() -> None:
+    assert wrapped("日本語 日本語 日本語", 20) == ["日本語 日本語 日本語"]
+    assert wrapped("日本語 日本語 日本語 日本語", 20) == ["日本語 日本語 日本語", "  日本語"]
+
+
+def test_combining_marks_take_no_column() -> None:
+    assert wrapped("Jo\u0308rg " * 4, 19) == ["Jo\u0308rg Jo\u0308rg Jo\u0308rg Jo\u0308rg"]
+
+
+def test_joined_words_stay_on_one_line() -> None:
+    assert filled(f"one two{JOINT}three", 12, "> ") == ["one", "> two three"]
+
+
+@given(st.lists(st.text("a日\u0308-", min_size=1, max_size=8), min_size=1).map(" ".join), st.integers(12, 60))
+def test_no_line_is_too_long_and_no_word_is_lost(text: str, columns: int) -> None:
+    lines = wrapped(text, columns)
+    assert " ".join(line.strip() for line in lines) == text
+    assert all(text_width(line) <= columns or " " not in line.strip() for line in lines)
+
+
+# -- lines ------------------------------------------------------------------------------------------------------------
+
+LONG = "lost as player 1, 0:10; player 1: RULE_VIOLATION the piece is placed already"
+
+
+def test_a_line_that_is_too_wide_for_the_terminal_is_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pty(columns=40) as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal.file)
+        print_line(LONG)
+        print_line("        got: the process ended with exit code 1")
+        print_line("a short line")
+        assert seen(terminal.end(), 40, 24) == [
+            "lost as player 1, 0:10; player 1:",
+            "  RULE_VIOLATION the piece is placed",
+            "  already",
+            "        got: the process ended with",
+            "          exit code 1",
+            "a short line",
+        ]
+
+
+def test_a_line_with_wide_characters_is_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pty(columns=40) as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal.file)
+        print_line("日本語の名前です: +3 =0 -1, points 117.5")
+        assert seen(terminal.end(), 40, 24) == ["日本語の名前です: +3 =0 -1, points", "  117.5"]
+
+
+def test_text_in_backticks_is_not_split() -> None:
+    with pty(columns=40) as terminal:
+        line = fitted("nobody listens there; start a server with `spielleiter serve --port 1`", terminal.file)
+    assert line.splitlines() == ["nobody listens there; start a server", "  with `spielleiter serve --port 1`"]
+
+
+def test_a_word_that_is_wider_than_the_terminal_is_not_split() -> None:
+    with pty(columns=10) as terminal:
+        assert fitted("report: " + "x" * 20, terminal.file) == "report:\n  " + "x" * 20
+
+
+def test_without_a_terminal_nothing_is_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
+    print_line(LONG * 5)
+    assert capsys.readouterr().out == LONG * 5 + "\n"
