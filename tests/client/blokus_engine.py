@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from spielleiter.client.gtp.notation import read_cells, write_cells
+from spielleiter.client.gtp_blokus import read_cells, write_cells
 from spielleiter.game.blokus.moves import attach_cells, free_cells, generate_placements
 from spielleiter.game.blokus.pieces import ALL_SHAPES_MASK, ORIENTATIONS, SIZE, STRIDE, bit, scan
 

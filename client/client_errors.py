@@ -1,16 +1,13 @@
-"""The errors of the client, one class for each reason.
-
-Invariants: every error that is caused by the server, the network or a strategy is a ClientError, whose text is one line
-that can be shown to users. Bugs of this program raise other exceptions.
-"""
+"""The errors of the client, one class for each reason."""
 
 from __future__ import annotations
 
 import dataclasses
 import enum
+import re
 import reprlib
 from collections.abc import Iterator
-from typing import get_type_hints
+from typing import Final, get_type_hints
 
 from spielleiter.game.api import State
 from spielleiter.protocol.messages import AuthenticateRequest, Message
@@ -114,3 +111,22 @@ def refusal(message: str, request: Message | None) -> RequestRefusedError:
     """Return the error for an `errorpacket` with the text `message` and the original `request`."""
     kind = AuthenticationError if isinstance(request, AuthenticateRequest) else RequestRefusedError
     return kind(message, request)
+
+
+_CLASS_NAME: Final = re.compile(r"(?<![\w.])(?:[a-z_][\w$]*\.)+[A-Z][\w$]*: ")
+_INVALID_MOVE: Final = re.compile(r"\bInvalidMoveException\(mistake=(?P<mistake>.+), move=(?P<move>.*)\)", re.DOTALL)
+_NOT_YOUR_TURN: Final = re.compile(r"\bNotYourTurnException\(expected=(.*?), actual=(.*?), data=(.*)\)", re.DOTALL)
+_UNAUTHENTICATED: Final = re.compile(r"\bRequest \w+\(.*\) requires authentication")
+
+
+def plain_text(message: str) -> str:
+    """Return a server's `message` without the names of Java classes, in one line."""
+    text = _CLASS_NAME.sub("", message)
+    text = _INVALID_MOVE.sub(_invalid_move, text)
+    text = _NOT_YOUR_TURN.sub(r"It's not your turn yet; expected: \1, got \2 (msg was \3).", text)
+    text = _UNAUTHENTICATED.sub("This request requires authentication as administrator", text)
+    return " ".join(text.split())
+
+
+def _invalid_move(found: re.Match[str]) -> str:
+    return found["mistake"] if found["move"] == "null" else f"{found['mistake']} ({found['move']})"
