@@ -17,9 +17,9 @@ from spielleiter.contest.calibration import Speed
 from spielleiter.contest.contest_conditions import FAULTS, ContestCondition, fault
 from spielleiter.contest.package_games import GameResult, affects_game, merged, size_text
 from spielleiter.contest.package_report import ConditionResult, State, state_of
-from spielleiter.programs.answer_meter import AnswerTimes
+from spielleiter.programs.machine_delay import AnswerTimes
 from spielleiter.programs.packages.faults import Finding
-from spielleiter.programs.sandbox.conditions import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
+from spielleiter.programs.sandbox.sandbox import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
 
 LIMIT: Final = 2.0
 """Seconds that a move may take in the contest."""

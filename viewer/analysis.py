@@ -36,9 +36,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-from spielleiter.client.choosers import greedy_move
-from spielleiter.client.errors import StrategyError
-from spielleiter.client.evaluation import contenders, evaluation_of
+from spielleiter.client.choosers import contenders, evaluation_of, greedy_move
+from spielleiter.client.client_errors import StrategyError
 from spielleiter.common.terminal import end_quietly_without_readers
 from spielleiter.game.api import Move, Seat, State
 from spielleiter.viewer.game_json import describe_end, distinct_positions

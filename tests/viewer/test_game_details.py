@@ -19,7 +19,7 @@ from spielleiter.match.game_folder import SERVER_LOG as SERVER_LOG_OF_MATCH
 from spielleiter.match.records import SETUP as SETUP_OF_MATCH
 from spielleiter.match.referee import VERDICT as VERDICT_OF_MATCH
 from spielleiter.match.verdict import VERDICTS
-from spielleiter.programs.output import Output
+from spielleiter.programs.outputs import Output
 from spielleiter.server import events
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.game_details import (

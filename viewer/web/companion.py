@@ -22,8 +22,8 @@ from spielleiter.server import events
 from spielleiter.server.app import Server
 from spielleiter.server.config import Config, is_loopback
 from spielleiter.server.errors import StartError
+from spielleiter.server.garbage import PauseMeter
 from spielleiter.server.net.sockets import listen
-from spielleiter.server.runtime.garbage import PauseMeter
 from spielleiter.server.setting import shown_address
 
 if TYPE_CHECKING:

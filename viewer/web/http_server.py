@@ -19,7 +19,7 @@ from urllib.parse import unquote
 import h11
 import trio
 
-from spielleiter.server.net.accepting import accept
+from spielleiter.server.net.sockets import accept
 from spielleiter.viewer.web.answers import Application
 
 SEND_TIMEOUT: Final = 10.0

@@ -21,9 +21,9 @@ from spielleiter.client.strategies import STRATEGIES
 from spielleiter.server import events
 from spielleiter.server.app import Server
 from spielleiter.server.core.policy import Edition
+from spielleiter.server.garbage import PauseMeter
 from spielleiter.server.metrics import CONTENT_TYPE, Metrics
 from spielleiter.server.net.password_guard import PasswordGuard
-from spielleiter.server.runtime.garbage import PauseMeter
 from spielleiter.viewer.page import STATIC
 from spielleiter.viewer.positions.describe import view_of
 from spielleiter.viewer.web.administration import AdminSessions, admin_routes

@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from spielleiter.client.levels.ladders import ladder_of, level_name
+from spielleiter.client.choosers import ladder_of, level_name
+from spielleiter.server.garbage import PauseMeter
 from spielleiter.server.metrics import CONTENT_TYPE
-from spielleiter.server.runtime.garbage import PauseMeter
 from spielleiter.viewer.positions.describe import view_of
 from spielleiter.viewer.web.answers import WebError
 from spielleiter.viewer.web.site import Site, application
