@@ -46,8 +46,8 @@ def proxy(listen: tuple[str, int], to: tuple[str, int], trace: Path | None) -> N
     from spielleiter.common.process import stop_signals
     from spielleiter.server.config import is_loopback
     from spielleiter.server.errors import StartError
+    from spielleiter.server.net.sockets import connections_possible
     from spielleiter.server.net.sockets import listen as open_sockets
-    from spielleiter.server.runtime.descriptors import connections_possible
     from spielleiter.wire.proxy import MOST_CONNECTIONS, Proxy
     from spielleiter.wire.recorder import Recorder
 

@@ -66,7 +66,7 @@ from spielleiter.protocol.messages import (
 from spielleiter.server.config import Config
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Ending
-from spielleiter.server.net.packet_limits import player_limits
+from spielleiter.server.net.session import packet_limits
 
 _ROOM: Final = "5c00c0de-0000-4000-8000-000000000001"
 RESERVATION: Final = "5c00c0de-0000-4000-8000-000000000002"
@@ -228,7 +228,7 @@ class ScriptedServer:
         self._edition = edition
         self._log = log
         self._connection = Connection(Role.SERVER, edition.dialect.evolve(is_strict=True))
-        self._connection.limits = player_limits(Config())
+        self._connection.limits = packet_limits(Config(), is_player=True)
         self._stream: trio.SocketStream | None = None
         """None until the program has connected."""
         self.seat = seat

@@ -30,7 +30,7 @@ from typing import Any, Final
 import psutil
 import trio
 
-from spielleiter.client.levels.budget import LONGEST_WAIT
+from spielleiter.client.search_budget import LONGEST_WAIT
 from spielleiter.client.strategies import STRATEGIES
 from spielleiter.common.errors import MachineError, os_error_text
 from spielleiter.common.own_python import own_python

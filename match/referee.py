@@ -33,8 +33,7 @@ from typing import Final
 
 import trio
 
-from spielleiter.client.errors import ClientError
-from spielleiter.client.refusals import plain_text
+from spielleiter.client.client_errors import ClientError, plain_text
 from spielleiter.common.errors import (
     MachineError,
     NotStartedError,

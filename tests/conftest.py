@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import none
 
-from spielleiter.server.runtime.garbage import keep_frozen
+from spielleiter.server.garbage import keep_frozen
 from tests.example_counts import FACTOR
 
 EXTENDED = (

@@ -17,8 +17,7 @@ import trio
 
 from spielleiter.client.transport import connect_reason, reset_on_close
 from spielleiter.common.text import count_text
-from spielleiter.server.net.accepting import accept
-from spielleiter.server.net.sockets import notice_vanished
+from spielleiter.server.net.sockets import accept, notice_vanished
 from spielleiter.server.setting import shown_address
 from spielleiter.server.tracing import CONNECTS, FROM_SERVER, TO_SERVER
 from spielleiter.wire.form import NOTE
