@@ -65,7 +65,7 @@ _SPECIAL: Final = re.compile(r"\\|[^ -~]")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Mark:
     """What is wrong with some bytes: `text` says it, `start` and `end` are the bytes to mark; None: no single place."""
 
     text: str
@@ -82,7 +82,11 @@ def head_of(instant: float, since: float, name: str, direction: str) -> str:
 
 
 def packet_lines(
-    head: str, data: bytes, passwords: Sequence[tuple[int, int]] = (), faults: Sequence[Fault] = (), left_out: int = 0
+    head: str,
+    data: bytes,
+    passwords: Sequence[tuple[int, int]] = (),
+    faults: Sequence[Mark] = (),
+    left_out: int = 0,
 ) -> Iterator[str]:
     """Yield the lines of some bytes.
 
@@ -132,7 +136,7 @@ def _decoded(data: bytes, passwords: Sequence[tuple[int, int]]) -> str:
     return "".join(pieces)
 
 
-def _span_in_text(data: bytes, passwords: Sequence[tuple[int, int]], fault: Fault) -> tuple[int, int] | None:
+def _span_in_text(data: bytes, passwords: Sequence[tuple[int, int]], fault: Mark) -> tuple[int, int] | None:
     if fault.start is None:
         return None
     start = _index_in_text(data, passwords, fault.start)
