@@ -124,7 +124,10 @@ class Tracer:
         self._seats: dict[tuple[str, Seat], str] = {}
         stream.on(events.ProtocolBroken, self._protocol_broken)
         stream.on(events.RequestRefused, self._request_refused)
-        stream.on(events.ContentIgnored, self._content_ignored)
+        stream.on(
+            events.ContentIgnored,
+            lambda event: self._note_packet(event.connection, f"ignored: {'; '.join(event.ignored)}"),
+        )
         stream.on(events.PlayerJoined, self._player_joined)
         stream.on(events.MoveRefused, self._move_refused)
         stream.on(events.TimeVerdict, self._time_verdict)
@@ -173,9 +176,6 @@ class Tracer:
         traced = self._connections.get(event.connection)
         if traced is not None and traced.refused != traced.packet_count():  # otherwise the move was refused already
             self._note_packet(event.connection, f"refused ({event.fault.value}): {event.text}")
-
-    def _content_ignored(self, event: events.ContentIgnored) -> None:
-        self._note_packet(event.connection, f"ignored: {'; '.join(event.ignored)}")
 
     def _player_joined(self, event: events.PlayerJoined) -> None:
         self._seats[event.room, event.seat] = event.connection

@@ -72,7 +72,9 @@ class Comparison:
 
     def is_equal(self, recorded: bytes, answer: bytes, *, is_whole: bool = True) -> bool:
         """Return whether `answer` is the recorded one; with `is_whole` false, whether it begins like that."""
-        self._note_start_piece(recorded, answer)
+        pieces = _START_PIECE.search(recorded), _START_PIECE.search(answer)
+        if self.start_pieces is None and pieces[0] and pieces[1] and pieces[0][1] != pieces[1][1]:
+            self.start_pieces = pieces[0][1].decode(), pieces[1][1].decode()
         if not is_whole:
             recorded = recorded[: recorded.rfind(b">") + 1]  # the tag or text after the last whole tag may go on
         expected, actual = _tokens(recorded), _tokens(_shortened_like(recorded, answer))
@@ -111,17 +113,12 @@ class Comparison:
         if _ID.sub(b"\0", recorded) != _ID.sub(b"\0", answer):
             return False
         pairs = zip(_ID.findall(recorded), _ID.findall(answer), strict=True)
-        have_agreed = [self._learn(old.lower(), new.lower()) for old, new in pairs]
+        have_agreed = [
+            self._new_ids.setdefault(old.lower(), new.lower()) == new.lower()
+            and self._old_ids.setdefault(new.lower(), old.lower()) == old.lower()
+            for old, new in pairs  # all of them, to learn every id
+        ]
         return all(have_agreed)
-
-    def _learn(self, old: bytes, new: bytes) -> bool:
-        """Remember a new id for an old one; return whether this agrees with what is known."""
-        return self._new_ids.setdefault(old, new) == new and self._old_ids.setdefault(new, old) == old
-
-    def _note_start_piece(self, recorded: bytes, answer: bytes) -> None:
-        found = _START_PIECE.search(recorded), _START_PIECE.search(answer)
-        if self.start_pieces is None and found[0] and found[1] and found[0][1] != found[1][1]:
-            self.start_pieces = found[0][1].decode(), found[1][1].decode()
 
 
 def _as_text(password: bytes) -> bytes:

@@ -457,7 +457,9 @@ class Conversation:
         self._write_lines(self._head(part.last, direction), part, faults)
 
     def _write_lines(self, head: str, part: Part, faults: list[Mark]) -> None:
-        passwords = _passwords_of(part)
+        skipped = len(part.before)  # where a password may have begun
+        spans = find_passwords(part.before + part.data)
+        passwords = [(max(0, start - skipped), end - skipped) for start, end in spans if end > skipped]
         if passwords and faults:
             self._hides_excerpts = True
             faults = [replace(fault, text=_EXCERPT.sub("", fault.text)) for fault in faults]
@@ -487,13 +489,6 @@ def _splitters(limits: TraceLimits) -> dict[str, Splitter]:
         TO_SERVER: Splitter(limits.client_packet_bytes, limits.unreadable_bytes),
         FROM_SERVER: Splitter(limits.server_packet_bytes, limits.unreadable_bytes),
     }
-
-
-def _passwords_of(part: Part) -> list[tuple[int, int]]:
-    """Return the spans of passwords in a part, also of one that has begun before it."""
-    skipped = len(part.before)
-    spans = find_passwords(part.before + part.data) if skipped else find_passwords(part.data)
-    return [(max(0, start - skipped), end - skipped) for start, end in spans if end > skipped]
 
 
 def _fault(part: Part, text: str, position: int | None) -> Mark:

@@ -99,7 +99,9 @@ def packet_lines(
     for sign, indent, start, end in _layout(text):
         has_ended = end == len(text) or text[end] == "\n"
         line = _escaped(_joined(sign, text[start:end]), is_last=has_ended)
-        yield f"{column}{sign}{' ' * indent}{line if column is blank else _protected(line)}"
+        if column is not blank and line.startswith("("):
+            line = rf"\x28{line[1:]}"  # since `(FIN)` is an event
+        yield f"{column}{sign}{' ' * indent}{line}"
         column = blank
         for place, fault in places:
             if place is not None and start <= place[0] < end + has_ended:
@@ -117,11 +119,6 @@ def packet_lines(
 def note_line(head: str, text: str) -> str:
     """Return the line of a note or of an event such as the end of a stream."""
     return f"{head} {escaped(text)}"
-
-
-def _protected(line: str) -> str:
-    """Return the text of a first line; a leading bracket is escaped, since ``(FIN)`` is an event."""
-    return rf"\x28{line[1:]}" if line.startswith("(") else line
 
 
 # -- text of the bytes ----------------------------------------------------------------------------------------------

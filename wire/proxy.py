@@ -205,21 +205,16 @@ class Proxy:
             if not data:
                 return
             counts[direction] += len(data)
-            if sent < len(data) and not await self._send_rest(target, memoryview(data)[sent:]):
-                pair.is_broken = True
-                return
-
-    async def _send_rest(self, target: socket.socket, rest: memoryview) -> bool:
-        """Wait until the receiver takes what is left; return False if the connection is broken."""
-        while rest:
-            await trio.lowlevel.wait_writable(target)
-            try:
-                rest = rest[target.send(rest) :]
-            except BlockingIOError:
-                continue
-            except OSError:
-                return False
-        return True
+            rest = memoryview(data)[sent:]
+            while rest:  # wait until the receiver takes what is left
+                await trio.lowlevel.wait_writable(target)
+                try:
+                    rest = rest[target.send(rest) :]
+                except BlockingIOError:
+                    continue
+                except OSError:
+                    pair.is_broken = True
+                    return
 
 
 def _prepare(sock: socket.socket) -> None:
