@@ -41,8 +41,7 @@ from spielleiter.match.game_folder import GameLogs, LoggedWire
 from spielleiter.match.plan import MatchSetup, PlannedGame
 from spielleiter.programs.sandbox.choice import choose_sandbox
 from spielleiter.programs.sandbox.run import SandboxRun, open_run
-from spielleiter.programs.sandbox.sandbox import Sandbox
-from spielleiter.programs.sandbox.settings import SandboxSettings
+from spielleiter.programs.sandbox.sandbox import Sandbox, SandboxSettings
 from spielleiter.programs.socket_owners import (
     Attribution,
     FarSocket,

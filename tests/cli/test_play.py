@@ -309,7 +309,7 @@ def test_two_processes_play_a_whole_game() -> None:
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
-PROGRAM = ROOT / "tests/client/gtp/blokus_engine.py"
+PROGRAM = ROOT / "tests/client/blokus_engine.py"
 ENGINE = f"{PYTHON} {shlex.quote(str(PROGRAM))}"
 PATIENT = ("--engine-timeout", str(HANG_TIMEOUT))
 PENTOBI = "pentobi-gtp"
