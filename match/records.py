@@ -30,7 +30,7 @@ from typing import Any, Final, TypeVar
 
 from spielleiter.common.errors import JournalError
 from spielleiter.common.files import FolderLock, LockedError, write_all, write_whole
-from spielleiter.programs.sandbox.observations import Observations
+from spielleiter.programs.sandbox.run import Observations
 
 _T = TypeVar("_T")
 

@@ -165,7 +165,7 @@ def _binomial(count: int) -> list[float]:
 # -- the test after every game -------------------------------------------------------------------------------------
 
 
-def log_evidence(counts: PairCounts) -> float:
+def log_e_value(counts: PairCounts) -> float:
     """The logarithm of the evidence (e-value) against "the programs are equal"; 0 without a pair.
 
     The evidence is the final value of a capital of 1 that is bet on both programs in 200 equal parts: with each pair, a
@@ -181,13 +181,13 @@ def log_evidence(counts: PairCounts) -> float:
     return greatest + math.log(sum(math.exp(power - greatest) for power in powers) / len(powers))
 
 
-def better_program_by_evidence(counts: PairCounts, risk: float) -> int | None:
+def better_program_by_e_value(counts: PairCounts, risk: float) -> int | None:
     """The program that is better; None: not decided.
 
     `risk` is the highest probability of calling one of two equal programs better. It holds for the whole match and both
     programs together, even if this is evaluated after every game.
     """
-    if log_evidence(counts) < -math.log(risk):
+    if log_e_value(counts) < -math.log(risk):
         return None
     return 0 if 2 * (counts[4] - counts[0]) + counts[3] - counts[1] > 0 else 1
 
@@ -496,7 +496,7 @@ def running_elo(counts: PairCounts) -> Estimate | None:
     return Estimate(elo_of_score(mean), elo_of_score(low), elo_of_score(high))
 
 
-def running_evidence(counts: PairCounts, score: float) -> float:
+def log_e_value_of_score(counts: PairCounts, score: float) -> float:
     """The logarithm of the evidence (e-value) against "the expected score is `score`, or lower"; 0 without a pair.
 
     A capital of 1 is divided among bets that the score is above `score`, which is between 0 and 1. With each pair of
@@ -515,7 +515,7 @@ def _running_bound(counts: PairCounts) -> float:
     low, high = 0.0, mean_and_variance(counts)[0]
     while high - low > _RUNNING_PRECISION:
         middle = (low + high) / 2
-        if running_evidence(counts, middle) >= -math.log(RISK):
+        if log_e_value_of_score(counts, middle) >= -math.log(RISK):
             low = middle
         else:
             high = middle

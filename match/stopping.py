@@ -13,9 +13,9 @@ from typing import Final
 from spielleiter.common.errors import SetupError
 from spielleiter.match.plan import MatchSetup
 from spielleiter.match.records import GameRecord
-from spielleiter.match.statistics import PairCounts, Sprt, SprtError, better_program_by_evidence, half_points
+from spielleiter.match.statistics import PairCounts, Sprt, SprtError, better_program_by_e_value, half_points
 from spielleiter.match.verdict import FAILED_AS_WELL, LEFTOVER_VERDICTS, UNCOUNTED_VERDICTS
-from spielleiter.programs.last_words import MAX_LENGTH, read_tail
+from spielleiter.programs.outputs import MAX_LENGTH, read_tail
 
 FAILURES: Final = 3
 """A program that has failed in all of its games is unfit after this many."""
@@ -110,7 +110,7 @@ def stop_rule(setup: MatchSetup) -> Callable[[Sequence[GameRecord]], bool]:
             return False
         if sprt is not None and sprt.decide(so_far.pairs) is not None:
             return True
-        return significance is not None and better_program_by_evidence(so_far.pairs, significance) is not None
+        return significance is not None and better_program_by_e_value(so_far.pairs, significance) is not None
 
     return is_decided
 

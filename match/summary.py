@@ -45,7 +45,7 @@ from spielleiter.match.statistics import (
     Sprt,
     Tally,
     better_program,
-    better_program_by_evidence,
+    better_program_by_e_value,
     count_pairs,
     count_results,
     estimate_elo,
@@ -53,7 +53,7 @@ from spielleiter.match.statistics import (
     estimate_point_difference,
     estimate_points,
     likelihood_of_superiority,
-    log_evidence,
+    log_e_value,
     quantile,
 )
 from spielleiter.match.verdict import (
@@ -417,8 +417,8 @@ def summarise(
         sprt=None if sprt is None else _summarise_sprt(sprt, pairs),
         significance=None
         if significance is None
-        else SignificanceSummary(significance, log_evidence(pairs), -math.log(significance)),
-        better=better_program(pairs) if significance is None else better_program_by_evidence(pairs, significance),
+        else SignificanceSummary(significance, log_e_value(pairs), -math.log(significance)),
+        better=better_program(pairs) if significance is None else better_program_by_e_value(pairs, significance),
         programs=(_summarise_program(games, 0, names), _summarise_program(games, 1, names)),
         verdicts=tuple((kind, kinds[kind]) for kind in VERDICTS if kinds[kind]),
         starts=_summarise_starts(games),

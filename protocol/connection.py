@@ -19,9 +19,7 @@ A client that joins a game, without its socket::
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from spielleiter.protocol.dialect import Dialect
@@ -32,7 +30,7 @@ from spielleiter.protocol.reader import PacketReader
 
 
 class InputPhase(enum.Enum):
-    """The phases of the peer's stream. It starts as READING."""
+    """The phases of the peer's stream. It starts as READING; CLOSED is final."""
 
     READING = "reading"  # packets are read as they arrive
     DRAINING = "draining"  # the input is over; packets that arrived before are still read
@@ -40,49 +38,12 @@ class InputPhase(enum.Enum):
     CLOSED = "closed"  # the input is over, and everything in it has been read
 
 
-class InputTrigger(enum.Enum):
-    """What changes the phase of the input."""
-
-    END_OF_INPUT = "end of input"  # nothing more will arrive
-    END_TAG = "end tag"  # the end tag of the peer's stream has been read
-    ERROR = "error"  # something could not be understood
-    EXHAUSTED = "exhausted"  # all complete packets that have arrived have been read
-
-
 class OutputPhase(enum.Enum):
-    """The phases of our stream. It starts as IDLE."""
+    """The phases of our stream. It starts as IDLE; CLOSED is final."""
 
     IDLE = "idle"  # nothing has been sent
     OPEN = "open"  # the root's start tag has been sent
     CLOSED = "closed"  # the end tag has been sent
-
-
-class OutputTrigger(enum.Enum):
-    """What changes the phase of the output."""
-
-    PACKET = "packet"
-    CLOSE = "close"
-
-
-INPUT_TRANSITIONS: Final[Mapping[tuple[InputPhase, InputTrigger], InputPhase]] = MappingProxyType(
-    {
-        (InputPhase.READING, InputTrigger.END_OF_INPUT): InputPhase.DRAINING,
-        (InputPhase.READING, InputTrigger.END_TAG): InputPhase.ENDED,
-        (InputPhase.READING, InputTrigger.ERROR): InputPhase.ENDED,
-        (InputPhase.DRAINING, InputTrigger.END_TAG): InputPhase.CLOSED,
-        (InputPhase.DRAINING, InputTrigger.ERROR): InputPhase.CLOSED,
-        (InputPhase.DRAINING, InputTrigger.EXHAUSTED): InputPhase.CLOSED,
-        (InputPhase.ENDED, InputTrigger.END_OF_INPUT): InputPhase.CLOSED,
-    }
-)
-
-OUTPUT_TRANSITIONS: Final[Mapping[tuple[OutputPhase, OutputTrigger], OutputPhase]] = MappingProxyType(
-    {
-        (OutputPhase.IDLE, OutputTrigger.PACKET): OutputPhase.OPEN,
-        (OutputPhase.IDLE, OutputTrigger.CLOSE): OutputPhase.CLOSED,
-        (OutputPhase.OPEN, OutputTrigger.CLOSE): OutputPhase.CLOSED,
-    }
-)
 
 
 _ROOT: Final = b"<protocol>"
@@ -144,11 +105,6 @@ class Connection:
         self._output_phase = OutputPhase.IDLE
 
     @property
-    def input_phase(self) -> InputPhase:
-        """The phase of the peer's stream."""
-        return self._input_phase
-
-    @property
     def output_phase(self) -> OutputPhase:
         """The phase of our stream."""
         return self._output_phase
@@ -188,7 +144,10 @@ class Connection:
         if not data:
             if self._is_strict and self._input_phase is _READING:
                 self._reader.complete()
-            self._advance_input(InputTrigger.END_OF_INPUT)
+            if self._input_phase is _READING:
+                self._input_phase = _DRAINING
+            elif self._input_phase is InputPhase.ENDED:
+                self._input_phase = InputPhase.CLOSED
         elif self._input_phase is _READING:
             self._reader.receive(data)
 
@@ -204,23 +163,24 @@ class Connection:
             try:
                 message = self._next_message()
             except RemoteProtocolError:
-                self._advance_input(InputTrigger.ERROR)
+                self._end_input()
                 raise
             except Exception as error:
-                self._advance_input(InputTrigger.ERROR)
+                self._end_input()
                 raise RemoteProtocolError(Refusal.BUG, _BUG, data=self._reader.remembered) from error
             if message is not None:
                 return message
             if self._reader.is_ended:
-                self._advance_input(InputTrigger.END_TAG)
+                self._end_input()
                 return StreamEnd()
             if phase is _READING:
                 return None
-            self._advance_input(InputTrigger.EXHAUSTED)
+            self._input_phase = InputPhase.CLOSED
         return ConnectionClosed() if self._input_phase is InputPhase.CLOSED else None
 
-    def _advance_input(self, trigger: InputTrigger) -> None:
-        self._input_phase = INPUT_TRANSITIONS.get((self._input_phase, trigger), self._input_phase)
+    def _end_input(self) -> None:
+        """Read nothing more, after the end tag or an error."""
+        self._input_phase = InputPhase.ENDED if self._input_phase is _READING else InputPhase.CLOSED
 
     def _next_message(self) -> Message | None:
         reader = self._reader
@@ -262,14 +222,10 @@ class Connection:
             return packet
         if phase is OutputPhase.CLOSED:
             raise LocalProtocolError("a packet was sent after the end of the stream")
-        self._advance_output(OutputTrigger.PACKET)
+        self._output_phase = _OPEN
         return _ROOT + packet
 
     def close(self) -> bytes:
         """Return the bytes that end our stream; none if it has ended already."""
-        phase = self._output_phase
-        self._advance_output(OutputTrigger.CLOSE)
+        phase, self._output_phase = self._output_phase, OutputPhase.CLOSED
         return _CLOSING[phase]
-
-    def _advance_output(self, trigger: OutputTrigger) -> None:
-        self._output_phase = OUTPUT_TRANSITIONS.get((self._output_phase, trigger), self._output_phase)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -334,6 +334,14 @@ class Reading:
         """Skip all children of an element that should have none."""
         for child in element:
             self.skip(child, element)
+
+    def each(self, element: Element, tag: str) -> Iterator[Element]:
+        """Yield the children with this tag. Every other child is skipped when it is reached."""
+        for child in element:
+            if child.tag == tag:
+                yield child
+            else:
+                self.skip(child, element)
 
     def children(self, element: Element, *tags: str) -> dict[str, Element]:
         """Return the first child with each of `tags`, by tag. All other children are skipped."""

@@ -170,7 +170,6 @@ def allowed(names: Iterable[str]) -> str:
 
 # -- objects, as the official server reads them -----------------------------------------------------------------------
 
-
 NULL: Final = "null"
 """The class that stands for no value."""
 _LONG_MIN: Final = -(2**63)

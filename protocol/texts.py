@@ -275,6 +275,11 @@ def invalid_move_error(name: str, what: str) -> str:
     return f"Ungueltiger Zug von '{name}'.\n{what}"
 
 
+def early_refusal(name: str, reason: str, shown: RoomData | None) -> MoveRefusal:
+    """Return the texts of the early releases: only the player's error names the player, and no errorpacket follows."""
+    return MoveRefusal(reason, invalid_move_error(name, reason), reason, None, shown)
+
+
 def invalid_move_packet(what: str) -> str:
     """Return the text of the errorpacket about an invalid move."""
     return f"{_EXCEPTIONS}.GameLogicException: {what}"

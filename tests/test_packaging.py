@@ -210,7 +210,7 @@ def test_tests_run_in_an_unpacked_sdist(sdist: Path) -> None:
         f"import pathlib, site, sys; site.addsitedir({str(site)!r}); sys.path.insert(0, {str(sdist / 'src')!r})\n"
         "import pytest, spielleiter.game.api\n"
         f"assert pathlib.Path(spielleiter.game.api.__file__).is_relative_to({str(sdist)!r})\n"
-        "tests = ['tests/game/blokus/test_move.py', 'tests/test_packaging.py', '-m', 'not slow']\n"
+        "tests = ['tests/game/blokus/test_moves.py', 'tests/test_packaging.py', '-m', 'not slow']\n"
         "sys.exit(pytest.main(['-q', '-p', 'no:xdist', *tests]))\n"
     )
     done = subprocess.run(

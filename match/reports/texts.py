@@ -18,8 +18,6 @@ from spielleiter.match.statistics import MIN_PAIRS, Estimate
 from spielleiter.match.summary import ProgramSummary, Summary
 
 NO_VALUE: Final = "–"
-PLATFORM_GAPS: Final = "Not possible on this operating system"
-"""The heading of `Summary.platform_gaps`."""
 FAULT_COLUMNS: Final = ("Crashes", "Timeouts", "Illegal moves", "Bad messages", "Left running")
 
 

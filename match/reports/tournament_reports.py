@@ -1,17 +1,14 @@
-"""[reports.tournament]
-The reports of a tournament: table.md and report.html for people, table.json and tournament.json for programs.
+"""The reports of a tournament: table.md and report.html for people, table.json and tournament.json for programs.
 
-Invariants: all reports are pure functions of the tournament's progress, whether it has ended or not, and agree with
-each other. The names of programs are escaped for the format of the report. Links lead into the folders of the matches.
-
+All reports are pure functions of the tournament's progress, whether it has ended or not, and agree with each other.
+Links lead into the folders of the matches.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from types import MappingProxyType
@@ -19,22 +16,14 @@ from typing import Any, Final
 
 from spielleiter.common.text import count_text
 from spielleiter.match.game_folder import REPLAY_PAGE
-from spielleiter.match.pairings import Outcome, Reason, absent_programs, knockout_standings, score_of, swiss_standings
+from spielleiter.match.pairings import Reason, absent_programs, knockout_standings, score_of, swiss_standings
 from spielleiter.match.ratings import RatedProgram, rate_programs
 from spielleiter.match.records import GameRecord
 from spielleiter.match.reports.match_reports import games_with_page
 from spielleiter.match.reports.plots import bracket_plot, ratings_plot
-from spielleiter.match.reports.rendering import (
-    escape_html,
-    escape_markdown,
-    link,
-    page,
-    platform_gaps_list,
-    table,
-    write_text,
-)
+from spielleiter.match.reports.rendering import LinkedText, ReportTable, render, write_text
 from spielleiter.match.reports.texts import NO_VALUE, elo_text, evidence_text, ratio_text
-from spielleiter.match.statistics import Sprt, better_program_by_evidence, count_pairs, estimate_elo, log_evidence
+from spielleiter.match.statistics import Sprt, better_program_by_e_value, count_pairs, estimate_elo, log_e_value
 from spielleiter.match.summary import count_attempts
 from spielleiter.match.tournament_file import Kind
 from spielleiter.match.tournament_progress import PlayedEncounter, ScheduledMatch, TournamentProgress
@@ -52,7 +41,7 @@ TOURNAMENT_REPORTS: Final = ("table.md", "table.json", "tournament.json", "repor
 _TEXTS: Final = frozenset(
     {"program", "against", "round", "match", "winner", "by", "reached", "SPRT", "significance", "it", "why"}
 )
-_RATINGS: Final = "Ratings"
+"""The heads of columns with words; all other columns are aligned like numbers."""
 _KINDS: Final = {
     Kind.ROUND_ROBIN: "round robin",
     Kind.GAUNTLET: "gauntlet",
@@ -61,26 +50,17 @@ _KINDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Linked:
-    """A cell with a link to a file in the tournament's folder, in reports that can have links."""
-
-    text: str
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A table and its title."""
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str | int | Linked, ...], ...]
-
-    @property
-    def texts(self) -> frozenset[int]:
-        """The indices of columns with words; all other columns are aligned like numbers."""
-        return frozenset(index for index, name in enumerate(self.head) if name in _TEXTS)
+def write_tournament(folder: Path, progress: TournamentProgress) -> None:
+    """Write all reports into the tournament's folder; each file is replaced atomically. Raises JournalError."""
+    pages = {match.folder: games_with_page(folder / match.folder, records) for match, records in _all_matches(progress)}
+    texts = (
+        render_table(progress),
+        render_ratings(progress),
+        render_tournament(progress),
+        render_report(progress, PLATFORM.gaps, pages),
+    )
+    for name, text in zip(TOURNAMENT_REPORTS, texts, strict=True):
+        write_text(folder / name, text)
 
 
 def title_of(progress: TournamentProgress) -> str:
@@ -100,91 +80,21 @@ def title_of(progress: TournamentProgress) -> str:
     )
 
 
-# -- tables of all reports --------------------------------------------------------------------------------
-
-
 def _names(progress: TournamentProgress) -> list[str]:
     return [entrant.name for entrant in progress.tournament.entrants]
+
+
+def _all_matches(progress: TournamentProgress) -> list[tuple[ScheduledMatch, Sequence[GameRecord]]]:
+    return [match for played in progress.played for match in played.matches]
+
+
+# -- the numbers ----------------------------------------------------------------------------------------------------
 
 
 def ratings_of(progress: TournamentProgress) -> tuple[RatedProgram, ...]:
     """The ratings after the finished games, best first."""
     names, anchor = _names(progress), progress.tournament.anchor
     return rate_programs(names, progress.games_by_pairing, None if anchor is None else names.index(anchor))
-
-
-def sections(progress: TournamentProgress, ratings: Sequence[RatedProgram], *, is_short: bool) -> list[Section]:
-    """The tables, the most important one first; `is_short` omits the matches of a round robin without a test."""
-    tournament = progress.tournament
-    has_test = tournament.sprt is not None or tournament.significance is not None
-    is_short_of_games = any(_why_fewer(progress, each) for each in progress.played if each.matches)
-    has_matches = not is_short or tournament.kind is not Kind.ROUND_ROBIN or has_test or is_short_of_games
-    # from few games, an interval is as wide as the field, and pupils compare what the contest would count
-    points, rated = _points(progress, ratings), _ratings(ratings, tournament.anchor)
-    are_few = any(line.results.games < ENOUGH_GAMES for line in ratings)
-    found = [
-        *([_standings(progress)] if progress.tournament.kind.has_rounds else []),
-        *([points, rated] if are_few else [rated, points]),
-        _head_to_head(ratings),
-        *([_matches(progress)] if has_matches else []),
-        _attempts(progress),
-        _left_out(progress),
-    ]
-    return [section for section in found if section.rows]
-
-
-def _standings(progress: TournamentProgress) -> Section:
-    names = _names(progress)
-    seeds = {program: seed for seed, program in enumerate(progress.seeding, 1)}
-    if progress.tournament.kind is Kind.SWISS:
-        return Section(
-            "Standings",
-            ("", "program", "points", "Buchholz", "won", "drawn", "lost", "bye", "share", "seeded"),
-            tuple(
-                (
-                    place,
-                    names[line.program],
-                    f"{line.points:g}",
-                    f"{line.buchholz:g}",
-                    line.wins,
-                    line.draws,
-                    line.losses,
-                    line.byes,
-                    f"{100 * line.share:.1f} %",
-                    seeds[line.program],
-                )
-                for place, line in enumerate(swiss_standings(progress.seeding, progress.rounds, progress.outcomes), 1)
-            ),
-        )
-    return Section(
-        "Standings",
-        ("", "program", "reached", "seeded"),
-        tuple(
-            (place.text, names[place.program], place.until, seeds[place.program])
-            for place in knockout_standings(progress.seeding, progress.rounds, progress.outcomes)
-        ),
-    )
-
-
-def _ratings(ratings: Sequence[RatedProgram], anchor: str | None) -> Section:
-    return Section(
-        _RATINGS if anchor is None else f"{_RATINGS}: difference from {anchor}",
-        ("", "program", "rating", "95 %", "games", "won", "drawn", "lost", "faults"),
-        tuple(
-            (
-                rank,
-                line.name,
-                f"{line.rating.value:+z.0f}",
-                f"[{line.rating.low:+z.0f}, {line.rating.high:+z.0f}]",
-                line.results.games,
-                line.results.wins,
-                line.results.draws,
-                line.results.losses,
-                line.faults,
-            )
-            for rank, line in enumerate(ratings, 1)
-        ),
-    )
 
 
 def _lines_by_points(
@@ -208,78 +118,20 @@ def _lines_by_points(
     return sorted(lines, key=lambda line: (line[0], line[1] or 0.0), reverse=True)
 
 
-def _points(progress: TournamentProgress, ratings: Sequence[RatedProgram]) -> Section:
-    return Section(
-        "Points",
-        ("", "program", "points", "of", "won", "drawn", "lost", "points in a game, mean"),
-        tuple(
-            (
-                rank,
-                line.name,
-                points,
-                2 * line.results.games,
-                line.results.wins,
-                line.results.draws,
-                line.results.losses,
-                NO_VALUE if mean is None else f"{mean:.1f}",
-            )
-            for rank, (points, mean, line) in enumerate(_lines_by_points(progress, ratings), 1)
-        ),
-    )
+def _tried(progress: TournamentProgress) -> dict[str, Counter[str]]:
+    """What each program tried although it is not allowed, and how often; programs that tried nothing are left out."""
+    names, total = _names(progress), dict[str, Counter[str]]()
+    for played in progress.played:
+        for _, records in played.matches:
+            for program, index in enumerate(played.encounter.pairing):
+                if tried := count_attempts(records, program):
+                    total.setdefault(names[index], Counter()).update(tried)
+    return dict(sorted(total.items()))
 
 
-def _head_to_head(ratings: Sequence[RatedProgram]) -> Section:
-    """The results of each program against each opponent: won, drawn, lost."""
-    rows = []
-    for line in ratings:
-        met = dict(line.opponents)
-        cells = (met.get(other.name) for other in ratings)
-        rows.append(
-            (line.name, *(f"+{tally.wins} ={tally.draws} -{tally.losses}" if tally else NO_VALUE for tally in cells))
-        )
-    return Section("Head to head", ("against", *(line.name for line in ratings)), tuple(rows))
-
-
-def _matches(progress: TournamentProgress) -> Section:
-    """All matches with their scores; further columns depend on the kind of tournament and its tests."""
-    tournament, names = progress.tournament, _names(progress)
-    has_rounds, test = tournament.kind.has_rounds, None if tournament.sprt is None else Sprt.parse(tournament.sprt)
-    played = {each.encounter.number: each for each in progress.played}
-    head = ("round",) * has_rounds + ("match", "games", "score", "Elo, 95 %")
-    head += ("winner", "by") * has_rounds + ("SPRT",) * (test is not None)
-    head += ("significance",) * (tournament.significance is not None)
-    rows: list[tuple[str | int | Linked, ...]] = []
-    for each in progress.rounds:
-        for encounter in each.encounters:
-            match = played.get(encounter.number)
-            first, second = (names[index] for index in encounter.pairing)
-            row: tuple[str | int | Linked, ...] = (each.title,) * has_rounds
-            if match is None or not match.matches:
-                rows.append((*row, f"{first} – {second}", *(NO_VALUE for _ in head[len(row) + 1 :])))
-                continue
-            pairs = count_pairs(match.matches[0][1])
-            row += (Linked(f"{first} – {second}", f"{match.matches[0][0].folder}/report.html"),)
-            row += (_games(progress, match), _score(match))
-            row += (elo_text(estimate_elo(pairs)),)
-            if has_rounds:
-                row += _decided(match.outcome, names)
-            if test is not None:
-                decision = test.decide(pairs)
-                state = "undecided" if decision is None else f"{decision.value} accepted"
-                row += (f"{ratio_text(test.log_likelihood_ratio(pairs), test.lower, test.upper)}: {state}",)
-            if (risk := tournament.significance) is not None:
-                better = better_program_by_evidence(pairs, risk)
-                row += (evidence_text(log_evidence(pairs), risk, (first, second), better),)
-            rows.append(row)
-        rows += [(each.title, names[program], "bye", *(NO_VALUE for _ in head[3:])) for program in each.byes]
-    return Section("Matches", head, tuple(rows))
-
-
-def _games(progress: TournamentProgress, match: PlayedEncounter) -> str:
-    """For example ``20``, or ``12 of 20: 8 overloaded machine``; without the games of play-offs."""
-    counted = sum(record.is_counted for record in match.matches[0][1])
-    why = _why_fewer(progress, match)
-    return f"{counted} of {progress.tournament.games}: {why}" if why else str(counted)
+def _foreign_connections(progress: TournamentProgress) -> int:
+    """The refused connections to the ports of programs that no program was seen to have made."""
+    return sum(record.foreign_connections for _, records in _all_matches(progress) for record in records)
 
 
 def _why_fewer(progress: TournamentProgress, match: PlayedEncounter) -> str:
@@ -299,49 +151,169 @@ def _why_fewer(progress: TournamentProgress, match: PlayedEncounter) -> str:
     return ", ".join(reasons)
 
 
-def _attempts(progress: TournamentProgress) -> Section:
-    """What programs tried although it is not allowed; it was refused."""
-    rows: list[tuple[str, str, int]] = [
-        (name, attempt, count) for name, tried in _tried(progress).items() for attempt, count in sorted(tried.items())
+# -- the tables of table.md and report.html -------------------------------------------------------------------------
+
+
+def _tables(progress: TournamentProgress, ratings: Sequence[RatedProgram], *, is_short: bool) -> list[ReportTable]:
+    """The tables, the most important one first; `is_short` omits the matches of a round robin without a test."""
+    tournament = progress.tournament
+    points, rated = _points(progress, ratings), _ratings(ratings, tournament.anchor)
+    # from few games, an interval is as wide as the field, and pupils compare what the contest would count
+    are_few = any(line.results.games < ENOUGH_GAMES for line in ratings)
+    has_test = tournament.sprt is not None or tournament.significance is not None
+    is_short_of_games = any(_why_fewer(progress, each) for each in progress.played if each.matches)
+    has_matches = not is_short or tournament.kind is not Kind.ROUND_ROBIN or has_test or is_short_of_games
+    tables = [
+        *([_standings(progress)] if tournament.kind.has_rounds else []),
+        *([points, rated] if are_few else [rated, points]),
+        _head_to_head(ratings),
+        *([_matches(progress)] if has_matches else []),
+        _attempts(progress),
+        _table(
+            "Not counted",
+            ("match", "games", "why"),
+            [
+                (LinkedText(" – ".join(each.names), f"{each.folder}/report.html"), each.games, each.reason)
+                for each in progress.left_out
+            ],
+        ),
     ]
-    if foreign := _foreign_connections(progress):
-        rows.append(("(not known which)", Attempt.PORT, foreign))
-    return Section("What was tried and refused", ("program", "it", "times"), tuple(rows))
+    return [table for table in tables if table.rows]
 
 
-def _tried(progress: TournamentProgress) -> dict[str, Counter[str]]:
-    """What each program tried although it is not allowed, and how often; programs that tried nothing are left out."""
-    names, total = _names(progress), dict[str, Counter[str]]()
-    for played in progress.played:
-        for _, records in played.matches:
-            for program, index in enumerate(played.encounter.pairing):
-                if tried := count_attempts(records, program):
-                    total.setdefault(names[index], Counter()).update(tried)
-    return dict(sorted(total.items()))
+def _table(title: str, head: Sequence[str], rows: Sequence[tuple[str | int | LinkedText, ...]]) -> ReportTable:
+    texts = frozenset(index for index, name in enumerate(head) if name in _TEXTS)
+    return ReportTable(title, tuple(head), tuple(rows), texts)
 
 
-def _foreign_connections(progress: TournamentProgress) -> int:
-    """The refused connections to the ports of programs that no program was seen to have made."""
-    matches = [records for played in progress.played for _, records in played.matches]
-    return sum(record.foreign_connections for records in matches for record in records)
+def _standings(progress: TournamentProgress) -> ReportTable:
+    names = _names(progress)
+    seeds = {program: seed for seed, program in enumerate(progress.seeding, 1)}
+    if progress.tournament.kind is Kind.SWISS:
+        return _table(
+            "Standings",
+            ("", "program", "points", "Buchholz", "won", "drawn", "lost", "bye", "share", "seeded"),
+            [
+                (
+                    place,
+                    names[line.program],
+                    f"{line.points:g}",
+                    f"{line.buchholz:g}",
+                    line.wins,
+                    line.draws,
+                    line.losses,
+                    line.byes,
+                    f"{100 * line.share:.1f} %",
+                    seeds[line.program],
+                )
+                for place, line in enumerate(swiss_standings(progress.seeding, progress.rounds, progress.outcomes), 1)
+            ],
+        )
+    return _table(
+        "Standings",
+        ("", "program", "reached", "seeded"),
+        [
+            (place.text, names[place.program], place.until, seeds[place.program])
+            for place in knockout_standings(progress.seeding, progress.rounds, progress.outcomes)
+        ],
+    )
 
 
-def _left_out(progress: TournamentProgress) -> Section:
-    """Matches in the folder that were begun with other programs."""
-    rows = [
-        (Linked(" – ".join(each.names), f"{each.folder}/report.html"), each.games, each.reason)
-        for each in progress.left_out
-    ]
-    return Section("Not counted", ("match", "games", "why"), tuple(rows))
+def _ratings(ratings: Sequence[RatedProgram], anchor: str | None) -> ReportTable:
+    return _table(
+        "Ratings" if anchor is None else f"Ratings: difference from {anchor}",
+        ("", "program", "rating", "95 %", "games", "won", "drawn", "lost", "faults"),
+        [
+            (
+                rank,
+                line.name,
+                f"{line.rating.value:+z.0f}",
+                f"[{line.rating.low:+z.0f}, {line.rating.high:+z.0f}]",
+                line.results.games,
+                line.results.wins,
+                line.results.draws,
+                line.results.losses,
+                line.faults,
+            )
+            for rank, line in enumerate(ratings, 1)
+        ],
+    )
 
 
-def _score(match: PlayedEncounter) -> str:
-    """For example ``2.5 : 1.5``, followed by the score of each play-off in parentheses."""
-    scores = ["{:g} : {:g}".format(*score_of(records)) for _, records in match.matches]
-    return scores[0] + "".join(f" ({score})" for score in scores[1:])
+def _points(progress: TournamentProgress, ratings: Sequence[RatedProgram]) -> ReportTable:
+    return _table(
+        "Points",
+        ("", "program", "points", "of", "won", "drawn", "lost", "points in a game, mean"),
+        [
+            (
+                rank,
+                line.name,
+                points,
+                2 * line.results.games,
+                line.results.wins,
+                line.results.draws,
+                line.results.losses,
+                NO_VALUE if mean is None else f"{mean:.1f}",
+            )
+            for rank, (points, mean, line) in enumerate(_lines_by_points(progress, ratings), 1)
+        ],
+    )
 
 
-def _decided(outcome: Outcome | None, names: Sequence[str]) -> tuple[str, str]:
+def _head_to_head(ratings: Sequence[RatedProgram]) -> ReportTable:
+    """The results of each program against each opponent: won, drawn, lost."""
+    rows = []
+    for line in ratings:
+        met = dict(line.opponents)
+        tallies = [met.get(other.name) for other in ratings]
+        cells = [f"+{tally.wins} ={tally.draws} -{tally.losses}" if tally else NO_VALUE for tally in tallies]
+        rows.append((line.name, *cells))
+    return _table("Head to head", ("against", *(line.name for line in ratings)), rows)
+
+
+def _matches(progress: TournamentProgress) -> ReportTable:
+    """All matches with their scores; further columns depend on the kind of tournament and its tests."""
+    tournament, names = progress.tournament, _names(progress)
+    has_rounds, test = tournament.kind.has_rounds, None if tournament.sprt is None else Sprt.parse(tournament.sprt)
+    played = {each.encounter.number: each for each in progress.played}
+    head = ("round",) * has_rounds + ("match", "games", "score", "Elo, 95 %")
+    head += ("winner", "by") * has_rounds + ("SPRT",) * (test is not None)
+    head += ("significance",) * (tournament.significance is not None)
+    rows: list[tuple[str | int | LinkedText, ...]] = []
+    for each in progress.rounds:
+        for encounter in each.encounters:
+            match = played.get(encounter.number)
+            first, second = (names[index] for index in encounter.pairing)
+            row: list[str | int | LinkedText] = [each.title] * has_rounds
+            if match is None or not match.matches:
+                rows.append((*row, f"{first} – {second}", *(NO_VALUE for _ in head[len(row) + 1 :])))
+                continue
+            scheduled, records = match.matches[0]
+            pairs = count_pairs(records)
+            counted, why = sum(record.is_counted for record in records), _why_fewer(progress, match)
+            score, *play_offs = ("{:g} : {:g}".format(*score_of(records)) for _, records in match.matches)
+            row += [
+                LinkedText(f"{first} – {second}", f"{scheduled.folder}/report.html"),
+                f"{counted} of {tournament.games}: {why}" if why else str(counted),
+                score + "".join(f" ({each})" for each in play_offs),
+                elo_text(estimate_elo(pairs)),
+            ]
+            if has_rounds:
+                row += _decided(match, names)
+            if test is not None:
+                decision = test.decide(pairs)
+                state = "undecided" if decision is None else f"{decision.value} accepted"
+                row.append(f"{ratio_text(test.log_likelihood_ratio(pairs), test.lower, test.upper)}: {state}")
+            if (risk := tournament.significance) is not None:
+                better = better_program_by_e_value(pairs, risk)
+                row.append(evidence_text(log_e_value(pairs), risk, (first, second), better))
+            rows.append(tuple(row))
+        rows += [(each.title, names[program], "bye", *(NO_VALUE for _ in head[3:])) for program in each.byes]
+    return _table("Matches", head, rows)
+
+
+def _decided(match: PlayedEncounter, names: Sequence[str]) -> tuple[str, str]:
+    outcome = match.outcome
     if outcome is None:
         return "still open", NO_VALUE
     if outcome.winner is None:
@@ -349,41 +321,24 @@ def _decided(outcome: Outcome | None, names: Sequence[str]) -> tuple[str, str]:
     return names[outcome.winner], outcome.reason.value
 
 
+def _attempts(progress: TournamentProgress) -> ReportTable:
+    """What programs tried although it is not allowed; it was refused."""
+    rows = [
+        (name, attempt, count) for name, tried in _tried(progress).items() for attempt, count in sorted(tried.items())
+    ]
+    if foreign := _foreign_connections(progress):
+        rows.append(("(not known which)", Attempt.PORT, foreign))
+    return _table("What was tried and refused", ("program", "it", "times"), rows)
+
+
 # -- the files ------------------------------------------------------------------------------------------------------
-
-
-def write_tournament(folder: Path, progress: TournamentProgress) -> None:
-    """Write all reports into the tournament's folder; each file is replaced atomically. Raises JournalError."""
-    pages = {
-        match.folder: games_with_page(folder / match.folder, records) for match, records in _records_by_match(progress)
-    }
-    texts = (
-        render_table(progress),
-        render_ratings(progress),
-        render_tournament(progress),
-        render_report(progress, PLATFORM.gaps, pages),
-    )
-    for name, text in zip(TOURNAMENT_REPORTS, texts, strict=True):
-        write_text(folder / name, text)
 
 
 def render_table(progress: TournamentProgress) -> str:
     """The text of table.md, in GitHub's Markdown."""
-    lines = [title_of(progress), ""]
-    for section in sections(progress, ratings_of(progress), is_short=True):
-        sides = ("---" if index in section.texts else "--:" for index in range(len(section.head)))
-        lines += [f"## {escape_markdown(section.title)}", "", _row(section.head), f"|{'|'.join(sides)}|"]
-        lines += [_row(_plain(cell) for cell in row) for row in section.rows]
-        lines.append("")
-    return "\n".join(lines).rstrip("\n") + "\n"
-
-
-def _row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(escape_markdown(cell) for cell in cells) + " |"
-
-
-def _plain(cell: str | int | Linked) -> str:
-    return cell.text if isinstance(cell, Linked) else str(cell)
+    tables = _tables(progress, ratings_of(progress), is_short=True)
+    text = render("match/reports/templates/table.md.j2", title=title_of(progress), tables=tables)
+    return text.rstrip("\n") + "\n"
 
 
 def render_report(
@@ -391,51 +346,39 @@ def render_report(
     platform_gaps: Sequence[str] = (),
     pages: Mapping[str, Collection[int]] = MappingProxyType({}),
 ) -> str:
-    """Return the text of report.html.
+    """The text of report.html.
 
     `platform_gaps` are what the operating system cannot do. `pages` are the games whose replay has a page beside it, by
     the folder of the match.
     """
-    title, ratings = title_of(progress), ratings_of(progress)
-    body = [f"<h1>{escape_html(title)}</h1>"]
-    for section in sections(progress, ratings, is_short=False):
-        body.append(table(section.title, section.head, (tuple(_linked(row)) for row in section.rows), section.texts))
-        if section.title == "Standings" and progress.tournament.kind is Kind.KNOCK_OUT:
-            body.append(_figure("Bracket", bracket_plot(progress)))
-        if section.title.startswith(_RATINGS):
-            body.append(_figure("Rating in Elo, with 95 % interval", ratings_plot(ratings, progress.tournament.anchor)))
-    return page(title, [*body, *_replays(progress, pages), platform_gaps_list(platform_gaps)])
-
-
-def _replays(progress: TournamentProgress, pages: Mapping[str, Collection[int]]) -> list[str]:
-    """Links to the pages of replays, one line for each match that has some."""
-    lines = []
-    for match, records in _records_by_match(progress):
-        shown = [record for record in records if record.game in pages.get(match.folder, ())]
-        links = ", ".join(_page_link(match, record) for record in sorted(shown, key=lambda record: record.game))
-        if links:
-            lines.append(f"<li>{escape_html(progress.title_of(match))}: {links}</li>")
-    return ["<details><summary>Replays</summary><ul>", *lines, "</ul></details>"] if lines else []
-
-
-def _records_by_match(progress: TournamentProgress) -> Iterator[tuple[ScheduledMatch, Sequence[GameRecord]]]:
-    for played in progress.played:
-        yield from played.matches
-
-
-def _page_link(match: ScheduledMatch, record: GameRecord) -> str:
-    """A link to a replay, such as ``game 3`` or ``game 4 (illegal move)``."""
-    fault = "" if record.verdict == Verdict.REGULAR else f" ({record.verdict})"
-    return link(f"{match.folder}/{record.folder}/{REPLAY_PAGE}", f"game {record.game}{fault}")
-
-
-def _linked(row: Iterable[str | int | Linked]) -> Iterator[str | int]:
-    for cell in row:
-        yield link(cell.path, cell.text) if isinstance(cell, Linked) else cell
-
-
-def _figure(caption: str, plot: str) -> str:
-    return f"<figure><figcaption>{caption}</figcaption>{plot}</figure>"
+    ratings, anchor = ratings_of(progress), progress.tournament.anchor
+    tables: list[tuple[ReportTable, str, str | None]] = []
+    for table in _tables(progress, ratings, is_short=False):
+        if table.title == "Standings" and progress.tournament.kind is Kind.KNOCK_OUT:
+            tables.append((table, "Bracket", bracket_plot(progress)))
+        elif table.title.startswith("Ratings"):
+            tables.append((table, "Rating in Elo, with 95 % interval", ratings_plot(ratings, anchor)))
+        else:
+            tables.append((table, "", None))
+    replays = []
+    for match, records in _all_matches(progress):
+        games = [
+            LinkedText(
+                f"game {record.game}" + ("" if record.verdict == Verdict.REGULAR else f" ({record.verdict})"),
+                f"{match.folder}/{record.folder}/{REPLAY_PAGE}",
+            )
+            for record in sorted(records, key=lambda record: record.game)
+            if record.game in pages.get(match.folder, ())
+        ]
+        if games:
+            replays.append((progress.title_of(match), games))
+    return render(
+        "match/reports/templates/tournament.html.j2",
+        page_title=title_of(progress),
+        tables=tables,
+        replays=replays,
+        gaps=platform_gaps,
+    )
 
 
 def render_ratings(progress: TournamentProgress) -> str:
@@ -446,11 +389,8 @@ def render_ratings(progress: TournamentProgress) -> str:
 
 def render_tournament(progress: TournamentProgress) -> str:
     """The text of tournament.json."""
-    tournament, names, played = (
-        progress.tournament,
-        _names(progress),
-        {each.encounter.number: each for each in progress.played},
-    )
+    tournament, names = progress.tournament, _names(progress)
+    played = {each.encounter.number: each for each in progress.played}
     return _json({
         "schema": SCHEMA,
         "season": tournament.season,

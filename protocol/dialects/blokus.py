@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from spielleiter.game.api import Mistake, Move, State
 from spielleiter.game.blokus.moves import BlokusMistake, IncompleteMove, IncompletePiece, SetMove, SkipMove
 from spielleiter.game.blokus.pieces import EMPTY, SIZE, STRIDE, Bitboard, Color, Rotation, Shape, bit, scan
 from spielleiter.game.blokus.state import BlokusState, Ruleset
 from spielleiter.protocol.dialect import DataReader, Dialect, PlainForm, Reading, RememberingWriter, Writer
-from spielleiter.protocol.dialects.packets import player_element
+from spielleiter.protocol.dialects import packets
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import Memento, MoveData, RoomMessage, UnreadableData
 from spielleiter.protocol.reading import (
@@ -39,7 +39,6 @@ from spielleiter.protocol.reading import (
 from spielleiter.protocol.writer import Body, attribute, boolean, element, leaf, typed_element
 
 # -- texts ------------------------------------------------------------------------------------------------------------
-
 
 COLOR_NAMES: Final[Mapping[Color, str]] = {
     Color.BLUE: "Blau",
@@ -214,6 +213,8 @@ SHAPE_LISTS: Final = tuple(f"{color.lower()}Shapes" for color in COLORS)
 """For each colour the tag of the list of pieces that it has not placed yet."""
 
 _CELLS: Final = {(str(x), str(y)): bit(x, y) for x in range(SIZE) for y in range(SIZE)}
+_ALL_COLORS: Final = (1 << len(Color)) - 1
+"""The mask of valid colours if the edition has no list of them."""
 _REQUIRED: Final = ("board", *SHAPE_LISTS)
 _OPTIONAL: Final = ("startTeam", "validColors", "first", "second", "lastMove", "lastMoveMono")
 
@@ -233,7 +234,8 @@ def memento_reader(rules: Ruleset, *further_tags: str) -> DataReader:
             if tag not in parts:
                 raise UnreadableError(f"im Element state fehlt das Element {tag}")
         move, hints = _read_last_move(parts.get("lastMove"), reading)
-        blue, yellow, red, green = (_read_shapes(parts[tag], reading) for tag in SHAPE_LISTS)
+        valid = parts.get("validColors")
+        blue, yellow, red, green = (_read_mask(parts[tag], "shape", SHAPES, reading) for tag in SHAPE_LISTS)
         return Memento(
             BlokusState(
                 rules,
@@ -241,7 +243,7 @@ def memento_reader(rules: Ruleset, *further_tags: str) -> DataReader:
                 _read_turn(state),
                 _read_board(parts["board"], reading),
                 (blue, yellow, red, green),
-                _read_valid_colors(parts.get("validColors"), reading),
+                _ALL_COLORS if valid is None else _read_mask(valid, "color", COLORS, reading),
                 move,
                 _read_last_move_mono(parts.get("lastMoveMono"), reading),
             ),
@@ -263,27 +265,14 @@ def _read_turn(state: Element) -> int:
     return turn
 
 
-def _read_shapes(shapes: Element, reading: Reading) -> int:
-    """Return the mask of the pieces in a list."""
-    mask = 0
-    for child in shapes:
-        if child.tag == "shape":
-            mask |= 1 << read_enum_text(child, SHAPES)
-        else:
-            reading.skip(child, shapes)
-    return mask
+_N = TypeVar("_N", Color, Shape)
 
 
-def _read_valid_colors(colors: Element | None, reading: Reading) -> int:
-    """Return the mask of the colours in a list, or of all colours if the edition has no such list."""
-    if colors is None:
-        return (1 << len(Color)) - 1
+def _read_mask(entries: Element, tag: str, values: dict[str, _N], reading: Reading) -> int:
+    """Return the mask of the pieces or colours in a list."""
     mask = 0
-    for child in colors:
-        if child.tag == "color":
-            mask |= 1 << read_enum_text(child, COLORS)
-        else:
-            reading.skip(child, colors)
+    for child in reading.each(entries, tag):
+        mask |= 1 << read_enum_text(child, values)
     return mask
 
 
@@ -296,16 +285,12 @@ def _read_board(fields: Element, reading: Reading) -> tuple[int, int, int, int]:
         content = child.get("content", "")
         cell = _CELLS.get((child.get("x", ""), child.get("y", "")))
         if cell is None or content not in cells:
-            raise UnreadableError(_describe_field(child))
+            read_enum(child, "content", COLORS)
+            x, y = read_integer(child, "x"), read_integer(child, "y")
+            raise UnreadableError(f"field ({x}, {y}) liegt nicht auf dem Spielfeld")
         cells[content] |= cell
     blue, yellow, red, green = cells.values()
     return blue, yellow, red, green
-
-
-def _describe_field(child: Element) -> str:
-    read_enum(child, "content", COLORS)
-    x, y = read_integer(child, "x"), read_integer(child, "y")
-    return f"field ({x}, {y}) liegt nicht auf dem Spielfeld"
 
 
 def _read_last_move(
@@ -336,7 +321,6 @@ def _read_last_move_mono(
 
 
 # -- moves in the plain form ------------------------------------------------------------------------------------------
-
 
 _BLANKS: Final = rb"[ \t\r\n]*+"
 _BLANK: Final = rb"[ \t\r\n]++"
@@ -434,7 +418,6 @@ def _set_move(piece: dict[str, Any] | None, tag: str) -> MoveData:
 
 
 # -- writing positions ------------------------------------------------------------------------------------------------
-
 
 Write: TypeAlias = Callable[[Memento, BlokusState, Dialect, str], str]
 """Writes some children of the element `state`, each on a line of its own that begins with the indent (the last
@@ -610,7 +593,9 @@ def colors(tag: str) -> StatePart:
 
 def _players(memento: Memento, _state: BlokusState, dialect: Dialect, indent: str) -> str:
     (first, second), (first_team, second_team) = memento.names, dialect.team_names
-    return player_element(indent, "first", first, first_team) + player_element(indent, "second", second, second_team)
+    return packets.player_element(indent, "first", first, first_team) + packets.player_element(
+        indent, "second", second, second_team
+    )
 
 
 players: Final = part(_players, "names")

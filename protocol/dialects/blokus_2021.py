@@ -13,7 +13,7 @@ from typing import Final
 
 from spielleiter.game.api import Mistake, Move, Seat, State
 from spielleiter.game.blokus.moves import BlokusMistake, SetMove, SkipMove
-from spielleiter.game.blokus.pieces import SIZE, Cell, Color, bit, edge_neighbors, hash_order, orientation
+from spielleiter.game.blokus.pieces import SIZE, Color, bit, edge_neighbors, hash_order, orientation
 from spielleiter.game.blokus.state import RULES_2021, BlokusState
 from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects import blokus, packets, release_requests
@@ -24,7 +24,6 @@ from spielleiter.protocol.dialects.blokus import (
     plain_set_move,
     release_move_readers,
 )
-from spielleiter.protocol.dialects.packets import empty_writer
 from spielleiter.protocol.messages import (
     Aggregation,
     CloseConnection,
@@ -37,21 +36,19 @@ from spielleiter.protocol.messages import (
     Paused,
     RoomData,
     Slot,
-    UnreadableData,
 )
 from spielleiter.protocol.reading import Element, UnreadableError, read_enum_text, read_integer
 from spielleiter.protocol.texts import (
     LEFT_REASON,
     MoveRefusal,
     Texts,
-    invalid_move_error,
+    early_refusal,
     release_texts,
     unreadable_reason,
 )
 from spielleiter.protocol.writer import leaf
 
 # -- the last revision, and release 21.4.0 ----------------------------------------------------------------------------
-
 
 PACKAGE: Final = "sc.plugin2021"
 
@@ -125,9 +122,7 @@ BLOKUS_2021_RELEASE: Final = BLOKUS_2021_R3.evolve(
 
 # -- the texts of release 21.1.0, in English, with the cell or piece in question --------------------------------------
 
-
 _TEAM_NAMES: Final = ("Player One", "Player Two")
-_NOT_REQUESTED: Final = "We didn't request a data from you yet."
 
 
 def describe_move_r1(move: Move | None) -> str:
@@ -166,18 +161,27 @@ def explain_mistake(mistake: Mistake, move: Move, state: State) -> str:
         return f"{move.shape.name} is not the requested first shape, {state.start_shape.name}"
     if mistake is BlokusMistake.DUPLICATE_SHAPE:
         return f"Piece {move.shape.name} has already been placed before"
-    return f"{_explain_placement(mistake, move, state)}; move was {describe_move_r1(move)}"
-
-
-def _explain_placement(mistake: Mistake, move: SetMove, state: BlokusState) -> str:
     if mistake is BlokusMistake.WRONG_COLOR:
-        return f"Expected move from {state.color_on_turn.name}"
-    if mistake is BlokusMistake.NOT_IN_CORNER:
-        return "The Piece isn't located in a corner"
-    if mistake is BlokusMistake.NO_SHARED_CORNER:
-        return f"{describe_move_r1(move)} shares no corner with another piece of same color"
-    x, y = _faulty_cell(move, state)
-    if mistake is BlokusMistake.OUT_OF_BOUNDS:
+        text = f"Expected move from {state.color_on_turn.name}"
+    elif mistake is BlokusMistake.NOT_IN_CORNER:
+        text = "The Piece isn't located in a corner"
+    elif mistake is BlokusMistake.NO_SHARED_CORNER:
+        text = f"{describe_move_r1(move)} shares no corner with another piece of same color"
+    else:
+        text = _explain_cell(move, state)
+    return f"{text}; move was {describe_move_r1(move)}"
+
+
+def _explain_cell(move: SetMove, state: BlokusState) -> str:
+    """Return the text about the first cell that cannot be covered, in the order in which the rules check the cells."""
+    cells = orientation(move.shape, move.rotation, move.is_flipped).cells
+    own = state.cells[move.color]
+    x, y = next(
+        (x, y)
+        for x, y in hash_order((move.x + dx, move.y + dy) for dx, dy in cells)
+        if not (0 <= x < SIZE and 0 <= y < SIZE) or state.color_at(x, y) is not None or edge_neighbors(bit(x, y)) & own
+    )
+    if not (0 <= x < SIZE and 0 <= y < SIZE):
         return f"Field [{x}, {y}] is out of bounds"
     owner = state.color_at(x, y)
     if owner is not None:
@@ -185,32 +189,11 @@ def _explain_placement(mistake: Mistake, move: SetMove, state: BlokusState) -> s
     return f"Field [{x}, {y}] already borders on {move.color.name}"
 
 
-def _faulty_cell(move: SetMove, state: BlokusState) -> Cell:
-    """Return the first cell that cannot be covered, in the order in which the rules check the cells."""
-    piece = orientation(move.shape, move.rotation, move.is_flipped)
-    own = state.cells[move.color]
-    return next(
-        (x, y)
-        for x, y in hash_order((move.x + dx, move.y + dy) for dx, dy in piece.cells)
-        if not (0 <= x < SIZE and 0 <= y < SIZE) or state.color_at(x, y) is not None or edge_neighbors(bit(x, y)) & own
-    )
-
-
-def _refuse_illegal(name: str, mistake: Mistake, move: Move, state: State) -> MoveRefusal:
-    reason = explain_mistake(mistake, move, state)
-    return MoveRefusal(reason, invalid_move_error(name, reason), reason, None, None)
-
-
-def _refuse_unreadable(name: str, data: UnreadableData) -> MoveRefusal:
-    reason = unreadable_reason(data.problem)
-    return MoveRefusal(reason, invalid_move_error(name, reason), reason, None, None)
-
-
 def _refuse_out_of_turn(
     _active: Seat | None, on_turn: Seat, actual: Seat, names: tuple[str, str], data: RoomData
 ) -> MoveRefusal:
     if actual == on_turn:
-        error = _NOT_REQUESTED
+        error = "We didn't request a data from you yet."
     else:
         awaited, sender = (f"{_TEAM_NAMES[seat]}({names[seat]})" for seat in (on_turn, actual))
         sent = _GERMAN.describe_data(data)
@@ -219,12 +202,14 @@ def _refuse_out_of_turn(
 
 
 _TEXTS_R1: Final[Texts] = dataclasses.replace(
-    _GERMAN, illegal=_refuse_illegal, unreadable=_refuse_unreadable, out_of_turn=_refuse_out_of_turn
+    _GERMAN,
+    illegal=lambda name, mistake, move, state: early_refusal(name, explain_mistake(mistake, move, state), None),
+    unreadable=lambda name, data: early_refusal(name, unreadable_reason(data.problem), None),
+    out_of_turn=_refuse_out_of_turn,
 )
 
 
 # -- the middle revision ----------------------------------------------------------------------------------------------
-
 
 SET_CLASS: Final = ' class="linked-hash-set"'
 MAP_CLASS: Final = ' class="linked-hash-map"'
@@ -245,7 +230,7 @@ BLOKUS_2021_R2: Final[Dialect] = BLOKUS_2021_R3.evolve(
         "paused": None,
     },
     writers={
-        CloseConnection: empty_writer(packets.CLOSE_RESPONSE),
+        CloseConnection: packets.attribute_writer(packets.CLOSE_RESPONSE),
         ErrorPacket: None,
         JoinedGameRoom: packets.write_joined_game_room_existing,
     },
@@ -278,10 +263,7 @@ class CountedState(BlokusState):
     counted_round: int = 1
 
 
-# -- writing ----------------------------------------------------------------------------------------------------------
-
-
-def _attributes(state: BlokusState) -> str:
+def _attributes_r1(state: BlokusState) -> str:
     turn, round_ = state.turn, state.round
     if isinstance(state, CountedState):
         turn, round_ = state.counted_turn, state.counted_round
@@ -290,29 +272,20 @@ def _attributes(state: BlokusState) -> str:
     return f' currentColorIndex="{index}" turn="{turn}" round="{round_}" startPiece="{state.start_shape.name}"'
 
 
-def _start_color(_memento: Memento, _state: BlokusState, _dialect: Dialect, indent: str) -> str:
-    return leaf(indent, "startColor", Color.BLUE.name)
+_READ_COMMON: Final = blokus.memento_reader(RULES_2021, "orderedColors", "startColor")
 
 
-# -- reading ----------------------------------------------------------------------------------------------------------
-
-_read_common: Final = blokus.memento_reader(RULES_2021, "orderedColors", "startColor")
-
-
-def read_memento(data: Element, reading: Reading) -> Memento:
+def _read_memento_r1(data: Element, reading: Reading) -> Memento:
     """Read a position. Its turn becomes the next turn of the colour on turn, regardless of how the sender counts."""
-    memento = _read_common(data, reading)
+    memento = _READ_COMMON(data, reading)
     assert isinstance(memento, Memento)
-    assert isinstance(memento.state, BlokusState)
+    plain = memento.state
+    assert isinstance(plain, BlokusState)
     state = reading.children(data, "state")["state"]
-    return Memento(_with_colors(memento.state, state, reading), memento.names, memento.hints)
-
-
-def _with_colors(plain: BlokusState, state: Element, reading: Reading) -> BlokusState:
     ordered = next((child for child in state if child.tag == "orderedColors"), None)
     if ordered is None:
         raise UnreadableError("im Element state fehlt das Element orderedColors")
-    colors = _read_colors(ordered, reading)
+    colors = [read_enum_text(child, blokus.COLORS) for child in reading.each(ordered, "color")]
     index = read_integer(state, "currentColorIndex")
     if not 0 <= index < max(len(colors), 1):
         raise UnreadableError(f'state currentColorIndex="{index}" ist keine Stelle in orderedColors')
@@ -321,29 +294,17 @@ def _with_colors(plain: BlokusState, state: Element, reading: Reading) -> Blokus
     parts = {field.name: getattr(plain, field.name) for field in fields(plain)}
     parts.update(turn=turn, valid_mask=sum(1 << color for color in set(colors)))
     recounted = BlokusState(**parts)
-    return (
-        recounted
-        if counted == (recounted.turn, recounted.round)
-        else CountedState(**parts, counted_turn=counted[0], counted_round=counted[1])
-    )
-
-
-def _read_colors(ordered: Element, reading: Reading) -> list[Color]:
-    colors = []
-    for child in ordered:
-        if child.tag == "color":
-            colors.append(read_enum_text(child, blokus.COLORS))
-        else:
-            reading.skip(child, ordered)
-    return colors
+    if counted != (recounted.turn, recounted.round):
+        recounted = CountedState(**parts, counted_turn=counted[0], counted_round=counted[1])
+    return Memento(recounted, memento.names, memento.hints)
 
 
 BLOKUS_2021_R1: Final[Dialect] = BLOKUS_2021_R2.evolve(
     name="blokus-2021-r1",
-    data_readers={"memento": read_memento},
+    data_readers={"memento": _read_memento_r1},
     data_writers={
         Memento: blokus.MementoWriter(
-            _attributes,
+            _attributes_r1,
             blokus.start_team,
             blokus.board,
             blokus.shape_lists(SET_CLASS),
@@ -351,7 +312,7 @@ BLOKUS_2021_R1: Final[Dialect] = BLOKUS_2021_R2.evolve(
             blokus.colors("orderedColors"),
             blokus.players,
             blokus.last_move,
-            blokus.part(_start_color, "state.rules"),
+            blokus.part(lambda _memento, _state, _dialect, indent: leaf(indent, "startColor", "BLUE"), "state.rules"),
         ),
     },
 )

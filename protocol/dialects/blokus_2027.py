@@ -23,7 +23,6 @@ from spielleiter.protocol.dialects.blokus import (
     release_move_readers,
 )
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from spielleiter.protocol.dialects.packets import empty_writer, fragment, read_definition, seat_named
 from spielleiter.protocol.messages import (
     Aggregation,
     Cause,
@@ -48,7 +47,6 @@ from spielleiter.protocol.texts import MoveRefusal, Texts, german_seconds, relea
 from spielleiter.protocol.writer import Body, attribute, boolean, element, leaf
 
 # -- results ----------------------------------------------------------------------------------------------------------
-
 
 LEFT_START: Final = "hat das Spiel verlassen"
 SOFT_TIMEOUT_START: Final = "hat fuer die Antwort auf die Zugaufforderung"
@@ -85,7 +83,6 @@ _SENTENCES: Final = {
 def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
     """Write a result; causes and reasons go into the sentence of the element `winner`."""
     inner, innermost = indent + "  ", indent + "    "
-    parts = "".join(fragment(part, inner) for part in message.definition)
     entries = "".join(
         element(
             inner,
@@ -96,7 +93,7 @@ def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
         )
         for seat, (score, name) in enumerate(zip(message.scores, message.names, strict=False))
     )
-    lines = element(indent, "definition", "", parts) + element(indent, "scores", "", entries)
+    lines = packets.definition_element(message.definition, indent) + element(indent, "scores", "", entries)
     return Body("result", "", lines + _winner(message, dialect, indent))
 
 
@@ -147,16 +144,13 @@ def read_result(data: Element, reading: Reading) -> Result:
     parts = reading.children(data, "definition", "scores", "winner")
     if "scores" not in parts:
         raise UnreadableError(f"im Element {data.tag} fehlt das Element scores")
-    definition = read_definition(parts["definition"], reading) if "definition" in parts else ()
+    definition = packets.read_definition(parts["definition"], reading) if "definition" in parts else ()
     entries: dict[Seat, tuple[str, Score]] = {}
-    for child in parts["scores"]:
-        if child.tag == "entry":
-            seat, name, score = _read_entry(child, reading)
-            if seat in entries:
-                raise UnreadableError(f"im Element scores steht {reading.dialect.team_names[seat]} mehr als einmal")
-            entries[seat] = name, score
-        else:
-            reading.skip(child, parts["scores"])
+    for child in reading.each(parts["scores"], "entry"):
+        seat, name, score = _read_entry(child, reading)
+        if seat in entries:
+            raise UnreadableError(f"im Element scores steht {reading.dialect.team_names[seat]} mehr als einmal")
+        entries[seat] = name, score
     if 0 not in entries:
         raise UnreadableError("im Element scores fehlt ein Spieler")
     names = tuple(entries[seat][0] if seat in entries else "" for seat in (0, 1))
@@ -169,20 +163,15 @@ def _read_entry(entry: Element, reading: Reading) -> tuple[Seat, str, Score]:
     parts = reading.children(entry, "player", "score")
     if len(parts) != len(("player", "score")):
         raise UnreadableError("im Element entry fehlt player oder score")
-    values = []
-    for child in parts["score"]:
-        if child.tag == "part":
-            values.append(read_integer_text(child))
-        else:
-            reading.skip(child, parts["score"])
+    values = [read_integer_text(child) for child in reading.each(parts["score"], "part")]
     player = parts["player"]
-    seat = seat_named(player.get("team", ""), reading.dialect.team_names, "player team")
+    seat = packets.seat_named(player.get("team", ""), reading.dialect.team_names, "player team")
     return seat, player.get("name", ""), Score(Cause.REGULAR, "", tuple(values))
 
 
 def _with_verdict(result: Result, winner: Element, dialect: Dialect) -> Result:
     names, text, team = _names(result.names, dialect), winner.get("reason", ""), winner.get("team")
-    winners = () if team is None else (seat_named(team, dialect.team_names, "winner team"),)
+    winners = () if team is None else (packets.seat_named(team, dialect.team_names, "winner team"),)
     if is_true(winner.get("regular", "")):
         usual = BETTER.format(name=names[winners[0]]) if winners else TIE
         reason = "" if text == usual else text
@@ -303,7 +292,7 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
         "sc.shared.GameResult": read_result,
     },
     writers={
-        CloseConnection: empty_writer("close"),
+        CloseConnection: packets.attribute_writer("close"),
         JoinedGameRoom: packets.write_joined_game_room_count,
         PlayerScore: None,
         PrepareRequest: _write_prepare,
@@ -313,7 +302,7 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
     },
     data_writers={
         MoveData: blokus.move_writer(PACKAGE, has_hints=False),
-        MoveRequest: empty_writer("moveRequest"),
+        MoveRequest: packets.attribute_writer("moveRequest"),
         Result: write_result,
         Memento: blokus.MementoWriter(
             _attributes,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from spielleiter.game.api import Mistake, Move, Outcome, Seat, State
+from spielleiter.game.api import Mistake, Move, Seat, State
 from spielleiter.game.hase_und_igel.board import (
     Action,
     Advance,
@@ -32,7 +32,6 @@ from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake
 from spielleiter.game.hase_und_igel.state import GOAL, ROUND_LIMIT_REACHED, HaseUndIgelState
 from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects import packets
-from spielleiter.protocol.dialects.packets import empty_writer, fragment
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import (
     Aggregation,
@@ -52,7 +51,6 @@ from spielleiter.protocol.messages import (
     RoomData,
     Score,
     TimeoutRequest,
-    UnreadableData,
 )
 from spielleiter.protocol.reading import (
     Element,
@@ -68,14 +66,13 @@ from spielleiter.protocol.texts import (
     LEFT_REASON,
     MoveRefusal,
     Texts,
-    invalid_move_error,
+    early_refusal,
     release_texts,
     unreadable_reason,
 )
 from spielleiter.protocol.writer import Body, attribute, boolean, element, leaf
 
 # -- texts ------------------------------------------------------------------------------------------------------------
-
 
 _CARD: Final = "Das Ausspielen der {} Karte ist nicht möglich."
 
@@ -102,9 +99,6 @@ OUTCOME_TEXTS: Final[Mapping[str, str]] = {
     ROUND_LIMIT_REACHED: "Das Rundenlimit wurde erreicht.",
 }
 
-_NOT_YOUR_TURN: Final = "It's not your turn yet."
-_NOT_REQUESTED: Final = "We didn't request a data from you yet."
-
 
 def describe_mistake(mistake: Mistake, move: Move) -> str:
     """Return the text about `mistake`, which the rules have found in `move`."""
@@ -117,25 +111,15 @@ def describe_mistake(mistake: Mistake, move: Move) -> str:
 def _refuse_illegal(name: str, mistake: Mistake, move: Move, _state: State) -> MoveRefusal:
     """Refuse an illegal move. The error shows its actions in the order in which they were carried out."""
     assert isinstance(move, HaseUndIgelMove)
-    reason = describe_mistake(mistake, move)
     shown = MoveData(move if move.actions is None else HaseUndIgelMove(move.in_order))
-    return MoveRefusal(reason, invalid_move_error(name, reason), reason, None, shown)
-
-
-def _refuse_unreadable(name: str, data: UnreadableData) -> MoveRefusal:
-    reason = unreadable_reason(data.problem)
-    return MoveRefusal(reason, invalid_move_error(name, reason), reason, None, data)
+    return early_refusal(name, describe_mistake(mistake, move), shown)
 
 
 def _refuse_out_of_turn(
     _active: Seat | None, on_turn: Seat, actual: Seat, _names: tuple[str, str], data: RoomData
 ) -> MoveRefusal:
-    error = _NOT_REQUESTED if actual == on_turn else _NOT_YOUR_TURN
+    error = "We didn't request a data from you yet." if actual == on_turn else "It's not your turn yet."
     return MoveRefusal(LEFT_REASON, error, error, None, data)
-
-
-def _regular_reason(outcome: Outcome) -> str:
-    return OUTCOME_TEXTS[outcome.reason]
 
 
 TEXTS: Final[Texts] = dataclasses.replace(
@@ -146,9 +130,9 @@ TEXTS: Final[Texts] = dataclasses.replace(
         team_names=("RED", "BLUE"),
     ),
     illegal=_refuse_illegal,
-    unreadable=_refuse_unreadable,
+    unreadable=lambda name, data: early_refusal(name, unreadable_reason(data.problem), data),
     out_of_turn=_refuse_out_of_turn,
-    regular_reason=_regular_reason,
+    regular_reason=lambda outcome: OUTCOME_TEXTS[outcome.reason],
 )
 
 
@@ -280,17 +264,13 @@ def write_player(indent: str, tag: str, shown: NamedPlayer, attributes: str = ""
 def read_player(element_of_player: Element, reading: Reading) -> NamedPlayer:
     """Read a player. Raises UnreadableError."""
     parts = reading.children(element_of_player, "cards", "lastNonSkipAction")
-    cards = []
-    for child in parts.get("cards", ()):
-        if child.tag == "type":
-            cards.append(read_enum_text(child, _CARDS))
-        else:
-            reading.skip(child, parts["cards"])
+    held = parts.get("cards")
+    cards = () if held is None else tuple([read_enum_text(child, _CARDS) for child in reading.each(held, "type")])
     player = Player(
         read_integer(element_of_player, "index"),
         read_integer(element_of_player, "carrots"),
         read_integer(element_of_player, "salads"),
-        tuple(cards),
+        cards,
         _read_last_action(parts["lastNonSkipAction"]) if "lastNonSkipAction" in parts else None,
     )
     color, name = read_enum(element_of_player, "color", _COLORS), element_of_player.get("displayName", "")
@@ -361,11 +341,8 @@ def read_memento(data: Element, reading: Reading) -> Memento:
 
 def _read_board(fields: Element, reading: Reading) -> Board:
     found: dict[int, FieldType] = {}
-    for child in fields:
-        if child.tag == "fields":
-            found[read_integer(child, "index")] = read_enum(child, "type", _FIELDS)
-        else:
-            reading.skip(child, fields)
+    for child in reading.each(fields, "fields"):
+        found[read_integer(child, "index")] = read_enum(child, "type", _FIELDS)
     if sorted(found) != list(range(len(found))):
         raise UnreadableError("im Element board fehlt ein Feld")
     return Board(tuple(found[index] for index in range(len(found))))
@@ -431,9 +408,10 @@ def _player_details(state: State) -> tuple[object, object]:
 
 def _write_result(message: Result, _dialect: Dialect, indent: str) -> Body:
     """Write a result. Raises LocalProtocolError for a winner without details."""
-    inner = indent + "  "
-    parts = "".join(fragment(part, inner) for part in message.definition)
-    lines = [element(indent, "definition", "", parts), *(_score(score, indent) for score in message.scores)]
+    lines = [
+        packets.definition_element(message.definition, indent),
+        *(_score(score, indent) for score in message.scores),
+    ]
     for seat in message.winners:
         player = message.details[seat]
         if not isinstance(player, Player):
@@ -490,7 +468,7 @@ HASE_UND_IGEL_2018: Final = Dialect(
             for tag, reader in packets.READERS.items()
             if "." not in tag and tag not in {"errorpacket", "joinRoom"}
         },
-        **dict.fromkeys((packets.CLOSE, packets.CLOSE_RESPONSE), packets.read_close),
+        **dict.fromkeys((packets.CLOSE, packets.CLOSE_RESPONSE), packets.READERS["close"]),
         "error": packets.read_error_packet,
         "playerScore": _read_player_score,
         "timeout": _read_timeout,
@@ -506,7 +484,7 @@ HASE_UND_IGEL_2018: Final = Dialect(
     writers={
         **{kind: writer for kind, writer in packets.WRITERS.items() if kind is not JoinRoomRequest},
         AuthenticateRequest: _write_authenticate,
-        CloseConnection: empty_writer(packets.CLOSE_RESPONSE),
+        CloseConnection: packets.attribute_writer(packets.CLOSE_RESPONSE),
         ErrorPacket: _write_error_packet,
         JoinedGameRoom: packets.write_joined_game_room_existing,
         PlayerScore: _write_player_score,

@@ -1,14 +1,14 @@
 """The packets that all seasons share, and the data of room packets that all games share.
 
 Invariants: requests of clients and events of the server are in the same tables. Both sides read and write both, so a
-server can name a packet that it should never have received. The class names of the official server are further tags of
-the same packets. What is read from written values equals them. Sources: the seed documents, and release 21.4.0.
+server can name a packet that it should never have received. What is read from written values equals them. Sources: the
+seed documents, and release 21.4.0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from spielleiter.protocol.dialect import DataReader, Dialect, Reader, Reading, Writer
 from spielleiter.protocol.messages import (
@@ -69,146 +69,129 @@ from spielleiter.protocol.writer import Body, attribute, boolean, element, escap
 
 # -- packets of a few attributes --------------------------------------------------------------------------------------
 
-
 AnyReader: TypeAlias = Callable[[Element, Reading], Any]
 """A reader of a packet or of a room's data."""
 
 
-def empty_reader(message: Callable[[], Any]) -> AnyReader:
-    """Return a reader of elements without any content."""
+def attribute_reader(message: Callable[..., Any], texts: Iterable[str] = (), flags: Iterable[str] = ()) -> AnyReader:
+    """Return a reader of elements that have only attributes, or nothing but their name.
+
+    `message` is called with the attributes `texts`, each None if it is missing, and then with the truth values of the
+    attributes `flags`, each False if it is missing.
+    """
+    texts, flags = tuple(texts), tuple(flags)
 
     def read(element: Element, reading: Reading) -> Any:
         reading.skip_children(element)
-        return message()
+        return message(
+            *[element.get(name) for name in texts],
+            *[read_boolean(element, name, default=False) for name in flags],
+        )
 
     return read
 
 
-def empty_writer(name: str) -> Writer:
-    """Return a writer of elements without any content; `name` is the tag or the class."""
+def attribute_writer(
+    tag: str, texts: Mapping[str, str] | None = None, flags: Mapping[str, str] | None = None
+) -> Writer:
+    """Return a writer of what `attribute_reader` reads; `tag` is the tag or the class.
 
-    def write(_message: Any, _dialect: Dialect, _indent: str) -> Body:
-        return Body(name)
-
-    return write
-
-
-def attribute_reader(message: Callable[[str | None], Any], name: str) -> AnyReader:
-    """Return a reader of elements whose only content is the attribute `name`, a text that may be missing."""
-
-    def read(element: Element, reading: Reading) -> Any:
-        reading.skip_children(element)
-        return message(element.get(name))
-
-    return read
-
-
-def attribute_writer(tag: str, name: str, field: str) -> Writer:
-    """Return a writer of elements whose attribute `name` has the value of the message's text `field`."""
+    `texts` and `flags` have for each attribute the name of the field of the message.
+    """
+    if not texts and not flags:
+        body = Body(tag)
+        return lambda _message, _dialect, _indent: body
+    text_fields, flag_fields = dict(texts or {}), dict(flags or {})
 
     def write(message: Any, _dialect: Dialect, _indent: str) -> Body:
-        return Body(tag, attribute(name, getattr(message, field)))
+        written = "".join(attribute(name, getattr(message, field)) for name, field in text_fields.items())
+        for name, field in flag_fields.items():
+            written += f' {name}="{boolean(value=getattr(message, field))}"'
+        return Body(tag, written)
 
     return write
 
 
-def flag_reader(message: Callable[[bool], Any], name: str) -> AnyReader:
-    """Return a reader of elements whose only content is the truth value `name`; without it, it is False."""
+class AttributePacket(NamedTuple):
+    """A packet that has only attributes: its class in the official server, and the fields of its message."""
 
-    def read(element: Element, reading: Reading) -> Any:
-        reading.skip_children(element)
-        return message(read_boolean(element, name, default=False))
-
-    return read
-
-
-def flag_writer(tag: str, name: str, field: str) -> Writer:
-    """Return a writer of elements whose attribute `name` is the truth value of the message's `field`."""
-
-    def write(message: Any, _dialect: Dialect, _indent: str) -> Body:
-        return Body(tag, f' {name}="{boolean(value=getattr(message, field))}"')
-
-    return write
+    class_name: str
+    message: type[Any]
+    texts: Mapping[str, str] = {}
+    flags: Mapping[str, str] = {}
 
 
-def room_flag_reader(message: Callable[[str | None, bool], Any], name: str) -> AnyReader:
-    """Return a reader of requests about a room: its id, and the truth value `name`, which is False if missing."""
+_ROOM_ID: Final = {"roomId": "room_id"}
+ATTRIBUTE_PACKETS: Final = {
+    "cancel": AttributePacket("sc.protocol.requests.CancelRequest", CancelRequest, _ROOM_ID),
+    "join": AttributePacket("sc.protocol.requests.JoinGameRequest", JoinRequest, {"gameType": "game_type"}),
+    "joinPrepared": AttributePacket(
+        "sc.protocol.requests.JoinPreparedRoomRequest", JoinPreparedRequest, {"reservationCode": "reservation_code"}
+    ),
+    "joinRoom": AttributePacket("sc.protocol.requests.JoinRoomRequest", JoinRoomRequest, _ROOM_ID),
+    "joined": AttributePacket("sc.protocol.responses.JoinedRoomResponse", Joined, _ROOM_ID),
+    "left": AttributePacket("sc.protocol.RemovedFromGame", Left, _ROOM_ID),
+    "observe": AttributePacket("sc.protocol.requests.ObservationRequest", ObserveRequest, _ROOM_ID),
+    "observed": AttributePacket("sc.protocol.responses.ObservationResponse", Observed, _ROOM_ID),
+    "pause": AttributePacket("sc.protocol.requests.PauseGameRequest", PauseRequest, _ROOM_ID, {"pause": "is_paused"}),
+    "scoreForPlayer": AttributePacket(
+        "sc.protocol.requests.PlayerScoreRequest", ScoreForPlayerRequest, {"displayName": "display_name"}
+    ),
+    "step": AttributePacket("sc.protocol.requests.StepRequest", StepRequest, _ROOM_ID, {"forced": "is_forced"}),
+    "testMode": AttributePacket(
+        "sc.protocol.requests.TestModeRequest", TestModeRequest, flags={"testMode": "is_enabled"}
+    ),
+    "testing": AttributePacket("sc.protocol.responses.TestModeResponse", Testing, flags={"testMode": "is_enabled"}),
+}
 
-    def read(element: Element, reading: Reading) -> Any:
-        reading.skip_children(element)
-        return message(element.get("roomId"), read_boolean(element, name, default=False))
+# -- a score's definition, and the scores of test mode ----------------------------------------------------------------
 
-    return read
+_AGGREGATIONS: Final = {aggregation.value: aggregation for aggregation in Aggregation}
 
 
-def room_flag_writer(tag: str, name: str, field: str) -> Writer:
-    """Return a writer of requests about a room: its id, and the truth value of the message's `field` as `name`."""
-
-    def write(message: Any, _dialect: Dialect, _indent: str) -> Body:
-        return Body(tag, attribute("roomId", message.room_id) + f' {name}="{boolean(value=getattr(message, field))}"')
-
-    return write
-
-
-# -- scores -----------------------------------------------------------------------------------------------------------
-
-
-AGGREGATIONS: Final = {aggregation.value: aggregation for aggregation in Aggregation}
-
-
-def read_fragment(fragment: Element, reading: Reading) -> Fragment:
-    """Read one part of a score definition. Raises UnreadableError."""
+def _read_fragment(fragment: Element, reading: Reading) -> Fragment:
     parts = reading.children(fragment, "aggregation", "relevantForRanking")
     aggregation = parts.get("aggregation")
     if aggregation is None:
-        raise UnreadableError(f"im Element fragment fehlt das Element aggregation; {allowed(AGGREGATIONS)}")
+        raise UnreadableError(f"im Element fragment fehlt das Element aggregation; {allowed(_AGGREGATIONS)}")
     relevant = parts.get("relevantForRanking")
     return Fragment(
         fragment.get("name", ""),
-        read_enum_text(aggregation, AGGREGATIONS),
+        read_enum_text(aggregation, _AGGREGATIONS),
         relevant is None or is_true(read_text(relevant)),
     )
 
 
-def fragment(part: Fragment, indent: str) -> str:
-    """Return one part of a score definition as XML."""
+def _fragment(part: Fragment, indent: str) -> str:
     lines = leaf(indent + "  ", "aggregation", part.aggregation.value)
     lines += leaf(indent + "  ", "relevantForRanking", boolean(value=part.is_relevant_for_ranking))
     return element(indent, "fragment", attribute("name", part.name), lines)
 
 
 def read_player_score(packet: Element, reading: Reading) -> PlayerScore:
-    """Read the scores of a player. Raises UnreadableError."""
     score = reading.children(packet, "score").get("score")
     if score is None:
         raise UnreadableError("im Element playerScore fehlt das Element score")
     values = []
-    for child in score:
-        if child.tag != "values":
-            reading.skip(child, score)
-            continue
+    for child in reading.each(score, "values"):
         parts = reading.children(child, "fragment", "value")
         if len(parts) != len(("fragment", "value")):
             raise UnreadableError("im Element values fehlt fragment oder value")
-        values.append((read_fragment(parts["fragment"], reading), read_decimal_text(parts["value"])))
+        values.append((_read_fragment(parts["fragment"], reading), read_decimal_text(parts["value"])))
     return PlayerScore(score.get("displayName", ""), read_integer(score, "numberOfTests"), tuple(values))
 
 
 def write_player_score(message: PlayerScore, _dialect: Dialect, indent: str) -> Body:
-    """Write the scores of a player."""
     attributes = attribute("displayName", message.display_name) + f' numberOfTests="{message.number_of_tests}"'
     values_indent, value_indent = indent + "  ", indent + "    "
     values = "".join(
-        element(values_indent, "values", "", fragment(part, value_indent) + leaf(value_indent, "value", f"{value:f}"))
+        element(values_indent, "values", "", _fragment(part, value_indent) + leaf(value_indent, "value", f"{value:f}"))
         for part, value in message.values
     )
     return Body("playerScore", "", element(indent, "score", attributes, values))
 
 
-# -- requests ---------------------------------------------------------------------------------------------------------
-
-
-# -- requests ---------------------------------------------------------------------------------------------------------
+# -- requests and events ----------------------------------------------------------------------------------------------
 
 
 def read_authenticate(packet: Element, reading: Reading) -> AuthenticateRequest:
@@ -222,18 +205,11 @@ def read_authenticate(packet: Element, reading: Reading) -> AuthenticateRequest:
 
 
 def write_authenticate(message: AuthenticateRequest, _dialect: Dialect, _indent: str) -> Body:
-    """Write the password in the attribute in which it was read."""
     return Body("authenticate", attribute(message.attribute, message.password))
 
 
 def read_prepare(packet: Element, reading: Reading) -> PrepareRequest:
-    """Read a request with its slots; missing attributes get the defaults of the dialect."""
-    slots = []
-    for child in packet:
-        if child.tag == "slot":
-            slots.append(_read_slot(child, reading))
-        else:
-            reading.skip(child, packet)
+    slots = [_read_slot(child, reading) for child in reading.each(packet, "slot")]
     is_paused = read_boolean(packet, "pause", default=False)
     return PrepareRequest(packet.get("gameType"), tuple(slots), is_paused, _given(packet, ("gameType", "pause")))
 
@@ -255,17 +231,18 @@ def _read_slot(slot: Element, reading: Reading) -> Slot:
 
 
 def write_prepare(message: PrepareRequest, _dialect: Dialect, indent: str) -> Body:
-    """Write a request with one element for each slot."""
     attributes = attribute("gameType", message.game_type) + f' pause="{boolean(value=message.is_paused)}"'
-    return Body("prepare", attributes, "".join(element(indent, "slot", _slot(slot)) for slot in message.slots))
-
-
-def _slot(slot: Slot) -> str:
-    return (
-        attribute("displayName", slot.display_name)
-        + f' canTimeout="{boolean(value=slot.can_timeout)}" reserved="{boolean(value=slot.is_reserved)}"'
-        + (' shouldBePaused="true"' if slot.should_be_paused else "")
+    slots = "".join(
+        element(
+            indent,
+            "slot",
+            attribute("displayName", slot.display_name)
+            + f' canTimeout="{boolean(value=slot.can_timeout)}" reserved="{boolean(value=slot.is_reserved)}"'
+            + (' shouldBePaused="true"' if slot.should_be_paused else ""),
+        )
+        for slot in message.slots
     )
+    return Body("prepare", attributes, slots)
 
 
 def read_status(packet: Element, reading: Reading) -> StatusRequest | Status:
@@ -275,20 +252,12 @@ def read_status(packet: Element, reading: Reading) -> StatusRequest | Status:
     return Status(report) if report else StatusRequest()
 
 
-def write_status_request(_message: StatusRequest, _dialect: Dialect, _indent: str) -> Body:
-    return Body("status")
-
-
 def write_status(message: Status, _dialect: Dialect, _indent: str) -> Body:
     """Write a status. Quotes are not escaped: the text of an element may contain them, and JSON has many."""
     return Body("status", "", escape_text(message.report).replace("&quot;", '"'))
 
 
-# -- events -----------------------------------------------------------------------------------------------------------
-
-
 def read_joined_game_room(packet: Element, reading: Reading) -> JoinedGameRoom:
-    """Read both attributes, each of which may be missing. Raises UnreadableError."""
     reading.skip_children(packet)
     count = packet.get("playerCount")
     existing = packet.get("existing")
@@ -314,20 +283,15 @@ def write_joined_game_room_count(message: JoinedGameRoom, _dialect: Dialect, _in
 
 
 def write_joined_game_room_existing(message: JoinedGameRoom, _dialect: Dialect, _indent: str) -> Body:
-    """Write only the documented attribute."""
     existing = None if message.is_existing is None else boolean(value=message.is_existing)
     return Body("joinedGameRoom", attribute("roomId", message.room_id) + attribute("existing", existing))
 
 
 def read_prepared(packet: Element, reading: Reading) -> Prepared:
-    """Read the id of a prepared room and its reservation codes."""
     reservations = []
-    for child in packet:
-        if child.tag == "reservation":
-            reading.skip_children(child)
-            reservations.append(read_text(child))
-        else:
-            reading.skip(child, packet)
+    for child in reading.each(packet, "reservation"):
+        reading.skip_children(child)
+        reservations.append(read_text(child))
     return Prepared(packet.get("roomId"), tuple(reservations))
 
 
@@ -337,15 +301,13 @@ def write_prepared(message: Prepared, _dialect: Dialect, indent: str) -> Body:
 
 
 def read_error_packet(packet: Element, reading: Reading) -> ErrorPacket:
-    """Read an error and the request that it repeats, if any. Raises UnreadableError."""
     original = reading.children(packet, "originalRequest").get("originalRequest")
-    return ErrorPacket(packet.get("message", ""), None if original is None else _read_original(original, reading))
-
-
-def _read_original(original: Element, reading: Reading) -> Message:
-    class_name = original.get("class", "")
-    reader = reading.dialect.readers.get(class_name)
-    return UnknownPacket(class_name) if reader is None else reader(original, reading)
+    request: Message | None = None
+    if original is not None:
+        class_name = original.get("class", "")
+        reader = reading.dialect.readers.get(class_name)
+        request = UnknownPacket(class_name) if reader is None else reader(original, reading)
+    return ErrorPacket(packet.get("message", ""), request)
 
 
 def write_error_packet(message: ErrorPacket, dialect: Dialect, indent: str) -> Body:
@@ -354,11 +316,6 @@ def write_error_packet(message: ErrorPacket, dialect: Dialect, indent: str) -> B
     if message.original_request is not None:
         original = typed_element(indent, "originalRequest", dialect.body(message.original_request, indent + "  "))
     return Body("errorpacket", attribute("message", message.message), original, has_end_tag=True)
-
-
-def write_unknown_packet(message: UnknownPacket, _dialect: Dialect, _indent: str) -> Body:
-    """Write an unknown packet as far as it was understood: its tag."""
-    return Body(message.tag)
 
 
 # -- the room packet --------------------------------------------------------------------------------------------------
@@ -374,108 +331,66 @@ def read_room(packet: Element, reading: Reading) -> RoomMessage:
 
 
 def write_room(message: RoomMessage, dialect: Dialect, indent: str) -> Body:
-    """Write a room packet. Raises LocalProtocolError for data that the dialect cannot write."""
     data = ""
     if message.data is not None:
         data = typed_element(indent, "data", dialect.data_body(message.data, indent + "  "))
     return Body("room", attribute("roomId", message.room_id), data)
 
 
-# -- the tables -------------------------------------------------------------------------------------------------------
+# -- the tables of packets --------------------------------------------------------------------------------------------
 
 OWN_REQUESTS: Final = ("status",)
 """The tags of requests that no official server knows."""
+CLOSE: Final = "sc.protocol.CloseConnection"
+CLOSE_RESPONSE: Final = "sc.protocol.responses.CloseConnection"
 
-_READERS: Final[dict[str, Reader]] = {
+_READERS: Final[Mapping[str, Reader]] = {
+    **{tag: attribute_reader(each.message, each.texts, each.flags) for tag, each in ATTRIBUTE_PACKETS.items()},
     "authenticate": read_authenticate,
-    "cancel": attribute_reader(CancelRequest, "roomId"),
+    "close": attribute_reader(CloseConnection),
     "errorpacket": read_error_packet,
-    "join": attribute_reader(JoinRequest, "gameType"),
-    "joinPrepared": attribute_reader(JoinPreparedRequest, "reservationCode"),
-    "joinRoom": attribute_reader(JoinRoomRequest, "roomId"),
-    "joined": attribute_reader(Joined, "roomId"),
     "joinedGameRoom": read_joined_game_room,
-    "left": attribute_reader(Left, "roomId"),
-    "observe": attribute_reader(ObserveRequest, "roomId"),
-    "observed": attribute_reader(Observed, "roomId"),
-    "pause": room_flag_reader(PauseRequest, "pause"),
     "playerScore": read_player_score,
     "prepare": read_prepare,
     "prepared": read_prepared,
     "room": read_room,
-    "scoreForPlayer": attribute_reader(ScoreForPlayerRequest, "displayName"),
     "status": read_status,
-    "step": room_flag_reader(StepRequest, "forced"),
-    "testMode": flag_reader(TestModeRequest, "testMode"),
-    "testing": flag_reader(Testing, "testMode"),
 }
-
-_CLASS_NAMES: Final = {
-    "sc.protocol.RemovedFromGame": "left",
-    "sc.protocol.requests.AuthenticateRequest": "authenticate",
-    "sc.protocol.requests.CancelRequest": "cancel",
-    "sc.protocol.requests.JoinGameRequest": "join",
-    "sc.protocol.requests.JoinPreparedRoomRequest": "joinPrepared",
-    "sc.protocol.requests.JoinRoomRequest": "joinRoom",
-    "sc.protocol.requests.ObservationRequest": "observe",
-    "sc.protocol.requests.PauseGameRequest": "pause",
-    "sc.protocol.requests.PlayerScoreRequest": "scoreForPlayer",
-    "sc.protocol.requests.PrepareGameRequest": "prepare",
-    "sc.protocol.requests.StepRequest": "step",
-    "sc.protocol.requests.TestModeRequest": "testMode",
-    "sc.protocol.responses.ErrorPacket": "errorpacket",
-    "sc.protocol.responses.GamePreparedResponse": "prepared",
-    "sc.protocol.responses.JoinedRoomResponse": "joined",
-    "sc.protocol.responses.ObservationResponse": "observed",
-    "sc.protocol.responses.PlayerScoreResponse": "playerScore",
-    "sc.protocol.responses.RoomWasJoinedEvent": "joinedGameRoom",
-    "sc.protocol.responses.TestModeResponse": "testing",
-    "sc.protocol.room.RoomPacket": "room",
-}
-"""The class names of the official server, which it also accepts as tags, and the tag that each of them stands for."""
-
-CLOSE: Final = "sc.protocol.CloseConnection"
-CLOSE_RESPONSE: Final = "sc.protocol.responses.CloseConnection"
-
-read_close: Final = empty_reader(CloseConnection)
 
 READERS: Final[Mapping[str, Reader]] = {
     **_READERS,
-    **{class_name: _READERS[tag] for class_name, tag in _CLASS_NAMES.items()},
-    "close": read_close,
-    CLOSE: read_close,
-    CLOSE_RESPONSE: read_close,
+    **{each.class_name: _READERS[tag] for tag, each in ATTRIBUTE_PACKETS.items()},
+    CLOSE: _READERS["close"],
+    CLOSE_RESPONSE: _READERS["close"],
+    "sc.protocol.requests.AuthenticateRequest": read_authenticate,
+    "sc.protocol.requests.PrepareGameRequest": read_prepare,
+    "sc.protocol.responses.ErrorPacket": read_error_packet,
+    "sc.protocol.responses.GamePreparedResponse": read_prepared,
+    "sc.protocol.responses.PlayerScoreResponse": read_player_score,
+    "sc.protocol.responses.RoomWasJoinedEvent": read_joined_game_room,
+    "sc.protocol.room.RoomPacket": read_room,
 }
+"""By tag. The official server also accepts the name of a packet's class as its tag."""
 
 WRITERS: Final[Mapping[type, Writer]] = {
+    **{each.message: attribute_writer(tag, each.texts, each.flags) for tag, each in ATTRIBUTE_PACKETS.items()},
     AuthenticateRequest: write_authenticate,
-    CancelRequest: attribute_writer("cancel", "roomId", "room_id"),
-    CloseConnection: empty_writer(CLOSE),
+    CloseConnection: attribute_writer(CLOSE),
     ErrorPacket: write_error_packet,
-    JoinRequest: attribute_writer("join", "gameType", "game_type"),
-    JoinPreparedRequest: attribute_writer("joinPrepared", "reservationCode", "reservation_code"),
-    JoinRoomRequest: attribute_writer("joinRoom", "roomId", "room_id"),
-    Joined: attribute_writer("joined", "roomId", "room_id"),
     JoinedGameRoom: write_joined_game_room,
-    Left: attribute_writer("left", "roomId", "room_id"),
-    ObserveRequest: attribute_writer("observe", "roomId", "room_id"),
-    Observed: attribute_writer("observed", "roomId", "room_id"),
-    PauseRequest: room_flag_writer("pause", "pause", "is_paused"),
     PlayerScore: write_player_score,
     PrepareRequest: write_prepare,
     Prepared: write_prepared,
     RoomMessage: write_room,
-    ScoreForPlayerRequest: attribute_writer("scoreForPlayer", "displayName", "display_name"),
     Status: write_status,
-    StatusRequest: write_status_request,
-    StepRequest: room_flag_writer("step", "forced", "is_forced"),
-    TestModeRequest: flag_writer("testMode", "testMode", "is_enabled"),
-    Testing: flag_writer("testing", "testMode", "is_enabled"),
-    UnknownPacket: write_unknown_packet,
+    StatusRequest: attribute_writer("status"),
+    # an unknown packet is written as far as it was understood
+    UnknownPacket: lambda message, _dialect, _indent: Body(message.tag),
 }
 
+# -- the data of rooms ------------------------------------------------------------------------------------------------
 
-CAUSES: Final = {cause.value: cause for cause in Cause}
+_CAUSES: Final = {cause.value: cause for cause in Cause}
 
 
 def read_welcome(data: Element, reading: Reading) -> WelcomeMessage:
@@ -484,7 +399,7 @@ def read_welcome(data: Element, reading: Reading) -> WelcomeMessage:
     return WelcomeMessage(seat_named(data.get("color", ""), reading.dialect.welcome_names, "welcomeMessage color"))
 
 
-def write_welcome(message: WelcomeMessage, dialect: Dialect, _indent: str) -> Body:
+def _write_welcome(message: WelcomeMessage, dialect: Dialect, _indent: str) -> Body:
     return Body("welcomeMessage", attribute("color", dialect.welcome_names[message.seat]))
 
 
@@ -512,12 +427,7 @@ def error_writer(tag: str) -> Writer:
     return write
 
 
-def write_unreadable(message: UnreadableData, _dialect: Dialect, _indent: str) -> Body:
-    """Write unreadable data as far as it was understood: its class."""
-    return Body(message.class_name or "")
-
-
-def write_server_data(message: ServerData, dialect: Dialect, indent: str) -> Body:
+def _write_server_data(message: ServerData, dialect: Dialect, indent: str) -> Body:
     """Write data that a client must not send, to repeat it: texts as attributes, data as child elements."""
     attributes = "".join(attribute(name, value) for name, value in message.values if isinstance(value, str))
     children = "".join(
@@ -542,7 +452,7 @@ def read_result(data: Element, reading: Reading) -> Result:
         elif child.tag == "score":
             scores.append(read_score(child, reading))
         elif child.tag == "winner":
-            winners.append(read_player(child, reading))
+            winners.append(_read_player(child, reading))
         else:
             reading.skip(child, data)
     names = dict(winners)
@@ -551,41 +461,34 @@ def read_result(data: Element, reading: Reading) -> Result:
 
 def read_definition(definition: Element, reading: Reading) -> tuple[Fragment, ...]:
     """Read the definition of a score. Raises UnreadableError."""
-    parts = []
-    for child in definition:
-        if child.tag == "fragment":
-            parts.append(read_fragment(child, reading))
-        else:
-            reading.skip(child, definition)
-    return tuple(parts)
+    return tuple([_read_fragment(child, reading) for child in reading.each(definition, "fragment")])
+
+
+def definition_element(definition: Iterable[Fragment], indent: str) -> str:
+    """Return the definition of a score as XML."""
+    return element(indent, "definition", "", "".join(_fragment(part, indent + "  ") for part in definition))
 
 
 def read_score(score: Element, reading: Reading) -> Score:
     """Read the score of one player. Raises UnreadableError."""
-    parts = []
-    for child in score:
-        if child.tag == "part":
-            parts.append(read_integer_text(child))
-        else:
-            reading.skip(child, score)
-    return Score(read_enum(score, "cause", CAUSES), score.get("reason", ""), tuple(parts))
+    parts = tuple([read_integer_text(child) for child in reading.each(score, "part")])
+    return Score(read_enum(score, "cause", _CAUSES), score.get("reason", ""), parts)
 
 
 def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
     """Write a result: the definition of the score, the scores, and an element for each winner."""
-    inner = indent + "  "
-    parts = "".join(fragment(part, inner) for part in message.definition)
-    lines = [element(indent, "definition", "", parts)]
+    lines = [definition_element(message.definition, indent)]
     for score in message.scores:
         attributes = attribute("cause", score.cause.value) + attribute("reason", score.reason)
-        lines.append(element(indent, "score", attributes, "".join(leaf(inner, "part", str(n)) for n in score.parts)))
+        parts = "".join(leaf(indent + "  ", "part", str(value)) for value in score.parts)
+        lines.append(element(indent, "score", attributes, parts))
     lines += [
         player_element(indent, "winner", message.names[seat], dialect.team_names[seat]) for seat in message.winners
     ]
     return Body("result", "", "".join(lines))
 
 
-def read_player(player: Element, reading: Reading) -> tuple[int, str]:
+def _read_player(player: Element, reading: Reading) -> tuple[int, str]:
     """Return the seat and the name of a player. Raises UnreadableError."""
     color, team_names = reading.children(player, "color").get("color"), reading.dialect.team_names
     if color is None:
@@ -607,32 +510,33 @@ def seat_named(name: str, names: tuple[str, str], where: str) -> int:
     return names.index(name)
 
 
-# -- the tables -------------------------------------------------------------------------------------------------------
+# -- the tables of data -----------------------------------------------------------------------------------------------
 
 MOVE_REQUEST: Final = "sc.framework.plugins.protocol.MoveRequest"
 
-read_error: Final = error_reader("originalMessage")
-read_move_request: Final = empty_reader(MoveRequest)
-read_paused: Final = flag_reader(Paused, "paused")
+_READ_ERROR: Final = error_reader("originalMessage")
+_READ_PAUSED: Final = attribute_reader(Paused, flags=("paused",))
+read_move_request: Final = attribute_reader(MoveRequest)
 
 DATA_READERS: Final[Mapping[str, DataReader]] = {
-    "error": read_error,
-    "paused": read_paused,
+    "error": _READ_ERROR,
+    "paused": _READ_PAUSED,
     "result": read_result,
     "welcomeMessage": read_welcome,
     MOVE_REQUEST: read_move_request,
-    "sc.protocol.room.ErrorMessage": read_error,
-    "sc.protocol.room.GamePaused": read_paused,
+    "sc.protocol.room.ErrorMessage": _READ_ERROR,
+    "sc.protocol.room.GamePaused": _READ_PAUSED,
     "sc.shared.GameResult": read_result,
     "sc.shared.WelcomeMessage": read_welcome,
 }
 
 DATA_WRITERS: Final[Mapping[type[RoomData], Writer]] = {
     ErrorMessage: error_writer("originalMessage"),
-    MoveRequest: empty_writer(MOVE_REQUEST),
-    Paused: flag_writer("paused", "paused", "is_paused"),
+    MoveRequest: attribute_writer(MOVE_REQUEST),
+    Paused: attribute_writer("paused", flags={"paused": "is_paused"}),
     Result: write_result,
-    ServerData: write_server_data,
-    UnreadableData: write_unreadable,
-    WelcomeMessage: write_welcome,
+    ServerData: _write_server_data,
+    # as far as it was understood
+    UnreadableData: lambda message, _dialect, _indent: Body(message.class_name or ""),
+    WelcomeMessage: _write_welcome,
 }

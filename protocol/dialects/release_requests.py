@@ -1,41 +1,28 @@
-"""Reads the requests of clients exactly as the official releases do.
+"""Reads what clients send exactly as the official releases do, with the object forms of `spielleiter.protocol.reading`.
 
-Invariants: those of `spielleiter.protocol.reading`. Seasons differ only in which of these requests they have. The
-exceptions, for clients of other seasons on the same port: the password may also be in the attribute `passphrase`, and
-the attributes of slots that only other seasons have are kept for the edition of the requested game, which decides.
-Source: releases 21.4.0 and 27.0.4.
+Seasons differ only in which of these requests they have. The exceptions, for clients of other seasons on the same port:
+the password may also be in the attribute `passphrase`, and the attributes of slots that only other seasons have are
+kept for the edition of the requested game, which decides. Source: releases 21.4.0 and 27.0.4.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from spielleiter.protocol.dialect import DataReader, Reader, Reading
-from spielleiter.protocol.dialects.packets import read_error_packet
+from spielleiter.protocol.dialects.packets import ATTRIBUTE_PACKETS, read_error_packet
 from spielleiter.protocol.messages import (
     AuthenticateRequest,
-    CancelRequest,
     ErrorPacket,
-    Joined,
-    JoinPreparedRequest,
-    JoinRequest,
-    JoinRoomRequest,
-    Left,
     Message,
-    Observed,
-    ObserveRequest,
     Paused,
-    PauseRequest,
     Prepared,
     PrepareRequest,
     RoomData,
     RoomMessage,
-    ScoreForPlayerRequest,
     ServerData,
     Slot,
-    StepRequest,
-    TestModeRequest,
     UnreadableData,
 )
 from spielleiter.protocol.reading import (
@@ -53,10 +40,10 @@ from spielleiter.protocol.reading import (
     read_fields,
 )
 
-_PACKAGE: Final = "sc.protocol.requests"
-_RESPONSES: Final = "sc.protocol.responses"
+# -- packets ----------------------------------------------------------------------------------------------------------
+
 _ROOM_CLASS: Final = "sc.protocol.room.RoomPacket"
-_ERROR_CLASSES: Final = ("errorpacket", f"{_RESPONSES}.ErrorPacket")
+_ERROR_CLASSES: Final = ("errorpacket", "sc.protocol.responses.ErrorPacket")
 
 _SLOT: Final = ObjectForm(
     frozenset({"slotDescriptor", "sc.shared.SlotDescriptor"}),
@@ -67,25 +54,33 @@ _SLOT: Final = ObjectForm(
         "shouldBePaused": ValueForm(None, parse_java_boolean),
     },
 )
-_SLOTS: Final = ("slots", _SLOT)
 
 
-def _readers(
+def _object_reader(
     tag: str,
     class_name: str,
     build: Callable[[dict[str, Any]], Message],
     fields: Mapping[str, FieldForm],
     items: Mapping[str, tuple[str, FieldForm]] | None = None,
-    package: str = _PACKAGE,
 ) -> dict[str, Reader]:
-    """Return the reader of a packet under its two names."""
-    qualified_name = f"{package}.{class_name}"
-    form = ObjectForm(frozenset({tag, qualified_name}), fields, items or {})
+    """Return the reader of a packet under its two names; `build` returns the message with the values of the fields."""
+    form = ObjectForm(frozenset({tag, class_name}), fields, items or {})
 
     def read(packet: Element, reading: Reading) -> Message:
         return build(read_fields(packet, form, reading))
 
-    return {tag: read, qualified_name: read}
+    return {tag: read, class_name: read}
+
+
+def _attribute_packet_reader(tag: str) -> dict[str, Reader]:
+    packet = ATTRIBUTE_PACKETS[tag]
+
+    def build(values: dict[str, Any]) -> Message:
+        flags = [values.get(name, False) for name in packet.flags]
+        return cast("Message", packet.message(*map(values.get, packet.texts), *flags))
+
+    fields = {**dict.fromkeys(packet.texts, TEXT), **dict.fromkeys(packet.flags, BOOLEAN)}
+    return _object_reader(tag, packet.class_name, build, fields)
 
 
 def _authenticate(values: dict[str, Any]) -> AuthenticateRequest:
@@ -95,23 +90,18 @@ def _authenticate(values: dict[str, Any]) -> AuthenticateRequest:
 
 
 def _prepare(values: dict[str, Any]) -> PrepareRequest:
-    slots = tuple(_slot({} if slot is None else slot) for slot in values.get("slots", ()))
-    given = frozenset(values) - {_SLOTS[0]}
-    return PrepareRequest(values.get("gameType"), slots, values.get("pause", False), given)
-
-
-def _slot(values: dict[str, Any]) -> Slot:
-    return Slot(
-        values.get("displayName"),
-        can_timeout=values.get("canTimeout", False),
-        is_reserved=values.get("reserved", False),
-        should_be_paused=values.get("shouldBePaused", False),
-        given=frozenset(values),
+    slots = tuple(
+        Slot(
+            slot.get("displayName"),
+            can_timeout=slot.get("canTimeout", False),
+            is_reserved=slot.get("reserved", False),
+            should_be_paused=slot.get("shouldBePaused", False),
+            given=frozenset(slot),
+        )
+        for slot in ({} if slot is None else slot for slot in values.get("slots", ()))
     )
-
-
-def _prepared(values: dict[str, Any]) -> Prepared:
-    return Prepared(values.get("roomId"), tuple(code or "" for code in values.get("reservations", ())))
+    given = frozenset(values) - {"slots"}
+    return PrepareRequest(values.get("gameType"), slots, values.get("pause", False), given)
 
 
 def _read_error_packet(packet: Element, reading: Reading) -> ErrorPacket:
@@ -161,6 +151,53 @@ def _read_data(data: Element, reading: Reading, packet: Element | None = None) -
     return read
 
 
+READERS: Final[Mapping[str, Reader]] = {
+    **_object_reader(
+        "authenticate",
+        "sc.protocol.requests.AuthenticateRequest",
+        _authenticate,
+        {"password": TEXT, "passphrase": ValueForm(None, parse_any_text)},
+    ),
+    **_attribute_packet_reader("cancel"),
+    **_attribute_packet_reader("join"),
+    **_attribute_packet_reader("joinPrepared"),
+    **_attribute_packet_reader("joinRoom"),
+    **_attribute_packet_reader("observe"),
+    **_attribute_packet_reader("pause"),
+    **_object_reader(
+        "prepare",
+        "sc.protocol.requests.PrepareGameRequest",
+        _prepare,
+        {"gameType": TEXT, "pause": BOOLEAN},
+        {"slot": ("slots", _SLOT), "slotDescriptors": ("slots", _SLOT)},
+    ),
+    **_attribute_packet_reader("step"),
+    "room": read_room,
+    _ROOM_CLASS: read_room,
+    # what only a server sends: read, and then refused
+    **_attribute_packet_reader("joined"),
+    **_attribute_packet_reader("left"),
+    **_attribute_packet_reader("observed"),
+    **_object_reader(
+        "prepared",
+        "sc.protocol.responses.GamePreparedResponse",
+        lambda values: Prepared(values.get("roomId"), tuple(code or "" for code in values.get("reservations", ()))),
+        {"roomId": TEXT},
+        {"reservation": ("reservations", TEXT)},
+    ),
+    **dict.fromkeys(_ERROR_CLASSES, _read_error_packet),
+}
+"""The packets that both releases have, by tag and by class."""
+
+TEST_MODE_READERS: Final[Mapping[str, Reader]] = {
+    **_attribute_packet_reader("scoreForPlayer"),
+    **_attribute_packet_reader("testMode"),
+}
+"""The requests of the seasons that have a test mode."""
+
+# -- the data of rooms ------------------------------------------------------------------------------------------------
+
+
 def _server_data(
     java_name: str,
     fields: Mapping[str, Callable[[Reading], FieldForm]],
@@ -181,19 +218,9 @@ def _read_paused(data: Element, reading: Reading) -> Paused:
     return Paused(read_fields(data, _PAUSED, reading).get("paused", False))
 
 
-def _any_data(reading: Reading) -> FieldForm:
-    """Return the form of a child element that contains any data."""
-    return lambda child: _read_data(child, reading)
-
-
-def _no_state(_reading: Reading) -> FieldForm:
-    """Return the form of a position that is null."""
-
-    def read(state: Element) -> None:
-        if class_attribute(state) != NULL:
-            raise UnreadableError(f"das Element {state.tag} darf nur ein Server senden")
-
-    return read
+def _read_no_state(state: Element) -> None:
+    if class_attribute(state) != NULL:
+        raise UnreadableError(f"das Element {state.tag} darf nur ein Server senden")
 
 
 _POSITIONS: Final = ("memento", "sc.protocol.room.MementoMessage")
@@ -204,13 +231,13 @@ _DATA_READERS: Final[Mapping[str, DataReader]] = {
     **dict.fromkeys(_PAUSED_CLASSES, _read_paused),
     **_server_data(
         "ErrorMessage",
-        {"originalMessage": _any_data, "message": lambda _: TEXT},
+        {"originalMessage": lambda reading: lambda child: _read_data(child, reading), "message": lambda _: TEXT},
         ("originalMessage", "message"),
         ("error", "sc.protocol.room.ErrorMessage"),
     ),
     **_server_data(
         "MementoMessage",
-        {"state": _no_state, "perspective": lambda _: lambda _child: None},
+        {"state": lambda _: _read_no_state, "perspective": lambda _: lambda _child: None},
         ("state", "perspective"),
         _POSITIONS,
     ),
@@ -247,85 +274,3 @@ def data_readers(of_servers: Mapping[str, DataReader]) -> dict[str, DataReader]:
         return read
 
     return {class_name: reader(class_name, of_server) for class_name, of_server in of_servers.items()}
-
-
-READERS: Final[Mapping[str, Reader]] = {
-    **_readers(
-        "authenticate",
-        "AuthenticateRequest",
-        _authenticate,
-        {"password": TEXT, "passphrase": ValueForm(None, parse_any_text)},
-    ),
-    **_readers("cancel", "CancelRequest", lambda values: CancelRequest(values.get("roomId")), {"roomId": TEXT}),
-    **_readers("join", "JoinGameRequest", lambda values: JoinRequest(values.get("gameType")), {"gameType": TEXT}),
-    **_readers(
-        "joinPrepared",
-        "JoinPreparedRoomRequest",
-        lambda values: JoinPreparedRequest(values.get("reservationCode")),
-        {"reservationCode": TEXT},
-    ),
-    **_readers("joinRoom", "JoinRoomRequest", lambda values: JoinRoomRequest(values.get("roomId")), {"roomId": TEXT}),
-    **_readers("observe", "ObservationRequest", lambda values: ObserveRequest(values.get("roomId")), {"roomId": TEXT}),
-    **_readers(
-        "pause",
-        "PauseGameRequest",
-        lambda values: PauseRequest(values.get("roomId"), values.get("pause", False)),
-        {"roomId": TEXT, "pause": BOOLEAN},
-    ),
-    **_readers(
-        "prepare",
-        "PrepareGameRequest",
-        _prepare,
-        {"gameType": TEXT, "pause": BOOLEAN},
-        {"slot": _SLOTS, "slotDescriptors": _SLOTS},
-    ),
-    **_readers(
-        "step",
-        "StepRequest",
-        lambda values: StepRequest(values.get("roomId"), values.get("forced", False)),
-        {"roomId": TEXT, "forced": BOOLEAN},
-    ),
-    "room": read_room,
-    _ROOM_CLASS: read_room,
-    # what only a server sends: read, and then refused
-    **_readers(
-        "joined", "JoinedRoomResponse", lambda values: Joined(values.get("roomId")), {"roomId": TEXT}, None, _RESPONSES
-    ),
-    **_readers(
-        "left", "RemovedFromGame", lambda values: Left(values.get("roomId")), {"roomId": TEXT}, None, "sc.protocol"
-    ),
-    **_readers(
-        "observed",
-        "ObservationResponse",
-        lambda values: Observed(values.get("roomId")),
-        {"roomId": TEXT},
-        None,
-        _RESPONSES,
-    ),
-    **_readers(
-        "prepared",
-        "GamePreparedResponse",
-        _prepared,
-        {"roomId": TEXT},
-        {"reservation": ("reservations", TEXT)},
-        _RESPONSES,
-    ),
-    **dict.fromkeys(_ERROR_CLASSES, _read_error_packet),
-}
-"""The packets that both releases have, by tag and by class."""
-
-TEST_MODE_READERS: Final[Mapping[str, Reader]] = {
-    **_readers(
-        "scoreForPlayer",
-        "PlayerScoreRequest",
-        lambda values: ScoreForPlayerRequest(values.get("displayName")),
-        {"displayName": TEXT},
-    ),
-    **_readers(
-        "testMode",
-        "TestModeRequest",
-        lambda values: TestModeRequest(values.get("testMode", False)),
-        {"testMode": BOOLEAN},
-    ),
-}
-"""The requests of the seasons that have a test mode."""

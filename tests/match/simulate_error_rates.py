@@ -17,7 +17,7 @@ from spielleiter.match.statistics import (
     PairCounts,
     Sprt,
     better_program,
-    better_program_by_evidence,
+    better_program_by_e_value,
     estimate_score,
     score_of_elo,
 )
@@ -79,7 +79,7 @@ def share_stopped(probabilities: Probabilities, pairs: int, matches: int, risk: 
     rng = random.Random(f"stopped {probabilities} {pairs} {seed}")
     return sum(
         any(
-            better_program_by_evidence(counts, risk) is not None
+            better_program_by_e_value(counts, risk) is not None
             for counts in _running_counts(rng, probabilities, pairs)
         )
         for _ in range(matches)

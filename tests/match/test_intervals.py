@@ -17,11 +17,11 @@ from spielleiter.match.statistics import (
     estimate_normalized_elo,
     estimate_score,
     likelihood_of_superiority,
+    log_e_value_of_score,
     mean_and_variance,
     mirror,
     one_sided_p_value,
     running_elo,
-    running_evidence,
 )
 
 COUNTS = st.tuples(*[st.integers(0, 40)] * 5).filter(any)
@@ -185,7 +185,7 @@ def test_the_running_interval_holds_at_every_look(name: str) -> None:
             counts[result] += 1
             if pair in looks:
                 own: PairCounts = tuple(counts)  # type: ignore[assignment]
-                evidence = max(evidence, running_evidence(own, true), running_evidence(mirror(own), 1 - true))
+                evidence = max(evidence, log_e_value_of_score(own, true), log_e_value_of_score(mirror(own), 1 - true))
         highest.append(evidence)
     assert sum(each >= -math.log(RISK) for each in highest) <= 0.05 * matches
     assert sum(each >= -math.log(10 * RISK) for each in highest) > 0.05 * matches  # a limit that does not hold
@@ -197,9 +197,9 @@ def test_the_running_interval_ends_where_the_evidence_suffices(counts: PairCount
     assert found is not None
     for own, elo in ((counts, found.low), (mirror(counts), -found.high)):
         score = 1 / (1 + 10 ** (-elo / 400))
-        assert running_evidence(own, score - 1e-5) > -math.log(RISK) > running_evidence(own, score + 1e-5)
-    assert running_evidence((0, 0, 0, 0, 0), 0.5) == pytest.approx(0)
-    assert running_evidence((0, 0, 0, 0, 1), 0.25) == pytest.approx(math.log(2.5))  # the mean of 1 + 3 s
+        assert log_e_value_of_score(own, score - 1e-5) > -math.log(RISK) > log_e_value_of_score(own, score + 1e-5)
+    assert log_e_value_of_score((0, 0, 0, 0, 0), 0.5) == pytest.approx(0)
+    assert log_e_value_of_score((0, 0, 0, 0, 1), 0.25) == pytest.approx(math.log(2.5))  # the mean of 1 + 3 s
 
 
 @given(COUNTS)

@@ -15,10 +15,10 @@ from spielleiter.match.statistics import (
     RISK,
     PairCounts,
     better_program,
-    better_program_by_evidence,
+    better_program_by_e_value,
     estimate_score,
     likelihood_of_superiority,
-    log_evidence,
+    log_e_value,
     mirror,
     one_sided_p_value,
 )
@@ -77,11 +77,11 @@ def test_the_normal_approximation_continues_the_exact_values(shape: tuple[int, i
 
 
 def test_evidence_grows_from_1() -> None:
-    assert log_evidence((0, 0, 0, 0, 0)) == pytest.approx(0)
-    assert log_evidence((0, 0, 9, 0, 0)) == pytest.approx(0)
+    assert log_e_value((0, 0, 0, 0, 0)) == pytest.approx(0)
+    assert log_e_value((0, 0, 9, 0, 0)) == pytest.approx(0)
     # the mean of (1 + x)^9 over x from -1 to 1
-    assert math.exp(log_evidence((0, 0, 0, 0, 9))) == pytest.approx(2**9 / 10, rel=1e-3)
-    assert log_evidence((9, 0, 0, 0, 0)) == pytest.approx(log_evidence((0, 0, 0, 0, 9)))
+    assert math.exp(log_e_value((0, 0, 0, 0, 9))) == pytest.approx(2**9 / 10, rel=1e-3)
+    assert log_e_value((9, 0, 0, 0, 0)) == pytest.approx(log_e_value((0, 0, 0, 0, 9)))
 
 
 def test_no_pair_has_an_expected_gain() -> None:
@@ -94,16 +94,16 @@ def test_no_pair_has_an_expected_gain() -> None:
             for side in (kind, 4 - kind):
                 more = list(counts)
                 more[side] += 1
-                ways.append(math.exp(log_evidence((more[0], more[1], more[2], more[3], more[4]))))
-            before = math.exp(log_evidence((counts[0], counts[1], counts[2], counts[3], counts[4])))
+                ways.append(math.exp(log_e_value((more[0], more[1], more[2], more[3], more[4]))))
+            before = math.exp(log_e_value((counts[0], counts[1], counts[2], counts[3], counts[4])))
             assert sum(ways) / 2 == pytest.approx(before)
 
 
 def test_evidence_decides_for_either_program() -> None:
-    assert better_program_by_evidence((0, 0, 0, 0, 7), 0.05) is None
-    assert better_program_by_evidence((0, 0, 0, 0, 8), 0.05) == 0
-    assert better_program_by_evidence((8, 0, 0, 0, 0), 0.05) == 1
-    assert better_program_by_evidence((0, 0, 0, 0, 8), 0.01) is None
+    assert better_program_by_e_value((0, 0, 0, 0, 7), 0.05) is None
+    assert better_program_by_e_value((0, 0, 0, 0, 8), 0.05) == 0
+    assert better_program_by_e_value((8, 0, 0, 0, 0), 0.05) == 1
+    assert better_program_by_e_value((0, 0, 0, 0, 8), 0.01) is None
 
 
 PAIRS = st.tuples(*[st.integers(0, 30)] * 5)
@@ -112,14 +112,14 @@ PAIRS = st.tuples(*[st.integers(0, 30)] * 5)
 @given(PAIRS)
 def test_the_other_side_of_the_match_gets_the_mirrored_answers(counts: PairCounts) -> None:
     other = mirror(counts)
-    assert log_evidence(counts) == pytest.approx(log_evidence(other))
+    assert log_e_value(counts) == pytest.approx(log_e_value(other))
     superiority = likelihood_of_superiority(counts)
     if superiority is not None:
         assert likelihood_of_superiority(other) == pytest.approx(1 - superiority)
     for risk in (0.01, 0.5, 0.999):
-        own, mirrored = better_program_by_evidence(counts, risk), better_program_by_evidence(other, risk)
+        own, mirrored = better_program_by_e_value(counts, risk), better_program_by_e_value(other, risk)
         if own is None or mirrored is None:
-            assert own == mirrored or log_evidence(counts) == pytest.approx(-math.log(risk))
+            assert own == mirrored or log_e_value(counts) == pytest.approx(-math.log(risk))
         else:
             assert own == 1 - mirrored
 
@@ -130,8 +130,8 @@ def test_the_program_with_the_better_pairs_is_named(kind: int) -> None:
     counts = [0, 0, 0, 0, 0]
     counts[kind] = 60
     own: PairCounts = tuple(counts)  # type: ignore[assignment]
-    assert better_program_by_evidence(own, 0.05) == 0
-    assert better_program_by_evidence(mirror(own), 0.05) == 1
+    assert better_program_by_e_value(own, 0.05) == 0
+    assert better_program_by_e_value(mirror(own), 0.05) == 1
     assert one_sided_p_value(own) < 0.001 < 0.999 < one_sided_p_value(mirror(own))
 
 
@@ -149,8 +149,8 @@ def test_the_program_with_the_better_pairs_is_named(kind: int) -> None:
 def test_the_program_with_more_points_is_named_however_the_pairs_are_won(counts: PairCounts, points: int) -> None:
     """`points` are the points by which program 0 leads over all pairs, computed by hand."""
     better = 0 if points > 0 else 1
-    assert better_program_by_evidence(counts, 0.5) == better
-    assert better_program_by_evidence(mirror(counts), 0.5) == 1 - better
+    assert better_program_by_e_value(counts, 0.5) == better
+    assert better_program_by_e_value(mirror(counts), 0.5) == 1 - better
 
 
 @given(PAIRS, st.integers(0, 3))
@@ -166,8 +166,8 @@ def test_a_better_pair_is_never_worse(counts: PairCounts, kind: int) -> None:
     assert score is not None
     assert new_score is not None
     assert new_score.value > score.value
-    if better_program_by_evidence(counts, 0.05) == 0:
-        assert better_program_by_evidence(improved, 0.05) != 1
+    if better_program_by_e_value(counts, 0.05) == 0:
+        assert better_program_by_e_value(improved, 0.05) != 1
     if better_program(counts) == 0:
         assert better_program(improved) != 1
     assert own is not None

@@ -18,7 +18,6 @@ from spielleiter.match.reports.plots import (
     RIGHT,
     TOP,
     WIDTH,
-    Band,
     Bar,
     CurvePoint,
     Dot,
@@ -28,6 +27,7 @@ from spielleiter.match.reports.plots import (
     stacked_bars,
     ticks,
 )
+from spielleiter.match.statistics import Estimate
 
 SVG = "{http://www.w3.org/2000/svg}"
 VALUES = st.floats(-1e6, 1e6).map(lambda value: round(value, 6))
@@ -91,7 +91,7 @@ def test_dots_are_inside_the_plot_and_in_order(points: list[tuple[float, float]]
 
 
 def test_the_band_surrounds_its_line() -> None:
-    root = parse(scatter([Dot(1, 5, "p0", "a"), Dot(2, -5, "p1", "b")], "game", "points", Band(1, -1, 3)))
+    root = parse(scatter([Dot(1, 5, "p0", "a"), Dot(2, -5, "p1", "b")], "game", "points", Estimate(1, -1, 3)))
     [band] = [each for each in root.iter(f"{SVG}rect") if each.get("class") == "band"]
     [mean] = [each for each in root.iter(f"{SVG}line") if each.get("class") == "mean"]
     assert number(mean, "y1") == pytest.approx(number(band, "y") + number(band, "height") / 2, abs=0.02)

@@ -1,17 +1,57 @@
-"""Recorded packets, streams made of them, and ways to cut a stream into pieces."""
+"""Recorded packets and conversations, streams made of them, and ways to cut a stream into pieces."""
 
 from __future__ import annotations
 
+import gzip
 import random
+import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple, cast
+
+from lxml import etree
 
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Event
+from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.errors import RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN, Limits
+from spielleiter.protocol.messages import Message
 from spielleiter.protocol.reader import PacketReader
 from spielleiter.protocol.reading import Element
+from tests.shared import SHARED
+
+_LINE: Final = re.compile(r"\s*[0-9.]+\s+(\S+)\s+(->|<-)  (.*)", re.DOTALL)
+_ESCAPE: Final = re.compile(rb"\\(n|t|r|\\|x[0-9A-Fa-f]{2})")
+_PLAIN: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"\\": b"\\"}
+
+
+class Stream(NamedTuple):
+    """All bytes of one direction of one connection. Positions that are abridged in the recording are left out."""
+
+    connection: str
+    is_to_server: bool
+    data: bytes
+
+
+def read_streams(path: Path) -> list[Stream]:
+    raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    streams: dict[tuple[str, bool], bytearray] = defaultdict(bytearray)
+    for line in raw.decode().splitlines():
+        match = _LINE.fullmatch(line)
+        if match is None:
+            assert line.startswith("#") or not line, line
+            continue
+        connection, direction, text = match.groups()
+        if not text.startswith("(") and "<<memento" not in text:
+            streams[connection, direction == "->"] += _ESCAPE.sub(_unescape, text.encode())
+    return [Stream(connection, is_to_server, bytes(data)) for (connection, is_to_server), data in streams.items()]
+
+
+def _unescape(match: re.Match[bytes]) -> bytes:
+    code = match[1]
+    return _PLAIN[code] if code in _PLAIN else bytes([int(code[1:], 16)])
+
 
 SAMPLES: Final = Path(__file__).parent / "samples"
 LATEST: Final = {path.stem: path.read_bytes() for path in sorted((SAMPLES / "blokus-2021").glob("*.xml"))}
@@ -94,3 +134,34 @@ def outcomes(connection: Connection, pieces: Iterable[bytes]) -> Iterator[object
             yield event
             if isinstance(event, ConnectionClosed):
                 break
+
+
+_BETWEEN_PACKETS: Final = re.compile(rb"(?=\n  <(?!/))")
+
+
+def samples(edition: str) -> dict[str, bytes]:
+    """The packets of one release by name."""
+    return {path.stem: path.read_bytes() for path in sorted((SAMPLES / edition).glob("*.xml"))}
+
+
+def decode(
+    dialect: Dialect, packet: bytes | str, notes: list[str] | None = None, *, is_from_server: bool = False
+) -> Message:
+    element = cast("Element", etree.fromstring(packet))
+    skipped: list[str] = [] if notes is None else notes
+    return dialect.decode(element, skipped.append, is_from_server=is_from_server)
+
+
+def transcripts(edition: str, pattern: str) -> list[Path]:
+    """The recorded conversations of one release; none if the recordings are missing."""
+    return [] if SHARED is None else sorted((SHARED / "transcripts" / edition).glob(pattern))
+
+
+def packets(transcript: Path, *, is_to_server: bool) -> Iterator[tuple[str, bytes]]:
+    """The packets of a conversation, connection by connection; only those that were recorded as lines."""
+    for stream in read_streams(transcript):
+        if stream.is_to_server is is_to_server:
+            for piece in _BETWEEN_PACKETS.split(stream.data):
+                packet = piece.removesuffix(b"\n</protocol>")
+                if packet.startswith(b"\n  <"):
+                    yield stream.connection, packet

@@ -1,33 +1,44 @@
-"""A dialect is a value: it never changes, and `evolve` makes another one from the differences."""
+"""Dialects: their tables, the plain form of moves, and the writer of a room."""
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import re
 from dataclasses import FrozenInstanceError
 from typing import cast
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from lxml import etree
 
+from spielleiter.client import AdminClient, Player
 from spielleiter.game.blokus.pieces import Shape
-from spielleiter.game.blokus.state import RULES_2021, BlokusState
-from spielleiter.protocol.dialect import Dialect
-from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
-from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
-from spielleiter.protocol.dialects.packets import attribute_reader, attribute_writer, empty_writer, read_close
-from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
-from spielleiter.protocol.messages import (
-    CancelRequest,
-    CloseConnection,
-    JoinRequest,
-    Left,
-    Memento,
-    PrepareRequest,
-    RoomMessage,
-    Slot,
-    UnknownPacket,
-    UnreadableData,
+from spielleiter.game.blokus.state import RULES_2021, RULES_2027, BlokusState
+from spielleiter.protocol import messages as m
+from spielleiter.protocol.connection import Connection, Event, Role
+from spielleiter.protocol.current_season import DEFAULT_DIALECT, DEFAULT_GAME_TYPE
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
+from spielleiter.protocol.dialect import Dialect, PlainForm, RoomWriter
+from spielleiter.protocol.dialects.blokus_2021 import (
+    BLOKUS_2021_R1,
+    BLOKUS_2021_R2,
+    BLOKUS_2021_R3,
+    BLOKUS_2021_RELEASE,
 )
+from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
+from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
+from spielleiter.protocol.dialects.packets import attribute_reader, attribute_writer
+from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
+from spielleiter.protocol.limits import AFTER_JOIN, Limits
 from spielleiter.protocol.reading import Element
+from spielleiter.server.config import Config
+from spielleiter.server.editions import choose_default, choose_editions
+from tests.protocol import strategies
+from tests.protocol.strategies import random_game
+from tests.protocol.streams import CUTS, Cut, all_events, stream_of, whole
+from tests.protocol.test_reader import CountingParser
 
 
 def decode(dialect: Dialect, text: str, notes: list[str] | None = None) -> object:
@@ -58,28 +69,28 @@ def test_a_dialect_is_hashable() -> None:
 
 
 def test_the_tables_are_copies() -> None:
-    readers = {"close": read_close}
+    readers = {"close": attribute_reader(m.CloseConnection)}
     dialect = BLOKUS_2021_R3.evolve(readers=readers)
-    readers["x"] = read_close
+    readers["x"] = attribute_reader(m.CloseConnection)
     assert "x" not in dialect.readers
 
 
 def test_evolving_merges_tables_and_replaces_values() -> None:
     other = BLOKUS_2021_R3.evolve(
         name="other",
-        readers={"enter": attribute_reader(JoinRequest, "game"), "join": None},
-        writers={CloseConnection: empty_writer("bye"), Left: None},
+        readers={"enter": attribute_reader(m.JoinRequest, ["game"]), "join": None},
+        writers={m.CloseConnection: attribute_writer("bye"), m.Left: None},
     )
     assert other.name == "other"
     assert other.data_readers == BLOKUS_2021_R3.data_readers
-    assert decode(other, '<enter game="x"/>') == JoinRequest("x")
-    assert decode(other, "<left/>") == Left(None)
-    assert other.encode(CloseConnection()) == b"\n  <bye/>"
+    assert decode(other, '<enter game="x"/>') == m.JoinRequest("x")
+    assert decode(other, "<left/>") == m.Left(None)
+    assert other.encode(m.CloseConnection()) == b"\n  <bye/>"
     with pytest.raises(RemoteProtocolError):
         decode(other, "<join/>")
     with pytest.raises(LocalProtocolError, match="other has no way to write Left"):
-        other.encode(Left("r"))
-    assert BLOKUS_2021_R3.encode(Left("r")) == b'\n  <left roomId="r"/>'
+        other.encode(m.Left("r"))
+    assert BLOKUS_2021_R3.encode(m.Left("r")) == b'\n  <left roomId="r"/>'
 
 
 def test_an_unknown_packet_is_named() -> None:
@@ -87,7 +98,7 @@ def test_an_unknown_packet_is_named() -> None:
         decode(BLOKUS_2021_R3, "<foo/>")
     assert error.value.refusal is Refusal.UNKNOWN_PACKET
     assert str(error.value) == "<foo> is not a packet of this protocol"
-    assert error.value.original == UnknownPacket("foo")
+    assert error.value.original == m.UnknownPacket("foo")
 
 
 def test_a_packet_that_cannot_be_read_is_named() -> None:
@@ -102,9 +113,9 @@ def test_a_packet_that_cannot_be_read_is_named() -> None:
 
 def test_skipped_children_are_noted() -> None:
     notes: list[str] = []
-    assert decode(BLOKUS_2021_R3, "<join><a/><b><c/></b></join>", notes) == JoinRequest()
+    assert decode(BLOKUS_2021_R3, "<join><a/><b><c/></b></join>", notes) == m.JoinRequest()
     assert notes == ["<a> in <join>", "<b> in <join>"]
-    assert BLOKUS_2021_R3.decode(cast("Element", etree.fromstring("<join><a/></join>"))) == JoinRequest()
+    assert BLOKUS_2021_R3.decode(cast("Element", etree.fromstring("<join><a/></join>"))) == m.JoinRequest()
 
 
 @pytest.mark.parametrize(
@@ -121,7 +132,7 @@ def test_skipped_children_are_noted() -> None:
 )
 def test_data_that_cannot_be_read_says_why(data: str, class_name: str | None, problem: str) -> None:
     message = decode(BLOKUS_2021_R3, f'<room roomId="r">{data}</room>')
-    assert message == RoomMessage("r", UnreadableData(class_name, problem))
+    assert message == m.RoomMessage("r", m.UnreadableData(class_name, problem))
 
 
 # -- a client whose edition is not known yet --------------------------------------------------------------------------
@@ -129,36 +140,38 @@ def test_data_that_cannot_be_read_says_why(data: str, class_name: str | None, pr
 
 def test_requests_of_other_editions_are_understood_and_can_be_repeated() -> None:
     other = BLOKUS_2021_R3.evolve(
-        readers={"cancel": None, "enter": attribute_reader(CancelRequest, "room")},
-        writers={CancelRequest: attribute_writer("enter", "room", "room_id")},
+        readers={"cancel": None, "enter": attribute_reader(m.CancelRequest, ["room"])},
+        writers={m.CancelRequest: attribute_writer("enter", {"room": "room_id"})},
     )
-    narrow = BLOKUS_2021_RELEASE.evolve(writers={CancelRequest: None})
+    narrow = BLOKUS_2021_RELEASE.evolve(writers={m.CancelRequest: None})
     wide = narrow.also_reading(other, BLOKUS_2021_R3)
-    assert decode(wide, '<enter room="r"/>') == CancelRequest("r")
-    assert decode(wide, "<close/>") == CloseConnection()
-    assert wide.encode(CancelRequest("r")) == b'\n  <enter room="r"/>', "the first one that can say it"
+    assert decode(wide, '<enter room="r"/>') == m.CancelRequest("r")
+    assert decode(wide, "<close/>") == m.CloseConnection()
+    assert wide.encode(m.CancelRequest("r")) == b'\n  <enter room="r"/>', "the first one that can say it"
     assert wide.data_readers == narrow.data_readers
     with pytest.raises(RemoteProtocolError, match="is not a packet"):
         decode(narrow, "<close/>")
 
 
 def test_known_requests_are_not_replaced_by_those_of_others() -> None:
-    wide = BLOKUS_2021_R3.also_reading(BLOKUS_2021_R3.evolve(readers={"join": attribute_reader(JoinRequest, "other")}))
-    assert decode(wide, '<join gameType="g" other="x"/>') == JoinRequest("g")
+    wide = BLOKUS_2021_R3.also_reading(
+        BLOKUS_2021_R3.evolve(readers={"join": attribute_reader(m.JoinRequest, ["other"])})
+    )
+    assert decode(wide, '<join gameType="g" other="x"/>') == m.JoinRequest("g")
 
 
 def test_missing_attributes_of_a_slot_get_the_defaults_of_the_edition() -> None:
     request = decode(BLOKUS_2021_R3, '<prepare gameType="g"><slot displayName="a" reserved="true"/><slot/></prepare>')
-    assert isinstance(request, PrepareRequest)
+    assert isinstance(request, m.PrepareRequest)
     assert BLOKUS_2021_R3.with_defaults(request) == request
     assert BLOKUS_2021_RELEASE.with_defaults(request).slots == (
-        Slot("a", can_timeout=False, is_reserved=True),
-        Slot(None, can_timeout=False, is_reserved=False),
+        m.Slot("a", can_timeout=False, is_reserved=True),
+        m.Slot(None, can_timeout=False, is_reserved=False),
     )
 
 
 def test_a_request_that_was_not_read_from_the_wire_is_complete() -> None:
-    request = PrepareRequest("g", (Slot("a"), Slot("b", can_timeout=False)))
+    request = m.PrepareRequest("g", (m.Slot("a"), m.Slot("b", can_timeout=False)))
     assert BLOKUS_2021_RELEASE.with_defaults(request) == request
 
 
@@ -172,7 +185,7 @@ def test_attributes_of_another_season_are_refused_by_name() -> None:
         ),
     ):
         request = decode(BLOKUS_2021_R3, text)
-        assert isinstance(request, PrepareRequest)
+        assert isinstance(request, m.PrepareRequest)
         with pytest.raises(RemoteProtocolError) as error:
             narrow.with_defaults(request)
         assert (error.value.refusal, str(error.value)) == (Refusal.UNREADABLE_PACKET, where)
@@ -180,9 +193,9 @@ def test_attributes_of_another_season_are_refused_by_name() -> None:
 
 
 def test_has_packet() -> None:
-    assert BLOKUS_2021_R3.has_packet(Left)
-    assert BLOKUS_2021_R3.has_packet(Memento)
-    assert not BLOKUS_2021_R3.evolve(writers={Left: None}).has_packet(Left)
+    assert BLOKUS_2021_R3.has_packet(m.Left)
+    assert BLOKUS_2021_R3.has_packet(m.Memento)
+    assert not BLOKUS_2021_R3.evolve(writers={m.Left: None}).has_packet(m.Left)
 
 
 def test_by_default_a_result_has_no_details_of_the_players() -> None:
@@ -192,3 +205,187 @@ def test_by_default_a_result_has_no_details_of_the_players() -> None:
 def test_by_default_a_position_is_played_on_as_it_is() -> None:
     position = BlokusState(RULES_2021, Shape.PENTO_L)
     assert HASE_UND_IGEL_2018.played_on(position) is position
+
+
+JOIN = PlainForm(re.compile(rb"\s*<join/>\s*"), lambda _match: m.CancelRequest("read in the plain form"), 2, 0, 0)
+PLAIN = BLOKUS_2021_R3.evolve(plain_forms=(JOIN,))
+
+
+def packets(stream: bytes, limits: Limits = AFTER_JOIN, cut: Cut = whole) -> list[Event]:
+    return all_events(Connection(Role.SERVER, PLAIN, limits), cut(stream))[:-2]
+
+
+def test_the_parser_reads_the_first_packet_and_the_form_those_after_it() -> None:
+    assert packets(stream_of(b"<join/>", b"\n <join/> ", b"<join />", b"<join/>")) == [
+        m.JoinRequest(None),
+        m.CancelRequest("read in the plain form"),
+        m.JoinRequest(None),
+        m.CancelRequest("read in the plain form"),
+    ]
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize(
+    "inside",
+    [
+        b"<!-- > <join/> -->",
+        b"<!-- > <a>--><join x=''/><join x=''></join><!--</a> -->",
+        b"<?pi > <join/> ?>",
+        b"<![CDATA[ > <join/> ]]>",
+        b"<cancel roomId='> &lt;join/>'><!-- > <join/> --></cancel>",
+    ],
+)
+def test_text_that_looks_like_a_packet_is_not_read_as_one(inside: bytes, cut: Cut) -> None:
+    without = all_events(Connection(Role.SERVER, BLOKUS_2021_R3, AFTER_JOIN), cut(stream_of(b"<join x=''/>", inside)))
+    assert packets(stream_of(b"<join x=''/>", inside), cut=cut) == without[:-2]
+
+
+def test_after_an_incomplete_character_the_parser_reads() -> None:
+    broken = stream_of(b"<join x=''/>", b"\xc3<join/>")
+    plainly, otherwise = (
+        all_events(Connection(Role.SERVER, dialect, AFTER_JOIN), whole(broken)) for dialect in (PLAIN, BLOKUS_2021_R3)
+    )
+    assert plainly == otherwise
+
+
+@pytest.mark.parametrize(
+    ("limits", "is_fit"),
+    [
+        ({}, True),
+        ({"depth": 4}, False),
+        ({"attributes": 3}, False),
+        ({"children": 2}, False),
+        ({"depth": 5, "attributes": 4, "children": 3}, True),
+    ],
+)
+def test_a_form_is_not_used_if_it_could_exceed_a_limit(limits: dict[str, int], is_fit: bool) -> None:
+    form = BLOKUS_2021_R3.plain_forms[0]
+    assert form.fits(dataclasses.replace(AFTER_JOIN, **limits)) is is_fit
+
+
+def test_the_parser_reads_if_the_form_does_not_fit() -> None:
+    deep = BLOKUS_2021_R3.evolve(plain_forms=(dataclasses.replace(JOIN, depth=99),))
+    connection = Connection(Role.SERVER, deep, AFTER_JOIN)
+    assert all_events(connection, whole(stream_of(b"<join/><join/>")))[:2] == [m.JoinRequest(None)] * 2
+
+
+def test_a_packet_above_the_limit_of_bytes_is_refused() -> None:
+    connection = Connection(Role.SERVER, PLAIN, dataclasses.replace(AFTER_JOIN, packet_bytes=40))
+    connection.receive_data(b"<protocol><join/>" + b" " * 34 + b"<join/>")
+    assert connection.next_event() == m.JoinRequest(None)
+    with pytest.raises(RemoteProtocolError) as error:
+        connection.next_event()
+    assert error.value.refusal is Refusal.PACKET_SIZE
+
+
+def test_packets_that_a_form_cannot_read_are_read_from_the_tree() -> None:
+    def nothing(_match: re.Match[bytes]) -> m.Message | None:
+        return None
+
+    dialect = BLOKUS_2021_R3.evolve(plain_forms=(dataclasses.replace(JOIN, read=nothing),))
+    connection = Connection(Role.SERVER, dialect, AFTER_JOIN)
+    assert all_events(connection, whole(stream_of(b"<join/><join/>")))[:2] == [m.JoinRequest(None)] * 2
+
+
+@pytest.mark.parametrize(
+    ("stream", "where"),
+    [
+        (b"<protocol>\n<join x=''/>\n<join/>\n  <join/>\n <a b=c/>", "packet 4, line 5, column 7"),
+        (b"<protocol><join x=''/><join/><join/><a b=c/>", "packet 4, line 1, column 42"),
+        (b"<protocol><join x=''/>\n<join/><join/><a b=c/>", "packet 4, line 2, column 20"),
+    ],
+)
+def test_faults_after_it_are_reported_with_the_right_position(stream: bytes, where: str) -> None:
+    with pytest.raises(RemoteProtocolError, match=where):
+        packets(stream)
+    with pytest.raises(RemoteProtocolError, match=where):
+        all_events(Connection(Role.SERVER, BLOKUS_2021_R3, AFTER_JOIN), whole(stream))
+
+
+def test_the_input_of_the_parser_for_skipped_packets_is_bounded() -> None:
+    """A line's end for each line: refused moves alone must not add up to all that a peer has ever sent."""
+    connection = Connection(Role.SERVER, PLAIN, AFTER_JOIN)
+    connection._reader._parser = parser = CountingParser(connection._reader._parser)  # type: ignore[assignment]
+    connection.receive_data(b"<protocol><join x=''/>")
+    assert connection.next_event() == m.JoinRequest(None)
+    longest = 0
+    for _ in range(100):
+        before = parser.bytes
+        connection.receive_data(b"\n" * 1000 + b"<join/>")
+        assert connection.next_event() is not None
+        longest = max(longest, parser.bytes - before)
+    assert 0 < longest < 20_000
+    connection.receive_data(b"<a b=c/>")
+    with pytest.raises(RemoteProtocolError, match=r"packet 102, line 100001, column 13"):
+        connection.next_event()
+
+
+BLOKUS = [BLOKUS_2021_R3, BLOKUS_2021_R2, BLOKUS_2021_R1, BLOKUS_2027]
+INDENTS = ["\n  ", "\n"]
+
+
+@settings(max_examples=40)
+@given(st.lists(strategies.mementos | strategies.room_data, min_size=2, max_size=4), st.sampled_from(INDENTS))
+def test_anything_is_written_as_the_dialect_does(messages: list[m.RoomData], indent: str) -> None:
+    writer = RoomWriter(BLOKUS_2021_R3, "<a room>", indent)
+    for data in messages:
+        assert writer.encode(data) == BLOKUS_2021_R3.encode(m.RoomMessage("<a room>", data), indent)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", BLOKUS, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("indent", INDENTS)
+def test_a_game_is_written_as_the_dialect_does(dialect: Dialect, indent: str) -> None:
+    writer = RoomWriter(dialect, "r", indent)
+    for state in (*random_game(3), *reversed(random_game(2))):
+        memento = m.Memento(state, ("a", "b"), ("hint",) if state.last_move else ())
+        assert writer.encode(memento) == dialect.encode(m.RoomMessage("r", memento), indent)
+
+
+def test_changes_of_names_and_rules_are_written() -> None:
+    writer = RoomWriter(BLOKUS_2021_R3, "r")
+    state = random_game(0)[5]
+    other = BlokusState(RULES_2027, Shape.PENTO_X, turn=3)
+    for memento in (m.Memento(state), m.Memento(state, ("a", "&")), m.Memento(other), m.Memento(state, hints=("x",))):
+        assert writer.encode(memento) == BLOKUS_2021_R3.encode(m.RoomMessage("r", memento))
+
+
+def test_rooms_do_not_share_their_memory() -> None:
+    first, second = (m.Memento(state) for state in random_game(1)[:2])
+    here, there = RoomWriter(BLOKUS_2021_R3, "r"), RoomWriter(BLOKUS_2021_R3, "r")
+    assert here.encode(second) != there.encode(first)
+    assert there.encode(second) == here.encode(second)
+
+
+def test_a_dialect_without_remembering_writers_works_as_well() -> None:
+    writer = RoomWriter(HASE_UND_IGEL_2018, "r")
+    for data in (m.WelcomeMessage(1), m.MoveRequest()):
+        assert writer.encode(data) == HASE_UND_IGEL_2018.encode(m.RoomMessage("r", data))
+
+
+def test_data_without_a_packet_are_refused() -> None:
+    writer = RoomWriter(BLOKUS_2021_R3.evolve(data_writers={m.MoveRequest: None, m.Memento: None}), "r")
+    for data in (m.MoveRequest(), m.Memento(random_game(0)[0])):
+        with pytest.raises(LocalProtocolError):
+            writer.encode(data)
+
+
+def test_the_current_season_is_what_a_server_plays_by_default() -> None:
+    editions = choose_editions({}, {})
+    edition = choose_default(None, dict(reversed(editions.items())))
+    assert edition is editions[DEFAULT_GAME_TYPE]
+    assert edition.dialect is DEFAULT_DIALECT, (
+        f"set DEFAULT_DIALECT in protocol/current_season.py to the dialect {edition.dialect.name!r}"
+    )
+
+
+DEFAULTS = {"host": DEFAULT_HOST, "port": DEFAULT_PORT, "password": DEFAULT_PASSWORD}
+
+
+@pytest.mark.parametrize("client", [AdminClient, Player])
+def test_an_unconfigured_client_finds_an_unconfigured_server(client: type[AdminClient | Player]) -> None:
+    parameters = inspect.signature(client.connect).parameters
+    for name, default in DEFAULTS.items():
+        assert getattr(Config(), name) == default
+        if name in parameters:
+            assert parameters[name].default == default

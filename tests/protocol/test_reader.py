@@ -1,10 +1,16 @@
-"""Bytes to packets: the same packets however the bytes are divided, and a named refusal for each exceeded limit."""
+"""How the reader splits a stream into packets, what it refuses, and how much work that is."""
 
 from __future__ import annotations
 
 import codecs
+import gc
+import tracemalloc
+import weakref
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import cast
+from xml.parsers.expat import XMLParserType
 
 import pytest
 from hypothesis import given, settings
@@ -12,13 +18,22 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
-from spielleiter.protocol.limits import BEFORE_JOIN, Limits
-from spielleiter.protocol.reader import PacketReader
+from spielleiter.protocol.limits import AFTER_JOIN, BEFORE_JOIN, FROM_SERVER, REPORT_FROM_SERVER, Limits
+from spielleiter.protocol.markup import (
+    REPLACED,
+    MarkupScanner,
+    end_of_markups,
+    find_section_end_in_value,
+    replace_controls,
+)
+from spielleiter.protocol.reader import PacketReader, TreeBuilder, new_parser, parse_element
 from spielleiter.protocol.reading import Element
+from tests.example_counts import examples
 from tests.protocol.streams import (
     CUTS,
     LATEST,
     ONE_LINE_MOVE,
+    SAMPLES,
     Cut,
     all_packets,
     byte_by_byte,
@@ -443,3 +458,300 @@ def test_the_reader_says_how_much_it_has_not_parsed() -> None:
     assert reader.unread_bytes == len(b"<protocol><join/><room")
     assert next_packet(reader) == JOIN
     assert reader.unread_bytes == len(b"<room")
+
+
+FEW_TREE: Limits = replace(BEFORE_JOIN, names=5, name_length=8)
+"""`protocol` is one name."""
+
+
+def refusal_of_tree(pieces: Iterator[bytes], limits: Limits = FEW_TREE) -> tuple[Refusal, str]:
+    with pytest.raises(RemoteProtocolError) as error:
+        all_packets(pieces, limits)
+    return error.value.refusal, str(error.value)
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize(
+    ("stream", "number"),
+    [
+        (b"<protocol><a/><b/><c/><d/>%s", 5),
+        (b"<protocol><a><b><c/><d/></b>%s", 1),
+        (b"<protocol><a b='' c=''/><x b=''/>%s", 3),
+        (b"<protocol><p:a xmlns:p='u'/><q:a/><a/>%s", 4),
+        (b"<protocol><?i1?><?i2?><!-- c1 --><a/><b/><c/><a/><?i3?><d/>%s", 6),
+    ],
+)
+def test_the_number_of_different_names_is_limited(stream: bytes, number: int, cut: Cut) -> None:
+    known = stream % b"<a/><a/>"
+    all_packets(cut(known), FEW_TREE)
+    for new in (b"<new/>", b"<a new=''/>", b"<a><a new=''/></a>"):
+        text = f"Packet {number} has a name too many: a stream may use 5 different ones"
+        assert refusal_of_tree(cut(stream % new)) == (Refusal.NAMES, text)
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("packet", [b"<%s/>", b"<a><%s></%s></a>", b"<a %s=''/>", b"<a><b xmlns:%s=''/></a>"])
+def test_the_length_of_a_name_is_limited(packet: bytes, cut: Cut) -> None:
+    length = FEW_TREE.name_length - (len("xmlns:") if b"xmlns:" in packet else 0)
+    name, longer = b"n" * length, b"n" * (length + 1)
+    assert len(all_packets(cut(b"<protocol>" + packet.replace(b"%s", name)), FEW_TREE)[0]) == 1
+    refusal, text = refusal_of_tree(cut(b"<protocol>" + packet.replace(b"%s", longer)))
+    assert refusal is Refusal.NAME_LENGTH
+    assert text.startswith("Packet 1 has a name longer than 8 characters: ")
+
+
+def test_the_name_of_the_root_counts() -> None:
+    assert refusal_of_tree(iter([b"<" + b"p" * 5000 + b">"]))[1] == (
+        f"Packet 1 has a name longer than 8 characters: {'p' * 60}…"
+    )
+
+
+def names_in(element: etree._Element) -> set[str]:
+    return {name for node in element.iter() for name in (str(node.tag), *map(str, node.attrib))}
+
+
+def test_the_limit_is_above_the_number_of_names_of_all_seasons() -> None:
+    names = set[str]()
+    for path in SAMPLES.glob("*/*.xml"):
+        names |= names_in(etree.fromstring(path.read_bytes().strip()))
+    assert 90 < len(names) < BEFORE_JOIN.names
+    assert max(map(len, names)) < BEFORE_JOIN.name_length
+    assert AFTER_JOIN.names == BEFORE_JOIN.names <= FROM_SERVER.names
+
+
+def test_the_names_of_a_stream_are_freed_with_its_parser() -> None:
+    """No garbage collection is needed, since there is no reference cycle."""
+    gc.collect()
+    gc.disable()
+    try:
+        builder = TreeBuilder(FROM_SERVER)
+        parser = new_parser(builder)
+        parser.Parse(b"<protocol><one-name other-name=''/>")
+        assert {"protocol", "one-name", "other-name"} == builder.names.keys()
+        packet = builder.take()
+        assert packet is not None
+        builder_there, packet_there = weakref.ref(builder), weakref.ref(packet)
+        del builder, packet, parser
+        assert builder_there() is None
+        assert packet_there() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("\n<a/>", ("a", "", ())),
+        ("<a b='c'>ä &lt;<d/>tail<!-- --><e>x</e></a>", ("a", "ä <", (("d", "", ()), ("e", "x", ())))),
+    ],
+)
+def test_a_single_element_is_parsed(text: str, shape: object) -> None:
+    element: Element = parse_element(text)
+    assert shape_of(element) == shape
+
+
+def test_only_text_before_the_first_child_is_kept() -> None:
+    element = parse_element("<a>1<!-- c -->2<b>3</b>4<![CDATA[5]]></a>")
+    (child,) = element
+    assert (element.text, child.text) == ("12", "3")
+
+
+def test_a_long_text_is_complete() -> None:
+    text = "".join(f"line {number} &amp; " * 50 for number in range(100))
+    assert parse_element(f"<a>{text}</a>").text == text.replace("&amp;", "&")
+
+
+def test_the_defaults_are_for_a_peer_that_has_not_joined() -> None:
+    stranger = Limits(packet_bytes=8192, depth=32, attributes=64, children=4096, names=128, name_length=64)
+    assert Limits() == BEFORE_JOIN == stranger
+
+
+def test_joined_peers_may_send_more_bytes_and_servers_more_names() -> None:
+    assert Limits(packet_bytes=65_536) == AFTER_JOIN
+    assert Limits(packet_bytes=1_048_576, names=1024) == FROM_SERVER
+    assert Limits(packet_bytes=8_388_608, names=1024) == REPORT_FROM_SERVER
+
+
+MARKUP = {
+    "a tag": b"<a>",
+    "an end tag": b"</a>",
+    "text before it": b" text > <a/>",
+    "values": b"""<a b='">' c="'>"/>""",
+    "an empty value": b"<a b='' c=\"\">",
+    "a comment": b"<!-- <a> -- > -->",
+    "an instruction": b"<?x > ?>",
+    "an instruction without a name": b"<?>?>",
+    "a section": b"<![CDATA[ ]]> "[:-1],
+    "a section with brackets": b"<![CDATA[ ]> ] ]]]>",
+    "a document type": b"<!DOCTYPE a>",
+    "nearly a comment": b"<!-x>",
+    "nearly a section": b"<![CDAT[>",
+    "nothing": b"<>",
+    "no declaration": b"<!>",
+    "a tag in a tag": b"<a <b>",
+    "a tag in a value": b"<a b='>' c='<b>",
+}
+FRAGMENTS = st.sampled_from(
+    [*(b"<", b">", b"'", b'"', b"!", b"-", b"--", b"[", b"]]", b"?", b"/", b"a", b" ", b"<!--", b"-->"), b"<![CDATA["]
+)
+
+
+def ends(stream: bytes, sizes: list[int]) -> list[int]:
+    """The ends of all markups if the bytes arrive in pieces of these sizes; the last size is repeated."""
+    scanner, buffer, found, start, taken = MarkupScanner(), bytearray(), [], 0, 0
+    while start < len(stream):
+        size = sizes.pop(0) if len(sizes) > 1 else sizes[0]
+        buffer += stream[start : start + size]
+        start += size
+        while end := scanner.find_end(buffer):
+            del buffer[:end]
+            scanner.restart()
+            taken += end
+            found.append(taken)
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+@pytest.mark.parametrize("markup", MARKUP.values(), ids=MARKUP)
+def test_the_end_of_markup_is_found(markup: bytes, size: int) -> None:
+    assert ends(markup + b"<b>" + markup, [size]) == [len(markup), len(markup) + 3, 2 * len(markup) + 3]
+    assert ends(markup[:-1], [size]) == []
+
+
+@settings(max_examples=examples(300))
+@given(st.lists(FRAGMENTS, max_size=30).map(b"".join), st.lists(st.integers(1, 9), min_size=1, max_size=10))
+def test_the_ends_do_not_depend_on_the_cut(stream: bytes, sizes: list[int]) -> None:
+    assert ends(stream, sizes) == ends(stream, [max(1, len(stream))])
+
+
+@settings(max_examples=examples(300))
+@given(st.lists(FRAGMENTS, max_size=30).map(b"".join))
+def test_several_markups_end_with_the_last_complete_one(stream: bytes) -> None:
+    end = end_of_markups(bytearray(stream), len(stream))
+    assert end in (0, *ends(stream, [max(1, len(stream))]))
+
+
+@pytest.mark.parametrize("long", [b"<!--" + b" <a/> " * 30_000 + b"-->", b"<a b='" + b"x" * 200_000 + b"'/>"])
+def test_markup_may_be_longer_than_a_slice(long: bytes) -> None:
+    many = b"<a/>" * 50_000
+    stream = bytearray(many + long + many + b"<b")
+    assert end_of_markups(stream, len(stream)) == len(stream) - 2
+    assert end_of_markups(stream, len(many) + len(long) - 1) == len(many)
+
+
+def test_control_characters_around_a_fault() -> None:
+    """The time must be proportional to the length, whatever seems to begin after the fault."""
+    for opening in (b"<!--", b"<?", b"<![CDATA[", b"<a b='"):
+        broken = b"\1<a b='\2' '" + opening * 20_000 + b"\3>"
+        expected = broken.replace(b"\1", REPLACED).replace(b"\2", REPLACED).replace(b"\3", REPLACED)
+        assert replace_controls(broken, is_inside=True) == expected
+        assert find_section_end_in_value(broken + b"]]>") == -1
+    assert replace_controls(b"\0 \1<a\2/>", is_inside=False) == b"   <a />"
+
+
+def test_many_markups_need_little_memory() -> None:
+    stream = bytearray(b"<a/>" * 250_000)
+    tracemalloc.start()
+    try:
+        assert end_of_markups(stream, len(stream)) == len(stream)
+        assert tracemalloc.get_traced_memory()[1] < 20 * len(stream)
+    finally:
+        tracemalloc.stop()
+
+
+def test_finished_packets_are_not_kept() -> None:
+    reader = PacketReader(BEFORE_JOIN)
+    reader.receive(b"<protocol>")
+    before: weakref.ref[Element] | None = None
+    for number in range(100):
+        reader.receive(b"\n <!-- %d --> text " % number + ONE_LINE_MOVE)
+        packet = reader.next_packet()
+        assert packet is not None
+        assert before is None or before() is None, "the packet before is gone, without a garbage collection"
+        before = weakref.ref(packet)
+    assert len(reader._buffer) == 0
+
+
+class CountingBuffer(bytearray):
+    """Counts the bytes that are examined."""
+
+    examined = 0
+
+    def find(self, sub: bytes, start: int = 0, end: int | None = None) -> int:  # type: ignore[override]
+        stop = len(self) if end is None else end
+        found = super().find(sub, start, stop)
+        self.examined += (stop if found < 0 else found + len(sub)) - start
+        return found
+
+    def rfind(self, sub: bytes, start: int = 0, end: int | None = None) -> int:  # type: ignore[override]
+        stop = len(self) if end is None else end
+        found = super().rfind(sub, start, stop)
+        self.examined += stop - max(found, start)
+        return found
+
+
+class CountingParser:
+    """Counts the bytes that the parser is given."""
+
+    def __init__(self, parser: XMLParserType) -> None:
+        self._parser = parser
+        self.pieces = 0
+        self.bytes = 0
+
+    def Parse(self, data: bytes) -> None:  # noqa: N802 - expat's name
+        self.pieces += 1
+        self.bytes += len(data)
+        self._parser.Parse(data)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._parser, name)
+
+
+STREAMS = {
+    "moves": ONE_LINE_MOVE * 100,
+    "a long text": b"<a>" + b"x" * 20_000 + b"</a>",
+    "a long attribute": b"<a b='" + b"x" * 20_000 + b"'/>",
+    "brackets in a comment": b"<a><!--" + b" </a" * 6_000 + b" --></a>",
+    "brackets in an attribute": b"<a b='" + b">" * 20_000 + b"'/>",
+    "quotes in a tag": b'<a b="' + b"'>" * 6_000 + b'"/>',
+    "half a section": b"<a>" + b"<!-- -->" * 1000 + b"<![CDATA[" + b"]>" * 10_000 + b"]]></a>",
+    "end tags of the same name": b"<a>" + b"<a></a>" * 4000 + b"</a>",
+    "half end tags": b"<a><![CDATA[" + b"</" * 10_000 + b"]]></a>",
+    "a long name": b"<" + b"a" * 10_000 + b"></" + b"a" * 10_000 + b">",
+    "white space": (b"\n" * 5000 + b"<a/>") * 10,
+    "text between packets": (b"ping" * 2000 + b"<a/>") * 4,
+    "references between packets": b"&amp;" * 3000 + b"<a/>",
+    "half a reference": b"x&" + b"a" * 10_000,
+    "control characters": b"\1" * 5000 + b"<a b='" + b"\2" * 5000 + b"'>" + b"\3" * 5000 + b"</a>",
+}
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("cut", [whole, lambda stream: in_random_pieces(stream, longest=1500)])
+@pytest.mark.parametrize("name", STREAMS)
+def test_every_byte_is_examined_and_parsed_a_bounded_number_of_times(name: str, cut: Cut) -> None:
+    check_linear(STREAMS[name], cut)
+
+
+@pytest.mark.no_cover
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STREAMS)
+def test_single_bytes_are_examined_a_bounded_number_of_times(name: str) -> None:
+    check_linear(STREAMS[name], byte_by_byte)
+
+
+def check_linear(stream: bytes, cut: Cut) -> None:
+    reader = PacketReader(Limits(packet_bytes=64 * 1024, name_length=10_000))
+    buffer, parser = CountingBuffer(), CountingParser(reader._parser)
+    reader._buffer, reader._parser = buffer, parser  # type: ignore[assignment]
+    pieces = 0
+    for piece in cut(b"<protocol>" + stream):
+        pieces += 1
+        reader.receive(piece)
+        while reader.next_packet() is not None:
+            pass
+    size = len(stream) + len(b"<protocol>")
+    replaced = 2 * sum(map(stream.count, (b"\1", b"\2", b"\3")))
+    assert parser.bytes + len(buffer) == size + replaced, "each byte is fed once"
+    assert buffer.examined <= 4 * size + 150 * pieces
+    assert parser.pieces <= pieces + stream.count(b">") + stream.count(b";") + 2

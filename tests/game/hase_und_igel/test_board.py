@@ -1,4 +1,4 @@
-"""The layout of the board, read from letters and generated at random."""
+"""The board, the players and the actions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spielleiter.game.hase_und_igel import GOAL_INDEX, Board, FieldType, generate_board
+from spielleiter.game.hase_und_igel import (
+    GOAL_INDEX,
+    Advance,
+    Board,
+    Card,
+    CardType,
+    EatSalad,
+    ExchangeCarrots,
+    FallBack,
+    FieldType,
+    HaseUndIgelMove,
+    Player,
+    PlayerColor,
+    Skip,
+    generate_board,
+)
 
 LETTERS = "SHCHC1CC2HLICHCI12CIC2LCIHCCC2IHCH12CICCH2LICCCH12IHCCC2ILCCC1HHG"
 
@@ -107,3 +122,59 @@ def test_hedgehog_before(index: int, hedgehog: int | None) -> None:
 )
 def test_a_board_that_could_not_be_generated_is_not_regular(letters: str) -> None:
     assert not Board.from_letters(letters).is_regular()
+
+
+EAT = Card(CardType.EAT_SALAD, order=1)
+
+
+@pytest.mark.parametrize(
+    ("move", "text"),
+    [
+        (HaseUndIgelMove(None), "null"),
+        (HaseUndIgelMove(()), ""),
+        (HaseUndIgelMove((Advance(3), EAT)), "advance(3)+card(EAT_SALAD,0)"),
+        (HaseUndIgelMove((EAT, Advance(3))), "card(EAT_SALAD,0)@1+advance(3)@0"),
+        (HaseUndIgelMove((Advance(-3, order=-1),)), "advance(-3)@-1"),
+        (HaseUndIgelMove((Card(CardType.TAKE_OR_DROP_CARROTS, -20),)), "card(TAKE_OR_DROP_CARROTS,-20)"),
+        (HaseUndIgelMove((ExchangeCarrots(10),)), "exchangeCarrots(10)"),
+        (HaseUndIgelMove((EatSalad(),)), "eatSalad"),
+        (HaseUndIgelMove((FallBack(),)), "fallBack"),
+        (HaseUndIgelMove((Skip(),)), "skip"),
+    ],
+)
+def test_short_notation(move: HaseUndIgelMove, text: str) -> None:
+    assert str(move) == text
+
+
+def test_actions_are_sorted_by_order_and_equal_ones_keep_their_sequence() -> None:
+    move = HaseUndIgelMove((EAT, Skip(), Advance(3), FallBack(order=-1)))
+    assert move.in_order == (FallBack(order=-1), Skip(), Advance(3), EAT)
+    assert move.first_action == FallBack(order=-1)
+
+
+@pytest.mark.parametrize("move", [HaseUndIgelMove(None), HaseUndIgelMove(())])
+def test_a_move_without_actions_has_no_first_one(move: HaseUndIgelMove) -> None:
+    assert move.in_order == ()
+    assert move.first_action is None
+
+
+def test_moves_differ_if_anything_that_was_sent_differs() -> None:
+    assert HaseUndIgelMove(None) != HaseUndIgelMove(())
+    assert HaseUndIgelMove((EAT, Advance(3))) != HaseUndIgelMove((Advance(3), EAT))
+    assert HaseUndIgelMove((Advance(3, order=1),)) != HaseUndIgelMove((Advance(3),))
+    assert len({HaseUndIgelMove((Advance(3),)), HaseUndIgelMove((Advance(3, order=0),))}) == 1
+
+
+def test_a_new_player() -> None:
+    player = Player()
+    assert (player.index, player.carrots, player.salads, player.last_action) == (0, 68, 5, None)
+    assert player.cards == (
+        CardType.TAKE_OR_DROP_CARROTS,
+        CardType.EAT_SALAD,
+        CardType.HURRY_AHEAD,
+        CardType.FALL_BACK,
+    )
+
+
+def test_the_colours_are_the_seats() -> None:
+    assert list(PlayerColor) == [0, 1]

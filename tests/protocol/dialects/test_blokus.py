@@ -1,24 +1,92 @@
-"""Reading and writing the moves of Blokus, and the exact errors. Positions are tested in test_blokus_position.py."""
+"""Texts, moves and positions of Blokus."""
 
 from __future__ import annotations
 
 import dataclasses
 import random
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, cast
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from lxml import etree
 
-from spielleiter.game.blokus.moves import SetMove, SkipMove
-from spielleiter.game.blokus.pieces import Color, Rotation, Shape
-from spielleiter.game.blokus.state import BLOKUS_2021, BlokusState
+from spielleiter.game.api import Move
+from spielleiter.game.blokus.moves import BlokusMistake, IncompleteMove, IncompletePiece, SetMove, SkipMove
+from spielleiter.game.blokus.pieces import ALL_SHAPES_MASK, Color, Rotation, Shape, bit
+from spielleiter.game.blokus.state import BLOKUS_2021, RULES_2021, RULES_2027, BlokusState
 from spielleiter.game.hase_und_igel import HASE_UND_IGEL_2018
+from spielleiter.protocol.connection import Connection, ConnectionClosed, Role
+from spielleiter.protocol.dialect import Dialect, RoomWriter
 from spielleiter.protocol.dialects import blokus
-from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from spielleiter.protocol.errors import LocalProtocolError
-from spielleiter.protocol.messages import MoveData, RoomData, RoomMessage, UnreadableData
+from spielleiter.protocol.dialects.blokus import COLOR_NAMES, MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
+from spielleiter.protocol.dialects.blokus_2021 import (
+    BLOKUS_2021_R1,
+    BLOKUS_2021_R2,
+    BLOKUS_2021_R3,
+    BLOKUS_2021_RELEASE,
+)
+from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
+from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
+from spielleiter.protocol.limits import AFTER_JOIN
+from spielleiter.protocol.messages import ErrorPacket, Memento, Message, MoveData, RoomData, RoomMessage, UnreadableData
 from spielleiter.protocol.reading import Element
+from tests.example_counts import examples
+from tests.protocol import strategies
+from tests.protocol.strategies import random_game
+from tests.protocol.streams import LATEST, ONE_LINE_MOVE, Cut, byte_by_byte, decode, in_random_pieces, outcomes, whole
+
+
+@pytest.mark.parametrize(
+    ("move", "described"),
+    [
+        (SetMove(Color.BLUE, Shape.PENTO_U, Rotation.NONE, False, 7, 7), "Setze PENTO_U(Farbe Blau)[7,7]"),
+        (
+            SetMove(Color.YELLOW, Shape.TETRO_Z, Rotation.RIGHT, True, -1, 20),
+            "Setze TETRO_Z(Farbe Gelb, gedreht um 90°, gespiegelt)[-1,20]",
+        ),
+        (
+            SetMove(Color.RED, Shape.MONO, Rotation.MIRROR, False, 0, 0),
+            "Setze MONO(Farbe Rot, gedreht um 180°)[0,0]",
+        ),
+        (SetMove(Color.GREEN, Shape.MONO, Rotation.NONE, True, 0, 0), "Setze MONO(Farbe Grün, gespiegelt)[0,0]"),
+        (
+            SetMove(Color.GREEN, Shape.MONO, Rotation.LEFT, False, 0, 0),
+            "Setze MONO(Farbe Grün, gedreht um 270°)[0,0]",
+        ),
+        (SkipMove(Color.RED), "Farbe Rot setzt aus"),
+        (SkipMove(), "null setzt aus"),
+        (IncompleteMove(is_skip=True), "null setzt aus"),
+        (IncompleteMove(), "Setze null"),
+        (
+            IncompleteMove(IncompletePiece(None, None, Rotation.LEFT, True, 3, -4)),
+            "Setze null(null, gedreht um 270°, gespiegelt)[3,-4]",
+        ),
+        (
+            IncompleteMove(IncompletePiece(Color.RED, None, Rotation.NONE, False, 0, 0)),
+            "Setze null(Farbe Rot)[0,0]",
+        ),
+        (
+            IncompleteMove(IncompletePiece(None, Shape.MONO, Rotation.NONE, False, 0, 0)),
+            "Setze MONO(null)[0,0]",
+        ),
+        (None, "null"),
+    ],
+)
+def test_moves(move: Move | None, described: str) -> None:
+    assert describe_move(move) == described
+
+
+def test_every_colour_has_a_name() -> None:
+    assert [COLOR_NAMES[color] for color in Color] == ["Blau", "Gelb", "Rot", "Grün"]
+
+
+def test_every_mistake_has_a_text_of_its_own() -> None:
+    assert set(MISTAKE_TEXTS) == set(BlokusMistake)
+    assert len(set(MISTAKE_TEXTS.values())) == len(BlokusMistake)
+    assert set(BlokusMistake) > MISTAKES_WITHOUT_MOVE
+
 
 PIECE = '<piece color="BLUE" kind="PENTO_U" rotation="RIGHT" isFlipped="true"><position x="7" y="-1"/></piece>'
 MOVE = SetMove(Color.BLUE, Shape.PENTO_U, Rotation.RIGHT, True, 7, -1)
@@ -185,3 +253,519 @@ def test_a_game_that_is_played_on_is_not_over(turn: int) -> None:
 def test_a_position_of_another_game_stays_as_it_is() -> None:
     state = HASE_UND_IGEL_2018.new_state(random.Random(1))
     assert blokus.played_on(state) is state
+
+
+EDITIONS = [BLOKUS_2021_R3, BLOKUS_2021_RELEASE, BLOKUS_2021_R1, BLOKUS_2021_R2, BLOKUS_2027]
+FIRST = b"<protocol>\n<join gameType='x'/>"
+
+blanks = st.text(" \t\r\n", max_size=3).map(str.encode)
+quotes = st.sampled_from([b'"', b'"', b'"', b"'"])
+
+
+def messages_of(dialect: Dialect, stream: bytes, cut: Cut = whole) -> list[object]:
+    """The messages read from a stream, and the refusal that ends it, with its explanation."""
+    connection = Connection(Role.SERVER, dialect, AFTER_JOIN)
+    found = [
+        (each.refusal, str(each), each.original) if isinstance(each, RemoteProtocolError) else each
+        for each in outcomes(connection, cut(stream))
+        if not isinstance(each, ConnectionClosed)
+    ]
+    return [*found, connection.ignored]
+
+
+def in_full(dialect: Dialect) -> Dialect:
+    return dialect.evolve(plain_forms=())
+
+
+@st.composite
+def written_moves(draw: st.DrawFn) -> bytes:
+    """A move as a client may write it, in most cases in the plain form."""
+
+    def tag(name: bytes, *attributes: tuple[bytes, bytes], end: bytes = b">") -> bytes:
+        text = b"<" + name
+        for key, value in draw(st.permutations(attributes)):
+            quote = draw(quotes)
+            text += draw(blanks) + b" " + key + b"=" + quote + value + quote
+        return draw(blanks) + text + draw(blanks) + end
+
+    odd = st.sampled_from(
+        [b""] * 12 + [b"<!-- x -->", b'<hint content="h"/>', b"text", b"<x/>", b"&#32;", b"<![CDATA[]]>"]
+    )
+    name = st.sampled_from([b"BLUE", b"GREEN", b"blue", b"PENTO_X", b""])
+    piece = [
+        (b"color", draw(st.sampled_from([b"RED"] * 4) | name)),
+        (b"kind", draw(st.sampled_from([b"PENTO_X", b"MONO", b"TETRO_T", b"DOMINO"]) | name)),
+        (b"rotation", draw(st.sampled_from([b"NONE", b"LEFT", b"RIGHT", b"MIRROR"]) | name)),
+        (b"isFlipped", draw(st.sampled_from([b"true", b"false", b"True", b"FALSE", b"no", b" true "]))),
+    ]
+    number = st.integers(-30, 30).map(lambda x: b"%d" % x) | st.sampled_from(
+        [b"+1", b" 2", b"007", b"99999999999", b"-", b"x"]
+    )
+    position = [(b"x", draw(number)), (b"y", draw(number))]
+    for attributes in (piece, position):
+        match draw(st.sampled_from(["all"] * 6 + ["one more", "one less"])):
+            case "one more":
+                attributes.append((b"more", b"1"))
+            case "one less":
+                attributes.pop(draw(st.integers(0, len(attributes) - 1)))
+    package = draw(st.sampled_from([b"sc.plugin2021", b"sc.plugin2021", b"sc.plugin2027"]))
+    end = draw(st.sampled_from([(b"/>", b""), (b">", b"</position>")]))
+    return b"".join(
+        [
+            tag(b"room", (b"roomId", draw(st.sampled_from([b"a-1", b"a-1", b"&amp;", b"\xc3\xa4"])))),
+            tag(b"data", (b"class", package + b".SetMove")),
+            draw(odd),
+            tag(b"piece", *piece),
+            draw(odd),
+            tag(b"position", *position, end=end[0]),
+            end[1],
+            *(draw(blanks) + b"</" + name + draw(blanks) + b">" + draw(odd) for name in (b"piece", b"data", b"room")),
+            draw(blanks),
+        ]
+    )
+
+
+@pytest.mark.no_cover
+@pytest.mark.slow
+@settings(max_examples=examples(120))
+@given(st.lists(written_moves(), min_size=1, max_size=3), st.sampled_from(EDITIONS), st.integers(0, 99))
+def test_the_result_does_not_depend_on_the_plain_form(packets: list[bytes], dialect: Dialect, seed: int) -> None:
+    stream = FIRST + b"".join(packets)
+    expected = messages_of(in_full(dialect), stream)
+    for cut in (whole, byte_by_byte, lambda each: in_random_pieces(each, seed, 100)):
+        assert messages_of(dialect, stream, cut) == expected
+
+
+@given(strategies.set_moves)
+def test_moves_written_by_this_project_have_the_form(move: SetMove) -> None:
+    for dialect in (BLOKUS_2021_R3, BLOKUS_2027):
+        packet = dialect.encode(RoomMessage("a-1", MoveData(move)))
+        match = dialect.plain_forms[0].pattern.fullmatch(packet)
+        is_short = all(-9999 <= number <= 9999 for number in (move.x, move.y))
+        assert (match is not None) is is_short
+        if match is not None:
+            assert dialect.plain_forms[0].read(match) == RoomMessage("a-1", MoveData(move))
+
+
+def test_a_move_on_one_line_has_the_form() -> None:
+    match = BLOKUS_2021_R3.plain_forms[0].pattern.fullmatch(ONE_LINE_MOVE)
+    assert match is not None
+    expected = SetMove(Color.BLUE, Shape.PENTO_U, Rotation.NONE, False, 7, 7)
+    assert BLOKUS_2021_R3.plain_forms[0].read(match) == RoomMessage("r", MoveData(expected))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'color="BLUE"', b'kind="BLUE"'),
+        (b'x="7"', b'y="8"'),
+        (b"BLUE", b"BLACK"),
+        (b"PENTO_U", b"PENTO_Q"),
+        (b"NONE", b"UP"),
+    ],
+)
+def test_invalid_moves_are_left_to_the_tables(old: bytes, new: bytes) -> None:
+    packet = ONE_LINE_MOVE.replace(old, new)
+    match = BLOKUS_2021_R3.plain_forms[0].pattern.fullmatch(packet)
+    assert match is not None
+    assert BLOKUS_2021_R3.plain_forms[0].read(match) is None
+    assert messages_of(BLOKUS_2021_R3, FIRST + packet) == messages_of(in_full(BLOKUS_2021_R3), FIRST + packet)
+
+
+def test_a_move_of_another_season_does_not_have_the_form() -> None:
+    assert BLOKUS_2027.plain_forms[0].pattern.match(ONE_LINE_MOVE) is None
+
+
+@pytest.mark.parametrize("dialect", EDITIONS, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("number", ["07", "010", "00", "-0", "-07", "+7", "0x7", "7 ", "08", "１"])
+def test_unusual_numbers_are_read_as_the_tables_read_them(dialect: Dialect, number: str) -> None:
+    package = dialect.move_classes[0].rpartition(".")[0].encode()
+    packet = ONE_LINE_MOVE.replace(b"sc.plugin2021", package).replace(b'x="7"', f'x="{number}"'.encode())
+    assert messages_of(dialect, FIRST + packet) == messages_of(in_full(dialect), FIRST + packet)
+
+
+DIALECTS: Final = {"sc.plugin2027": BLOKUS_2027, "sc.plugin2021": BLOKUS_2021_RELEASE}
+COORDINATES: Final = {"sc.plugin2027": "sc.api.plugins.Coordinates", "sc.plugin2021": "sc.plugin2021.Coordinates"}
+
+packages = pytest.mark.parametrize("package", DIALECTS)
+
+
+def room(package: str, name: str, content: str) -> str:
+    return f'<room roomId="r"><data class="{package}.{name}">{content}</data></room>'
+
+
+PIECE_BLOKUS_RELEASE_MOVES: Final = (
+    '<piece color="RED" kind="MONO" rotation="LEFT" isFlipped="TRUE"><position x="0x10" y="-1"/></piece>'
+)
+MOVE_BLOKUS_RELEASE_MOVES: Final = SetMove(Color.RED, Shape.MONO, Rotation.LEFT, True, 16, -1)
+HALF: Final = '<piece rotation="LEFT"><position/></piece>'
+
+
+@packages
+@pytest.mark.parametrize(
+    ("name", "content", "move"),
+    [
+        ("SetMove", PIECE_BLOKUS_RELEASE_MOVES, MOVE_BLOKUS_RELEASE_MOVES),
+        (
+            "SetMove",
+            PIECE_BLOKUS_RELEASE_MOVES.replace("<piece ", '<piece class="PACKAGE.Piece" '),
+            MOVE_BLOKUS_RELEASE_MOVES,
+        ),
+        (
+            "SetMove",
+            PIECE_BLOKUS_RELEASE_MOVES.replace("<position ", '<position class="COORDINATES" '),
+            MOVE_BLOKUS_RELEASE_MOVES,
+        ),
+        (
+            "SetMove",
+            PIECE_BLOKUS_RELEASE_MOVES.replace("</piece>", "<_shape><x/></_shape></piece>"),
+            MOVE_BLOKUS_RELEASE_MOVES,
+        ),
+        ("SkipMove", "<color>red</color>", SkipMove(Color.RED)),
+        ("SkipMove", '<color class="PACKAGE.Color">RED</color>', SkipMove(Color.RED)),
+        ("SkipMove", "", IncompleteMove(is_skip=True)),
+        ("SetMove", "", IncompleteMove()),
+        ("SetMove", HALF, IncompleteMove(IncompletePiece(None, None, Rotation.LEFT, False, 0, 0))),
+        (
+            "SetMove",
+            HALF.replace("<piece", '<piece color="RED"'),
+            IncompleteMove(IncompletePiece(Color.RED, None, Rotation.LEFT, False, 0, 0)),
+        ),
+    ],
+)
+def test_moves_blokus_release_moves(package: str, name: str, content: str, move: Move) -> None:
+    content = content.replace("PACKAGE", package).replace("COORDINATES", COORDINATES[package])
+    message = decode(DIALECTS[package], room(package, name, content))
+    assert isinstance(message, RoomMessage)
+    assert isinstance(message.data, MoveData)
+    assert message.data.move == move
+    assert (message.data.problem is not None) is isinstance(move, IncompleteMove)
+
+
+@packages
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("SkipMove", "", "im Element data fehlt das Element color"),
+        ("SetMove", "", "im Element data fehlt das Element piece"),
+        ("SetMove", HALF, "im Element piece fehlt das Attribut color; erlaubt: BLUE, YELLOW, RED, GREEN"),
+        (
+            "SetMove",
+            HALF.replace("<piece", '<piece color="RED"'),
+            f"im Element piece fehlt das Attribut kind; erlaubt: {', '.join(Shape.__members__)}",
+        ),
+    ],
+)
+def test_what_is_missing_is_named(package: str, name: str, content: str, problem: str) -> None:
+    message = decode(DIALECTS[package], room(package, name, content))
+    assert isinstance(message, RoomMessage)
+    assert isinstance(message.data, MoveData)
+    assert message.data.problem == problem
+
+
+@packages
+@pytest.mark.parametrize(
+    ("content", "refusal", "problem"),
+    [
+        ("<piece/>", Refusal.INCOMPLETE_PACKET, "im Element piece fehlt das Attribut rotation; erlaubt: NONE, RIGHT, "),
+        (
+            PIECE_BLOKUS_RELEASE_MOVES.replace("position", "place"),
+            Refusal.UNREADABLE_PACKET,
+            "unbekanntes Element <place> in <piece>",
+        ),
+        ('<piece rotation="NONE"/>', Refusal.INCOMPLETE_PACKET, "im Element piece fehlt das Element position"),
+        (
+            PIECE_BLOKUS_RELEASE_MOVES.replace("RED", "red"),
+            Refusal.UNREADABLE_PACKET,
+            'piece color="red" gibt es nicht; erlaubt: BLUE',
+        ),
+    ],
+)
+def test_moves_that_cannot_be_read(package: str, content: str, refusal: Refusal, problem: str) -> None:
+    with pytest.raises(RemoteProtocolError) as error:
+        decode(DIALECTS[package], room(package, "SetMove", content))
+    assert error.value.refusal is refusal
+    assert str(error.value).startswith(f"<room> cannot be read: {problem}")
+    original = error.value.original
+    assert isinstance(original, RoomMessage)
+    assert isinstance(original.data, UnreadableData)
+    assert original.data.is_incomplete is (refusal is Refusal.INCOMPLETE_PACKET)
+
+
+@packages
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("SkipMove", ""),
+        ("SetMove", ""),
+        ("SetMove", HALF),
+        ("SetMove", HALF.replace("<piece", '<piece color="RED"')),
+        ("SetMove", HALF.replace("<piece", '<piece kind="MONO"')),
+    ],
+)
+def test_an_incomplete_move_is_written_as_far_as_it_goes(package: str, name: str, content: str) -> None:
+    dialect: Dialect = DIALECTS[package]
+    message = decode(dialect, room(package, name, content))
+    written = dialect.encode(message)
+    assert decode(dialect, written.strip()) == message
+    assert (b"null" in written, b"None" in written) == (False, False)
+
+
+@packages
+def test_hints_are_not_written(package: str) -> None:
+    dialect = DIALECTS[package]
+    move = SkipMove(Color.RED)
+    assert dialect.encode(RoomMessage("r", MoveData(move, ("depth 3",)))) == dialect.encode(
+        RoomMessage("r", MoveData(move))
+    )
+
+
+def memento_of(packet: bytes) -> Memento:
+    message = BLOKUS_2021_R3.decode(parse(packet.decode()))
+    assert isinstance(message, RoomMessage)
+    assert isinstance(message.data, Memento)
+    return message.data
+
+
+def state_of(packet: bytes) -> BlokusState:
+    state = memento_of(packet).state
+    assert isinstance(state, BlokusState)
+    return state
+
+
+def test_the_first_position() -> None:
+    memento = memento_of(LATEST["memento_displayNames"])
+    assert memento == Memento(BlokusState(RULES_2021, Shape.PENTO_Z), ("Häschen & Co", "Zwei"))
+
+
+def test_a_position_after_one_move() -> None:
+    move = SetMove(Color.BLUE, Shape.PENTO_L, Rotation.MIRROR, False, 18, 0)
+    start = BlokusState(RULES_2021, Shape.PENTO_L)
+    assert state_of(LATEST["memento_turn1"]) == start.play(move)
+
+
+@pytest.mark.parametrize(
+    ("name", "mono_last"),
+    [
+        ("memento_lastMoveMono_true", (True, None, None, None)),
+        ("memento_lastMoveMono_false", (False, None, None, None)),
+        ("memento_mid", (None, None, None, None)),
+    ],
+)
+def test_whether_mono_was_the_last_piece(name: str, mono_last: tuple[bool | None, ...]) -> None:
+    assert state_of(LATEST[name]).mono_last == mono_last
+
+
+def test_colours_out_of_the_game() -> None:
+    assert state_of(LATEST["memento_turn_jump"]).valid_colors == (Color.BLUE, Color.YELLOW)
+    assert state_of(LATEST["memento_last_validColors_empty"]).valid_colors == ()
+    assert state_of(LATEST["memento_blueShapes_empty_colour_removed"]).remaining_masks[0] == 0
+
+
+def test_the_last_move_may_be_a_skip() -> None:
+    assert isinstance(state_of(LATEST["memento_lastmove_skip"]).last_move, SkipMove)
+
+
+@settings(max_examples=12)
+@given(strategies.mementos)
+def test_a_written_position_is_read_as_it_was(memento: Memento) -> None:
+    assert memento_of(BLOKUS_2021_R3.encode(RoomMessage("r", memento))) == memento
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_every_written_position_of_a_game_is_read_as_it_was(seed: int) -> None:
+    for state in random_game(seed):
+        assert memento_of(BLOKUS_2021_R3.encode(RoomMessage("r", Memento(state)))) == Memento(state)
+
+
+@settings(max_examples=25)
+@given(strategies.states, strategies.names, st.sampled_from(["\n  ", "\n"]))
+def test_cached_texts_give_the_same_bytes_as_new_ones(state: BlokusState, names: tuple[str, str], indent: str) -> None:
+    packet = RoomMessage("r", Memento(state, names))
+    cached = BLOKUS_2021_R3.encode(packet, indent)
+    blokus._fields.cache_clear()
+    blokus._shape_list.cache_clear()
+    assert BLOKUS_2021_R3.encode(packet, indent) == cached
+
+
+def test_only_the_changes_of_a_position_are_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[int] = []
+
+    class Texts(tuple[str, ...]):
+        __slots__ = ()
+
+        def __getitem__(self, index: object) -> str:  # type: ignore[override]
+            written.append(cast("int", index))
+            return super().__getitem__(cast("int", index))
+
+    texts = tuple(Texts(each) for each in blokus._fields("\n        "))
+    monkeypatch.setattr(blokus, "_fields", lambda _indent: texts)
+    remembering = RoomWriter(BLOKUS_2021_R3, "r")
+    for state in random_game(0):
+        written.clear()
+        remembering.encode(Memento(state))
+        assert len(written) <= 5, "a piece covers at most five cells"
+
+
+def test_hints_are_written_with_the_last_move() -> None:
+    state = random_game(0)[1]
+    packet = BLOKUS_2021_R3.encode(RoomMessage("r", Memento(state, hints=("so", "<oder> so"))))
+    assert (
+        b'\n          <hint content="so"/>\n          <hint content="&lt;oder&gt; so"/>\n        </lastMove>' in packet
+    )
+    assert memento_of(packet).hints == ("so", "<oder> so")
+
+
+def test_a_position_sent_by_a_client_is_repeated_in_the_error() -> None:
+    memento = RoomMessage("r", memento_of(LATEST["memento_turn1"]))
+    packet = BLOKUS_2021_R3.encode(ErrorPacket("m", memento)).decode()
+    lines = BLOKUS_2021_R3.encode(memento).decode().split("\n")
+    assert packet.split("\n")[3:-2] == [f"  {line}" for line in lines[2:-1]]
+
+
+def test_a_position_of_another_game_cannot_be_written() -> None:
+    with pytest.raises(LocalProtocolError, match="not a position of Blokus: str"):
+        BLOKUS_2021_R3.encode(RoomMessage("r", Memento("chess")))  # type: ignore[arg-type]
+
+
+STATE = LATEST["memento_turn1"].decode()
+MONO = (
+    "<lastMoveMono><entry><color>BLUE</color><boolean>true</boolean></entry>"
+    "<entry><boolean>false</boolean><color>GREEN</color></entry></lastMoveMono>"
+)
+
+
+def changed(old: str, new: str) -> Message:
+    assert old in STATE
+    return BLOKUS_2021_R3.decode(parse(STATE.replace(old, new, 1)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("<state ", "<stat ", None),
+        ('startPiece="PENTO_L"', 'startPiece="X"', 'state startPiece="X" gibt es nicht; erlaubt: MONO, DOMINO'),
+        ('turn="1"', "", "im Element state fehlt das Attribut turn (eine ganze Zahl)"),
+        ('turn="1"', 'turn="-1"', 'state turn="-1" ist kleiner als 0'),
+        ("<shape>MONO</shape>", "<shape>STEREO</shape>", '"STEREO" im Element shape gibt es nicht; erlaubt: MONO'),
+        ("<color>BLUE</color>", "<color>PINK</color>", '"PINK" im Element color gibt es nicht; erlaubt: BLUE'),
+        ('x="18" y="0" content="BLUE"', 'x="20" y="0" content="BLUE"', "field (20, 0) liegt nicht auf dem Spielfeld"),
+        ('x="18" y="0" content="BLUE"', 'x="+1" y="0" content="BLUE"', "field (1, 0) liegt nicht auf dem Spielfeld"),
+        ('x="18" y="0" content="BLUE"', 'x="a" y="0" content="BLUE"', 'field x="a" ist keine ganze Zahl'),
+        ('content="BLUE"', 'content="EMPTY"', f'field content="EMPTY" gibt es nicht; erlaubt: {COLORS}'),
+        ('content="BLUE"', "", f"im Element field fehlt das Attribut content; erlaubt: {COLORS}"),
+        ('kind="PENTO_L"', 'kind="L"', 'piece kind="L" gibt es nicht; erlaubt: MONO'),
+        (
+            'class="sc.plugin2021.SetMove"',
+            'class="paused"',
+            "lastMove ist kein Zug; erlaubt: sc.plugin2021.SetMove, sc.plugin2021.SkipMove",
+        ),
+        ("<lastMoveMono/>", "<lastMoveMono><entry/></lastMoveMono>", "im Element entry fehlt color oder boolean"),
+    ],
+)
+def test_a_position_that_cannot_be_read_says_why(old: str, new: str, problem: str | None) -> None:
+    if problem is None:
+        message = BLOKUS_2021_R3.decode(parse(STATE.replace("<state ", "<stat ").replace("</state>", "</stat>")))
+        problem = "im Element data fehlt das Element state"
+    else:
+        message = changed(old, new)
+    assert isinstance(message, RoomMessage)
+    assert isinstance(message.data, UnreadableData)
+    assert message.data.class_name == "memento"
+    assert message.data.problem.startswith(problem)
+
+
+@pytest.mark.parametrize("tag", ["board", "blueShapes", "greenShapes"])
+def test_required_children_of_a_position(tag: str) -> None:
+    text = STATE.replace(f"<{tag}>", "<x>").replace(f"</{tag}>", "</x>")
+    message = BLOKUS_2021_R3.decode(parse(text))
+    assert isinstance(message, RoomMessage)
+    assert message.data == UnreadableData("memento", f"im Element state fehlt das Element {tag}")
+
+
+def test_optional_children_may_be_missing() -> None:
+    root = etree.fromstring(STATE.strip())
+    state = root[0][0]
+    for tag in ("startTeam", "validColors", "first", "second", "lastMove", "lastMoveMono"):
+        child = state.find(tag)
+        assert child is not None
+        state.remove(child)
+    message = BLOKUS_2021_R3.decode(cast("Element", root))
+    assert isinstance(message, RoomMessage)
+    assert isinstance(message.data, Memento)
+    read_state = message.data.state
+    assert isinstance(read_state, BlokusState)
+    assert (read_state.valid_mask, read_state.last_move, read_state.mono_last) == (15, None, (None,) * 4)
+    assert message.data.names == ("", "")
+
+
+def test_the_order_of_children_does_not_matter() -> None:
+    root = etree.fromstring(LATEST["memento_mid"].strip())
+    state = root[0][0]
+    state[:] = list(reversed(state))
+    message = BLOKUS_2021_R3.decode(cast("Element", root))
+    assert message == BLOKUS_2021_R3.decode(parse(LATEST["memento_mid"].decode()))
+
+
+def test_entries_in_any_order() -> None:
+    message = changed("<lastMoveMono/>", MONO)
+    assert isinstance(message, RoomMessage)
+    assert isinstance(message.data, Memento)
+    assert isinstance(message.data.state, BlokusState)
+    assert message.data.state.mono_last == (True, None, None, False)
+
+
+@pytest.mark.parametrize("tag", ["state", "board", "blueShapes", "validColors", "lastMove"])
+def test_unknown_children_of_a_position_are_skipped(tag: str) -> None:
+    notes: list[str] = []
+    text = STATE.replace(f"</{tag}>", f"<x/></{tag}>")
+    assert BLOKUS_2021_R3.decode(parse(text), notes.append) == BLOKUS_2021_R3.decode(parse(STATE))
+    assert notes == [f"<x> in <{tag}>"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 19), st.integers(0, 19)), unique=True, max_size=40), st.sampled_from(Color))
+@settings(max_examples=25)
+def test_any_cells_are_written_row_by_row(cells: list[tuple[int, int]], color: Color) -> None:
+    covered = [0, 0, 0, 0]
+    for x, y in cells:
+        covered[color] |= bit(x, y)
+    blue, yellow, red, green = covered
+    state = BlokusState(RULES_2021, Shape.PENTO_L, cells=(blue, yellow, red, green))
+    root = etree.fromstring(BLOKUS_2021_R3.encode(RoomMessage("r", Memento(state))).strip())
+    board = root.find("data/state/board")
+    assert board is not None
+    assert [(int(field.get("y", "")), int(field.get("x", ""))) for field in board] == sorted((y, x) for x, y in cells)
+    assert {field.get("content") for field in board} <= {color.name}
+
+
+def test_another_edition_is_put_together_from_the_same_parts() -> None:
+    """As in release 21.1.0: another order, classes on the lists, and a child that repeats what others say."""
+    set_class = ' class="linked-hash-set"'
+    older = BLOKUS_2021_R3.evolve(
+        data_readers={"memento": blokus.memento_reader(RULES_2027, "startColor")},
+        data_writers={
+            Memento: blokus.MementoWriter(
+                blokus.turn_round_start_piece,
+                blokus.board,
+                blokus.shape_lists(set_class),
+                blokus.last_move_mono(' class="linked-hash-map"'),
+                blokus.part(lambda _memento, _state, _dialect, indent: f"{indent}<startColor/>"),
+            )
+        },
+    )
+    memento = Memento(BlokusState(RULES_2027, Shape.PENTO_X, remaining_masks=(1, 0, 0, ALL_SHAPES_MASK)))
+    packet = older.encode(RoomMessage("r", memento))
+    assert packet.startswith(
+        b'\n  <room roomId="r">\n    <data class="memento">'
+        b'\n      <state class="state" turn="0" round="1" startPiece="PENTO_X">\n        <board/>'
+        b'\n        <blueShapes class="linked-hash-set">\n          <shape>MONO</shape>\n        </blueShapes>'
+        b'\n        <yellowShapes class="linked-hash-set"/>'
+    )
+    assert packet.endswith(
+        b'\n        <lastMoveMono class="linked-hash-map"/>\n        <startColor/>\n      </state>'
+        b"\n    </data>\n  </room>"
+    )
+    notes: list[str] = []
+    assert older.decode(parse(packet.decode()), notes.append) == RoomMessage("r", memento)
+    assert notes == []

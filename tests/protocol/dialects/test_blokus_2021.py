@@ -1,25 +1,46 @@
-"""The editions of Blokus 2021 against recorded bytes."""
+"""The dialects of Blokus 2021 against the recordings."""
 
 from __future__ import annotations
 
+import dataclasses
+import random
+import re
+from pathlib import Path
+from typing import Final
+
 import pytest
 
+from spielleiter.game.blokus.moves import SetMove, SkipMove
+from spielleiter.game.blokus.pieces import SIZE, Color, Rotation, Shape
 from spielleiter.game.blokus.state import RULES_2021, BlokusState
+from spielleiter.protocol import messages as m
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, Role, StreamEnd
 from spielleiter.protocol.dialect import Dialect
-from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
+from spielleiter.protocol.dialects.blokus_2021 import (
+    BLOKUS_2021_R1,
+    BLOKUS_2021_R2,
+    BLOKUS_2021_R3,
+    BLOKUS_2021_RELEASE,
+    CountedState,
+    describe_move_r1,
+    explain_mistake,
+)
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
-from spielleiter.protocol.limits import AFTER_JOIN, FROM_SERVER
-from spielleiter.protocol.messages import JoinRequest, Memento, PrepareRequest, RoomMessage, Slot
-from tests.protocol.recordings import read_streams
-from tests.protocol.streams import CUTS, LATEST, ONE_LINE_MOVE, Cut, all_events, stream_of, whole
+from spielleiter.protocol.limits import AFTER_JOIN
+from tests.protocol.streams import (
+    CUTS,
+    LATEST,
+    Cut,
+    all_events,
+    decode,
+    packets,
+    read_streams,
+    samples,
+    stream_of,
+    transcripts,
+    whole,
+)
 from tests.shared import SHARED, needs_shared
-
-EDITIONS = [BLOKUS_2021_R3, BLOKUS_2021_RELEASE]
-
-
-def by_name(dialect: Dialect) -> str:
-    return dialect.name
 
 
 def server_stream(events: list[Event], dialect: Dialect) -> bytes:
@@ -37,36 +58,11 @@ def server_stream(events: list[Event], dialect: Dialect) -> bytes:
 # -- every recorded packet --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dialect", EDITIONS, ids=by_name)
-@pytest.mark.parametrize("name", LATEST)
-def test_a_recorded_packet_is_written_as_it_was_read(name: str, dialect: Dialect) -> None:
-    stream = stream_of(LATEST[name])
-    connection = Connection(Role.CLIENT, dialect)
-    events = all_events(connection, whole(stream))
-    assert len(events) == 3
-    assert server_stream(events, dialect) == stream
-    assert not connection.ignored
-
-
 @pytest.mark.parametrize("cut", CUTS)
 def test_recorded_packets_in_one_stream(cut: Cut) -> None:
     stream = stream_of(*(packet for packet in LATEST.values() if len(packet) < 1200))
     events = all_events(Connection(Role.CLIENT, BLOKUS_2021_R3), cut(stream))
     assert server_stream(events, BLOKUS_2021_R3) == stream
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("cut", CUTS)
-def test_all_recorded_packets_in_one_stream(cut: Cut) -> None:
-    stream = stream_of(*LATEST.values())
-    events = all_events(Connection(Role.CLIENT, BLOKUS_2021_R3), cut(stream))
-    assert server_stream(events, BLOKUS_2021_R3) == stream
-
-
-@pytest.mark.parametrize("name", LATEST)
-def test_a_server_reads_packets_that_only_servers_send(name: str) -> None:
-    events = all_events(Connection(Role.SERVER, BLOKUS_2021_R3, AFTER_JOIN), whole(stream_of(LATEST[name])))
-    assert server_stream(events, BLOKUS_2021_R3) == stream_of(LATEST[name])
 
 
 # -- what the editions do differently ---------------------------------------------------------------------------------
@@ -86,16 +82,16 @@ def first_event(dialect: Dialect, packet: str) -> Event | Refusal | None:
     [
         (
             '<prepare gameType="g"><slot displayName="x"/></prepare>',
-            PrepareRequest("g", (Slot("x", can_timeout=True, is_reserved=True),)),
-            PrepareRequest("g", (Slot("x", can_timeout=False, is_reserved=False),)),
+            m.PrepareRequest("g", (m.Slot("x", can_timeout=True, is_reserved=True),)),
+            m.PrepareRequest("g", (m.Slot("x", can_timeout=False, is_reserved=False),)),
         ),
-        ('<join gameType="g" foo="bar"/>', JoinRequest("g"), JoinRequest("g")),
-        ('<join gameType="g"><bar/></join>', JoinRequest("g"), Refusal.UNREADABLE_PACKET),
+        ('<join gameType="g" foo="bar"/>', m.JoinRequest("g"), m.JoinRequest("g")),
+        ('<join gameType="g"><bar/></join>', m.JoinRequest("g"), Refusal.UNREADABLE_PACKET),
         ("<foo/>", Refusal.UNKNOWN_PACKET, Refusal.UNKNOWN_PACKET),
         ("<state/>", Refusal.UNKNOWN_PACKET, Refusal.UNKNOWN_PACKET),
         ("<join></room>", Refusal.MALFORMED, Refusal.MALFORMED),
-        ('<room roomId="r"/>', RoomMessage("r", None), RoomMessage("r", None)),
-        ('<room roomId="r"><foo/></room>', RoomMessage("r", None), Refusal.UNREADABLE_PACKET),
+        ('<room roomId="r"/>', m.RoomMessage("r", None), m.RoomMessage("r", None)),
+        ('<room roomId="r"><foo/></room>', m.RoomMessage("r", None), Refusal.UNREADABLE_PACKET),
     ],
 )
 def test_packets_that_the_release_read_differently(
@@ -107,8 +103,8 @@ def test_packets_that_the_release_read_differently(
 
 def rules_read_by(dialect: Dialect) -> object:
     event = all_events(Connection(Role.CLIENT, dialect), whole(stream_of(LATEST["memento_mid"])))[0]
-    assert isinstance(event, RoomMessage)
-    assert isinstance(event.data, Memento)
+    assert isinstance(event, m.RoomMessage)
+    assert isinstance(event.data, m.Memento)
     assert isinstance(event.data.state, BlokusState)
     return event.data.state.rules
 
@@ -120,50 +116,7 @@ def test_positions_are_read_with_the_editions_rules() -> None:
     assert not rules.ends_with_finished_color  # type: ignore[attr-defined]
 
 
-def test_the_editions_have_different_names() -> None:
-    assert [dialect.name for dialect in EDITIONS] == ["blokus-2021-r3", "blokus-2021-21.4.0"]
-    assert [dialect.is_strict for dialect in EDITIONS] == [False, True]
-
-
-def test_a_move_on_one_line_is_read() -> None:
-    assert first_event(BLOKUS_2021_RELEASE, ONE_LINE_MOVE.decode()) == first_event(
-        BLOKUS_2021_R3, ONE_LINE_MOVE.decode()
-    )
-
-
 # -- whole conversations with the official server ---------------------------------------------------------------------
-
-
-@needs_shared
-@pytest.mark.slow
-@pytest.mark.parametrize("dialect", EDITIONS, ids=by_name)
-@pytest.mark.parametrize("name", ["whole_game_join", "whole_game_admin"])
-def test_whole_games_are_written_as_they_were_read(name: str, dialect: Dialect) -> None:
-    assert SHARED is not None
-    streams = read_streams(SHARED / f"transcripts/blokus-2021/{name}.txt.gz")
-    assert len(streams) >= 4
-    for stream in streams:
-        role, limits = (Role.SERVER, AFTER_JOIN) if stream.is_to_server else (Role.CLIENT, FROM_SERVER)
-        connection = Connection(role, dialect, limits)
-        events = all_events(connection, whole(stream.data))
-        assert len(events) > 5
-        assert server_stream(events, dialect) == stream.data
-        assert not connection.ignored
-
-
-@needs_shared
-@pytest.mark.slow
-@pytest.mark.parametrize("dialect", EDITIONS, ids=by_name)
-def test_special_cases_of_the_official_server_are_written_as_they_were_read(dialect: Dialect) -> None:
-    assert SHARED is not None
-    packets = 0
-    for path in sorted((SHARED / "transcripts/blokus-2021/cases").glob("*.txt")):
-        for stream in read_streams(path):
-            if not stream.is_to_server and stream.data != b"<protocol/>":
-                events = all_events(Connection(Role.CLIENT, dialect), whole(stream.data))
-                assert server_stream(events, dialect) == stream.data, (path.name, stream.connection)
-                packets += len(events)
-    assert packets > 500
 
 
 REFUSED_BY_THE_RELEASE = {
@@ -190,3 +143,277 @@ def test_clients_that_the_official_server_disconnected_are_refused() -> None:
                 except RemoteProtocolError:
                     refused.setdefault(path.stem, set()).add(stream.connection)
     assert refused == REFUSED_BY_THE_RELEASE
+
+
+MONO_AT_9_9: Final = "BLUE Piece MONO:0 [9,9]"
+START: Final = BlokusState(RULES_2021, Shape.PENTO_V)
+
+
+def set_move(color: Color, shape: Shape, x: int, y: int, rotation: Rotation = Rotation.NONE) -> SetMove:
+    return SetMove(color, shape, rotation, False, x, y)
+
+
+def second_round() -> BlokusState:
+    """Every colour has its first piece in a corner; that of BLUE covers (0, 0), (0, 1), (0, 2), (1, 2) and (2, 2)."""
+    state = START
+    for color, (x, y) in zip(Color, [(0, 0), (17, 17), (0, 17), (17, 0)], strict=True):
+        rotation = Rotation.MIRROR if color is Color.GREEN else Rotation.NONE
+        state = state.play(set_move(color, Shape.PENTO_V, x, y, rotation))
+    return state
+
+
+@pytest.mark.parametrize(
+    ("move", "text"),
+    [
+        (SetMove(Color.YELLOW, Shape.PENTO_S, Rotation.NONE, False, 16, 0), "YELLOW Piece PENTO_S:0 [16,0]"),
+        (SetMove(Color.BLUE, Shape.MONO, Rotation.LEFT, True, -1, 20), "BLUE Piece MONO:3 (flipped) [-1,20]"),
+        (SkipMove(Color.GREEN), "GREEN skipped"),
+        (SkipMove(), "null skipped"),
+        (None, "null"),
+    ],
+)
+def test_a_move_is_described(move: SetMove | SkipMove | None, text: str) -> None:
+    assert describe_move_r1(move) == text
+
+
+@pytest.mark.parametrize(
+    ("state", "move", "text"),
+    [
+        (START, set_move(Color.BLUE, Shape.PENTO_I, 0, 0), "PENTO_I is not the requested first shape, PENTO_V"),
+        (START, SkipMove(Color.BLUE), "Can't Skip on first round; move was BLUE skipped"),
+        (START, SkipMove(), "Can't Skip on first round; move was BLUE skipped"),
+        (START, SkipMove(Color.RED), "Expected move from BLUE; move was RED skipped"),
+        (
+            START,
+            set_move(Color.GREEN, Shape.PENTO_V, 0, 0),
+            "Expected move from BLUE; move was GREEN Piece PENTO_V:0 [0,0]",
+        ),
+        (
+            START,
+            set_move(Color.BLUE, Shape.PENTO_V, 5, 5),
+            "The Piece isn't located in a corner; move was BLUE Piece PENTO_V:0 [5,5]",
+        ),
+        (
+            START,
+            set_move(Color.BLUE, Shape.PENTO_V, 18, 17),
+            "Field [20, 19] is out of bounds; move was BLUE Piece PENTO_V:0 [18,17]",
+        ),
+        (
+            second_round(),
+            set_move(Color.BLUE, Shape.PENTO_V, 9, 9),
+            "Piece PENTO_V has already been placed before",
+        ),
+        (
+            second_round(),
+            set_move(Color.BLUE, Shape.MONO, 1, 2),
+            "Field [1, 2] already belongs to BLUE; move was BLUE Piece MONO:0 [1,2]",
+        ),
+        (
+            second_round(),
+            set_move(Color.BLUE, Shape.MONO, 19, 19),
+            "Field [19, 19] already belongs to YELLOW; move was BLUE Piece MONO:0 [19,19]",
+        ),
+        (
+            second_round(),
+            set_move(Color.BLUE, Shape.MONO, 1, 1),
+            "Field [1, 1] already borders on BLUE; move was BLUE Piece MONO:0 [1,1]",
+        ),
+        (
+            second_round(),
+            set_move(Color.BLUE, Shape.MONO, 9, 9),
+            f"{MONO_AT_9_9} shares no corner with another piece of same color; move was {MONO_AT_9_9}",
+        ),
+    ],
+)
+def test_a_mistake_is_explained(state: BlokusState, move: SetMove | SkipMove, text: str) -> None:
+    mistake = state.check(move)
+    assert mistake is not None
+    assert explain_mistake(mistake, move, state) == text
+    refusal = BLOKUS_2021_R1.texts.illegal("Eins", mistake, move, state)
+    assert (refusal.reason, refusal.observer_error) == (text, text)
+    assert refusal.error == f"Ungueltiger Zug von 'Eins'.\n{text}"
+    assert (refusal.packet, refusal.shown) == (None, None)
+
+
+_FIELD: Final = re.compile(
+    r"Field \[(-?\d+), (-?\d+)\] (is out of bounds|already belongs to|already borders on) ?(\w*);"
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_named_cell_has_the_fault(seed: int) -> None:
+    rng = random.Random(seed)
+    state = START
+    named = 0
+    for _ in range(30):
+        for _ in range(40):
+            move = SetMove(
+                state.color_on_turn,
+                rng.choice(list(Shape)),
+                rng.choice(list(Rotation)),
+                rng.random() < 0.5,
+                rng.randint(-2, 20),
+                rng.randint(-2, 20),
+            )
+            mistake = state.check(move)
+            found = _FIELD.match(explain_mistake(mistake, move, state)) if mistake else None
+            if found is None:
+                continue
+            named += 1
+            x, y = int(found[1]), int(found[2])
+            if found[3] == "is out of bounds":
+                assert not (0 <= x < SIZE and 0 <= y < SIZE)
+                continue
+            owner = state.color_at(x, y)
+            if found[3] == "already belongs to":
+                assert owner is not None
+                assert owner.name == found[4]
+            else:
+                near = [(x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)]
+                owners = {state.color_at(*cell) for cell in near if 0 <= cell[0] < SIZE and 0 <= cell[1] < SIZE}
+                assert owner is None
+                assert state.color_on_turn in owners
+        state = state.play(rng.choice(list(state.generate_legal_moves())))
+    assert named > 300
+
+
+def test_a_move_out_of_turn_names_both() -> None:
+    sent = m.MoveData(SetMove(Color.YELLOW, Shape.PENTO_S, Rotation.NONE, False, 16, 0))
+    refusal = BLOKUS_2021_R1.texts.out_of_turn(0, 0, 1, ("Eins", "Zwei"), sent)
+    assert refusal.error == (
+        "It's not your turn yet; expected: Player One(Eins), got: Player Two(Zwei)"
+        " (msg was YELLOW Piece PENTO_S:0 [16,0])."
+    )
+    assert (refusal.reason, refusal.shown) == ("Der Spieler hat das Spiel verlassen", sent)
+    unreadable = BLOKUS_2021_R1.texts.out_of_turn(None, 1, 0, ("Eins", "Zwei"), m.UnreadableData("x", "y"))
+    assert unreadable.error.endswith("got: Player One(Eins) (msg was x).")
+
+
+def test_a_move_that_was_not_requested_is_refused() -> None:
+    refusal = BLOKUS_2021_R1.texts.out_of_turn(None, 0, 0, ("Eins", "Zwei"), m.MoveData(SkipMove()))
+    assert refusal.error == "We didn't request a data from you yet."
+
+
+def test_unreadable_moves_are_explained_in_german() -> None:
+    refusal = BLOKUS_2021_R1.texts.unreadable("Eins", m.UnreadableData("x", "data fehlt"))
+    assert refusal.reason == refusal.observer_error == "Der Zug konnte nicht erkannt werden: data fehlt"
+    assert refusal.error == "Ungueltiger Zug von 'Eins'.\nDer Zug konnte nicht erkannt werden: data fehlt"
+    assert refusal.shown is None
+
+
+RECORDED: Final = samples("blokus-2021-r1")
+_COLORS: Final = re.compile(
+    rb' currentColorIndex="\d"'
+    rb"|\n        <orderedColors/>|\n        <orderedColors>.*</orderedColors>"
+    rb"|\n        <startColor>BLUE</startColor>",
+    re.DOTALL,
+)
+
+
+MEMENTOS: Final = [name for name in RECORDED if name.startswith("memento")]
+
+
+@pytest.mark.parametrize("name", [each for each in MEMENTOS if each != "memento_last"])
+def test_a_position_is_that_of_the_first_revision_without_colors(name: str) -> None:
+    packet = _COLORS.sub(b"", RECORDED[name])
+    assert b"olors" not in packet
+    assert BLOKUS_2021_R2.encode(decode(BLOKUS_2021_R2, packet)) == packet
+
+
+@pytest.mark.parametrize("name", [each for each in RECORDED if each not in MEMENTOS])
+def test_everything_else_is_as_in_the_first_revision(name: str) -> None:
+    packet = RECORDED[name]
+    assert BLOKUS_2021_R2.encode(decode(BLOKUS_2021_R2, packet)) == packet
+
+
+MEMENTO: Final = b'class="memento"'
+GAMES: Final = transcripts("blokus-2021-r1", "*.gz")
+
+
+def data_of(packet: bytes | str) -> object:
+    message = decode(BLOKUS_2021_R1, packet)
+    assert isinstance(message, m.RoomMessage)
+    return message.data
+
+
+def state_of(packet: bytes | str) -> BlokusState:
+    data = data_of(packet)
+    assert isinstance(data, m.Memento), data
+    assert isinstance(data.state, BlokusState)
+    return data.state
+
+
+def encode(state: BlokusState) -> bytes:
+    return BLOKUS_2021_R1.encode(m.RoomMessage("r", m.Memento(state, ("Eins", "Zwei"))))
+
+
+def as_counted_here(state: BlokusState) -> BlokusState:
+    """The position without the numbers of turn and round that its sender counted."""
+    return BlokusState(**{each.name: getattr(state, each.name) for each in dataclasses.fields(BlokusState)})
+
+
+def test_a_position_says_whose_turn_it_is() -> None:
+    assert state_of(RECORDED["memento_turn1"]).color_on_turn is Color.YELLOW
+    three = state_of(RECORDED["memento_orderedColors_three"])
+    assert (three.color_on_turn, three.turn, three.round) == (Color.BLUE, 52, 14)
+    assert three.valid_colors == (Color.BLUE, Color.YELLOW, Color.RED)
+    assert isinstance(three, CountedState)
+    assert (three.counted_turn, three.counted_round) == (51, 13)
+
+
+def test_a_final_position_has_no_colors() -> None:
+    last = state_of(RECORDED["memento_last"])
+    assert last.valid_mask == 0
+    assert last.outcome() is not None
+
+
+def test_positions_are_counted_as_the_rules_do() -> None:
+    three = as_counted_here(state_of(RECORDED["memento_orderedColors_three"]))
+    packet = encode(three)
+    assert b'<state class="state" currentColorIndex="0" turn="52" round="14" ' in packet
+    assert state_of(packet) == three
+    assert b' currentColorIndex="1" turn="53" ' in encode(three.play(SkipMove(Color.BLUE)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("<orderedColors>", "<colors>", "im Element state fehlt das Element orderedColors"),
+        ('currentColorIndex="1"', "", "im Element state fehlt das Attribut currentColorIndex (eine ganze Zahl)"),
+        ('currentColorIndex="1"', 'currentColorIndex="4"', 'state currentColorIndex="4" ist keine Stelle in'),
+        ('currentColorIndex="1"', 'currentColorIndex="-1"', 'state currentColorIndex="-1" ist keine Stelle in'),
+        ('round="1"', 'round="x"', 'state round="x" ist keine ganze Zahl'),
+        ("<color>BLUE</color>", "<color>PINK</color>", '"PINK" im Element color gibt es nicht'),
+    ],
+)
+def test_an_unreadable_position_says_why(old: str, new: str, problem: str) -> None:
+    text = RECORDED["memento_turn1"].decode().replace(old, new).replace(old.replace("<", "</"), new.replace("<", "</"))
+    data = data_of(text)
+    assert isinstance(data, m.UnreadableData)
+    assert data.problem.startswith(problem)
+
+
+def test_unknown_children_of_the_colors_are_noted() -> None:
+    notes: list[str] = []
+    text = RECORDED["memento_turn1"].decode().replace("<orderedColors>", "<orderedColors><hue/>")
+    message = decode(BLOKUS_2021_R1, text, notes)
+    assert BLOKUS_2021_R1.encode(message) == RECORDED["memento_turn1"]
+    assert notes == ["<hue> in <orderedColors>"]
+
+
+@needs_shared
+@pytest.mark.slow
+@pytest.mark.parametrize("game", GAMES, ids=lambda path: path.name)
+def test_the_rules_lead_from_position_to_position(game: Path) -> None:
+    """Playing the recorded moves gives the recorded positions, except for the numbers of turns."""
+    positions = [
+        state_of(packet) for who, packet in packets(game, is_to_server=False) if who == "p1" and MEMENTO in packet
+    ]
+    assert len(positions) > 40
+    state = as_counted_here(positions[0])
+    for recorded in positions[1:]:
+        assert recorded.last_move is not None
+        state = state.play(recorded.last_move)
+        assert dataclasses.replace(as_counted_here(recorded), turn=state.turn) == state
+        assert recorded.color_on_turn == state.color_on_turn or not state.valid_mask
+    assert state.valid_mask == 0

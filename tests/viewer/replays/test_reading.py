@@ -23,7 +23,7 @@ from spielleiter.viewer.replays.errors import ReplayFileError
 from spielleiter.viewer.replays.game import describe_game
 from spielleiter.viewer.replays.reading import MOST_POSITIONS, load_replay, read_replay
 from tests.example_counts import examples
-from tests.protocol.recordings import read_streams
+from tests.protocol.streams import read_streams
 from tests.shared import SHARED, needs_shared
 from tests.viewer.replay_files import assert_equals_state, cut_at_every, played, record_of, replay_of, states_in
 
