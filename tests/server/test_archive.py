@@ -341,9 +341,9 @@ def test_a_place_that_is_not_writable_stops_the_start(
     directory: str | None, results_file: str | None, tmp_path: Path
 ) -> None:
     (tmp_path / "file").touch()
-    places = [None if each is None else tmp_path / each for each in (directory, results_file)]
+    folder, file = (None if each is None else tmp_path / each for each in (directory, results_file))
     with pytest.raises(StartError, match=": cannot be written to "):
-        Archive(*places, {}, events.EventStream())
+        Archive(folder, file, {}, events.EventStream())
 
 
 def test_a_directory_that_cannot_be_locked_stops_the_start(tmp_path: Path) -> None:
