@@ -37,7 +37,7 @@ from spielleiter.bench.report import Label, Records
 from spielleiter.bench.scripted_games import START_PIECE, Load, load_of
 from spielleiter.common.own_python import own_python
 from spielleiter.server.editions import EDITIONS
-from spielleiter.server.runtime.descriptors import connections_possible
+from spielleiter.server.net.sockets import connections_possible
 
 CONNECTIONS: Final = 8192
 """The number of open files that the processes may need."""

@@ -19,7 +19,7 @@ from spielleiter.bench.driver import main as run_driver
 from spielleiter.bench.drivers import running_drivers
 from spielleiter.bench.processes import running_server
 from spielleiter.bench.scripted_games import load_of
-from spielleiter.server.runtime.descriptors import connections_possible
+from spielleiter.server.net.sockets import connections_possible
 
 EDITION: Final = "blokus-2027"
 MIDDLE: Final = 30  # the ply at which games are held

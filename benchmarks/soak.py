@@ -33,8 +33,8 @@ from typing import Any, Final
 from spielleiter.bench.driver import PREPARED
 from spielleiter.bench.scripted_games import ROOM, START_PIECE, Script, load_of
 from spielleiter.common.own_python import own_python
+from spielleiter.server.net.sockets import connections_possible
 from spielleiter.server.net.wire import SO_TIMESTAMPNS, stamp_arrivals
-from spielleiter.server.runtime.descriptors import connections_possible
 
 EDITION: Final = "blokus-2021-r3"
 GAME_TYPE: Final = "swc_2021_blokus"

@@ -24,7 +24,7 @@ import trio
 
 from spielleiter.server.app import Listening, serve
 from spielleiter.server.config import Config
-from spielleiter.server.runtime.garbage import PauseMeter
+from spielleiter.server.garbage import PauseMeter
 
 
 def resident_bytes() -> int:

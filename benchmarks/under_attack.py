@@ -28,7 +28,7 @@ from spielleiter.bench.driver import Plan, plan_of
 from spielleiter.bench.drivers import running_drivers
 from spielleiter.bench.processes import running_piped, running_server
 from spielleiter.bench.scripted_games import load_of
-from spielleiter.server.runtime.descriptors import connections_possible
+from spielleiter.server.net.sockets import connections_possible
 
 EDITION: Final = "blokus-2021-r3"
 QUIET_SHARE: Final = 0.05  # the fraction of a processor that an idle server may use

@@ -1,7 +1,7 @@
 """The entry point of the command `spielleiter` and of `python -m spielleiter`.
 
-Invariants: Ctrl-C while the command is being loaded, or while it exits, shows no traceback. Therefore nothing is
-imported before `main`. What Python itself does before that, about 40 ms, is out of reach.
+Nothing is imported before `main`, so that Ctrl-C while the command is being loaded, or while it exits, shows no
+traceback. What Python itself does before that, about 40 ms, is out of reach.
 """
 
 

@@ -1,23 +1,23 @@
 """`spielleiter admin`: a command for each request of an administrator to a running server.
 
-Invariants: each command opens one connection. Codes and events go to standard output, messages for people to standard
-error. If the server refuses the request, the command prints one line there and ends with exit code 1; the line gives
-the reason and what to do about it or, with `--json`, the unchanged words of the server.
+Codes and events go to standard output, messages for people to standard error.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from spielleiter.cli.commands import SUBCOMMANDS, Failure, print_line, run_async, show_help_alone
-from spielleiter.cli.encoding import PASSWORD, TEXT, json_text
+from spielleiter.cli.commands import SUBCOMMANDS, Failure, run_async
 from spielleiter.cli.options import (
+    PASSWORD,
+    TEXT,
     board_option,
     chosen_edition,
     edition_options,
@@ -26,11 +26,12 @@ from spielleiter.cli.options import (
     recogniser,
     server_options,
 )
+from spielleiter.cli.output import json_text, print_line
+from spielleiter.common.text import count_text
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 
 if TYPE_CHECKING:
-    from spielleiter.client.admin import AdminClient
-    from spielleiter.client.observation import ObserverEvent
+    from spielleiter.client.admin import AdminClient, ObserverEvent
     from spielleiter.client.transport import Tap
     from spielleiter.game.api import State
     from spielleiter.server.core.policy import Edition
@@ -58,7 +59,7 @@ class _Server:
     def run(self, act: Callable[[AdminClient], Awaitable[None]], tap: Tap | None = None) -> None:
         """Connect, run `act`, and disconnect. Raises Failure if the server cannot be reached or refuses something."""
         from spielleiter.client.admin import AdminClient
-        from spielleiter.client.errors import ClientError
+        from spielleiter.client.client_errors import ClientError
 
         seasons = recogniser(self.edition, is_sure=self.is_edition_named)
 
@@ -71,7 +72,7 @@ class _Server:
         try:
             run_async(main)
         except ClientError as error:
-            from spielleiter.cli.refusals import failure_text
+            from spielleiter.cli.words import failure_text
 
             is_known = self.is_game_named or self.is_edition_named or seasons.has_recognised
             text = failure_text(error, keeps_words=self.keeps_words, is_season_known=is_known)
@@ -117,7 +118,8 @@ def admin(context: click.Context) -> None:
 
     Each command connects, authenticates, sends one request and disconnects.
     """
-    show_help_alone(context)
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @admin.command(short_help="Open a room and print the codes of its seats.")
@@ -227,8 +229,7 @@ def observe(server: _Server, room: str, raw: bool, board: bool | None, as_json: 
 
 
 def _event_line(event: ObserverEvent, names: tuple[str, str]) -> str:
-    from spielleiter.cli.refusals import refusal_text
-    from spielleiter.cli.words import result_line, state_line
+    from spielleiter.cli.words import refusal_text, result_line, state_line
     from spielleiter.protocol.messages import Memento, Paused, Result
 
     match event:
@@ -338,9 +339,51 @@ def status(server: _Server, as_json: bool) -> None:
         if as_json:
             _echo_json(**report)
         else:
-            from spielleiter.cli.status import status_lines
-
             for line in status_lines(report):
                 print_line(line)
 
     server.run(act)
+
+
+LAST_CLOSED: Final = 10
+"""The number of closed connections that are shown individually."""
+
+
+def status_lines(report: dict[str, Any]) -> Iterator[str]:
+    """A heading and its lines for each part of the report, in the order of the server; empty parts are left out.
+
+    The fields are explained in `spielleiter.server.status`. Closed connections are counted by reason.
+    """
+    rooms = ", ".join(f"{count} {phase}" for phase, count in report["roomCounts"].items())
+    yield f"running since {report['startedAt']}"
+    yield f"rooms: {rooms}"
+    for room in report["rooms"]:
+        seats = zip(room["names"], room["players"], strict=True)
+        players = " : ".join(f"{name or 'unnamed'} ({player or 'free'})" for name, player in seats)
+        watched = f", {count_text(room['observers'], 'observer')}" if room["observers"] else ""
+        yield f"  {room['roomId']}  {room['edition']}  {room['phase']}, turn {room['turn']}  {players}{watched}"
+    yield f"connections: {report['connectionCount']}, {count_text(report['queuedBytes'], 'byte')} not received yet"
+    for connection in report["connections"]:
+        parts = [f"{connection['connection']:6} {connection['address']:21}", f"since {connection['openedAt']}"]
+        if connection["isAdmin"]:
+            parts.append("administrator")
+        if connection["seats"]:
+            parts.append(count_text(connection["seats"], "seat") if connection["seats"] > 1 else "player")
+        parts.append(count_text(connection["packets"], "packet"))
+        if connection["queuedBytes"]:
+            parts.append(f"{count_text(connection['queuedBytes'], 'byte')} not received yet")
+        yield "  " + "  ".join(parts)
+    if report["refusals"]:
+        yield "refusals since the start:"
+        yield from (f"  {count:6}  {reason} ({kind})" for kind, reason, count in report["refusals"])
+    if closed := report["closed"]:
+        count = len(closed)
+        yield "the last closed connection:" if count == 1 else f"the last {count} closed connections:"
+        reasons = Counter(each["reason"] for each in closed)
+        yield from (f"  {times:6}  {reason}" for reason, times in reasons.most_common())
+        if count > LAST_CLOSED:
+            yield f"the last {LAST_CLOSED} of them:"
+        elif count > 1:
+            yield "individually:"
+        for each in closed[-LAST_CLOSED:]:
+            yield f"  {each['closedAt']}  {each['connection'] or '-':6} {each['address']:21}  {each['reason']}"

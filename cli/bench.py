@@ -16,7 +16,7 @@ import click
 
 from spielleiter.cli.commands import Failure
 from spielleiter.cli.ctrl_c import raise_on_ctrl_c
-from spielleiter.cli.numbers import Number, WholeNumber
+from spielleiter.cli.options import Number, WholeNumber
 
 if TYPE_CHECKING:
     from spielleiter.bench.measurements import Options

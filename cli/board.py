@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import click
 
-from spielleiter.cli.columns import JOINT, printable, wrapped
+from spielleiter.cli.output import JOINT, printable, wrapped
 from spielleiter.common.text import shortened
 from spielleiter.game.api import Seat, State
 from spielleiter.game.blokus.moves import SetMove

@@ -1,50 +1,56 @@
-"""`spielleiter check`: is this program, or this package, fit for the contest?
+"""`spielleiter check`: is this program, or this contest package (a ZIP), fit for the contest?
 
-A contest package (a ZIP) is checked by cli/check_package.py.
-
-Invariants: the exit code is 0 if the program has passed every step that the contest requires, 3 if it has failed one, 2
-for misuse, and 4 if this machine failed or was too busy to decide. A warning never changes the exit code.
+A warning never changes the exit code.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 import tempfile
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from spielleiter.cli.commands import Misuse, print_line, run_until_stopped
+from spielleiter.cli.commands import EXIT_FAULT, EXIT_MACHINE, Misuse, run_until_stopped
 from spielleiter.cli.ctrl_c import raise_on_ctrl_c
-from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE
-from spielleiter.cli.numbers import Number
+from spielleiter.cli.matches import print_platform_gaps
 from spielleiter.cli.options import (
+    Number,
     chosen_edition,
     edition_options,
     folder_option,
     game_end_option,
     is_given,
-    require_sensible_limits,
     timeout_options,
+    variable_options,
 )
-from spielleiter.cli.platform_gaps import print_platform_gaps
-from spielleiter.cli.program_options import variable_options
+from spielleiter.cli.output import fitted, print_line
+from spielleiter.common.files import require_writable, write_whole
 from spielleiter.common.process import hide_this_process
-from spielleiter.common.text import count_text
+from spielleiter.common.terminal import shows_colours, understands_escapes
+from spielleiter.common.text import count_text, escaped
 from spielleiter.contest.calibration import MAX_SPEED, MIN_SPEED
-from spielleiter.programs.sandbox.settings import AUTO, KINDS
+from spielleiter.programs.command import Command
+from spielleiter.programs.sandbox.sandbox import AUTO, KINDS
 from spielleiter.server.setting import MAX_SECONDS
 
 if TYPE_CHECKING:
-    from spielleiter.contest.check import StepResult
-
+    from spielleiter.contest.calibration import Speed
+    from spielleiter.contest.check import CheckSetup, StepResult
+    from spielleiter.contest.package_games import PackageCheckSetup
+    from spielleiter.contest.package_report import ConditionResult, SandboxReport
 
 _FOR_A_ZIP: Final = ("main", "image", "sandbox", "speed", "html", "json")
 """The options that only a package has."""
 _FOR_A_COMMAND: Final = ("env", "pass_env")
 """The options that a package does not have, since nobody can set variables in the contest."""
+_COLOURS: Final = {"green": "green", "yellow": "yellow", "red": "red", "undecided": "magenta"}
+_STATE_WIDTH: Final = len("not checked") + 2
+_ERASE_LINE: Final = "\r\033[K"
 
 
 @click.command(
@@ -109,29 +115,7 @@ _FOR_A_COMMAND: Final = ("env", "pass_env")
 )
 @folder_option("--out", "Keep the program's output, the bytes on the wire and the replays in this folder.")
 @click.pass_context
-def check(
-    context: click.Context,
-    command: str,
-    parameters: tuple[str, ...],
-    main: str | None,
-    sandbox: str,
-    image: str | None,
-    speed: float | None,
-    env: Mapping[str, str] | None,
-    pass_env: tuple[str, ...] | None,
-    game: str | None,
-    edition: str | None,
-    soft_timeout: int,
-    hard_timeout: int,
-    start_timeout: float,
-    exit_timeout: float,
-    pause: float,
-    game_end: str | None,
-    junit: Path | None,
-    html: Path | None,
-    json: Path | None,
-    out: Path | None,
-) -> None:
+def check(context: click.Context, /, command: str, parameters: tuple[str, ...], **options: Any) -> None:
     """Test whether a program copes with everything that happens in the contest.
 
     CMD is the ZIP that you hand in, or a command line as for `spielleiter match`.
@@ -147,32 +131,39 @@ def check(
 
     The exit code is 0 if the program is fit, 3 if it is not, and 4 if this machine failed or was too busy to decide.
     """
-    from spielleiter.common.errors import MatchError, SetupError, os_error_text
-    from spielleiter.common.files import write_whole
-    from spielleiter.contest.check import CheckSetup, Status, check_program, is_fit, is_undecided, render_junit
-    from spielleiter.match.plan import ProgramTimeouts, season_text
+    from spielleiter.common.errors import SetupError, os_error_text
+    from spielleiter.contest.check import CheckSetup
+    from spielleiter.contest.package_games import PackageCheckSetup
+    from spielleiter.match.plan import ProgramTimeouts
     from spielleiter.programs.environment import added_variables, require_set
-    from spielleiter.programs.program import Command
+    from spielleiter.programs.sandbox.sandbox import SandboxSettings
     from spielleiter.programs.startable import require_startable
-    from spielleiter.programs.temporary_folders import temporary_folder
+    from spielleiter.server.config import limits_problem
     from spielleiter.server.editions import game_option_problem
 
-    require_sensible_limits(soft_timeout, hard_timeout)
-    chosen = chosen_edition(game, edition)
+    soft, hard = options["soft_timeout"] / 1000, options["hard_timeout"] / 1000
+    if problem := limits_problem(soft, hard):
+        raise click.UsageError(problem)
+    chosen = chosen_edition(options["game"], options["edition"])
+    game_end, out = options["game_end"], options["out"]
     if game_end is not None and (problem := game_option_problem(chosen, "gameEnd", game_end)):
         raise Misuse(f"--game-end: {problem}")
-    _require_writable(out, junit, html, json)
+    try:  # before anything is tested
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=out):
+                pass
+        for file in filter(None, (options["junit"], options["html"], options["json"])):
+            require_writable(file)
+    except OSError as error:
+        raise Misuse(os_error_text(error)) from None
     hide_this_process()
-    patience = ProgramTimeouts(start=start_timeout, exit=exit_timeout)
+    timeouts = ProgramTimeouts(start=options["start_timeout"], exit=options["exit_timeout"])
     try:
         parsed = Command.parse(command)
     except SetupError as error:
         raise Misuse(str(error)) from None
     if parsed.is_package:
-        from spielleiter.cli.check_package import ReportFiles, check_package_in_terminal
-        from spielleiter.contest.package_games import PackageCheckSetup
-        from spielleiter.programs.sandbox.settings import SandboxSettings
-
         for name in _FOR_A_COMMAND:
             if is_given(context, name):
                 option = f"--{name.replace('_', '-')}"
@@ -181,114 +172,216 @@ def check(
             Path(parsed.words[0]),
             chosen.game_type,
             chosen.name,
-            main=main,
+            main=options["main"],
             parameters=(*parsed.parameters, *parameters),
-            sandbox=SandboxSettings(sandbox, image),
-            speed=speed,
-            soft_timeout=soft_timeout / 1000,
-            hard_timeout=hard_timeout / 1000,
-            pause=pause,
-            patience=patience,
+            sandbox=SandboxSettings(options["sandbox"], options["image"]),
+            speed=options["speed"],
+            soft_timeout=soft,
+            hard_timeout=hard,
+            pause=options["pause"],
+            patience=timeouts,
             game_end=game_end,
         )
-        check_package_in_terminal(package, ReportFiles(html, json, junit), out)
-        return
-    _refuse_options_of_packages(context, parameters)
-    setup = CheckSetup(
-        command,
-        chosen.game_type,
-        soft_timeout / 1000,
-        hard_timeout / 1000,
-        pause,
-        patience,
-        chosen.name,
-        game_end,
-        environment=added_variables(pass_env or (), env or {}),
-    )
-    season = season_text(chosen.game_type, chosen.name)
+        is_fit = check_package_in_terminal(package, out, options["html"], options["json"], options["junit"])
+    else:
+        if given := [f"--{name}" for name in _FOR_A_ZIP if is_given(context, name)]:
+            raise Misuse(f"{given[0]} needs a ZIP, as in `spielleiter check player.zip {given[0]} ...`")
+        if parameters:
+            raise Misuse(f"{parameters[0]!r} is one word too many; put the whole command line in quotation marks")
+        passed = options["pass_env"] or ()
+        try:
+            require_set(passed)
+            require_startable(parsed)
+        except SetupError as error:
+            raise Misuse(str(error)) from None
+        setup = CheckSetup(
+            command,
+            chosen.game_type,
+            soft,
+            hard,
+            options["pause"],
+            timeouts,
+            chosen.name,
+            game_end,
+            environment=added_variables(passed, options["env"] or {}),
+        )
+        is_fit = _check_command(setup, out, options["junit"])
+    if is_fit is None:
+        raise click.exceptions.Exit(EXIT_MACHINE)
+    if not is_fit:
+        raise click.exceptions.Exit(EXIT_FAULT)
+
+
+@contextmanager
+def _failing_in_one_line() -> Iterator[None]:
+    """Settings that cannot be used are misuse; what this machine fails at is one line and the exit code for it."""
+    from spielleiter.common.errors import MatchError, SetupError, os_error_text
+
     try:
-        require_set(pass_env or ())
-        require_startable(parsed)
-        print_platform_gaps()
-        print_line(f"{season}: checking {command}")
-        raise_on_ctrl_c()
-        with temporary_folder() as temporary:
-            folder = out or temporary
-            results = run_until_stopped(lambda: check_program(setup, folder, partial(_tell, out)))
-        if junit is not None:
-            write_whole(junit, render_junit(command, results, season))
+        yield
     except SetupError as error:
         raise Misuse(str(error)) from None
     except (MatchError, OSError) as error:
         text = os_error_text(error) if isinstance(error, OSError) else error
         print_line(f"spielleiter check: {text}", err=True)
         raise click.exceptions.Exit(EXIT_MACHINE) from None
+
+
+# -- a command line ---------------------------------------------------------------------------------------------------
+
+
+def _check_command(setup: CheckSetup, out: Path | None, junit: Path | None) -> bool | None:
+    """Test a program step by step, and say whether it is fit; None: undecided."""
+    from spielleiter.contest.check import Status, check_program, is_fit, is_undecided, render_junit
+    from spielleiter.match.plan import season_text
+    from spielleiter.programs.temporary_folders import temporary_folder
+
+    def tell(result: StepResult) -> None:
+        came = f": {result.came}" if result.status is Status.PASSED else ""
+        print_line(f"{result.number:2}  {result.status.value:9}  {result.title}{came}")
+        if result.status in {Status.FAILED, Status.WARNING, Status.UNDECIDED}:
+            print_line(f"        expected: {result.expected}")
+            print_line(f"        got:      {result.came}")
+            for line in result.stderr.splitlines():
+                print_line(f"        stderr:   {line}")
+        if result.status is Status.WARNING:
+            print_line(f"        remark:   {result.remark}")
+        if out is not None and result.status not in {Status.PASSED, Status.NOT_TRIED}:
+            print_line(f"        kept in:  {out / result.folder}")
+
+    season = season_text(setup.game_type, setup.edition)
+    with _failing_in_one_line():
+        print_platform_gaps()
+        print_line(f"{season}: checking {setup.command}")
+        raise_on_ctrl_c()
+        with temporary_folder() as temporary:
+            folder = out or temporary
+            results = run_until_stopped(lambda: check_program(setup, folder, tell))
+        if junit is not None:
+            write_whole(junit, render_junit(setup.command, results, season))
     warnings = sum(result.status is Status.WARNING for result in results)
+    counted = f", {count_text(warnings, 'warning')}" if warnings else ""
     steps = count_text(len(results), "step")
     if is_undecided(results):
         open_steps = sum(result.status in {Status.UNDECIDED, Status.NOT_TRIED} for result in results)
         print_line(
-            f"undecided: this machine was too busy for {open_steps} of {steps}{_counted(warnings)}; "
+            f"undecided: this machine was too busy for {open_steps} of {steps}{counted}; "
             "try again when it has less to do"
         )
-        raise click.exceptions.Exit(EXIT_MACHINE)
+        return None
     if not is_fit(results):
         missed = [result for result in results if result.status not in {Status.PASSED, Status.WARNING}]
         first = next(result for result in missed if result.status is Status.FAILED)
-        print_line(
-            f"not fit: {len(missed)} of {steps} not passed, first {first.number}, {first.title}{_counted(warnings)}"
-        )
-        raise click.exceptions.Exit(EXIT_FAULT)
+        print_line(f"not fit: {len(missed)} of {steps} not passed, first {first.number}, {first.title}{counted}")
+        return False
     if warnings:
-        print_line(f"fit: {len(results) - warnings} of {steps} passed{_counted(warnings)}")
+        print_line(f"fit: {len(results) - warnings} of {steps} passed{counted}")
     else:
         print_line(f"fit: {'the only step' if len(results) == 1 else f'all {len(results)} steps'} passed")
+    return True
 
 
-def _refuse_options_of_packages(context: click.Context, parameters: tuple[str, ...]) -> None:
-    """Raise Misuse if something was given that only a package has."""
-    given = [f"--{name}" for name in _FOR_A_ZIP if is_given(context, name)]
-    if given:
-        raise Misuse(f"{given[0]} needs a ZIP, as in `spielleiter check player.zip {given[0]} ...`")
-    if parameters:
-        raise Misuse(f"{parameters[0]!r} is one word too many; put the whole command line in quotation marks")
+# -- a package --------------------------------------------------------------------------------------------------------
 
 
-def _require_writable(out: Path | None, *files: Path | None) -> None:
-    """Raise Misuse if the results cannot be written, before anything is tested."""
-    from spielleiter.common.errors import os_error_text
-    from spielleiter.common.files import require_writable
+def check_package_in_terminal(
+    setup: PackageCheckSetup, out: Path | None, html: Path | None, json: Path | None, junit: Path | None
+) -> bool | None:
+    """Check a package, print the report and write it to these files; say whether it is fit (None: undecided).
 
+    `out` is the folder for logs and replays. Without one they are kept only if the program is not fit, in a folder for
+    temporary files.
+    """
+    from spielleiter.contest.package_check import check_package
+    from spielleiter.contest.package_page import render_page
+    from spielleiter.contest.package_report import render_junit
+    from spielleiter.match.plan import season_text
+    from spielleiter.programs.temporary_folders import remove_folder
+
+    if not setup.path.is_file():
+        raise Misuse(f"there is no file {setup.path}")
+    print_line(f"{season_text(setup.game_type, setup.edition)}: checking {setup.path}")
+    raise_on_ctrl_c()
+    folder = out or Path(tempfile.mkdtemp(prefix="spielleiter-check-"))
+    is_kept = out is not None
+    screen = PackageScreen(folder)
+    with _failing_in_one_line():
+        try:
+            report = run_until_stopped(lambda: check_package(setup, folder, screen))
+            is_kept = is_kept or (bool(report.games) and not report.is_fit)
+            if html is not None:
+                write_whole(html, render_page(report, _relative(folder, html.parent) if is_kept else ""))
+            if json is not None:
+                write_whole(json, report.to_json_text())
+            if junit is not None:
+                write_whole(junit, render_junit(report))
+        finally:
+            screen.clear()
+            if not is_kept:
+                remove_folder(folder)
+    gaps = () if report.sandbox is None else report.sandbox.gaps
+    if gaps:
+        print_line(f"{count_text(len(gaps), 'condition')} of the contest could not be kept here:")
+        for gap in gaps:
+            print_line(f"  {gap}")
+    if is_kept and report.games:
+        print_line(f"logs and replays: {folder}")
+    if report.is_undecided and report.games:
+        print_line(f"{report.headline}; try again when this machine has less to do")
+    else:
+        print_line(f"{report.headline}; {report.seconds:.0f} s")
+    return None if report.is_undecided else report.is_fit
+
+
+def _relative(folder: Path, start: Path) -> str:
+    """The path of `folder` relative to `start`; empty if there is none, as between two drives on Windows."""
     try:
-        if out is not None:
-            out.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=out):
-                pass
-        for file in files:
-            if file is not None:
-                require_writable(file)
-    except OSError as error:
-        raise Misuse(os_error_text(error)) from None
+        return Path(os.path.relpath(folder, start)).as_posix()
+    except ValueError:
+        return ""
 
 
-def _counted(warnings: int) -> str:
-    """The end of the last line, with the number of warnings."""
-    return f", {count_text(warnings, 'warning')}" if warnings else ""
+class PackageScreen:
+    """Prints each condition as soon as it is decided, and on a terminal what is being done.
 
+    Every condition is one line on standard output that begins with its state as a word; what is wrong follows in
+    further lines. What is being done is shown on standard error. `folder` is that of the check, in which the logs of a
+    red finding are kept.
+    """
 
-def _tell(out: Path | None, result: StepResult) -> None:
-    from spielleiter.contest.check import Status
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._is_coloured = shows_colours(sys.stdout)
+        self._shows_progress = understands_escapes(sys.stderr)
 
-    head = f"{result.number:2}  {result.status.value:9}  {result.title}"
-    if result.status is Status.PASSED:
-        head += f": {result.came}"
-    print_line(head)
-    if result.status in {Status.FAILED, Status.WARNING, Status.UNDECIDED}:
-        print_line(f"        expected: {result.expected}")
-        print_line(f"        got:      {result.came}")
-        for line in result.stderr.splitlines():
-            print_line(f"        stderr:   {line}")
-    if result.status is Status.WARNING:
-        print_line(f"        remark:   {result.remark}")
-    if out is not None and result.status not in {Status.PASSED, Status.NOT_TRIED}:
-        print_line(f"        kept in:  {out / result.folder}")
+    def started(self, main: str, sandbox: SandboxReport, speed: Speed) -> None:
+        self.clear()
+        name = "none, only limits" if sandbox.name == "none" else sandbox.name
+        print_line(f"running {main}; sandbox: {name}; {speed.text}")
+
+    def doing(self, text: str) -> None:
+        if self._shows_progress:
+            columns = max(10, os.get_terminal_size(sys.stderr.fileno()).columns - 6)
+            click.echo(f"{_ERASE_LINE}  … {escaped(text)[:columns]}", err=True, nl=False)
+
+    def result(self, result: ConditionResult) -> None:
+        from spielleiter.contest.package_faults import logs_of
+        from spielleiter.programs.packages.faults import Level
+
+        self.clear()
+        word = result.state.value
+        line = fitted(escaped(f"{word:{_STATE_WIDTH}}{result.condition.title}: {result.text}"), sys.stdout)
+        colour = _COLOURS.get(word)
+        if self._is_coloured and colour is not None:
+            line = click.style(word, fg=colour, bold=True) + line[len(word) :]
+        click.echo(line)
+        for finding in result.findings:
+            if finding.level is not Level.GREEN:
+                print_line(f"{'':{_STATE_WIDTH}}[{finding.code}] {finding.text}")
+            if finding.level is Level.RED and (logs := logs_of(finding)):
+                print_line(f"{'':{_STATE_WIDTH}}logs: {self._folder / logs}")
+
+    def clear(self) -> None:
+        """Erase the line that says what is being done."""
+        if self._shows_progress:
+            click.echo(_ERASE_LINE, err=True, nl=False)

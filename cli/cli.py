@@ -1,16 +1,18 @@
-"""The command `spielleiter` with its table of commands.
-
-Invariants: this module makes no decisions; each command has its own module, which is imported when it is used.
-"""
+"""The command `spielleiter` with its table of commands, whose modules are imported when they are used."""
 
 from __future__ import annotations
 
+import importlib
 import os
+import sys
+import traceback
+from typing import Any
 
 import click
 
-from spielleiter.cli.commands import SUBCOMMANDS, LazyGroup
-from spielleiter.cli.encoding import prepare_streams
+from spielleiter.cli.commands import EXIT_BUG, EXIT_FAILURE, SUBCOMMANDS
+from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED
+from spielleiter.cli.output import prepare_streams, print_line
 
 COMMANDS = {
     "serve": ("spielleiter.cli.serve:serve", "Start the server."),
@@ -32,7 +34,7 @@ COMMANDS = {
     "check": ("spielleiter.cli.check:check", "Test whether a program is fit for the contest."),
     "bench": ("spielleiter.cli.bench:bench", "Measure the speed of the server and of matches."),
     "demo": ("spielleiter.cli.demo:demo", "Show a whole game of two built-in players."),
-    "doctor": ("spielleiter.cli.doctor.command:doctor", "Say what this machine can and cannot do."),
+    "doctor": ("spielleiter.cli.doctor:doctor", "Say what this machine can and cannot do."),
 }
 
 BEGINNING = """\
@@ -43,6 +45,60 @@ To begin with spielleiter, a local game server for the Software-Challenge:
   spielleiter --help   lists all commands; `spielleiter doctor` checks this PC
 """
 """What the command prints if it is called alone; the exit code is 0, as that of pip, docker and cargo."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are listed in a table and imported when they are used, so that help is fast.
+
+    `lazy` maps the name of a command to ``"module:attribute"`` and its line in the help.
+    """
+
+    def __init__(self, *args: Any, lazy: dict[str, tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(self._lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
+        if cmd_name not in self._lazy:
+            return None
+        module, _, attribute = self._lazy[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:  # click suggests only commands that are loaded already
+            raise click.NoSuchCommand(error.command_name, possibilities=self._lazy, ctx=ctx) from None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in self._lazy.items()])
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run the program and exit; a failure is printed as one line, and only a bug as a traceback."""
+        try:
+            code = super().main(*args, **{**extra, "standalone_mode": False})
+        except click.ClickException as error:
+            context = getattr(error, "ctx", None)
+            name = context.command_path if context else extra.get("prog_name") or self.name
+            print_line(f"{name}: {' '.join(error.format_message().split())}", err=True)
+            sys.exit(error.exit_code)
+        except click.Abort:
+            sys.exit(EXIT_INTERRUPTED)
+        except OSError as error:  # a full disk, a file without permission: no bug
+            from spielleiter.common.errors import os_error_text
+
+            print_line(f"{extra.get('prog_name') or self.name}: {os_error_text(error)}", err=True)
+            sys.exit(EXIT_FAILURE)
+        except Exception:
+            traceback.print_exc()
+            sys.exit(EXIT_BUG)
+        sys.exit(code if isinstance(code, int) else 0)
 
 
 @click.group(
@@ -73,7 +129,9 @@ def main() -> None:
     """The entry point of the installed command."""
     prepare_streams()
     if "_SPIELLEITER_COMPLETE" in os.environ:  # a shell asks for completions
-        from spielleiter.cli.bash_completion import register
+        from click.shell_completion import add_completion_class
 
-        register()
+        from spielleiter.cli.completion import BashComplete
+
+        add_completion_class(BashComplete)  # replaces click's class of the same name
     cli.main(prog_name="spielleiter")

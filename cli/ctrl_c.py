@@ -1,8 +1,8 @@
 """What Ctrl-C does before a command has begun, and after it has ended: it ends the process at once.
 
-Invariants: there is nothing to clean up until `raise_on_ctrl_c` is called. A KeyboardInterrupt would be raised wherever
-Python happens to be: in a callback of `import` it is printed and lost, and after the command it is a traceback. If
-Ctrl-C is ignored (a shell's background job), it stays ignored.
+There is nothing to clean up until `raise_on_ctrl_c` is called. A KeyboardInterrupt would be raised wherever Python
+happens to be: in a callback of `import` it is printed and lost, and after the command it is a traceback. If Ctrl-C is
+ignored (a shell's background job), it stays ignored.
 """
 
 from __future__ import annotations

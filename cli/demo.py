@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from spielleiter.cli.commands import Failure, print_line, run_async
-from spielleiter.cli.completion import complete_strategies
-from spielleiter.cli.numbers import WholeNumber
-from spielleiter.cli.options import board_option, chosen_edition, edition_options
+from spielleiter.cli.commands import Failure, run_async
+from spielleiter.cli.options import WholeNumber, board_option, chosen_edition, edition_options
+from spielleiter.cli.output import print_line
+from spielleiter.cli.play import complete_strategies
 
 
 @click.command()
@@ -37,11 +37,10 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
     """
     import trio
 
-    from spielleiter.cli.refusals import refusal_text
     from spielleiter.cli.screen import Screen
-    from spielleiter.cli.words import report_line, result_line
+    from spielleiter.cli.words import refusal_text, report_line, result_line
     from spielleiter.client.admin import AdminClient
-    from spielleiter.client.errors import ClientError
+    from spielleiter.client.client_errors import ClientError
     from spielleiter.client.player import GameReport, Player
     from spielleiter.client.strategies import STRATEGIES, make_responder
     from spielleiter.protocol.messages import Memento, RoomData

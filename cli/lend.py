@@ -14,11 +14,9 @@ from collections.abc import Mapping
 
 import click
 
-from spielleiter.cli.commands import Failure, Misuse, print_line, run_async
-from spielleiter.cli.encoding import TEXT
-from spielleiter.cli.numbers import WholeNumber, port_number
-from spielleiter.cli.options import game_option, server_options
-from spielleiter.cli.program_options import variable_options
+from spielleiter.cli.commands import Failure, Misuse, run_async
+from spielleiter.cli.options import TEXT, WholeNumber, game_option, port_number, server_options, variable_options
+from spielleiter.cli.output import print_line
 from spielleiter.common.process import hide_this_process, stop_signals
 
 EXIT_REFUSED = 127
@@ -62,8 +60,8 @@ def lend(
     import trio
 
     from spielleiter.common.errors import SetupError
+    from spielleiter.programs.command import Command
     from spielleiter.programs.environment import added_variables, require_set
-    from spielleiter.programs.program import Command
     from spielleiter.programs.remote import DEFAULT_REMOTE_PROGRAM_PORT, MAX_PROGRAMS, serve_remote_program
     from spielleiter.programs.startable import require_startable
 
@@ -114,20 +112,22 @@ def lend(
     "-r", "--reservation", type=TEXT, required=True, metavar="CODE", help="Take the seat that this code reserves."
 )
 @click.option("--seed", type=WholeNumber(0), default=0, metavar="N", help="The value of {seed} in the command line.")
-@game_option
-def borrow(lender: str, host: str, port: int, wait: float, reservation: str, seed: int, game: str) -> None:
+@game_option()
+def borrow(lender: str, host: str, port: int, wait: float, reservation: str, seed: int, game: str | None) -> None:
     """Let the program that `spielleiter lend` offers at HOST:PORT play on the server given by -h and -p.
 
     Passes on the program's output, and ends with its exit code, by its signal, or with 127 if the program cannot be
     started there. --wait is the time to wait for `spielleiter lend`, not for the server.
     """
     from spielleiter.programs.remote import RemoteProgramError, RemoteStartError, run_remote_program
+    from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 
     lender_host, _, text = lender.rpartition(":")
     lender_port = port_number(text)
     if not lender_host or lender_port is None:
         raise click.BadParameter(f"{lender!r}, expected HOST:PORT")
-    values = {"host": host, "port": str(port), "reservation": reservation, "seed": str(seed), "game": game}
+    values = {"host": host, "port": str(port), "reservation": reservation, "seed": str(seed)}
+    values["game"] = game or DEFAULT_GAME_TYPE
     outputs = {"stdout": sys.stdout.buffer, "stderr": sys.stderr.buffer}
 
     def write(name: str, data: bytes) -> None:

@@ -1,42 +1,43 @@
-"""`spielleiter match`: two programs play many games, and one answer says which is better.
-
-Invariants: the exit code is the answer for scripts: 0 for success (all games were played or SPRT accepted H1), 1 if
-player 1 is worse than --require or --sprt demands, 2 for misuse, 3 if a program failed and --fail-on names that fault,
-4 if the server or the machine failed or no game counts, 5 if a program cannot play, 130 if it was interrupted.
-Options of the official test client have the same meaning here.
-"""
+"""`spielleiter match`: two programs play many games, and one answer says which is better."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from spielleiter.cli.cluster import cluster_of, on_cluster
-from spielleiter.cli.commands import Misuse, print_line, run_async
-from spielleiter.cli.conditions import conditions_of
+from spielleiter.cli.commands import EXIT_FAILURE, EXIT_MACHINE, Misuse, run_async
 from spielleiter.cli.ctrl_c import raise_on_ctrl_c
-from spielleiter.cli.exit_codes import EXIT_MACHINE, PROGRAMS_AT_FAULT, exit_code, fault_kinds
-from spielleiter.cli.match_file import FOLDERS
-from spielleiter.cli.match_options import match_options
-from spielleiter.cli.match_setup import setup_of
-from spielleiter.cli.match_summary import show_summary
-from spielleiter.cli.on_end import run_on_end
+from spielleiter.cli.match_options import FOLDERS, match_options, refuse_changed_options, setup_of
+from spielleiter.cli.matches import (
+    PROGRAMS_AT_FAULT,
+    cluster_of,
+    conditions_of,
+    exit_code_of_games,
+    fault_kinds,
+    on_cluster,
+    prepare_machine,
+    print_package_warnings,
+    run_on_end,
+    show_unfit,
+    usable_journal,
+    write_pages,
+)
 from spielleiter.cli.options import chosen_edition, is_given
-from spielleiter.cli.package_warnings import print_package_warnings
-from spielleiter.cli.platform_gaps import print_platform_gaps
-from spielleiter.common.process import hide_this_process
-from spielleiter.common.text import count_text
+from spielleiter.cli.output import print_line
+from spielleiter.common.text import count_text, escaped, text_width
 
 if TYPE_CHECKING:
     from spielleiter.match.plan import MatchSetup
-    from spielleiter.match.records import GameRecord, Journal
     from spielleiter.match.runner import Conditions, MatchResult
+    from spielleiter.match.summary import Summary
+
+_OPTIONS_OF_COMBINING: Final = frozenset({"out", "fail_on", "faults_of", "require", "on_end"})
+"""The options that may be given with --combine."""
 
 
 @click.command(name="match")
@@ -68,7 +69,6 @@ def match_command(context: click.Context, /, resume: Path | None, combine: bool,
     demands; 2 for misuse; 3 if a program failed and --fail-on names this fault; 4 if the server or the machine failed,
     or if no game counts; 5 if a program cannot play at all, which ends the match; 130 if it was interrupted.
     """
-    from spielleiter.cli.resume import refuse_changed_options
     from spielleiter.common.errors import JournalError, MatchError, SetupError, os_error_text
     from spielleiter.match.preparation import load_match, require_enough_games
     from spielleiter.match.records import save_setup
@@ -76,13 +76,12 @@ def match_command(context: click.Context, /, resume: Path | None, combine: bool,
 
     fail_on = fault_kinds(options["fail_on"])
     faults_of = PROGRAMS_AT_FAULT[options["faults_of"]]
-    new = options["out"] or Path(f"match-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
+    folder = options["out"] or Path(f"match-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
     if combine:
-        from spielleiter.cli.combine import combine_matches, refuse_other_options
-
-        refuse_other_options(name for name in ("resume", *options) if is_given(context, name))
-        code = combine_matches(context.meta[FOLDERS], new, fail_on, options["require"], faults_of)
-        run_on_end(options["on_end"], new, new / "summary.json", code)
+        given = [name for name in ("resume", *options) if is_given(context, name)]
+        result = _combine(context.meta[FOLDERS], folder, given, faults_of)
+        code = _exit_code(result, fail_on, options["require"], faults_of)
+        run_on_end(options["on_end"], folder, folder / "summary.json", code)
         raise click.exceptions.Exit(code)
     chosen = chosen_edition(options["game"], options["edition"])
     conditions = Conditions(
@@ -115,26 +114,69 @@ def match_command(context: click.Context, /, resume: Path | None, combine: bool,
             setup = setup_of(context, {**options, "game": chosen.game_type}, is_played_elsewhere=cluster is not None)
             if cluster is None:
                 print_package_warnings(setup.entrants, setup.cwd)
-            folder = new
         if options["require"] is not None:
             require_enough_games(setup, f"--require {options['require']}")
         if resume is None:
             save_setup(folder, setup.to_json())
     except (SetupError, JournalError) as error:
         raise Misuse(str(error)) from None
-    has_concurrency = is_given(context, "concurrency")
     raise_on_ctrl_c()
     try:
-        with on_cluster(cluster, Path(setup.cwd), conditions, has_concurrency=has_concurrency) as conditions:
+        has_concurrency = is_given(context, "concurrency")
+        with on_cluster(cluster, setup.cwd, conditions, has_concurrency=has_concurrency) as conditions:
             result = _play(setup, folder, conditions, options["report_every"], options["pages"], faults_of)
+        code = _exit_code(result, fail_on, options["require"], faults_of)
     except (MatchError, OSError) as error:
         text = os_error_text(error) if isinstance(error, OSError) else error
         print_line(f"spielleiter match: {text}", err=True)
-        run_on_end(options["on_end"], folder, folder / "summary.json", EXIT_MACHINE)
-        raise click.exceptions.Exit(EXIT_MACHINE) from None
-    code = exit_code(result.end, result.records, result.summary, fail_on, options["require"], faults_of)
+        code = EXIT_MACHINE
     run_on_end(options["on_end"], folder, folder / "summary.json", code)
     raise click.exceptions.Exit(code)
+
+
+def _exit_code(result: MatchResult, fail_on: frozenset[str], require: str | None, faults_of: tuple[int, ...]) -> int:
+    """The exit code: that of the games, and otherwise whether the first program is as good as demanded."""
+    if code := exit_code_of_games(result.end, result.records, fail_on, faults_of):
+        return code
+    summary = result.summary
+    # with too few pairs no program can be shown to be worse, so that exit code 0 would mean nothing
+    is_worse = (require == "better" and summary.better != 0) or (
+        require == "not-worse" and (summary.better == 1 or not summary.has_enough_pairs)
+    )
+    is_refuted = summary.sprt is not None and summary.sprt.decision == "H0"
+    return EXIT_FAILURE if is_worse or is_refuted else 0
+
+
+def _combine(folders: Sequence[Path], out: Path, given: Sequence[str], faults_of: tuple[int, ...]) -> MatchResult:
+    """Print the result of all matches together, and write its reports into `out`. `given` are the options' names.
+
+    Raises Misuse if the matches cannot be combined, or if `out` is the folder of one of them.
+    """
+    from spielleiter.common.errors import JournalError, SetupError
+    from spielleiter.match.combining import combine_matches
+    from spielleiter.match.records import SETUP
+    from spielleiter.match.runner import EndReason, MatchResult, write_match_reports
+
+    if others := [f"--{name.replace('_', '-')}" for name in given if name not in _OPTIONS_OF_COMBINING]:
+        raise Misuse(f"--combine plays no game; leave out {', '.join(others)}")
+    if len(folders) < 2:
+        raise Misuse("--combine: expected the folders of at least two matches")
+    if (out / SETUP).exists():
+        raise Misuse(f"--out {out}: holds a match, expected another folder for the result")
+    try:
+        combined = combine_matches(folders, out)
+        out.mkdir(parents=True, exist_ok=True)
+        summary = write_match_reports(combined.setup, out, combined.records, faults_of)
+    except (SetupError, JournalError) as error:
+        raise Misuse(str(error)) from None
+    except OSError as error:
+        raise Misuse(f"{out}: cannot be written to ({error.strerror or error})") from None
+    names = combined.setup.names
+    print_line(f"{names[0]} against {names[1]}: {count_text(len(folders), 'match', 'matches')}, into {out}")
+    for doubt in combined.doubts:
+        print_line(doubt, err=True)
+    _show_summary(summary, out)
+    return MatchResult(combined.setup, out, EndReason.COMPLETED, combined.records, summary)
 
 
 def _play(
@@ -145,13 +187,12 @@ def _play(
     pages: str,
     faults_of: tuple[int, ...],
 ) -> MatchResult:
-    from spielleiter.cli.match_pages import write_pages
-    from spielleiter.cli.progress import Interim, showing_progress
+    from spielleiter.cli.progress import showing_progress
     from spielleiter.match.plan import season_text
     from spielleiter.match.runner import EndReason, count_cores, play_and_report, write_match_reports
     from spielleiter.match.stopping import sprt_of
 
-    conditions = fair_conditions(conditions)
+    conditions = prepare_machine(conditions)
     cores = count_cores()
     if conditions.venue is None and conditions.concurrency > cores:
         print_line(
@@ -162,13 +203,11 @@ def _play(
     games = count_text(setup.games, "game")
     if setup.games % 2:
         print_line(f"{games}: the last one has no counterpart with the sides swapped", err=True)
-    print_platform_gaps()
-    hide_this_process()
     season = season_text(setup.game_type, setup.edition)
     print_line(f"{season}: {setup.names[0]} against {setup.names[1]}, {games}, seed {setup.seed}, into {folder}")
     with usable_journal(folder) as journal:
-        interim = Interim(sprt_of(setup), report_every)
-        with showing_progress(setup.games, tuple(journal.records.values()), interim=interim) as progress:
+        known = tuple(journal.records.values())
+        with showing_progress(setup.games, known, sprt_of(setup), report_every) as progress:
             result = run_async(
                 lambda: play_and_report(setup, folder, journal, progress, conditions, faults_of=faults_of)
             )
@@ -179,54 +218,51 @@ def _play(
         print_line(result.end.value)
     elif result.end is not EndReason.COMPLETED:
         print_line(f"{result.end.value}; --resume {folder} continues")
-    show_summary(result.summary, folder)
+    _show_summary(result.summary, folder)
     if result.end is EndReason.UNFIT:
         show_unfit(setup, folder, result.records)
     return result
 
 
-def fair_conditions(wanted: Conditions) -> Conditions:
-    """`wanted`, with concurrency limited to the number of games that can be judged fairly; prints why it is lowered."""
-    from spielleiter.match.runner import fair_concurrency
+def _show_summary(summary: Summary, folder: Path) -> None:
+    """Print the result of a match, whose reports are in `folder`."""
+    from spielleiter.match.reports.texts import (
+        attempt_texts,
+        both_elo_text,
+        estimate_text,
+        games_text,
+        headline,
+        machine_warnings,
+        percent_text,
+        seconds_text,
+        significance_text,
+        sprt_text,
+    )
 
-    if wanted.venue is not None:  # each machine limits its own games
-        return wanted
-    concurrency, why = fair_concurrency(wanted.concurrency, wanted.cores_per_game)
-    if why is not None:
-        print_line(why, err=True)
-    return dataclasses.replace(wanted, concurrency=concurrency)
-
-
-def show_unfit(setup: MatchSetup, folder: Path, records: Sequence[GameRecord]) -> None:
-    """Print which program cannot play, how it was started, and what it wrote."""
-    from spielleiter.match.stopping import unfit_programs, why_unfit
-
-    for program in unfit_programs(records):
-        for line in why_unfit(records, program, setup.entrants[program].command, folder):
-            print_line(line, err=True)
-
-
-@contextmanager
-def usable_journal(folder: Path) -> Iterator[Journal]:
-    """Open the journal of the match in `folder`, like `open_journal`.
-
-    Raises Misuse if it cannot be opened, since it is locked or cannot be written; no game has been played in that case.
-    """
-    from spielleiter.common.errors import JournalError
-    from spielleiter.match.records import JOURNAL, open_journal
-
-    with ExitStack() as stack:
-        try:
-            journal = stack.enter_context(open_journal(folder))
-        except JournalError as error:
-            raise Misuse(str(error)) from None
-        try:
-            yield journal
-        finally:
-            stack.close()
-            if journal.was_restored:
-                print_line(
-                    f"{folder / JOURNAL} was changed by another program while the match was running; the records of "
-                    "all games have been written again",
-                    err=True,
-                )
+    print_line(headline(summary))
+    print_line(games_text(summary))
+    for program in summary.programs:
+        times, score = program.think_times, f"+{program.wins} ={program.draws} -{program.losses}"
+        print_line(
+            f"{program.name}: {score}, points {estimate_text(program.points)}; "
+            f"thinks {seconds_text(times.median)} (median), {seconds_text(times.p95)} (95 %), "
+            f"{seconds_text(times.max)} (longest)"
+        )
+        overloads = f", too slow on an overloaded machine {count_text(program.overloads, 'time')}"
+        print_line(
+            f"{' ' * text_width(escaped(program.name))}  {count_text(program.crashes, 'crash', 'crashes')}, "
+            f"{count_text(program.timeouts, 'timeout')}, {count_text(program.illegal_moves, 'illegal move')}, "
+            f"{count_text(program.bad_messages, 'bad message')}, "
+            f"{count_text(program.leftovers, 'time')} left running after the game{overloads * bool(program.overloads)}"
+        )
+    print_line(
+        f"Elo {both_elo_text(summary)}, likelihood of superiority {percent_text(summary.likelihood_of_superiority)}"
+    )
+    tests = sprt_text(summary), significance_text(summary)
+    for text in filter(None, (*tests, *attempt_texts(summary), *machine_warnings(summary))):
+        print_line(text)
+    if summary.machines:
+        print_line(
+            "machines: " + ", ".join(f"{each.name} {count_text(each.games, 'game')}" for each in summary.machines)
+        )
+    print_line(f"report: {folder / 'report.html'}")

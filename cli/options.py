@@ -1,158 +1,235 @@
-"""Options that several commands share.
+"""Options that several commands share, and the types of their values: numbers, addresses, text.
 
-Invariants: an option has the same name and the same meaning in every command.
+An option has the same name and the same meaning in every command. An error repeats the text as the user wrote it, and
+says what is expected.
 """
 
 from __future__ import annotations
 
+import math
+import os
+import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from spielleiter.cli.completion import completing, editions, game_option_values, game_types
-from spielleiter.cli.decorated import Decorated
-from spielleiter.cli.numbers import Number, WholeNumber, port_number
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT
-from spielleiter.server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, suggestion
+from spielleiter.server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, address, suggestion
 
 if TYPE_CHECKING:
-    from spielleiter.protocol.dialect import Dialect
     from spielleiter.protocol.recognition import Recogniser
     from spielleiter.server.core.policy import Edition
 
-_WHICH_GAME: Final = "The gameType to play.  [default: that of the current season]"
-_WHICH_EDITION: Final = "The edition in which the server plays that game.  [default: its first edition]"
+    _ParamType = click.ParamType[str]
+else:  # not generic in every supported version of click
+    _ParamType = click.ParamType
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+"""A command's function, which a decorator of options gets and returns."""
 
 
-def server_options(command: Decorated) -> Decorated:
-    """Decorate a command with the address of the server: `host`, `port`, `wait`."""
-    for option in (
-        click.option(
-            "--wait",
-            type=Number(0, MAX_SECONDS),
-            default=0.0,
-            metavar="SECONDS",
-            help="How long to wait for a server that is not running yet.",
-        ),
-        click.option(
-            "-p",
-            "--port",
-            type=WholeNumber(1, 65535),
-            default=DEFAULT_PORT,
-            metavar="PORT",
-            show_default=True,
-            help="Port of the server.",
-        ),
-        click.option(
-            "-h", "--host", default=DEFAULT_HOST, metavar="HOST", show_default=True, help="Address of the server."
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-_MILLISECONDS: Final = WholeNumber(1, MAX_WHOLE_NUMBER)
-_SECONDS: Final = Number(0, MAX_SECONDS, min_open=True)
-_SECONDS_OR_NONE: Final = Number(0, MAX_SECONDS)
-
-MAX_CONCURRENCY: Final = 1024
-"""The largest number of games at a time."""
-
-TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
-    {"soft": 2000, "hard": 10_000, "start": 30.0, "exit": 5.0, "game": 600.0}
-)
-"""The defaults: `soft` and `hard` in milliseconds, as in the contest, the others in seconds."""
-
-
-def timeout_options(helps: Mapping[str, str], *, has_to_exit: bool) -> Callable[[Decorated], Decorated]:
-    """A decorator that adds options for timeouts, such as ``soft_timeout`` for the key ``soft``.
-
-    `helps` maps the keys of TIMEOUTS to help texts, in the order of the options. `has_to_exit`: whether a program fails
-    if it does not end by itself; in that case the time for it must not be 0.
-    """
+def together(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
+    """The decorator that adds all these options, in the order of `--help`."""
 
     def decorate(command: Decorated) -> Decorated:
-        for name, text in reversed(list(helps.items())):
-            kind: WholeNumber | Number = _MILLISECONDS if name in {"soft", "hard"} else _SECONDS
-            if name == "exit" and not has_to_exit:
-                kind = _SECONDS_OR_NONE
-            command = click.option(
-                f"--{name}-timeout",
-                type=kind,
-                default=TIMEOUTS[name],
-                show_default=True,
-                metavar="MS" if kind is _MILLISECONDS else "SECONDS",
-                help=text,
-            )(command)
+        for option in reversed(options):
+            command = option(command)
         return command
 
     return decorate
-
-
-def require_sensible_limits(soft_timeout: int, hard_timeout: int) -> None:
-    """Raise UsageError if the soft limit is above the hard one; both are in milliseconds."""
-    from spielleiter.server.config import limits_problem
-
-    if problem := limits_problem(soft_timeout / 1000, hard_timeout / 1000):
-        raise click.UsageError(problem)
-
-
-core_options: Final = (
-    click.option(
-        "--pin",
-        is_flag=True,
-        help="Bind each program to a processor core; with --cores-per-game, to half of the cores of its game.",
-    ),
-    click.option(
-        "--cores-per-game",
-        type=WholeNumber(1, MAX_CONCURRENCY),
-        metavar="N",
-        help="Give each game N processor cores of its own, which limits --concurrency.",
-    ),
-)
-"""The processor cores that programs run on: `pin` and `cores_per_game`."""
-
-
-def requested_server(options: Mapping[str, Any]) -> tuple[str, int] | None:
-    """The server that `start_server`, `server`, `host` and `port` ask for; None: the match's own server.
-
-    These options have the same meaning as in the official test client. Raises UsageError.
-    """
-    if options["start_server"]:
-        return None
-    text = options["server"]
-    if text is None and options["host"] is None and options["port"] is None:
-        return None
-    if text is None:
-        return options["host"] or DEFAULT_HOST, options["port"] or DEFAULT_PORT
-    host, _, port = text.rpartition(":")
-    number = port_number(port)
-    if not host or number is None:
-        raise click.UsageError(
-            f"--server {text!r}: expected HOST:PORT (or add --start-server to use the match's own server)"
-        )
-    return host.strip("[]"), number
-
-
-def _folder(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> Path | None:
-    if value is not None and value.exists() and not value.is_dir():
-        raise click.BadParameter(f"{value} is a file, expected a folder")
-    return value
-
-
-def folder_option(name: str, text: str) -> Callable[[Decorated], Decorated]:
-    """A decorator that adds an option for a folder, which need not exist."""
-    return click.option(name, type=click.Path(path_type=Path), callback=_folder, metavar="DIR", help=text)
 
 
 def is_given(context: click.Context, name: str) -> bool:
     """Whether the value of this option was given, on the command line, in the environment or in a file."""
     asked = {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT, ParameterSource.DEFAULT_MAP}
     return context.get_parameter_source(name) in asked
+
+
+# -- numbers ----------------------------------------------------------------------------------------------------------
+# Only ASCII digits are accepted, without separators; nan and infinity are not.
+
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,4000}", re.ASCII)  # Python reads no more than 4300 digits
+_PORT: Final = re.compile("[0-9]{1,5}", re.ASCII)
+_GREATEST_PORT: Final = 65535
+_LARGEST_SHOWN: Final = 10_000_000
+"""Bounds above this are technical limits, which the help does not show."""
+
+
+def port_number(text: str) -> int | None:
+    """The port number in `text`; None if it is not a port that a client can connect to."""
+    return int(text) if _PORT.fullmatch(text) and 0 < int(text) <= _GREATEST_PORT else None
+
+
+def whole_number(text: str) -> int | None:
+    """The whole number in `text`; None if it is not a number, or has more digits than Python reads."""
+    return int(text) if _WHOLE.fullmatch(text) else None
+
+
+def _bounds(kind: click.IntRange | click.FloatRange) -> str:
+    """The bounds for an error message, with a leading space; empty if there are none."""
+    low, high = kind.min, kind.max
+    if low is not None and high is not None and not kind.min_open and not kind.max_open:
+        return f" from {low} to {high}"
+    words = []
+    if low is not None:
+        words.append(f"above {low}" if kind.min_open else f"not below {low}")
+    if high is not None:
+        words.append(f"below {high}" if kind.max_open else f"up to {high}")
+    return f" {' and '.join(words)}" if words else ""
+
+
+def _shown_range(kind: click.IntRange | click.FloatRange) -> str:
+    """The range that the help shows, such as ``0<x<=5``; empty if there is none to show."""
+    below, above = ("<" if is_open else "<=" for is_open in (kind.min_open, kind.max_open))
+    low = None if kind.min is None else f"{kind.min}{below}x"
+    high = None if kind.max is None or kind.max > _LARGEST_SHOWN else f"{above}{kind.max}"
+    if high is None:
+        return "" if low is None else f"x{'>' if kind.min_open else '>='}{kind.min}"
+    return f"{low or 'x'}{high}"
+
+
+class WholeNumber(click.IntRange):
+    """A whole number. Both bounds are inclusive; None means that there is no bound."""
+
+    _describe_range = _shown_range
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number. Raises BadParameter."""
+        number = int(value) if not isinstance(value, str) or _WHOLE.fullmatch(value) else None
+        is_low = number is not None and self.min is not None and number < self.min
+        if number is None or is_low or (self.max is not None and number > self.max):
+            self.fail(f"'{value}' cannot be used, expected a whole number{_bounds(self)}", param, ctx)
+        return number
+
+
+class Number(click.FloatRange):
+    """A number, with or without a decimal point. A bound of None means that there is no bound."""
+
+    _describe_range = _shown_range
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number. Raises BadParameter."""
+        number = math.nan
+        if not isinstance(value, str) or (value.isascii() and "_" not in value):
+            with suppress(ValueError, OverflowError):
+                number = float(value)
+        is_above = self.min is None or (number > self.min if self.min_open else number >= self.min)
+        is_below = self.max is None or (number < self.max if self.max_open else number <= self.max)
+        if not (math.isfinite(number) and is_above and is_below):
+            self.fail(f"'{value}' cannot be used, expected a number{_bounds(self)}", param, ctx)
+        return number
+
+
+# -- text -------------------------------------------------------------------------------------------------------------
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def recovered(text: str) -> str:
+    """The argument as text that can be encoded as UTF-8.
+
+    Python represents bytes of an argument that the locale cannot decode as lone surrogates. This function decodes them
+    as UTF-8; bytes that are not UTF-8 either become U+FFFD.
+    """
+    if not _SURROGATE.search(text):
+        return text
+    try:
+        return os.fsencode(text).decode("utf-8", "replace")
+    except UnicodeEncodeError:  # surrogates that do not represent bytes
+        return _SURROGATE.sub("\ufffd", text)
+
+
+class TextType(_ParamType):
+    """An option whose value appears in packets, JSON or reports."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
+        """The value, converted by `recovered`."""
+        return recovered(str(value))
+
+
+class PasswordType(_ParamType):
+    """A password; refused if it is not UTF-8, since a repaired password would be wrong."""
+
+    name = "password"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The password. Raises BadParameter with a text that does not contain the password."""
+        text = recovered(str(value))
+        if "\ufffd" in text and text != str(value):
+            self.fail("the password is not UTF-8 and cannot be sent to a server; expected text in UTF-8", param, ctx)
+        return text
+
+
+TEXT: Final = TextType()
+PASSWORD: Final = PasswordType()
+
+# -- servers ----------------------------------------------------------------------------------------------------------
+
+server_options: Final = together(
+    click.option(
+        "-h", "--host", default=DEFAULT_HOST, metavar="HOST", show_default=True, help="Address of the server."
+    ),
+    click.option(
+        "-p",
+        "--port",
+        type=WholeNumber(1, _GREATEST_PORT),
+        default=DEFAULT_PORT,
+        metavar="PORT",
+        show_default=True,
+        help="Port of the server.",
+    ),
+    click.option(
+        "--wait",
+        type=Number(0, MAX_SECONDS),
+        default=0.0,
+        metavar="SECONDS",
+        help="How long to wait for a server that is not running yet.",
+    ),
+)
+"""Decorates a command with the address of the server: `host`, `port`, `wait`."""
+
+_ADDRESS: Final = address()
+
+
+def listening_address(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, int]:
+    """Return host and port of the value of an option; the port may be 0. Raises BadParameter."""
+    try:
+        return _ADDRESS.parse(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} cannot be used, expected [HOST:]PORT") from None
+
+
+def target_option(help_text: str) -> Callable[[Decorated], Decorated]:
+    """The decorator that adds the option `--to`, the address of a server, with this help."""
+
+    def server_address(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, int]:
+        found = listening_address(context, parameter, value)
+        if not found[1]:
+            raise click.BadParameter(f"{value!r} cannot be used: no server listens at port 0")
+        return found
+
+    return click.option(
+        "--to",
+        callback=server_address,
+        default=f"{DEFAULT_HOST}:{DEFAULT_PORT}",
+        show_default=True,
+        metavar="HOST:PORT",
+        help=help_text,
+    )
+
+
+# -- games and editions -----------------------------------------------------------------------------------------------
+
+_WHICH_GAME: Final = "The gameType to play.  [default: that of the current season]"
+_WHICH_EDITION: Final = "The edition in which the server plays that game.  [default: its first edition]"
 
 
 def _game_type_problem(value: str, instead: str) -> str | None:
@@ -192,67 +269,55 @@ def _known_game_type(context: click.Context, _parameter: click.Parameter, value:
     return value
 
 
-def _chosen_game_type(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
-    from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
-
-    return _known_game_type(context, parameter, value) or DEFAULT_GAME_TYPE
-
-
-def game_option(command: Decorated) -> Decorated:
-    """Decorate a command with `game`, a known gameType."""
-    return click.option(
-        "--game",
-        metavar="GAMETYPE",
-        callback=_chosen_game_type,
-        shell_complete=completing(game_types),
-        help=_WHICH_GAME,
-    )(command)
-
-
 def _known_edition(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
     if value is not None and (problem := _edition_problem(value)):
         raise click.BadParameter(problem)
     return value
 
 
+def game_option(help_text: str = _WHICH_GAME) -> Callable[[Decorated], Decorated]:
+    """The decorator that adds `game`, a known gameType or None."""
+    return click.option(
+        "--game",
+        metavar="GAMETYPE",
+        callback=_known_game_type,
+        shell_complete=completing(game_types),
+        help=help_text,
+    )
+
+
 def _edition_options(game_help: str, edition_help: str) -> Callable[[Decorated], Decorated]:
-    def decorate(command: Decorated) -> Decorated:
-        for option in (
-            click.option(
-                "--edition",
-                metavar="EDITION",
-                callback=_known_edition,
-                shell_complete=completing(editions),
-                help=edition_help,
-            ),
-            click.option(
-                "--game",
-                metavar="GAMETYPE",
-                callback=_known_game_type,
-                shell_complete=completing(game_types),
-                help=game_help,
-            ),
-        ):
-            command = option(command)
-        return command
-
-    return decorate
+    return together(
+        game_option(game_help),
+        click.option(
+            "--edition",
+            metavar="EDITION",
+            callback=_known_edition,
+            shell_complete=completing(editions),
+            help=edition_help,
+        ),
+    )
 
 
-def edition_options(command: Decorated) -> Decorated:
-    """Decorate a command with `game` and `edition`, the arguments of `chosen_edition`."""
-    return _edition_options(_WHICH_GAME, _WHICH_EDITION)(command)
+edition_options: Final = _edition_options(_WHICH_GAME, _WHICH_EDITION)
+"""Decorates a command with `game` and `edition`, the arguments of `chosen_edition`."""
 
+edition_options_of_server: Final = _edition_options(
+    "The gameType, for a server that knows only one season; spielleiter knows all seasons and does not need it.",
+    "The edition of such a server.  [default: the first edition of that game]",
+)
+"""Decorates a command about a game that already exists on the server with `game` and `edition`.
 
-def edition_options_of_server(command: Decorated) -> Decorated:
-    """Decorate a command about a game that already exists on the server with `game` and `edition`.
+spielleiter recognises the season of a packet; a server that knows only one season does not.
+"""
 
-    spielleiter recognises the season of a packet; a server that knows only one season does not.
-    """
-    return _edition_options(
-        "The gameType, for a server that knows only one season; spielleiter knows all seasons and does not need it.",
-        "The edition of such a server.  [default: the first edition of that game]",
-    )(command)
+game_end_option: Final = click.option(
+    "--game-end",
+    metavar="WHEN",
+    shell_complete=completing(game_option_values("gameEnd")),
+    help="As for `serve`: colorFinished (as in the published rules) or noMovesLeft (as in the release).",
+)
+"""Decorates a command with `game_end`, an option of the rules."""
 
 
 def chosen_edition(
@@ -291,31 +356,101 @@ def recogniser(edition: Edition, *, is_sure: bool) -> Recogniser:
     return Recogniser([edition.dialect, *others])
 
 
-def edition_of(dialect: Dialect) -> Edition:
-    """The edition with this dialect, as found by a recogniser."""
-    from spielleiter.server.editions import EDITIONS
+# -- timeouts ---------------------------------------------------------------------------------------------------------
 
-    return next(edition for edition in EDITIONS.values() if edition.dialect is dialect)
+_MILLISECONDS: Final = WholeNumber(1, MAX_WHOLE_NUMBER)
 
-
-game_end_option = click.option(
-    "--game-end",
-    metavar="WHEN",
-    shell_complete=completing(game_option_values("gameEnd")),
-    help="As for `serve`: colorFinished (as in the published rules) or noMovesLeft (as in the release).",
+TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
+    {"soft": 2000, "hard": 10_000, "start": 30.0, "exit": 5.0, "game": 600.0}
 )
-"""Decorates a command with `game_end`, an option of the rules."""
+"""The defaults: `soft` and `hard` in milliseconds, as in the contest, the others in seconds."""
 
 
-def board_option(command: Decorated) -> Decorated:
-    """Decorate a command with `board`: whether to draw the board; None means only if the output is a terminal."""
-    return click.option(
-        "--board/--no-board",
-        default=None,
-        help="Draw the board during the game.  [default: if the output is a terminal]",
-    )(command)
+def timeout_options(helps: Mapping[str, str], *, has_to_exit: bool) -> Callable[[Decorated], Decorated]:
+    """A decorator that adds options for timeouts, such as ``soft_timeout`` for the key ``soft``.
+
+    `helps` maps the keys of TIMEOUTS to help texts, in the order of the options. `has_to_exit`: whether a program fails
+    if it does not end by itself; in that case the time for it must not be 0.
+    """
+    options = []
+    for name, text in helps.items():
+        kind = (
+            _MILLISECONDS
+            if name in {"soft", "hard"}
+            else Number(0, MAX_SECONDS, min_open=name != "exit" or has_to_exit)
+        )
+        options.append(
+            click.option(
+                f"--{name}-timeout",
+                type=kind,
+                default=TIMEOUTS[name],
+                show_default=True,
+                metavar="MS" if kind is _MILLISECONDS else "SECONDS",
+                help=text,
+            )
+        )
+    return together(*options)
 
 
-def json_option(command: Decorated) -> Decorated:
-    """Decorate a command with `as_json`, for scripts."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts, one value per line.")(command)
+# -- programs, folders, and forms of the output -----------------------------------------------------------------------
+
+
+def _read_variables(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> Mapping[str, str] | None:
+    for value in values:
+        if not value.partition("=")[0] or "=" not in value:
+            raise click.BadParameter(f"{value!r}: expected NAME=VALUE")
+    return {name: value for name, _, value in (each.partition("=") for each in values)} or None
+
+
+def _read_names(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    names = tuple(name.strip() for value in values for name in value.split(","))
+    for name in names:
+        if not name or "=" in name:
+            raise click.BadParameter(f"{name!r}: expected NAME, or NAME,NAME")
+    return names or None
+
+
+VARIABLE_OPTIONS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = MappingProxyType(
+    {
+        "env": (
+            "Environment variable for the {}program; can be repeated.",
+            {"metavar": "NAME=VALUE", "multiple": True, "callback": _read_variables},
+        ),
+        "pass-env": (
+            "Variables of this environment that the {}program gets beside the few of docs/match.md; can be repeated.",
+            {"metavar": "NAME[,NAME...]", "multiple": True, "callback": _read_names},
+        ),
+    }
+)
+"""The options for the variables of a program: their help, in which {} stands for which program it is, and the rest."""
+
+variable_options: Final = together(
+    *(click.option(f"--{name}", help=text.format(""), **how) for name, (text, how) in VARIABLE_OPTIONS.items())
+)
+"""Decorates a command that starts one program with `env` and `pass_env`; None if not given."""
+
+
+def folder_option(name: str, text: str) -> Callable[[Decorated], Decorated]:
+    """A decorator that adds an option for a folder, which need not exist."""
+
+    def folder(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> Path | None:
+        if value is not None and value.exists() and not value.is_dir():
+            raise click.BadParameter(f"{value} is a file, expected a folder")
+        return value
+
+    return click.option(name, type=click.Path(path_type=Path), callback=folder, metavar="DIR", help=text)
+
+
+board_option: Final = click.option(
+    "--board/--no-board",
+    default=None,
+    help="Draw the board during the game.  [default: if the output is a terminal]",
+)
+"""Decorates a command with `board`: whether to draw the board; None means only if the output is a terminal."""
+
+json_option: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts, one value per line.")
+"""Decorates a command with `as_json`, for scripts."""

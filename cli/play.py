@@ -1,37 +1,58 @@
-"""`spielleiter play`: a built-in player, started like every client of the contest."""
+"""`spielleiter play`: a built-in player, or one that asks a GTP engine, started like every client of the contest."""
 
 from __future__ import annotations
 
+import random
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 
-from spielleiter.cli.commands import Failure, print_line, run_async
-from spielleiter.cli.completion import complete_strategies
-from spielleiter.cli.encoding import TEXT, json_text
-from spielleiter.cli.gtp_engine import (
-    check_engine_options,
-    engine_options,
-    playing_strategies,
-    running_bridged_player,
-)
-from spielleiter.cli.numbers import Number, WholeNumber, port_number, whole_number
+from spielleiter.cli.commands import Failure, Misuse, run_async
 from spielleiter.cli.options import (
+    TEXT,
+    Number,
+    WholeNumber,
     board_option,
     chosen_edition,
-    edition_of,
     edition_options,
     json_option,
+    port_number,
     recogniser,
     server_options,
+    whole_number,
 )
+from spielleiter.cli.output import json_text, print_line
 from spielleiter.server.setting import MAX_SECONDS, suggestion
 
 if TYPE_CHECKING:
+    from spielleiter.client.gtp_blokus import BridgedPlayer
+    from spielleiter.client.player import GameReport, Player, Responder
+    from spielleiter.client.strategies import StrategyKind
     from spielleiter.game.api import Seat
     from spielleiter.protocol.messages import RoomData
     from spielleiter.server.core.policy import Edition
+
+GTP: Final = "gtp"
+"""The name of the strategy that asks an engine."""
+
+
+def playing_strategies() -> dict[str, StrategyKind]:
+    """Return the strategies of `play` by name: the built-in ones, and gtp."""
+    from spielleiter.client.gtp_blokus import POSITIONS
+    from spielleiter.client.strategies import STRATEGIES, StrategyKind
+
+    description = "the moves of another program, named by --engine (Blokus only)"
+    return {**STRATEGIES, GTP: StrategyKind(GTP, description, position=POSITIONS)}
+
+
+def complete_strategies(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer strategies with their descriptions, which some shells show."""
+    kinds = playing_strategies().values()
+    return [CompletionItem(kind.name, help=kind.description) for kind in kinds if kind.name.startswith(incomplete)]
 
 
 def _known_strategy(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
@@ -50,14 +71,6 @@ class _PlayCommand(click.Command):
                 kinds = playing_strategies().values()
                 formatter.write_dl([(kind.name, kind.description) for kind in kinds if kind.is_bad == is_bad])
         super().format_epilog(ctx, formatter)
-
-
-def _sides(names: tuple[str, str], seat: Seat | None) -> tuple[str, str]:
-    """The names of the players next to the board; the player of this process is `you`."""
-    if seat is None:
-        return names
-    own, other = (f"you ({names[seat]})" if names[seat] else "you"), names[1 - seat] or "opponent"
-    return (own, other) if seat == 0 else (other, own)
 
 
 @click.command(cls=_PlayCommand)
@@ -82,7 +95,19 @@ def _sides(names: tuple[str, str], seat: Seat | None) -> tuple[str, str]:
     metavar="SECONDS",
     help="After how many seconds the strategy slow answers.  [default: 3]",
 )
-@engine_options
+@click.option(
+    "--engine",
+    type=TEXT,
+    metavar="COMMAND",
+    help="The command that starts the engine of the strategy gtp: a program that speaks GTP, such as Pentobi's "
+    "pentobi-gtp.",
+)
+@click.option(
+    "--engine-timeout",
+    type=Number(0, MAX_SECONDS, min_open=True),
+    metavar="SECONDS",
+    help="How long the engine may think about a move before greedy chooses it.  [default: 1.5]",
+)
 @click.option(
     "--stay",
     is_flag=True,
@@ -111,18 +136,15 @@ def play(*, stay: bool, **options: Any) -> None:
     """
     _play_once(**options)
     while stay and (line := sys.stdin.readline()):
-        _play_once(**{**options, **_options_from_line(line, options["seed"])})
-
-
-def _options_from_line(line: str, seed: int | None) -> dict[str, Any]:
-    """The options in a line of standard input: HOST PORT RESERVATION, and SEED if the first game had a seed."""
-    words = line.split()
-    port = port_number(words[1]) if len(words) > 2 else None
-    if port is None:
-        raise Failure(f"standard input: expected HOST PORT RESERVATION, found {line.strip()!r}")
-    named = {"host": words[0], "port": port, "reservation": words[2], "room": None}
-    next_seed = whole_number(words[3]) if seed is not None and len(words) > 3 else None
-    return named if next_seed is None else {**named, "seed": next_seed}
+        words = line.split()
+        port = port_number(words[1]) if len(words) > 2 else None
+        if port is None:
+            raise Failure(f"standard input: expected HOST PORT RESERVATION, found {line.strip()!r}")
+        options |= {"host": words[0], "port": port, "reservation": words[2], "room": None}
+        # a fourth word is the seed, if the first game had one
+        if options["seed"] is not None and len(words) > 3 and (seed := whole_number(words[3])) is not None:
+            options["seed"] = seed
+        _play_once(**options)
 
 
 def _play_once(
@@ -143,20 +165,20 @@ def _play_once(
 ) -> None:
     if reservation is not None and room is not None:
         raise click.UsageError("--reservation and --room exclude each other, expected one of them")
-    check_engine_options(strategy, engine, engine_timeout)
-
-    from contextlib import AsyncExitStack
+    if strategy == GTP and engine is None:
+        raise click.UsageError('the strategy gtp needs --engine, such as --engine "pentobi-gtp --game classic_2"')
+    if strategy != GTP and (engine is not None or engine_timeout is not None):
+        raise click.UsageError(f"the strategy {strategy} has no engine; add --strategy gtp")
 
     import trio
 
-    from spielleiter.cli.refusals import failure_text
-    from spielleiter.cli.screen import Screen
-    from spielleiter.cli.waiting import Waiting
-    from spielleiter.cli.words import outcome_word, report_line, result_points
-    from spielleiter.client.errors import ClientError
-    from spielleiter.client.player import GameEnd, GameReport, Player, Responder, respond_with
+    from spielleiter.cli.screen import Screen, Waiting
+    from spielleiter.cli.words import failure_text, outcome_word, report_line, result_points
+    from spielleiter.client.client_errors import ClientError
+    from spielleiter.client.player import GameEnd, Player, respond_with
     from spielleiter.client.strategies import DEFAULT_DELAY, make_responder
     from spielleiter.protocol.messages import Memento, Result
+    from spielleiter.server.editions import EDITIONS
 
     kind = playing_strategies()[strategy]
     has_room = reservation is not None or room is not None
@@ -168,7 +190,8 @@ def _play_once(
 
     async def play_with(player: Player, responder: Responder) -> GameReport:
         def season() -> Edition:
-            return edition_of(seasons.of_room(player.room_id) or chosen.dialect)
+            dialect = seasons.of_room(player.room_id) or chosen.dialect
+            return next(each for each in EDITIONS.values() if each.dialect is dialect)
 
         def watch(data: RoomData) -> None:
             if isinstance(data, Memento):
@@ -209,6 +232,7 @@ def _play_once(
                 bridged = None
                 responder = make_responder(strategy, seed=seed, delay=DEFAULT_DELAY if delay is None else delay)
             else:
+                # started before the server is asked for a seat, so an engine that cannot be used takes none
                 bridged = await stack.enter_async_context(
                     running_bridged_player(engine, screen.say, move_timeout=engine_timeout, seed=seed)
                 )
@@ -243,3 +267,46 @@ def _play_once(
         raise Failure(report_line(report))
     if not as_json:
         print_line(report_line(report))
+
+
+def _sides(names: tuple[str, str], seat: Seat | None) -> tuple[str, str]:
+    """The names of the players next to the board; the player of this process is `you`."""
+    if seat is None:
+        return names
+    own, other = (f"you ({names[seat]})" if names[seat] else "you"), names[1 - seat] or "opponent"
+    return (own, other) if seat == 0 else (other, own)
+
+
+@asynccontextmanager
+async def running_bridged_player(
+    engine: str, say: Callable[[str], None], *, move_timeout: float | None, seed: int | None
+) -> AsyncIterator[BridgedPlayer]:
+    """Start the engine and make the player that asks it. Raises Misuse if the engine cannot be used."""
+    from spielleiter.client.gtp_blokus import DEFAULT_ENGINE_TIMEOUT, BridgedPlayer
+    from spielleiter.client.gtp_engine import EngineStartError, running_engine
+    from spielleiter.common.errors import SetupError
+    from spielleiter.programs.command import BUILTIN, Command
+    from spielleiter.programs.startable import require_startable
+    from spielleiter.programs.windows_command import command_line
+
+    if engine.startswith(BUILTIN):
+        raise Misuse(f"--engine {engine}: a built-in strategy is no engine; choose it with --strategy")
+    try:
+        command = Command.parse(engine)
+        require_startable(command)
+        words = [command.words[0], *command.parameters]
+        started = command_line(words) if sys.platform == "win32" else words
+    except (SetupError, ValueError) as error:
+        raise Misuse(f"--engine: {error}") from error
+    try:
+        async with running_engine(started) as process:
+            player = BridgedPlayer(
+                process,
+                say,
+                timeout=DEFAULT_ENGINE_TIMEOUT if move_timeout is None else move_timeout,
+                rng=random.Random(seed),
+            )
+            await player.prepare()
+            yield player
+    except EngineStartError as error:
+        raise Misuse(f"--engine {engine}: {error}") from error

@@ -1,25 +1,22 @@
-"""The progress of a match: a live display on a terminal, otherwise a line for each game.
+"""The progress of a match on standard error: a live display on a terminal, otherwise a line for each game.
 
-Invariants: this module makes no decisions and writes only to standard error, so that standard output contains only the
-answer. If writing the display fails, the match continues.
+If writing the display fails, the match continues.
 """
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, TextIO
+from typing import Any, Final, TextIO, cast
 
 import click
 
-from spielleiter.cli.commands import fitted
+from spielleiter.cli.output import fitted
 from spielleiter.common.terminal import understands_escapes
-from spielleiter.common.text import escaped
+from spielleiter.common.text import count_text, escaped
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records import GameRecord
 from spielleiter.match.runner import ProgressListener
@@ -27,7 +24,6 @@ from spielleiter.match.statistics import Sprt, count_pairs, count_results, runni
 from spielleiter.match.verdict import Verdict
 
 _STOPPING: Final = "finishing the running games; press Ctrl-C again to end them at once"
-_ERASE_LINE: Final = "\r\033[K"
 
 
 def game_line(record: GameRecord) -> str:
@@ -61,52 +57,35 @@ def score_line(records: Sequence[GameRecord], sprt: Sprt | None = None) -> str:
     return f"+{tally.wins} ={tally.draws} -{tally.losses}{test}  Elo {elo_text(running_elo(pairs))}"
 
 
-def time_text(seconds: float) -> str:
-    """A duration, for example ``0:01:23``, truncated to whole seconds."""
-    return str(timedelta(seconds=int(seconds)))
-
-
-@dataclass(frozen=True, slots=True)
-class Interim:
-    """The settings for showing the standing while a match is running."""
-
-    sprt: Sprt | None = None
-    """The test whose log-likelihood ratio is shown; None: none."""
-    every: int | None = None
-    """The number of games after which a line with the standing is printed; None: never."""
-
-    def line(self, records: Sequence[GameRecord]) -> str:
-        """The line after these games, ``after 40 games: …``; empty if none is due."""
-        if self.every is None or len(records) % self.every:
-            return ""
-        return f"after {len(records)} game{'' if len(records) == 1 else 's'}: {score_line(records, self.sprt)}"
-
-
 class PlainProgress:
-    """Prints a line for each finished game."""
+    """Prints a line for each finished game, and the standing after `every` games (None: never)."""
 
-    def __init__(self, screen: TextIO, records: Sequence[GameRecord] = (), interim: Interim = Interim()) -> None:
+    def __init__(self, screen: TextIO, records: Sequence[GameRecord], sprt: Sprt | None, every: int | None) -> None:
         self._screen = screen
         self._records = list(records)
-        self._interim = interim
+        self._sprt = sprt
+        self._every = every
 
     def game_started(self, planned: PlannedGame) -> None: ...
 
     def game_finished(self, record: GameRecord) -> None:
         self._records.append(record)
-        self._tell(game_line(record))
-        if line := self._interim.line(self._records):
-            self._tell(line)
+        self._tell_about(record)
+        if self._every is not None and len(self._records) % self._every == 0:
+            self._tell(f"after {count_text(len(self._records), 'game')}: {score_line(self._records, self._sprt)}")
 
     def stopping(self) -> None:
         self._tell(_STOPPING)
+
+    def _tell_about(self, record: GameRecord) -> None:
+        self._tell(game_line(record))
 
     def _tell(self, line: str) -> None:
         with suppress(OSError):
             click.echo(escaped(line), file=self._screen)
 
 
-class LiveProgress:
+class LiveProgress(PlainProgress):
     """A progress bar with games, time and standing; only games in which something went wrong get a line.
 
     The time is the estimated remaining time, computed from the games of this run; at the end it is their total time. On
@@ -118,75 +97,105 @@ class LiveProgress:
         screen: TextIO,
         planned: int,
         records: Sequence[GameRecord],
+        sprt: Sprt | None = None,
+        every: int | None = None,
         clock: Callable[[], float] = time.monotonic,
-        interim: Interim = Interim(),
     ) -> None:
-        self._interim = interim
-        self._screen = screen
-        self._records = list(records)
-        self._resumed = len(self._records)
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.table import Column
+
+        super().__init__(screen, records, sprt, every)
+        self._planned = planned
+        self._resumed = len(records)
         self._clock = clock
         self._started_at = clock()
-        self._planned = planned
-        self._text = ""
-        self._bar = click.progressbar(
-            range(planned),
-            show_pos=True,
-            show_percent=False,
-            show_eta=False,  # it would count the earlier games of a resumed match as games of this run
-            item_show_func=lambda _: self._text,
-            bar_template="%(label)s[%(bar)s]  %(info)s",
-            width=0,
-            file=screen,
+        self._is_stopping = False
+        console = Console(
+            file=cast("TextIO", _Tolerant(screen)), force_terminal=True, legacy_windows=False, highlight=False
         )
-        self._bar.pos = self._resumed
-        self._draw()
-
-    def game_started(self, planned: PlannedGame) -> None: ...
-
-    def game_finished(self, record: GameRecord) -> None:
-        self._records.append(record)
-        self._bar.pos = len(self._records)
-        fault = "" if record.verdict == Verdict.REGULAR else game_line(record)
-        self._draw(*filter(None, (fault, self._interim.line(self._records))))
+        cropped = Column(no_wrap=True, overflow="crop")  # an ellipsis would become three dots in some encodings
+        self._display = Progress(
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=len(f"{planned}/{planned}"))),
+            TextColumn("{task.fields[text]}", markup=False, table_column=cropped),
+            console=console,
+            auto_refresh=False,  # a thread would take processor time from the games
+            expand=True,
+        )
+        self._bar = self._display.add_task("", total=planned, completed=self._resumed, text=self._text())
+        self._display.start()
 
     def stopping(self) -> None:
-        self._bar.label = "stopping  "
-        self._draw(_STOPPING)
+        self._is_stopping = True
+        super().stopping()
+        self._display.update(self._bar, text=self._text(), refresh=True)
 
     def close(self) -> None:
         """Leave the display as it is and move the cursor to the next line."""
-        with suppress(OSError):
-            self._bar.render_finish()
+        self._display.stop()
 
-    def _draw(self, *lines_above: str) -> None:
-        """Draw the bar again, below new lines if there are any."""
-        text = "  ".join(filter(None, (self._time(), score_line(self._records, self._interim.sprt))))
-        before = f"{self._bar.label}[]  {self._bar.format_pos()}  "
-        self._text = text[: max(0, shutil.get_terminal_size().columns - len(before))]
-        with suppress(OSError):
-            for line in lines_above:
-                click.echo(_ERASE_LINE + fitted(escaped(line), self._screen), file=self._screen)
-            self._bar.render_progress()
+    def game_finished(self, record: GameRecord) -> None:
+        super().game_finished(record)
+        self._display.update(self._bar, completed=len(self._records), text=self._text(), refresh=True)
 
-    def _time(self) -> str:
+    def _tell_about(self, record: GameRecord) -> None:
+        if record.verdict != Verdict.REGULAR:
+            super()._tell_about(record)
+
+    def _tell(self, line: str) -> None:
+        """Write a line above the bar."""
+        self._display.console.print(fitted(escaped(line), self._screen), markup=False, soft_wrap=True)
+
+    def _text(self) -> str:
+        """What is beside the bar."""
         seconds, here = self._clock() - self._started_at, len(self._records) - self._resumed
         left = self._planned - len(self._records)
+        duration = "" if not here else f"{timedelta(seconds=int(seconds / here * left))} left"
         if not left:
-            return time_text(seconds)
-        return f"{time_text(seconds / here * left)} left" if here else ""
+            duration = str(timedelta(seconds=int(seconds)))
+        stopping = "stopping" if self._is_stopping else ""
+        return "  ".join(filter(None, (stopping, duration, score_line(self._records, self._sprt))))
+
+
+class _Tolerant:
+    """A text file whose failing writes are ignored: rich ends the program when a pipe is closed."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self._file.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._file.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
 
 @contextmanager
 def showing_progress(
-    planned: int, records: Sequence[GameRecord], screen: TextIO | None = None, interim: Interim = Interim()
+    planned: int,
+    records: Sequence[GameRecord],
+    sprt: Sprt | None = None,
+    every: int | None = None,
+    screen: TextIO | None = None,
 ) -> Iterator[ProgressListener]:
-    """Show the progress of `planned` games on `screen` (default: stderr); `records` are the games finished so far."""
+    """Show the progress of `planned` games on `screen` (default: standard error).
+
+    - `records`: the games finished so far.
+    - `sprt`: the test whose log-likelihood ratio is shown with the standing.
+    - `every`: the number of games after which a line with the standing is printed; None: never.
+    """
     screen = sys.stderr if screen is None else screen
     if not understands_escapes(screen):  # it cannot erase a line
-        yield PlainProgress(screen, records, interim)
+        yield PlainProgress(screen, records, sprt, every)
         return
-    live = LiveProgress(screen, planned, records, interim=interim)
+    live = LiveProgress(screen, planned, records, sprt, every)
     try:
         yield live
     finally:

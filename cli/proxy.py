@@ -1,7 +1,4 @@
-"""`spielleiter proxy`: pass on everything between clients and a server, and record it.
-
-Invariants: the command ends at the first signal to stop, and what was recorded until then is on the disk.
-"""
+"""`spielleiter proxy`: pass on everything between clients and a server, and record it."""
 
 from __future__ import annotations
 
@@ -10,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from spielleiter.cli.addresses import listening_address, target_option
-from spielleiter.cli.commands import Misuse, print_line, run_async
+from spielleiter.cli.commands import Misuse, run_async
+from spielleiter.cli.options import listening_address, target_option
+from spielleiter.cli.output import print_line
 from spielleiter.protocol.defaults import DEFAULT_PORT
 from spielleiter.server.setting import shown_address
 
@@ -48,8 +46,8 @@ def proxy(listen: tuple[str, int], to: tuple[str, int], trace: Path | None) -> N
     from spielleiter.common.process import stop_signals
     from spielleiter.server.config import is_loopback
     from spielleiter.server.errors import StartError
+    from spielleiter.server.net.sockets import connections_possible
     from spielleiter.server.net.sockets import listen as open_sockets
-    from spielleiter.server.runtime.descriptors import connections_possible
     from spielleiter.wire.proxy import MOST_CONNECTIONS, Proxy
     from spielleiter.wire.recorder import Recorder
 

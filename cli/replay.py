@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spielleiter.cli.commands import Failure, Misuse, print_line, run_async
+from spielleiter.cli.commands import Failure, Misuse, run_async
 from spielleiter.cli.ctrl_c import raise_on_ctrl_c
-from spielleiter.cli.encoding import json_text
-from spielleiter.cli.numbers import WholeNumber
-from spielleiter.cli.options import json_option
+from spielleiter.cli.options import WholeNumber, json_option
+from spielleiter.cli.output import json_text, print_line
 from spielleiter.common.files import write_whole
 
 if TYPE_CHECKING:

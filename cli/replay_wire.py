@@ -11,11 +11,9 @@ from typing import Final
 
 import click
 
-from spielleiter.cli.addresses import target_option
-from spielleiter.cli.commands import EXIT_FAILURE, Misuse, print_line, run_until_stopped
-from spielleiter.cli.encoding import TEXT
-from spielleiter.cli.exit_codes import EXIT_MACHINE
-from spielleiter.cli.numbers import Number, WholeNumber
+from spielleiter.cli.commands import EXIT_FAILURE, EXIT_MACHINE, Misuse, run_until_stopped
+from spielleiter.cli.options import TEXT, Number, WholeNumber, target_option
+from spielleiter.cli.output import print_line
 from spielleiter.common.text import count_text
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.server.setting import MAX_SECONDS, shown_address

@@ -15,20 +15,24 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import Final, TextIO
 
 import click
 import trio
 
-from spielleiter.cli.board import Canvas, draw
-from spielleiter.cli.columns import printable, wrapped
+from spielleiter.cli.board import Canvas, colors_of, draw
+from spielleiter.cli.output import printable, wrapped
 from spielleiter.common.terminal import shows_colours, understands_escapes
-from spielleiter.game.api import State
+from spielleiter.game.api import Seat, State
+from spielleiter.protocol.messages import Memento, RoomData, WelcomeMessage
 
 WRITE_INTERVAL: Final = 0.05
 """The shortest time between two writes, in seconds."""
+
+ANNOUNCE_AFTER: Final = 0.5
+"""Seconds of waiting for a game after which it is announced."""
 
 _ERASE_BELOW: Final = "\033[J"
 _EMPTY: Final = "·"
@@ -165,6 +169,48 @@ class Screen:
             return os.tcgetpgrp(self._out.fileno()) == os.getpgrp()
         except (OSError, ValueError):  # no terminal
             return True
+
+
+class Waiting:
+    """Says what a player is waiting for until its game begins, and then which player it is; each line once.
+
+    It gets the data of the room (`note`) and announces them with `say`. `team_names` returns the names of the teams by
+    seat, in the edition of the room; it is called when the first position has arrived.
+    """
+
+    def __init__(self, say: Callable[[str], None], team_names: Callable[[], tuple[str, str]]) -> None:
+        self._say = say
+        self._team_names = team_names
+        self._seat: Seat | None = None
+        self._is_complete = trio.Event()
+        self._has_begun = trio.Event()
+
+    def note(self, data: RoomData) -> None:
+        """Process data that the room has sent to its player."""
+        if isinstance(data, WelcomeMessage):
+            self._seat = data.seat
+            self._is_complete.set()
+        elif isinstance(data, Memento) and not self._has_begun.is_set():
+            self._is_complete.set()
+            self._has_begun.set()
+            line = "the game begins"
+            if self._seat is not None:
+                line += f": you are player {self._team_names()[self._seat]}"
+                if colors := ", ".join(colors_of(data.state, self._seat)):
+                    line += f" ({colors})"
+            self._say(line)
+
+    async def run(self, awaited: Callable[[], str]) -> None:
+        """Announce that the player waits for `awaited()`, and then for the game to be resumed, if it has to wait."""
+        with trio.move_on_after(ANNOUNCE_AFTER):
+            await self._is_complete.wait()
+        if not self._is_complete.is_set():
+            self._say(f"waiting for {awaited()}")
+        await self._is_complete.wait()
+        with trio.move_on_after(ANNOUNCE_AFTER):
+            await self._has_begun.wait()
+        if not self._has_begun.is_set():
+            self._say("both players are here; waiting for the game to be resumed")
 
 
 def canvas_of(out: TextIO, rows: int | None = None) -> Canvas:

@@ -1,8 +1,4 @@
-"""`spielleiter tournament`: the programs in a file play each other, and a table rates them.
-
-Invariants: the exit codes are those of `spielleiter match`. With n programs, the reports are written after every n
-matches and at the end, however the tournament ends.
-"""
+"""`spielleiter tournament`: the programs in a file play each other, and a table rates them."""
 
 from __future__ import annotations
 
@@ -10,37 +6,40 @@ import codecs
 import json
 import secrets
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from spielleiter.cli.cluster import cluster_of, cluster_options, on_cluster
-from spielleiter.cli.commands import Misuse, print_line, run_async
-from spielleiter.cli.conditions import condition_options, conditions_of
-from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED, raise_on_ctrl_c
-from spielleiter.cli.exit_codes import EXIT_FAULT, EXIT_MACHINE, EXIT_UNFIT, fault_kinds
-from spielleiter.cli.match import usable_journal
-from spielleiter.cli.match_pages import pages_option, write_pages
-from spielleiter.cli.numbers import Number, WholeNumber
-from spielleiter.cli.on_end import described_on_end, on_end_option, run_on_end
-from spielleiter.cli.options import (
+from spielleiter.cli.commands import EXIT_FAULT, EXIT_MACHINE, Misuse, run_async
+from spielleiter.cli.ctrl_c import raise_on_ctrl_c
+from spielleiter.cli.matches import (
     MAX_CONCURRENCY,
-    chosen_edition,
+    cluster_of,
+    cluster_options,
+    condition_options,
+    conditions_of,
     core_options,
-    edition_options,
-    folder_option,
-    is_given,
+    exit_code_of_games,
+    fault_kinds,
+    on_cluster,
+    on_end_option,
+    pages_option,
+    prepare_machine,
+    print_package_warnings,
+    read_on_end,
+    run_on_end,
+    show_unfit,
+    usable_journal,
+    write_pages,
 )
-from spielleiter.cli.package_warnings import print_package_warnings
-from spielleiter.cli.platform_gaps import print_platform_gaps
+from spielleiter.cli.options import Number, WholeNumber, chosen_edition, edition_options, folder_option, is_given
+from spielleiter.cli.output import print_line
 from spielleiter.common.files import write_whole
-from spielleiter.common.process import hide_this_process
 
 if TYPE_CHECKING:
     from spielleiter.match.records import GameRecord
@@ -61,8 +60,7 @@ _COPY = "tournament.toml"
     help="Number of games played at the same time.",
 )
 @edition_options
-@core_options[0]
-@core_options[1]
+@core_options
 @click.option(
     "--significance",
     type=Number(0, 0.5, min_open=True),
@@ -104,28 +102,7 @@ _COPY = "tournament.toml"
     "Continue the tournament in this folder; with a FILE, with the programs and the number of games that this one has.",
 )
 @click.pass_context
-def tournament(
-    context: click.Context,
-    /,
-    file: Path | None,
-    concurrency: int | None,
-    game: str | None,
-    edition: str | None,
-    pin: bool,
-    cores_per_game: int | None,
-    significance: float | None,
-    min_tests: int | None,
-    anchor: str | None,
-    no_timeout: bool,
-    fail_fast: bool,
-    fail_on: tuple[str, ...],
-    on_end: list[str] | None,
-    report_every: int | None,
-    pages: str,
-    out: Path | None,
-    resume: Path | None,
-    **options: Any,
-) -> None:
+def tournament(context: click.Context, /, file: Path | None, resume: Path | None, **options: Any) -> None:
     """Let the programs in a TOML file play a round robin, gauntlet, knock-out or Swiss tournament, and rate them.
 
     \b
@@ -151,45 +128,48 @@ def tournament(
 
     if file is None and resume is None:
         raise click.UsageError("expected a FILE, or --resume DIR")
+    named_game = options["game"] or ""
     try:
-        begun = None if resume is None else read_tournament(resume / _COPY, game or "", is_copy=True)
-        described = begun if file is None else read_tournament(file, game or "")
+        begun = None if resume is None else read_tournament(resume / _COPY, named_game, is_copy=True)
+        described = begun if file is None else read_tournament(file, named_game)
         assert described is not None
-        kinds = fault_kinds(fail_on or described.fail_on)
-        new = Path(described.out or f"tournament-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}")
-        folder = resume or out or new
-        asked: dict[str, Any] = {
-            "game": game,
-            "edition": edition,
-            "significance": significance,
-            "min_tests": min_tests,
-            "no_timeout": no_timeout or None,
-        }
+        fail_on = fault_kinds(options["fail_on"] or described.fail_on)
+        new = described.out or f"tournament-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}"
+        folder = resume or options["out"] or Path(new)
+        asked = {name: options[name] or None for name in ("game", "edition", "significance", "min_tests", "no_timeout")}
         if begun is not None:
             _refuse_changed_options(folder, begun, asked)
             asked = _planned(begun)
         if file is not None:
-            said = _planned(described)
-            described = _with_options(file, described, asked if begun is None else {**asked, **_given(said)})
+            if begun is not None:  # the file takes precedence over what the tournament was begun with
+                asked |= {name: said for name, said in _planned(described).items() if said is not None}
+            described = _with_options(file, described, asked)
         edition = described.edition or asked["edition"]
         chosen = chosen_edition(described.game_type or asked["game"], edition)
         cwd = described.cwd or (begun.cwd if begun is not None else "") or str(Path.cwd())
-        described = with_openings(replace(described, cwd=cwd, game_type=chosen.game_type, edition=edition))
-        described = replace(described, anchor=anchor or described.anchor)
+        anchor = options["anchor"] or described.anchor
+        described = with_openings(
+            replace(described, cwd=cwd, game_type=chosen.game_type, edition=edition, anchor=anchor)
+        )
         if begun is not None and file is not None:
             _refuse_changed_plan(folder, with_openings(begun), described)
         conditions = Conditions(
-            concurrency or described.concurrency,
-            is_fail_fast=fail_fast or described.is_fail_fast,
-            is_pinned=pin or described.is_pinned,
-            cores_per_game=cores_per_game or described.cores_per_game,
+            options["concurrency"] or described.concurrency,
+            is_fail_fast=options["fail_fast"] or described.is_fail_fast,
+            is_pinned=options["pin"] or described.is_pinned,
+            cores_per_game=options["cores_per_game"] or described.cores_per_game,
             **conditions_of({name: options[name] if is_given(context, name) else None for name in options}, described),
         )
         described = replace(described, keeps_playing=conditions.keeps_playing)
         cluster = cluster_of(options)
         if cluster is None:
             allocate_cores(conditions)
-        at_end = on_end or described_on_end(described.on_end)
+        at_end = options["on_end"]
+        if at_end is None and described.on_end is not None:
+            try:
+                at_end = read_on_end(described.on_end)
+            except ValueError as error:
+                raise Misuse(f"on_end {described.on_end!r}: {error}") from None
         for pairing in described.pairings():
             require_playable(described.match_of(pairing, ""), is_played_elsewhere=cluster is not None)
         if cluster is None:
@@ -199,35 +179,20 @@ def tournament(
             _keep(file, folder, described, is_begun=begun is not None)
     except SetupError as error:
         raise Misuse(str(error)) from None
-    has_concurrency = concurrency is not None or described.concurrency > 1
+    has_concurrency = options["concurrency"] is not None or described.concurrency > 1
+    report_every = options["report_every"] or described.report_every
+    pages = options["pages"] if is_given(context, "pages") else described.pages
     raise_on_ctrl_c()
     try:
-        chosen_pages = pages if is_given(context, "pages") else described.pages
-        with on_cluster(cluster, Path(described.cwd), conditions, has_concurrency=has_concurrency) as conditions:
-            end, records = _play(described, folder, conditions, report_every or described.report_every, chosen_pages)
-        code = _exit_code(end, records, kinds)
+        with on_cluster(cluster, described.cwd, conditions, has_concurrency=has_concurrency) as conditions:
+            end, records = _play(described, folder, conditions, report_every, pages)
+        code = exit_code_of_games(end, records, fail_on)
     except (MatchError, OSError) as error:
         text = os_error_text(error) if isinstance(error, OSError) else error
         print_line(f"spielleiter tournament: {text}", err=True)
         code = EXIT_MACHINE
     run_on_end(at_end, folder, folder / "table.json", code)
     raise click.exceptions.Exit(code)
-
-
-_PLAN: Final[Mapping[str, Callable[[Tournament], object]]] = MappingProxyType(
-    {
-        "kind": lambda each: each.kind,
-        "game": lambda each: each.game_type or None,
-        "edition": lambda each: each.edition,
-        "seed": lambda each: each.seed,
-        "time limits or rules": lambda each: (dict(each.server_options), each.timeouts, each.has_time_limits),
-        "sprt": lambda each: each.sprt,
-        "significance": lambda each: (each.significance, each.min_games),
-        "book": lambda each: each.openings,
-        "cwd": lambda each: each.cwd,
-    }
-)
-"""What matches must have in common, by what a file calls it."""
 
 
 def _planned(described: Tournament) -> dict[str, Any]:
@@ -253,13 +218,23 @@ def _refuse_changed_options(folder: Path, begun: Tournament, asked: Mapping[str,
             )
 
 
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
-
-
 def _refuse_changed_plan(folder: Path, begun: Tournament, described: Tournament) -> None:
     """Raise Misuse if two tournaments differ in anything but their programs, how they are paired, and more games."""
-    different = [key for key, of in _PLAN.items() if of(begun) != of(described)]
+
+    def plan(each: Tournament) -> dict[str, object]:
+        return {
+            "kind": each.kind,
+            "game": each.game_type or None,
+            "edition": each.edition,
+            "seed": each.seed,
+            "time limits or rules": (dict(each.server_options), each.timeouts, each.has_time_limits),
+            "sprt": each.sprt,
+            "significance": (each.significance, each.min_games),
+            "book": each.openings,
+            "cwd": each.cwd,
+        }
+
+    different = [key for key, value in plan(begun).items() if value != plan(described)[key]]
     if described.games < begun.games:
         different.append("games")
     if different:
@@ -269,16 +244,15 @@ def _refuse_changed_plan(folder: Path, begun: Tournament, described: Tournament)
         )
 
 
-def _with_options(file: Path | None, described: Tournament, asked: Mapping[str, Any]) -> Tournament:
+def _with_options(file: Path, described: Tournament, asked: Mapping[str, Any]) -> Tournament:
     """The tournament with the tests and limits of the options. Raises Misuse if its file contradicts one of them."""
     for name, said in _planned(described).items():
         value = asked[name]
         if name not in {"game", "edition"} and None not in {value, said} and value != said:
             raise Misuse(f"{_spelled(name, value)}: {file} says {name} = {said}; leave one of them out")
-    significance = asked["significance"] or described.significance
     return replace(
         described,
-        significance=significance,
+        significance=asked["significance"] or described.significance,
         min_games=asked["min_tests"] or described.min_games,
         has_time_limits=described.has_time_limits and not asked["no_timeout"],
     )
@@ -326,16 +300,16 @@ def _keep(file: Path, folder: Path, described: Tournament, *, is_begun: bool) ->
 def _play(
     described: Tournament, folder: Path, conditions: Conditions, report_every: int | None, pages: str
 ) -> tuple[EndReason, list[GameRecord]]:
-    from spielleiter.cli.match import fair_conditions
+    """Play all matches. With n programs, the reports are written after every n matches, and at the end in any case."""
+    from spielleiter.match.plan import MatchSetup
+    from spielleiter.match.records import load_setup, read_journal
     from spielleiter.match.reports.tournament_reports import render_table, write_tournament
-    from spielleiter.match.runner import EndReason
+    from spielleiter.match.runner import EndReason, write_match_reports
     from spielleiter.match.tournament_progress import MatchFolders, TournamentProgress
 
     progress, folders = TournamentProgress(described), MatchFolders(folder)
     end, unfit, played = EndReason.COMPLETED, False, 0
-    conditions = fair_conditions(conditions)
-    print_platform_gaps()
-    hide_this_process()
+    conditions = prepare_machine(conditions)
     try:
         for match in progress.schedule():
             end = _play_match(progress, match, folders, folder, conditions, report_every)
@@ -351,7 +325,9 @@ def _play(
         else:
             progress.left_out = folders.left_out(progress, is_over=True)
         if end is not EndReason.INTERRUPTED:
-            _write_pages(folder, progress, pages)
+            matches = {folder / each.folder: records for done in progress.played for each, records in done.matches}
+            for place in write_pages(matches, pages, "tournament"):
+                write_match_reports(MatchSetup.from_json(load_setup(place)), place, read_journal(place))
     finally:
         if progress.games_by_pairing:
             write_tournament(folder, progress)
@@ -360,17 +336,6 @@ def _play(
     if unfit and end in {EndReason.COMPLETED, EndReason.DECIDED, EndReason.UNFIT}:
         end = EndReason.UNFIT
     return end, [record for records in progress.games_by_pairing.values() for record in records]
-
-
-def _write_pages(folder: Path, progress: TournamentProgress, choice: str) -> None:
-    """Make the pages of replays, and link them in the reports of their matches."""
-    from spielleiter.match.plan import MatchSetup
-    from spielleiter.match.records import load_setup, read_journal
-    from spielleiter.match.runner import write_match_reports
-
-    matches = {folder / match.folder: records for played in progress.played for match, records in played.matches}
-    for place in write_pages(matches, choice, "tournament"):
-        write_match_reports(MatchSetup.from_json(load_setup(place)), place, read_journal(place))
 
 
 def _play_match(
@@ -382,8 +347,7 @@ def _play_match(
     report_every: int | None,
 ) -> EndReason:
     """Play the remaining games of a match, and add its records to `progress`."""
-    from spielleiter.cli.match import show_unfit
-    from spielleiter.cli.progress import Interim, showing_progress
+    from spielleiter.cli.progress import showing_progress
     from spielleiter.match.pairings import absent_programs
     from spielleiter.match.records import save_setup
     from spielleiter.match.runner import EndReason, play_and_report, write_match_reports
@@ -394,13 +358,13 @@ def _play_match(
     match, setup, place = found.match, found.setup, folder / found.match.folder
     if found.is_new:
         save_setup(place, setup.to_json())
-    test, end = sprt_of(setup), EndReason.COMPLETED
+    end = EndReason.COMPLETED
     with usable_journal(place) as journal:
         known = tuple(journal.records.values())
         try:
             if not is_over(setup, known, keeps_playing=conditions.keeps_playing):
                 print_line(progress.title_of(match))
-                with showing_progress(setup.games, known, interim=Interim(test, report_every)) as display:
+                with showing_progress(setup.games, known, sprt_of(setup), report_every) as display:
                     end = run_async(partial(play_and_report, setup, place, journal, display, conditions)).end
             else:
                 write_match_reports(setup, place, known)
@@ -412,18 +376,3 @@ def _play_match(
     if end is EndReason.UNFIT:
         show_unfit(setup, place, records)
     return end
-
-
-def _exit_code(end: EndReason, records: Sequence[GameRecord], kinds: frozenset[str]) -> int:
-    from spielleiter.match.runner import EndReason
-    from spielleiter.match.verdict import Verdict
-
-    if end is EndReason.INTERRUPTED:
-        return EXIT_INTERRUPTED
-    if end is EndReason.UNFIT:
-        return EXIT_UNFIT
-    if end is EndReason.MACHINE_FAILURE or not any(record.is_counted for record in records):
-        return EXIT_MACHINE
-    if any(record.verdict == Verdict.SERVER_FAILED for record in records):
-        return EXIT_MACHINE
-    return EXIT_FAULT if any(record.verdict in kinds for record in records) else 0

@@ -1,15 +1,21 @@
-"""Positions and results as text, for people and for scripts.
+"""Positions, results and refusals of a server as text, for people and for scripts.
 
-Invariants: games are known only through `spielleiter.game.api`. Control characters in names and reasons are escaped. A
-player is called by its display name or, without one, `player 1` or `player 2`. The server's own words, which are
-German, are quoted. `spielleiter.cli.board` draws positions.
+Control characters are escaped. A player is called by its display name or, without one, `player 1` or `player 2`. The
+server's own words, which are German, are quoted. `spielleiter.cli.board` draws positions.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-from spielleiter.cli.refusals import refusal_text
+from spielleiter.client.client_errors import (
+    ClientError,
+    ConnectionLostError,
+    RequestRefusedError,
+    ServerProtocolError,
+    plain_text,
+)
 from spielleiter.client.player import GameEnd, GameReport
 from spielleiter.common.text import escaped
 from spielleiter.game.api import Seat, State
@@ -95,3 +101,56 @@ def report_line(report: GameReport) -> str:
         head = "the game never began"
     place = "" if report.seat is None else f" as player {report.seat + 1}"
     return escaped("; ".join([f"{head}{place}, {points_text(result_points(result))}", *_faults(result, result.names)]))
+
+
+# -- refusals ---------------------------------------------------------------------------------------------------------
+
+_SEASON_HINT: Final = "if this server plays another season, name it with --game or --edition"
+
+_ADVICE: Final = (
+    (
+        r"Couldn't find a room with id .*",
+        "its game may be over; `spielleiter admin status` lists the rooms that exist",
+    ),
+    (
+        r"Couldn't find a reservation for the provided token\.",
+        "a code is valid for one seat and expires; `spielleiter admin prepare` creates new ones",
+    ),
+    (
+        r"Room .* is already full!",
+        "take a reserved seat with --reservation, or leave --room out to join any open game",
+    ),
+    (
+        r"Unknown GameType UUID: .*",
+        "choose one of these with --game",
+    ),
+    (
+        r"cannot connect to .*:(\d+) \(nobody listens there\)",
+        r"start a server with `spielleiter serve --port \1`, or name another one with --host and --port",
+    ),
+    (
+        r"Failed to authenticate as administrator|This request requires authentication as administrator",
+        "give the server's password with --password or in the variable SPIELLEITER_PASSWORD",
+    ),
+)
+"""Patterns of refusals and of errors of this program, each with advice."""
+
+
+def refusal_text(message: str) -> str:
+    """One line for people: the reason in the server's words and, if it is known, what to do."""
+    text = escaped(plain_text(message))
+    for pattern, advice in _ADVICE:
+        if found := re.fullmatch(pattern, text):
+            return f"{text.removesuffix('.')}; {found.expand(advice)}"
+    return text
+
+
+def failure_text(error: ClientError, *, keeps_words: bool, is_season_known: bool = True) -> str:
+    """One line on why a command failed.
+
+    `keeps_words`: a refusal of the server is left unchanged, for scripts. `is_season_known`: the user or the server
+    named the season; if not, a server that cannot be understood may play another one, and the line says what to try.
+    """
+    text = str(error) if keeps_words and isinstance(error, RequestRefusedError) else refusal_text(str(error))
+    is_strange = isinstance(error, ConnectionLostError | ServerProtocolError)
+    return f"{text}; {_SEASON_HINT}" if is_strange and not is_season_known else text

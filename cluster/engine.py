@@ -18,10 +18,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from spielleiter.client.removal import temporary_directory
 from spielleiter.cluster import refusals
 from spielleiter.cluster.address import ClusterAddress
 from spielleiter.common.errors import ClusterError, SetupError
+from spielleiter.common.files import temporary_directory
 
 if TYPE_CHECKING:
     from distributed import Client, Future, Security

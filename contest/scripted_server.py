@@ -38,8 +38,9 @@ from spielleiter.common.errors import (
 from spielleiter.game.api import Move, Seat, State
 from spielleiter.match.game_folder import WIRE_LOG, WireLog
 from spielleiter.match.match_server import ProgramPort
+from spielleiter.programs.command import Command
 from spielleiter.programs.processes import Usage
-from spielleiter.programs.program import Command, Program
+from spielleiter.programs.program import Program
 from spielleiter.programs.sandbox.run import open_run
 from spielleiter.programs.sandbox.sandbox import Sandbox
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, OutputPhase, Role, StreamEnd
@@ -66,7 +67,7 @@ from spielleiter.protocol.messages import (
 from spielleiter.server.config import Config
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Ending
-from spielleiter.server.net.packet_limits import player_limits
+from spielleiter.server.net.session import packet_limits
 
 _ROOM: Final = "5c00c0de-0000-4000-8000-000000000001"
 RESERVATION: Final = "5c00c0de-0000-4000-8000-000000000002"
@@ -228,7 +229,7 @@ class ScriptedServer:
         self._edition = edition
         self._log = log
         self._connection = Connection(Role.SERVER, edition.dialect.evolve(is_strict=True))
-        self._connection.limits = player_limits(Config())
+        self._connection.limits = packet_limits(Config(), is_player=True)
         self._stream: trio.SocketStream | None = None
         """None until the program has connected."""
         self.seat = seat

@@ -17,11 +17,8 @@ from xml.parsers import expat
 
 import trio
 
-from spielleiter.client.admin import AdminClient
-from spielleiter.client.admin_requests import PreparedRoom
-from spielleiter.client.errors import ClientError
-from spielleiter.client.observation import Observation
-from spielleiter.client.refusals import plain_text
+from spielleiter.client.admin import AdminClient, Observation, PreparedRoom
+from spielleiter.client.client_errors import ClientError, plain_text
 from spielleiter.game.api import Game, GameOptionError, State
 from spielleiter.match.game_folder import WireLog
 from spielleiter.match.plan import MatchSetup, PlannedGame

@@ -28,8 +28,7 @@ from spielleiter.match.game_folder import GameLogs, LoggedWire
 from spielleiter.match.plan import MatchSetup, PlannedGame
 from spielleiter.programs.sandbox.choice import choose_sandbox
 from spielleiter.programs.sandbox.run import SandboxRun, open_run
-from spielleiter.programs.sandbox.sandbox import Sandbox
-from spielleiter.programs.sandbox.settings import SandboxSettings
+from spielleiter.programs.sandbox.sandbox import Sandbox, SandboxSettings
 from spielleiter.programs.socket_owners import (
     Attribution,
     FarSocket,
@@ -51,12 +50,10 @@ from spielleiter.server.core.clock import TimeLimits
 from spielleiter.server.core.lobby import DedicatedPort, Lobby, start_source
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Peer, Phase, Room, SentCallback
-from spielleiter.server.net.accepting import accept
-from spielleiter.server.net.sockets import notice_vanished
+from spielleiter.server.garbage import deferred_gc
+from spielleiter.server.net.sockets import accept, connections_possible, notice_vanished
 from spielleiter.server.net.wire import SocketWire, stamp_arrivals
 from spielleiter.server.replay import load_starting_states, replay_pieces
-from spielleiter.server.runtime.descriptors import connections_possible
-from spielleiter.server.runtime.garbage import deferred_gc
 
 _ROOM_PACKET: Final = b"\n  <room "
 _PACKETS_PER_CHECKPOINT: Final = 8

@@ -17,8 +17,8 @@ import msgspec
 
 from spielleiter.common.errors import SetupError
 from spielleiter.common.text import count_text
-from spielleiter.programs.program import Command
-from spielleiter.programs.sandbox.settings import SandboxSettings
+from spielleiter.programs.command import Command
+from spielleiter.programs.sandbox.sandbox import SandboxSettings
 from spielleiter.server.editions import choose_editions
 
 SEED_BITS: Final = 32

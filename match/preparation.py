@@ -39,15 +39,11 @@ from spielleiter.match.plan import (
 from spielleiter.match.records import SETUP, load_setup
 from spielleiter.match.statistics import MIN_PAIRS
 from spielleiter.match.stopping import sprt_of
-from spielleiter.programs.command_line import join_command
-from spielleiter.programs.content import content_of
+from spielleiter.programs.command import BUILTIN, Command, content_of, join_command, names_of
 from spielleiter.programs.environment import require_set
 from spielleiter.programs.packages.faults import PackageError
-from spielleiter.programs.packages.inspection import Inspection, inspect_package
-from spielleiter.programs.packages.package import unpack_package
+from spielleiter.programs.packages.package import Inspection, inspect_package, unpack_package
 from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.program import BUILTIN, Command
-from spielleiter.programs.program_names import names_of
 from spielleiter.programs.sandbox.choice import choose_sandbox
 from spielleiter.programs.startable import require_startable
 from spielleiter.programs.temporary_folders import new_folder, remove_folder, remove_stale_folders

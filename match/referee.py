@@ -16,8 +16,7 @@ from typing import Final
 
 import trio
 
-from spielleiter.client.errors import ClientError
-from spielleiter.client.refusals import plain_text
+from spielleiter.client.client_errors import ClientError, plain_text
 from spielleiter.common.errors import (
     MachineError,
     NotStartedError,
@@ -50,17 +49,15 @@ from spielleiter.match.verdict import (
     has_failed_to_start,
     judge,
 )
-from spielleiter.programs.answer_meter import AnswerMeter
-from spielleiter.programs.content import content_of
+from spielleiter.programs.command import Command, content_of
 from spielleiter.programs.environment import added_variables
-from spielleiter.programs.last_words import last_words
-from spielleiter.programs.machine_delay import SchedulingDelayMeter
+from spielleiter.programs.machine_delay import AnswerMeter, SchedulingDelayMeter
+from spielleiter.programs.outputs import last_words
 from spielleiter.programs.persistent_programs import PersistentPrograms
 from spielleiter.programs.processes import ProcessInfo, Usage
-from spielleiter.programs.program import Command, Program
-from spielleiter.programs.sandbox.conditions import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
-from spielleiter.programs.sandbox.observations import Observations
-from spielleiter.programs.sandbox.run import SandboxRun
+from spielleiter.programs.program import Program
+from spielleiter.programs.sandbox.run import Observations, SandboxRun
+from spielleiter.programs.sandbox.sandbox import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
 from spielleiter.programs.startable import require_startable
 from spielleiter.programs.temporary_folders import remove_game_folder
 from spielleiter.protocol.dialect import Dialect

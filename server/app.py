@@ -32,20 +32,17 @@ from spielleiter.server.core.lobby import NO_ADMINS, DedicatedPort, Lobby, id_so
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import choose_default, choose_editions
 from spielleiter.server.errors import StartError
+from spielleiter.server.garbage import PauseMeter, collect_in_quiet, deferred_gc
 from spielleiter.server.log import LogFile, line_writer, log_events, logged_kinds
-from spielleiter.server.net.accepting import accept
-from spielleiter.server.net.fair_queue import FairQueue
+from spielleiter.server.net.fair_queue import FairQueue, ProcessorBudget
 from spielleiter.server.net.password_guard import PasswordGuard
-from spielleiter.server.net.processor_budget import ProcessorBudget
 from spielleiter.server.net.session import Session
-from spielleiter.server.net.sockets import listen, notice_vanished
+from spielleiter.server.net.sockets import accept, connections_possible, listen, notice_vanished
 from spielleiter.server.net.wire import SocketWire, Wire, stamp_arrivals
 from spielleiter.server.replay import load_starting_states
-from spielleiter.server.runtime.descriptors import connections_possible
-from spielleiter.server.runtime.garbage import PauseMeter, collect_in_quiet, deferred_gc
-from spielleiter.server.runtime.timers import Timers
 from spielleiter.server.setting import shown_address
 from spielleiter.server.status import StatusBoard
+from spielleiter.server.timers import Timers
 from spielleiter.server.tracing import RecorderFactory, Tracer
 
 RESULTS_NAME = "results.jsonl"

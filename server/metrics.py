@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 
 from spielleiter.protocol.messages import Cause
 from spielleiter.server import events
-from spielleiter.server.runtime.garbage import PauseMeter
+from spielleiter.server.garbage import PauseMeter
 from spielleiter.server.status import Snapshot
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST

@@ -131,7 +131,7 @@ class Timer(Protocol):
 
 
 class TimerService(Protocol):
-    """Schedules callbacks, which must return at once; `spielleiter.server.runtime.timers` implements it."""
+    """Schedules callbacks, which must return at once; `spielleiter.server.timers` implements it."""
 
     def call_at(self, deadline: float, callback: Callable[[float], None]) -> Timer:
         """Call `callback(now)` once `deadline` has passed, unless cancelled."""

@@ -1,42 +1,85 @@
-"""The tasks of one connection: reading, writing, deadlines and the end.
+"""One connection: its tasks, its packets and the replies to them, its deadlines and its end.
 
 Invariants: one task reads and one writes. No failure of this connection, not even a bug of this server, affects another
-one. However a connection ends, the lobby forgets it before the socket is closed, and what was queued goes out first;
-the server waits for the peer to close no longer than `close_timeout`, nor longer than `end` allows. The effect of a
-packet is decided by `spielleiter.server.net.packet_handler`; whether it is handled at once or has to wait is decided by
-`spielleiter.server.net.processor_budget`.
+one. Errors become replies here and nowhere else, through the outbox, so nothing waits while a packet is handled.
+However a connection ends, the lobby forgets it before the socket is closed, and what was queued goes out first; the
+server waits for the peer to close no longer than `close_timeout`, nor longer than `end` allows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
+from typing import Final
 
 import trio
 
-from spielleiter.protocol.connection import Connection, Role
-from spielleiter.protocol.messages import AuthenticateRequest, Departure
+from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, Role, StreamEnd
+from spielleiter.protocol.errors import Refusal, RemoteProtocolError
+from spielleiter.protocol.limits import Limits
+from spielleiter.protocol.messages import AuthenticateRequest, CloseConnection, Departure, ErrorPacket, Message
 from spielleiter.server import events
 from spielleiter.server.config import Config, is_loopback
 from spielleiter.server.core.clock import Arrival, TokenBucket
+from spielleiter.server.core.dispatch import dispatch
+from spielleiter.server.core.error_packets import encoded_error, shortened_text
 from spielleiter.server.core.lobby import DedicatedPort, Lobby, Member
 from spielleiter.server.core.room import Peer
-from spielleiter.server.net.containment import BugsContained
+from spielleiter.server.errors import Fault, RequestError
+from spielleiter.server.net.fair_queue import ProcessorBudget
 from spielleiter.server.net.outbox import Outbox
-from spielleiter.server.net.packet_handler import PacketHandler
-from spielleiter.server.net.packet_limits import stranger_limits
 from spielleiter.server.net.password_guard import PasswordGuard
-from spielleiter.server.net.processor_budget import ProcessorBudget
-from spielleiter.server.net.session_phase import SERVING, SILENT, Phase, SessionState, Trigger
 from spielleiter.server.net.wire import Wire
 
-DISCARDED_AT_ONCE = 32 * 1024
-"""The bytes discarded without a pause after the end of our stream; few clients have more on the way."""
-DISCARD_PAUSE = 1.0
-"""Seconds between two reads after these bytes: a flood must not cost more after its refusal than before."""
-
-LEAVING_INTERVAL = 0.25
+BUG: Final = "bug"
+"""The reason of a connection that ended because of a bug of this server."""
+ENDED_BY_SERVER: Final = "the server ended the stream"
+"""The reason of a connection whose stream was ended by a room or by the lobby."""
+LEFT_EARLY: Final = "left before its password was checked"
+LEAVING_INTERVAL: Final = 0.25
 """Seconds between two looks whether a peer whose password waits has left."""
-LEFT_EARLY = "left before its password was checked"
+DISCARDED_AT_ONCE: Final = 32 * 1024
+"""The bytes discarded without a pause after the end of our stream; few clients have more on the way."""
+DISCARD_PAUSE: Final = 1.0
+"""Seconds between two reads after these bytes: a flood must not cost more after its refusal than before."""
+_AFTER_PARSING: Final = frozenset({Refusal.INCOMPLETE_PACKET, Refusal.REFERENCE})
+"""The refusals of what the official server's parser accepts."""
+
+
+def packet_limits(config: Config, *, is_player: bool = False, is_admin: bool = False) -> Limits:
+    """Return the limits of what a connection may send. They only grow: whoever has joined remains a player.
+
+    A player's longest packet is a move with hints; only administrators send longer ones.
+    """
+    packet_bytes, children = config.packet_bytes_before, config.packet_children_player
+    if is_admin:
+        packet_bytes, children = config.packet_bytes, config.packet_children
+    elif is_player:
+        packet_bytes = config.packet_bytes_player
+    return Limits(
+        packet_bytes=packet_bytes, depth=config.packet_depth, attributes=config.packet_attributes, children=children
+    )
+
+
+class BugsContained:
+    """A context manager that passes an exception to `note` instead of propagating it; a cancellation is propagated.
+
+    It is not a generator with `contextlib.contextmanager`: from Python 3.12 on, the frame of its `__exit__` and the
+    traceback of an exception that it suppressed refer to each other, which would keep the session in memory until the
+    next garbage collection.
+    """
+
+    def __init__(self, note: Callable[[Exception], None]) -> None:
+        self._note = note
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: object) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self._note(error)
+        return True
 
 
 class Session:
@@ -64,7 +107,21 @@ class Session:
         self._guard = guard
         self._budget = budget
         self._dedicated_port = dedicated_port
-        self._state = SessionState()
+        self._reading = trio.CancelScope()
+        """The scope in which packets are read and handled. The outbox cancels it when our stream has ended."""
+        self._has_data = False
+        """Whether the peer has sent anything."""
+        self._is_serving = False
+        """Whether a packet, or the end of the stream, has been understood."""
+        self._has_input_ended = False
+        """Whether nothing more will arrive; our stream has ended then, too."""
+        self._reason = ENDED_BY_SERVER
+        """Why the connection ended, for the log."""
+        self._departure = Departure.UNKNOWN
+        """How the peer left, for its rooms."""
+        self._was_silent = False
+        """Whether the peer's input ended before it had sent anything."""
+        self._published_ignored = 0
         self._closing = trio.CancelScope()
         """The scope of `_close`; its deadline can be set before it is entered."""
         self._written = trio.Event()
@@ -74,23 +131,18 @@ class Session:
         self._packet_deadline = inf
         self._held_until = -inf
         """The end of the last wait that was imposed on this sender because it had sent too much."""
-        connection = Connection(Role.SERVER, lobby.initial_dialect, stranger_limits(config))
-        self._connection = connection
+        connection = self._connection = Connection(Role.SERVER, lobby.initial_dialect, packet_limits(config))
         self._outbox = Outbox(
             wire,
             connection,
             max_bytes=config.outbox_bytes,
             progress_timeout=config.outbox_timeout,
-            on_ended=self._state.end_stream,
+            on_ended=self._reading.cancel,  # not a method of this object: a cycle would keep it in memory
         )
         edition = lobby.default_edition if dedicated_port is None else dedicated_port.room.edition
-        self._member = lobby.connect(
-            Peer(label, self._outbox, edition), dedicated_port, has_idle_timeout=not self._is_local
-        )
+        self._peer = Peer(label, self._outbox, edition)
+        self._member = lobby.connect(self._peer, dedicated_port, has_idle_timeout=not self._is_local)
         connection.dialect = lobby.dialect_of(self._member)
-        self._handler = PacketHandler(
-            self._member, lobby, connection, self._outbox, stream, config, budget, guard, self._host, self._state
-        )
 
     @property
     def label(self) -> str:
@@ -113,30 +165,30 @@ class Session:
 
     async def run(self) -> None:
         """Serve until both sides have ended their streams; the wire is closed in every case."""
-        handler = self._handler
         with self._budget:
             self._stream.publish(events.ConnectionOpened(self._label, self._address))
         if not self._is_local:
             self._packet_deadline = trio.current_time() + self._config.first_packet_timeout
         try:
-            with self._bugs_contained():
+            with BugsContained(self._note_bug):
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._write)
                     await self._read()
-                    self._lobby.drop(self._member, handler.departure)
+                    self._lobby.drop(self._member, self._departure)
                     self._outbox.end_nowait()
                     await self._close()
                     nursery.cancel_scope.cancel()
         except* trio.Cancelled:  # the whole server is ending at once: no player has left
-            with self._bugs_contained():
-                self._cancel_games()
+            with BugsContained(self._note_bug):
+                for room in list(self._member.rooms.values()):
+                    room.cancel()
             raise
         finally:
-            with self._budget, self._bugs_contained():
+            with self._budget, BugsContained(self._note_bug):
                 self._lobby.drop(self._member)
             with trio.CancelScope(shield=True):
                 await self._wire.aclose()
-            self._stream.publish(events.ConnectionClosed(self._label, handler.reason, handler.was_silent))
+            self._stream.publish(events.ConnectionClosed(self._label, self._reason, self._was_silent))
 
     def end(self, reason: str, within: float = inf) -> None:
         """End our side of the stream after everything that is queued.
@@ -145,37 +197,34 @@ class Session:
         """
         self._closing.deadline = trio.current_time() + within
         if not self._outbox.is_ended:
-            self._handler.end(reason)
-
-    def _cancel_games(self) -> None:
-        for room in list(self._member.rooms.values()):
-            room.cancel()
-
-    def _bugs_contained(self) -> BugsContained:
-        return BugsContained(self._handler.note_bug)
+            self._end(reason)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
     async def _read(self) -> None:
         """Handle packets until either side ends its stream."""
-        handler = self._handler
-        with self._state.reading:
+        with self._reading:
             while not self._outbox.is_ended:
                 try:
                     received = await self._receive()
                 except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
-                    handler.end_lost(f"connection lost: {error}")
+                    self._end_lost(f"connection lost: {error}")
                     return
                 if received is None:
-                    handler.refuse_slow_packet()
+                    refusal, text = "first_packet", f"No packet came within {self._config.first_packet_timeout:g} s"
+                    if self._is_serving:
+                        refusal = "packet_timeout"
+                        text = f"A packet was begun and not ended in {self._config.packet_timeout:g} s"
+                    self._break_protocol(refusal, text, None)
                     return
                 data, arrival = received
-                if data and self._state.phase is SILENT:
-                    self._state.advance(Trigger.DATA)
+                self._has_data = self._has_data or bool(data)
                 try:
                     await self._handle_packets(data, arrival)
                 except Exception as error:
-                    handler.end_after_bug(error)
+                    self._note_bug(error)
+                    text = "The server failed to answer this request; this is not your fault"
+                    self._end_with_error(text, None, BUG)
 
     async def _receive(self) -> tuple[bytes, Arrival] | None:
         """Return what arrives next, or None if the expected packet was not complete in time."""
@@ -193,7 +242,6 @@ class Session:
         Each packet takes effect before the next one is read. A sender of many packets at once waits for its turn before
         each of them, like everybody else.
         """
-        handler = self._handler
         has_handled = False
         with self._budget:
             if self._dedicated_port is not None:
@@ -202,7 +250,11 @@ class Session:
                 await self._wait_for_turn()
             self._connection.receive_data(data)
             while not self._outbox.is_ended:
-                event = handler.next_event()
+                try:
+                    event = self._connection.next_event()
+                except RemoteProtocolError as error:
+                    self._refuse_bytes(error)
+                    break
                 if event is None:
                     break
                 if has_handled:
@@ -211,11 +263,11 @@ class Session:
                 if self._dedicated_port is not None:
                     await self._slow_down(self._dedicated_port.packets, 1)
                 if isinstance(event, AuthenticateRequest) and not await self._check_password(event):
-                    handler.end_lost(LEFT_EARLY)
+                    self._end_lost(LEFT_EARLY)
                     break
                 # a wait that the sender caused by its own flood does not count as lateness of the server
                 held = max(0.0, self._held_until - arrival.instant)
-                handler.handle(event, arrival, trio.current_time() - held)
+                self._handle(event, arrival, trio.current_time() - held)
         self._outbox.holds_input = False
         self._set_deadline(has_handled=has_handled)
 
@@ -242,9 +294,17 @@ class Session:
         Return whether it may be handled; False if the peer has left before it was checked.
         """
         is_checked = False
+
+        async def cancel_when_left(scope: trio.CancelScope) -> None:
+            # a peer that has left must not take up a connection, nor keep others waiting
+            while True:
+                await trio.sleep(LEAVING_INTERVAL)
+                if self._wire.has_left():
+                    scope.cancel()
+
         with self._budget.interrupted():
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._cancel_when_left, nursery.cancel_scope)
+                nursery.start_soon(cancel_when_left, nursery.cancel_scope)
                 await self._guard.wait_for_turn(self._host)
                 is_checked = True
                 if self._lobby.is_password(request.password):
@@ -256,24 +316,136 @@ class Session:
                 nursery.cancel_scope.cancel()
         return is_checked
 
-    async def _cancel_when_left(self, scope: trio.CancelScope) -> None:
-        """Cancel `scope` when the peer has left: it must not take up a connection, nor keep others waiting."""
-        while True:
-            await trio.sleep(LEAVING_INTERVAL)
-            if self._wire.has_left():
-                scope.cancel()
-
     def _set_deadline(self, *, has_handled: bool) -> None:
         """Set the deadline for a packet that has begun; between two packets, a peer may be silent without limit.
 
         So may a player or an administrator within a packet: it could as well send nothing.
         """
-        if self._state.phase is not SERVING:
+        if not self._is_serving:
             return  # the deadline is that of the first packet
         if self._is_local or self._member.rooms or self._member.is_admin or not self._connection.has_partial_packet:
             self._packet_deadline = inf
         elif has_handled or self._packet_deadline == inf:
             self._packet_deadline = trio.current_time() + self._config.packet_timeout
+
+    # -- packets ----------------------------------------------------------------------------------------------------
+
+    def _handle(self, event: Event, arrival: Arrival, now: float) -> None:
+        """Handle a packet that arrived at `arrival`, or the end of the peer's stream.
+
+        `now` is the present instant in seconds, less the time for which the sender was made to wait.
+        """
+        policy = self._peer.edition.policy
+        self._member.packets_received += 1
+        self._is_serving = self._has_data
+        if isinstance(event, CloseConnection):
+            self._end("goodbye", Departure.RECEIVED_DISCONNECT)
+        elif isinstance(event, StreamEnd):
+            self._end("end tag", Departure.LOST_CONNECTION, with_end_tag=policy.answers_end_tag)
+        elif isinstance(event, ConnectionClosed):
+            # to the official server, an end of input is an error of its parser if it comes within a tag
+            departure = Departure.PROTOCOL_ERROR if self._connection.has_partial_markup else Departure.LOST_CONNECTION
+            self._end_lost("end of input", departure, with_end_tag=policy.answers_end_tag)
+        else:
+            self._dispatch(event, arrival, now)
+
+    def _dispatch(self, message: Message, arrival: Arrival, now: float) -> None:
+        member, budget = self._member, self._budget
+        try:
+            dispatch(self._lobby, member, message, arrival, now)
+            budget.has_granted = True
+        except RequestError as error:
+            self._connection.dialect = self._lobby.dialect_of(member)  # the refusal is written in it
+            self._refuse_request(error, message)
+        else:
+            self._connection.dialect = self._lobby.dialect_of(member)
+        if member.is_admin > budget.is_admin or (member.rooms and not budget.plays):
+            budget.plays = True
+            budget.is_admin = member.is_admin
+            self._connection.limits = packet_limits(self._config, is_player=True, is_admin=member.is_admin)
+        ignored = self._connection.ignored
+        if len(ignored) > self._published_ignored:
+            self._stream.publish(events.ContentIgnored(self._label, tuple(ignored[self._published_ignored :])))
+            self._published_ignored = len(ignored)
+
+    # -- refusals ---------------------------------------------------------------------------------------------------
+
+    def _refuse_request(self, error: RequestError, message: Message) -> None:
+        policy = self._peer.edition.policy
+        text = shortened_text(str(error))
+        self._budget.note_refusal(trio.current_time())
+        self._stream.publish(events.RequestRefused(self._label, error.fault, text))
+        if error.fault is Fault.WRONG_PASSWORD:
+            self._guard.note_failure(self._host, trio.current_time())
+        if error.fault in policy.unanswered_faults:
+            self._end(error.fault.value, with_end_tag=False)
+        elif policy.keeps_refused and error.fault not in policy.ending_faults:
+            self._send_error(text, message)
+        elif error.is_answered:
+            self._end_with_error(text, message, error.fault.value)
+        else:
+            self._end_with_close(error.fault.value, Departure.UNKNOWN)
+
+    def _refuse_bytes(self, error: RemoteProtocolError) -> None:
+        if error.refusal is Refusal.BUG:
+            cause = error.__cause__ or error
+            self._stream.publish(events.InternalError.of(cause, self._label, error.data))
+        # the official server counts as the departure's cause what failed: its parser, or the code after it
+        departure = Departure.UNKNOWN if error.refusal in _AFTER_PARSING else Departure.PROTOCOL_ERROR
+        self._break_protocol(error.refusal.value, shortened_text(str(error)), error.original, departure, error.position)
+
+    def _break_protocol(
+        self,
+        refusal: str,
+        text: str,
+        original: Message | None,
+        departure: Departure = Departure.PROTOCOL_ERROR,
+        position: int | None = None,
+    ) -> None:
+        self._stream.publish(events.ProtocolBroken(self._label, refusal, text, position))
+        if self._peer.edition.policy.explains_protocol_errors:
+            self._end_with_error(text, original, refusal, departure)
+        else:
+            self._end(refusal, departure, with_end_tag=False)
+
+    def _note_bug(self, error: Exception) -> None:
+        """Publish a bug of this server, which ends the connection."""
+        self._reason = BUG
+        self._stream.publish(events.InternalError.of(error, self._label))
+
+    # -- the end of the stream --------------------------------------------------------------------------------------
+
+    def _end_with_error(
+        self, text: str, original: Message | None, reason: str, departure: Departure = Departure.UNKNOWN
+    ) -> None:
+        self._send_error(text, original)
+        self._end_with_close(reason, departure)
+
+    def _send_error(self, text: str, original: Message | None) -> None:
+        """Send an error packet, if the edition has one; it repeats `original` only if the edition has that packet."""
+        dialect = self._connection.dialect
+        if dialect.has_packet(ErrorPacket):
+            repeated = original if dialect.has_packet(type(original)) else None
+            self._outbox.send_nowait(encoded_error(dialect, text, repeated))
+
+    def _end_with_close(self, reason: str, departure: Departure) -> None:
+        self._outbox.send_nowait(self._peer.edition.dialect.encode(CloseConnection()))
+        self._end(reason, departure)
+
+    def _end(self, reason: str, departure: Departure = Departure.UNKNOWN, *, with_end_tag: bool = True) -> None:
+        """End our side of the stream after everything that is queued."""
+        self._reason = reason
+        self._departure = departure
+        self._outbox.end_nowait(with_end_tag=with_end_tag)
+
+    def _end_lost(
+        self, reason: str, departure: Departure = Departure.LOST_CONNECTION, *, with_end_tag: bool = True
+    ) -> None:
+        """End both sides of the stream, since nothing more will arrive. The first reason for an end is kept."""
+        if not self._outbox.is_ended:
+            self._was_silent = not self._has_data
+            self._end(reason, departure, with_end_tag=with_end_tag)
+        self._has_input_ended = True
 
     # -- writing and closing ----------------------------------------------------------------------------------------
 
@@ -285,7 +457,7 @@ class Session:
                 departure = Departure.TIMEOUT
                 queued = self._outbox.queued_bytes
                 self._stream.publish(events.PeerTooSlow(self._label, failure.bound, queued, failure.why))
-            self._handler.end_lost(failure.why, departure, with_end_tag=False)
+            self._end_lost(failure.why, departure, with_end_tag=False)
         self._written.set()
 
     async def _close(self) -> None:
@@ -297,13 +469,12 @@ class Session:
                 return
             discarded = 0
             with trio.move_on_after(self._config.close_timeout):
-                while self._state.phase is not Phase.CLOSED:
+                while not self._has_input_ended:
                     try:
                         data, _ = await self._wire.receive()
                     except (trio.BrokenResourceError, trio.ClosedResourceError):
                         return
-                    if not data:
-                        self._state.advance(Trigger.INPUT_ENDED)
+                    self._has_input_ended = not data
                     discarded += len(data)
                     if discarded > DISCARDED_AT_ONCE:
                         await trio.sleep(DISCARD_PAUSE)

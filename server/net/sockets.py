@@ -1,7 +1,8 @@
-"""Opens the listening sockets of a server, and sets the options of accepted ones.
+"""Listening sockets, accepting connections on them, and how many the system allows.
 
 Invariants: a host may stand for several addresses, which all get the same port; either all of them listen, or no socket
-is left open. An address that cannot be used is reported in one line that names the option to change.
+is left open. The failure of one connection does not affect another. An address that cannot be used is reported in one
+line that names the option to change.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ import contextlib
 import errno
 import socket
 import sys
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import trio
 
 from spielleiter.server.errors import StartError
 from spielleiter.server.net.wire import stamp_arrivals
@@ -25,6 +29,20 @@ FIRST_FREE_PORT: Final = 1024  # those below need privileges
 PORT_ATTEMPTS: Final = 10
 """Attempts to find a port that is free on every address; one fails only if another program takes it in between."""
 ADDRESS_UNAVAILABLE: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
+ACCEPT_PAUSE: Final = 0.1  # seconds until the next attempt if nothing can be accepted
+EXHAUSTION_ERRORS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+"""Temporary errors of the whole process or machine: no descriptor or no memory is left."""
+CONNECTION_ERRORS: Final = frozenset(
+    getattr(errno, name)
+    for name in (
+        "ECONNABORTED", "ECONNRESET", "EPROTO", "EPERM", "ETIMEDOUT", "ENETDOWN", "ENETUNREACH", "EHOSTDOWN",
+        "EHOSTUNREACH", "ENONET", "ENOPROTOOPT", "EOPNOTSUPP",
+    )
+    if hasattr(errno, name)
+)  # fmt: skip
+"""Errors of a single connection that ended before it was accepted, which some systems report here (see accept(2))."""
+RESERVE: Final = 64
+"""Descriptors for everything except connections: files, the log, listening sockets, threads."""
 
 
 def listen(host: str, port: int, option: str = "--port") -> list[socket.socket]:
@@ -121,3 +139,54 @@ def _bind_problem(host: str, port: int, error: OSError | UnicodeError, option: s
     if error.errno == errno.EACCES:
         return f"{host}:{port} may not be used without privileges; choose a {option} above 1023"
     return f"cannot listen on {host}:{port}: {error.strerror or error}"
+
+
+class Accepted(NamedTuple):
+    """An accepted connection; `has_waited`: no connection was pending when `accept` was called."""
+
+    socket: socket.socket
+    address: Any
+    has_waited: bool
+
+
+async def accept(listening: socket.socket, on_exhausted: Callable[[OSError], None] = lambda _: None) -> Accepted:
+    """Return the next connection; if one is pending already, no other task runs in between.
+
+    `on_exhausted` is called with the first temporary error, and not again for the same connection. Raises OSError for
+    permanent errors of the listening socket.
+    """
+    has_waited = is_exhausted = False
+    while True:
+        try:
+            return Accepted(*listening.accept(), has_waited)
+        except BlockingIOError:
+            has_waited = True
+            await trio.lowlevel.wait_readable(listening)
+        except OSError as error:
+            if error.errno in CONNECTION_ERRORS:
+                await trio.lowlevel.checkpoint()
+                continue
+            if error.errno not in EXHAUSTION_ERRORS:
+                raise
+            if not is_exhausted:
+                is_exhausted = True
+                on_exhausted(error)
+            await trio.sleep(ACCEPT_PAUSE)
+
+
+def connections_possible(wanted: int) -> int:
+    """Raise the limit of open files for `wanted` connections; return the number of connections that are possible."""
+    if sys.platform == "win32":  # which has no such limit
+        return wanted
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + RESERVE
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return wanted
+    raised = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+    except (OSError, ValueError):
+        raised = soft
+    return max(1, min(wanted, raised - RESERVE))

@@ -14,7 +14,7 @@ from unicodedata import east_asian_width
 
 import pytest
 
-_CONTROL: Final = re.compile(r"\r\n|\n|\r|\033\[(\d*)([A-Za-z])|\033\[[\d;]+m")
+_CONTROL: Final = re.compile(r"\r\n|\n|\r|\033\[(\??\d*)([A-Za-z])|\033\[[\d;]+m")
 _SECOND_HALF: Final = "\0"
 """The second column of a wide character."""
 
@@ -48,6 +48,10 @@ def seen(written: str, columns: int, rows: int) -> list[str]:
                 assert row > len(lines) - 1 - rows, "above the screen"
             case "J":
                 lines[row:] = [lines[row][:column]]
+            case "K":
+                lines[row] = "" if control[1] == "2" else lines[row][:column]
+            case "h" | "l":  # the cursor is shown or hidden
+                pass
             case other:
                 raise AssertionError(f"unknown: {other}")
     return [line.replace(_SECOND_HALF, "").rstrip() for line in lines[:-1]]

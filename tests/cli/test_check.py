@@ -1,19 +1,28 @@
-"""`spielleiter check`: its output, exit codes and files."""
+"""`spielleiter check` of a command line and of a package: output, exit codes and files."""
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from lxml import etree
+from lxml import etree, html
 
 import spielleiter.contest.check
-from spielleiter.common.errors import MachineError
+import spielleiter.contest.package_check
+from spielleiter.cli.check import PackageScreen, check_package_in_terminal
+from spielleiter.common.errors import MachineError, SetupError
 from spielleiter.contest.check import CheckSetup, Status, StepResult
+from spielleiter.contest.package_check import CheckListener
+from spielleiter.contest.package_games import PackageCheckSetup
+from spielleiter.contest.package_report import PackageReport, SandboxReport, State
+from spielleiter.programs.sandbox.sandbox import SandboxSettings
 from tests.cli.background import run
+from tests.cli.terminal import pty
+from tests.contest.package_reports import report
 
 PASSED = StepResult(1, "starts", "it starts", Status.PASSED, "connected")
 FAILED = StepResult(
@@ -214,3 +223,196 @@ def test_outputs_are_kept_in_the_requested_folder(tmp_path: Path) -> None:
     assert done.exit_code == 3
     assert (tmp_path / "out" / "step01" / "stdout.log").read_text().endswith("  3\n")
     assert (tmp_path / "out" / "step01" / "wire.log.gz").exists()
+
+
+SEASON = "swc_2027_blokus (blokus-2027)"
+
+
+class Checks:
+    """The checks that were started, and the report that they return."""
+
+    def __init__(self) -> None:
+        self.setups: list[PackageCheckSetup] = []
+        self.folders: list[Path] = []
+        self.report = report()
+        self.error: BaseException | None = None
+
+    async def check(self, setup: PackageCheckSetup, folder: Path, listener: CheckListener) -> PackageReport:
+        self.setups.append(setup)
+        self.folders.append(folder)
+        if self.error is not None:
+            raise self.error
+        listener.doing("inspecting the ZIP")
+        assert self.report.speed is not None
+        listener.started("start.sh", SandboxReport("none", (), ()), self.report.speed)
+        for result in self.report.results:
+            listener.result(result)
+        return self.report
+
+
+@pytest.fixture
+def checks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Checks:
+    """Checks of the package `player.zip` in the current folder; nothing is started."""
+    (tmp_path / "player.zip").touch()
+    monkeypatch.chdir(tmp_path)
+    made_up = Checks()
+    monkeypatch.setattr(spielleiter.contest.package_check, "check_package", made_up.check)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return made_up
+
+
+def test_a_check_that_is_stopped_leaves_no_empty_reports(checks: Checks, tmp_path: Path) -> None:
+    checks.error = KeyboardInterrupt()
+    options = ("--html", "report.html", "--json", "report.json", "--junit", "report.xml")
+    assert run("check", "player.zip", *options).exit_code == 130
+    assert [each.name for each in tmp_path.glob("report*")] == []
+
+
+def test_every_condition_is_a_line_that_begins_with_its_state(checks: Checks) -> None:
+    checks.report = report({"options": State.RED, "memory": State.YELLOW, "network": State.NOT_CHECKED})
+    done = run("check", "player.zip", "--out", "out")
+    assert done.exit_code == 3
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"{SEASON}: checking player.zip"
+    assert lines[1].startswith("running start.sh; sandbox: none, only limits; a core of this machine is estimated")
+    assert lines[2] == "green        the ZIP: as expected"
+    assert "red          options: as expected" in lines
+    assert "not checked  network: as expected" in lines
+    [finding] = [line for line in lines if "[crash]" in line]
+    assert finding.startswith("             [crash] game 1: the program crashes (as expected); ")
+    assert lines[lines.index(finding) + 1] == "             logs: out/games/0001"
+    assert lines[-4:] == [
+        "1 condition of the contest could not be kept here:",
+        "  no network: as expected",
+        "logs and replays: out",
+        "not fit: 13 green, 1 yellow, 1 red, 1 not checked; 12 s",
+    ]
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("state", "code"),
+    [(State.GREEN, 0), (State.YELLOW, 0), (State.NOT_CHECKED, 0), (State.RED, 3), (State.UNDECIDED, 4)],
+)
+def test_the_exit_code_follows_the_verdict(state: State, code: int, checks: Checks) -> None:
+    checks.report = report({"pairing": state})
+    done = run("check", "player.zip")
+    assert done.exit_code == code
+    assert ("try again when this machine has less to do" in done.stdout) == (state is State.UNDECIDED)
+
+
+def test_logs_are_kept_without_a_folder_only_if_the_program_is_not_fit(checks: Checks) -> None:
+    assert "logs and replays" not in run("check", "player.zip").stdout
+    assert not checks.folders[0].exists()
+    checks.report = report({"pairing": State.RED})
+    assert f"logs and replays: {checks.folders[0].parent}" in run("check", "player.zip").stdout
+    assert checks.folders[1].is_dir()
+
+
+def test_the_report_is_written_to_files(checks: Checks, tmp_path: Path) -> None:
+    checks.report = report({"pairing": State.RED}, text="x")
+    options = ("--html", "report.html", "--json", "report.json", "--junit", "report.xml", "--out", "a/out")
+    assert run("check", "player.zip", *options).exit_code == 3
+    page = html.document_fromstring((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert [each.get("href") for each in page.findall(".//td/a")] == ["./a/out/games/x", "./a/out/games/x/replay.xml"]
+    assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["verdict"] == "not fit"
+    assert etree.parse(tmp_path / "report.xml").getroot().get("failures") == "1"
+
+
+def test_a_page_beside_no_logs_has_no_links(checks: Checks, tmp_path: Path) -> None:
+    run("check", "player.zip", "--html", "report.html")
+    assert checks.report.games
+    assert html.document_fromstring((tmp_path / "report.html").read_text(encoding="utf-8")).findall(".//a") == []
+
+
+def test_options_reach_the_check(checks: Checks) -> None:
+    done = run(
+        "check", "player.zip", "--main", "run.sh", "--sandbox", "podman", "--image", "python:3.12", "--speed", "1.5",
+        "--soft-timeout", "1500", "--exit-timeout", "3", "--pause", "0.5", "--edition", "blokus-2021-r1",
+        "--", "--level", "3",
+    )  # fmt: skip
+    assert done.exit_code == 0
+    [setup] = checks.setups
+    assert (setup.path, setup.main, setup.parameters) == (Path("player.zip"), "run.sh", ("--level", "3"))
+    assert setup.sandbox == SandboxSettings("podman", "python:3.12")
+    assert (setup.speed, setup.soft_timeout, setup.patience.exit, setup.pause) == (1.5, 1.5, 3, 0.5)
+    assert (setup.game_type, setup.edition) == ("swc_2021_blokus", "blokus-2021-r1")
+
+
+def test_a_package_with_parameters_may_be_one_word(checks: Checks) -> None:
+    assert run("check", "player.zip --level 3", "--", "fast").exit_code == 0
+    assert (checks.setups[0].path, checks.setups[0].parameters) == (Path("player.zip"), ("--level", "3", "fast"))
+
+
+@pytest.mark.usefixtures("checks")
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("absent.zip",), "there is no file absent.zip"),
+        (("player.zip", "--speed", "0"), "'0' cannot be used, expected a number from 0.05 to 20.0"),
+        (("player.zip", "--sandbox", "jail"), "'jail' is not one of 'auto', 'docker', 'podman'"),
+        (("builtin:random", "--main", "start.sh"), "--main needs a ZIP, as in `spielleiter check player.zip --main"),
+        (("builtin:random", "--html", "report.html"), "--html needs a ZIP"),
+        (("java", "bot.jar"), "'bot.jar' is one word too many; put the whole command line in quotation marks"),
+        (("player.zip", "--html", "none/report.html"), "none/report.html: No such file or directory"),
+    ],
+)
+def test_misuse_with_a_package_is_one_line(arguments: tuple[str, ...], problem: str) -> None:
+    done = run("check", *arguments)
+    assert done.exit_code == 2
+    assert problem in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_sandbox_that_is_not_there_is_misuse(checks: Checks) -> None:
+    checks.error = SetupError("sandbox docker: expected an image, such as --image python:3.12")
+    done = run("check", "player.zip", "--sandbox", "docker")
+    assert (done.exit_code, done.stderr) == (2, f"spielleiter: {checks.error}\n")
+    assert not checks.folders[0].exists()
+
+
+def test_a_machine_that_fails_at_a_package_is_one_line(checks: Checks) -> None:
+    checks.error = MachineError("no space left")
+    done = run("check", "player.zip")
+    assert (done.exit_code, done.stderr) == (4, "spielleiter check: no space left\n")
+
+
+@pytest.mark.parametrize(("variable", "is_coloured"), [(None, True), ("NO_COLOR", False)])
+def test_a_terminal_shows_states_in_colour_and_what_is_being_done(
+    variable: str | None, is_coloured: bool, monkeypatch: pytest.MonkeyPatch, checks: Checks
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    if variable is not None:
+        monkeypatch.setenv(variable, "1")
+    with pty(columns=60) as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal.file)
+        monkeypatch.setattr(sys, "stderr", terminal.file)
+        setup = PackageCheckSetup(Path("player.zip"), "swc_2027_blokus")
+        check_package_in_terminal(setup, None, None, None, None)
+        terminal.file.flush()
+        text = terminal.end()
+    assert ("\033[32m\033[1mgreen\033[0m        the ZIP: as expected" in text) == is_coloured
+    assert "  … inspecting the ZIP\r\033[K" in text
+    assert len(checks.folders) == 1
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_dumb_terminal_gets_plain_lines(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    with pty() as terminal:
+        monkeypatch.setattr(sys, stream, terminal.file)
+        screen = PackageScreen(Path("out"))
+        screen.doing("inspecting the ZIP")
+        for result in report().results[:1]:
+            screen.result(result)
+        screen.clear()
+        monkeypatch.undo()
+        assert "\033" not in terminal.end()
+
+
+def test_hostile_texts_are_escaped(checks: Checks) -> None:
+    checks.report = report({"pairing": State.RED}, text="\x1b[31m\nnot fit\x00")
+    done = run("check", "player.zip")
+    assert "\x1b" not in done.stdout
+    assert r"\x1b[31m\nnot fit\x00" in done.stdout

@@ -1,23 +1,45 @@
-"""The options of a match, and what it prints and saves."""
+"""`spielleiter match`: options, what it prints and saves, exit codes, combining and the pages of replays."""
 
 from __future__ import annotations
 
 import json
 import shlex
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 import spielleiter.match.runner
+from spielleiter.cli import matches
+from spielleiter.cli.match import match_command
+from spielleiter.cli.matches import (
+    CONDITION_NAMES,
+    FEW_GAMES,
+    PAGE_CHOICES,
+    conditions_of,
+    exit_code_of_games,
+    fault_kinds,
+    run_on_end,
+    write_pages,
+)
+from spielleiter.cli.tournament import tournament
+from spielleiter.common.errors import MachineError
+from spielleiter.match.game_folder import REPLAY_PAGE
 from spielleiter.match.records import GameRecord, load_setup, read_journal
+from spielleiter.match.runner import Conditions, EndReason
+from spielleiter.match.tournament_file import PAGES
 from spielleiter.match.verdict import Verdict
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
+from spielleiter.viewer.exports.html import SCRIPT
 from tests.cli.background import run
 from tests.cli.matches import MATCH, play, setup_of
-from tests.match.sample_records import fault, game
+from tests.interpreter import PYTHON
+from tests.match.sample_records import absence, fault, game
+from tests.viewer.replay_files import replay_of
 
 REPORTS = {
     "games.csv",
@@ -36,7 +58,8 @@ def test_a_match_is_printed_and_saved(games: dict[int, GameRecord], tmp_path: Pa
     games[3] = fault(3, 1, Verdict.CRASH, reason="ended by signal 11")
     done = play(tmp_path, "--seed", "7")
     assert done.exit_code == 0
-    assert f"greedy against random, 4 games, seed 7, into {tmp_path / 'out'}" in done.stdout
+    first = f"swc_2027_blokus (blokus-2027): greedy against random, 4 games, seed 7, into {tmp_path / 'out'}"
+    assert done.stdout.splitlines()[0] == first
     assert "game 1: greedy - random 80:60, greedy wins\n" in done.stderr
     assert "game 3: greedy - random -:-, greedy wins (random crash: ended by signal 11)\n" in done.stderr
     assert "game 1" not in done.stdout
@@ -126,11 +149,6 @@ def test_programs_are_named_after_their_files(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.usefixtures("games")
-def test_the_season_is_in_the_first_line(tmp_path: Path) -> None:
-    assert play(tmp_path).stdout.startswith("swc_2027_blokus (blokus-2027): ")
-
-
 def test_openings_are_read_before_the_first_game(games: dict[int, GameRecord], tmp_path: Path) -> None:
     done = play(tmp_path, "--openings", str(tmp_path))
     assert (done.exit_code, games) == (2, {})
@@ -214,13 +232,18 @@ def test_an_edition_names_its_game(games: dict[int, GameRecord], tmp_path: Path)
 
 
 @pytest.mark.usefixtures("games")
-def test_a_command_is_run_at_the_end_and_changes_no_exit_code(tmp_path: Path) -> None:
+def test_a_command_is_run_at_the_end_without_a_shell_and_changes_no_exit_code(tmp_path: Path) -> None:
     script = tmp_path / "on_end.py"
-    script.write_text("import pathlib, sys; pathlib.Path(sys.argv[1], 'called').write_text(sys.argv[2]); sys.exit(9)")
-    done = play(tmp_path, "--on-end", f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}")
+    script.write_text(
+        "import os, pathlib, sys\n"
+        "pathlib.Path(sys.argv[2], 'called').write_text(repr((sys.argv[1:], os.environ['MATCH_EXIT_CODE'])))\n"
+        "sys.exit(9)\n"
+    )
+    done = play(tmp_path, "--on-end", f"{PYTHON} {shlex.quote(str(script))} '$0'")
     assert done.exit_code == 0
     assert done.stderr.splitlines()[-1] == f"--on-end {sys.executable}: ended with exit code 9"
-    assert (tmp_path / "out" / "called").read_text() == str(tmp_path / "out" / "summary.json")
+    out = tmp_path / "out"
+    assert (out / "called").read_text() == repr((["$0", str(out), str(out / "summary.json")], "0"))
 
 
 @pytest.mark.usefixtures("games")
@@ -228,6 +251,9 @@ def test_a_command_is_run_at_the_end_and_changes_no_exit_code(tmp_path: Path) ->
     ("options", "problem"),
     [
         (("--on-end", "no-such-program"), "there is no program no-such-program"),
+        (("--on-end", ""), "expected a command"),
+        (("--on-end", "a 'b"), "quotation"),
+        (("--on-end", "~nobody-of-this-name/Notify"), "there is no program ~nobody-of-this-name/Notify, "),
         (("--env1", "A"), "'A': expected NAME=VALUE"),
         (("--pass-env2", "A,"), "'': expected NAME, or NAME,NAME"),
         (("--pass-env2", "A=b"), "'A=b': expected NAME, or NAME,NAME"),
@@ -243,3 +269,442 @@ def test_impossible_settings_of_a_program_are_refused(options: tuple[str, ...], 
     assert done.exit_code == 2
     assert problem in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+NOT_COUNTED = {"is_counted": False}
+
+
+@pytest.mark.parametrize(
+    ("records", "options", "code"),
+    [
+        ([fault(1, 0, Verdict.CRASH)], (), 0),
+        ([fault(1, 0, Verdict.CRASH)], ("--fail-on", "crash"), 3),
+        ([fault(1, 0, Verdict.CRASH)], ("--fail-on", "timeout,message"), 0),
+        ([fault(1, 1, Verdict.HANGS)], ("--fail-on", "timeout", "--fail-on", "message"), 3),
+        ([fault(1, 1, Verdict.NONSENSE)], ("--fail-on", "timeout,message"), 3),
+        ([fault(1, 1, Verdict.LEFTOVERS)], ("--fail-on", "any"), 3),
+        ([fault(1, 1, Verdict.NEVER_ENDS)], ("--fail-on", "any"), 3),
+        ([fault(1, 1, Verdict.NEVER_ENDS)], ("--fail-on", "crash,timeout,illegal,message"), 0),
+        ([fault(1, 1, Verdict.NEVER_ENDS)], ("--fail-on", "exit"), 3),
+        ([fault(1, 1, Verdict.LEFTOVERS)], ("--fail-on", "exit"), 3),
+        ([game(1, None, verdict=Verdict.SERVER_FAILED, **NOT_COUNTED)], ("--fail-on", "any"), 4),
+        ([game(1, None, verdict=Verdict.OVERLOAD, **NOT_COUNTED)], ("--fail-on", "any"), 0),
+        ([fault(1, 0, Verdict.CRASH)], ("--fail-fast",), 0),
+        ([fault(1, 0, Verdict.CRASH)], ("--fail-on", "any", "--faults-of", "player1"), 3),
+        ([fault(1, 1, Verdict.CRASH)], ("--fail-on", "any", "--faults-of", "player1"), 0),
+    ],
+)
+def test_the_exit_code_depends_on_faults(
+    records: list[GameRecord], options: tuple[str, ...], code: int, games: dict[int, GameRecord], tmp_path: Path
+) -> None:
+    games |= {record.game: record for record in records}
+    assert play(tmp_path, *options).exit_code == code
+    assert len(read_journal(tmp_path / "out")) == (1 if "--fail-fast" in options else 4)
+
+
+@pytest.mark.parametrize(
+    ("winner", "options", "code"),
+    [
+        (0, ("--require", "better"), 0),
+        (0, ("--require", "not-worse"), 0),
+        (None, ("--require", "better"), 1),
+        (None, ("--require", "not-worse"), 0),
+        (1, ("--require", "better"), 1),
+        (1, ("--require", "not-worse"), 1),
+        (1, (), 0),
+        (0, ("--sprt", "elo0=0 elo1=50"), 0),
+        (1, ("--sprt", "elo0=0 elo1=50"), 1),
+        (1, ("--significance", "0.05", "--min-tests", "10"), 0),
+    ],
+)
+def test_the_exit_code_depends_on_the_better_program(
+    winner: int | None, options: tuple[str, ...], code: int, games: dict[int, GameRecord], tmp_path: Path
+) -> None:
+    games |= {number: game(number, winner) for number in range(1, 201)}
+    done = play(tmp_path, *options, games=200)
+    assert done.exit_code == code
+    played = len(read_journal(tmp_path / "out"))
+    if "--sprt" in options:
+        assert played < 200
+        assert "SPRT accepted" in done.stdout
+        assert "decided before all games were played" in done.stdout
+    else:
+        assert played == (16 if "--significance" in options else 200)
+
+
+@pytest.mark.parametrize("requirement", ["better", "not-worse"])
+def test_a_requirement_is_refused_with_too_few_games(
+    requirement: str, games: dict[int, GameRecord], tmp_path: Path
+) -> None:
+    games |= {number: game(number, 0) for number in range(1, 13)}
+    refused = play(tmp_path, "--require", requirement, games=11)
+    assert refused.exit_code == 2
+    assert "11 games cannot show which program is better, expected at least -n 12" in refused.stderr
+    assert not (tmp_path / "out").exists()
+    assert play(tmp_path, "--require", requirement, games=12).exit_code == 0
+
+
+def test_a_requirement_is_not_met_if_too_few_games_count(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    games |= {number: game(number, 0) for number in range(1, 12)}
+    games[12] = game(12, None, is_counted=False, verdict=Verdict.OVERLOAD)
+    done = play(tmp_path, "--require", "not-worse", games=12)
+    assert done.exit_code == 1
+    assert "too few pairs to tell (5 complete pairs, at least 6 are needed)" in done.stdout
+
+
+def test_the_standing_is_printed_after_every_n_games(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    games |= {number: game(number, 0) for number in range(1, 7)}
+    done = play(tmp_path, "--report-every", "4", "--sprt", "elo0=0 elo1=5 model=normalized", games=6)
+    interim = [line for line in done.stderr.splitlines() if line.startswith("after ")]
+    assert interim == ["after 4 games: +4 =0 -0  LLR +0.04 (-2.94, +2.94)  Elo +∞ [−389.6, +∞]"]
+
+
+def test_a_machine_that_fails_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: object) -> GameRecord:
+        raise MachineError("no space left")
+
+    monkeypatch.setattr(spielleiter.match.runner, "play_game", fail)
+    done = play(tmp_path)
+    assert (done.exit_code, done.stderr) == (4, "spielleiter match: no space left\n")
+    assert (tmp_path / "out" / "summary.json").exists()
+
+
+@pytest.mark.parametrize("absent", [0, 1])
+def test_a_program_that_cannot_play_ends_the_match_and_is_no_answer(
+    absent: int, games: dict[int, GameRecord], tmp_path: Path
+) -> None:
+    reason = "/nowhere/bot: there is no such program"
+    games |= {number: absence(number, absent, reason=reason) for number in range(1, 13)}
+    done = play(tmp_path, "--require", "not-worse", games=12)
+    assert done.exit_code == 5
+    assert len(read_journal(tmp_path / "out")) == 2
+    name = ("greedy", "random")[absent]
+    assert f"{name} cannot play: does not start in game 2 (/nowhere/bot: there is no such program)" in done.stderr
+    assert f"it was started as: builtin:{name}" in done.stderr
+
+
+def test_all_games_are_played_against_a_program_that_cannot_play_if_asked(
+    games: dict[int, GameRecord], tmp_path: Path
+) -> None:
+    games |= {number: absence(number, 1) for number in range(1, 7)}
+    assert play(tmp_path, games=8).exit_code == 5
+    done = run("match", "--resume", str(tmp_path / "out"), "--keep-playing")
+    assert done.exit_code == 0, done.stderr
+    assert len(read_journal(tmp_path / "out")) == 8
+    assert "greedy: +8 =0 -0" in done.stdout
+    assert "random: +0 =0 -8" in done.stdout
+
+
+def test_a_match_without_counted_games_is_no_success(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    games |= {number: game(number, None, verdict=Verdict.OVERLOAD, is_counted=False) for number in range(1, 13)}
+    assert play(tmp_path, "--require", "not-worse", games=12).exit_code == 4
+
+
+def test_concurrency_is_limited_to_what_can_be_judged(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    done = play(tmp_path, "-j", "1000")
+    assert done.exit_code == 0
+    assert done.stderr.startswith("1000 games at a time are too many for ")
+
+
+SWAPPED = ("match", "--player1", "builtin:random", "--player2", "builtin:greedy")
+
+
+def play_in(folder: Path, seed: int, *options: str, command: tuple[str, ...] = MATCH, count: int = 4) -> str:
+    """Play a match in `folder` and return its path as a text."""
+    done = run(*command, "-n", str(count), "--seed", str(seed), "--out", str(folder), *options)
+    assert done.exit_code == 0, done.stderr
+    return str(folder)
+
+
+def summary_of(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    return found
+
+
+def test_the_games_of_all_matches_count(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    one = play_in(tmp_path / "one", 1, count=3)
+    games |= {number: game(number, 1, seed=10 + number) for number in range(1, 5)}
+    # there greedy is the second program, and wins
+    two = play_in(tmp_path / "two", 2, command=SWAPPED)
+    games |= {number: game(number, 1, seed=20 + number) for number in range(1, 5)}
+    games[2] = fault(2, 0, Verdict.CRASH, seed=22)
+    three = play_in(tmp_path / "three", 3)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    out = tmp_path / "all"
+    done = run("match", "--combine", one, two, three, "--out", str(out))
+    assert done.exit_code == 0, done.stderr
+    found = summary_of(out)
+    assert (found["names"], found["planned"], found["played"]) == (["greedy", "random"], 11, 11)
+    assert found["results"] == {"wins": 7, "draws": 0, "losses": 4}
+    assert [each["crashes"] for each in found["programs"]] == [1, 0]
+    assert sum(found["pairs"]) == 5  # half a pair of the first match stays alone
+    assert "greedy: +7 =0 -4" in done.stdout
+    assert (out / "report.html").exists()
+    assert {file: file.read_bytes() for file in before} == before
+    lines = (out / "games.csv").read_text().splitlines()
+    assert len(lines) == 12
+    assert "../three/games/" in lines[-1]
+
+
+def test_the_exit_code_is_that_of_a_match(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    folders = []
+    for seed in (1, 2):
+        games |= {number: game(number, 1, seed=10 * seed + number) for number in range(1, 7)}
+        folders.append(play_in(tmp_path / str(seed), seed, count=6))
+    assert run("match", "--combine", *folders, "--out", str(tmp_path / "all"), "--require", "better").exit_code == 1
+    games |= {number: fault(number, 0, Verdict.CRASH, seed=70 + number) for number in (1, 2)}
+    folders.append(play_in(tmp_path / "3", 3, count=2))
+    assert run("match", "--combine", *folders, "--out", str(tmp_path / "b"), "--fail-on", "crash").exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "problem"),
+    [
+        (MATCH, ("--soft-timeout", "900"), "they differ in time limits or rules"),
+        (MATCH, ("--edition", "blokus-2021-r1"), "they differ in game"),
+        (("match", "--player1", "builtin:greedy", "--player2", "builtin:first"), (), "is a match of greedy and first"),
+        (MATCH, ("--no-timeout1",), "greedy is another program there, or has other settings"),
+    ],
+)
+def test_matches_that_cannot_be_compared_are_refused(
+    command: tuple[str, ...],
+    options: tuple[str, ...],
+    problem: str,
+    games: dict[int, GameRecord],
+    tmp_path: Path,
+) -> None:
+    one = play_in(tmp_path / "one", 1)
+    games |= {number: game(number, 0, seed=10 + number) for number in range(1, 5)}
+    other = play_in(tmp_path / "other", 2, *options, command=command)
+    done = run("match", "--combine", one, other, "--out", str(tmp_path / "all"))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert problem in done.stderr
+    assert not (tmp_path / "all").exists()
+
+
+def test_the_default_edition_is_the_same_with_and_without_its_name(
+    games: dict[int, GameRecord], tmp_path: Path
+) -> None:
+    one = play_in(tmp_path / "one", 1)
+    games |= {number: game(number, 0, seed=10 + number) for number in range(1, 5)}
+    other = play_in(tmp_path / "other", 2, "--edition", "blokus-2027")
+    assert run("match", "--combine", one, other, "--out", str(tmp_path / "all")).exit_code == 0
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_the_contents_of_programs_are_compared(
+    is_changed: bool, games: dict[int, GameRecord], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are those at the beginning of each match, wherever the files are now."""
+    monkeypatch.chdir(tmp_path)
+    bot = tmp_path / "bot"
+    command = ("match", "--player1", "./bot", "--player2", "builtin:first")
+    bot.write_text("#!/bin/sh\n")
+    bot.chmod(0o755)
+    one = play_in(tmp_path / "one", 1, command=command)
+    games |= {number: game(number, 0, seed=10 + number) for number in range(1, 5)}
+    if is_changed:
+        bot.write_text("#!/bin/sh\n# better\n")
+    other = play_in(tmp_path / "other", 2, command=command)
+    bot.unlink()
+    done = run("match", "--combine", one, other, "--out", str(tmp_path / "all"))
+    if is_changed:
+        assert done.exit_code == 2
+        assert "bot is another program there" in done.stderr
+    else:
+        assert done.exit_code == 0, done.stderr
+        assert "is not known" not in done.stderr
+
+
+def test_a_program_whose_contents_are_not_known_is_named(games: dict[int, GameRecord], tmp_path: Path) -> None:
+    command = ("match", "--player1", "sh -c true", "--name1", "sh", "--player2", "builtin:first")
+    one = play_in(tmp_path / "one", 1, command=command)
+    games |= {number: game(number, 0, seed=10 + number) for number in range(1, 5)}
+    other = play_in(tmp_path / "other", 2, command=command)
+    done = run("match", "--combine", one, other, "--out", str(tmp_path / "all"))
+    assert done.exit_code == 0
+    assert "whether sh was the same program in all matches is not known" in done.stderr
+
+
+@pytest.mark.usefixtures("games")
+def test_the_same_games_do_not_count_twice(tmp_path: Path) -> None:
+    one, copy = play_in(tmp_path / "one", 1), play_in(tmp_path / "copy", 1)
+    for folders in ((one, copy), (one, one)):
+        done = run("match", "--combine", *folders, "--out", str(tmp_path / "all"))
+        assert done.exit_code == 2
+        assert "hold the same games" in done.stderr
+
+
+@pytest.mark.usefixtures("games")
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--combine",), "at least two matches"),
+        (("--combine", "ONE"), "at least two matches"),
+        (("ONE", "TWO"), "need --combine"),
+        (("--combine", "ONE", "NONE"), "is there a match?"),
+        (("--combine", "ONE", "TWO", "--out", "ONE"), "holds a match"),
+        (("--combine", "ONE", "TWO", "--resume", "ONE"), "--resume"),
+        (("--combine", "ONE", "TWO", "--player1", "builtin:first"), "--player1"),
+    ],
+)
+def test_misuse_of_combining_is_one_line(options: tuple[str, ...], problem: str, tmp_path: Path) -> None:
+    places = {name: str(tmp_path / name) for name in ("ONE", "TWO", "NONE")}
+    play_in(tmp_path / "ONE", 1)
+    done = run("match", *(places.get(option, option) for option in options))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert problem in done.stderr
+
+
+@pytest.mark.slow
+def test_the_report_links_to_the_pages(tmp_path: Path) -> None:
+    result = play(tmp_path, games=2)
+    assert result.exit_code == 0, result.output
+    report = (tmp_path / "out" / "report.html").read_text()
+    for number in (1, 2):
+        page = f"games/{number:04d}/{REPLAY_PAGE}"
+        assert (tmp_path / "out" / page).stat().st_size < 60_000
+        assert f'href="./{page}"' in report
+    assert (tmp_path / "out" / SCRIPT).exists()
+    assert "making the pages" not in result.output
+
+
+@pytest.mark.slow
+def test_games_that_are_not_kept_have_no_page(tmp_path: Path) -> None:
+    assert play(tmp_path, "--keep", "none", games=2).exit_code == 0
+    assert REPLAY_PAGE not in (tmp_path / "out" / "report.html").read_text()
+    assert not (tmp_path / "out" / SCRIPT).exists()
+
+
+def records_with_replays(folder: Path, count: int) -> list[GameRecord]:
+    content = replay_of("blokus-2027", plies=1)
+    records = []
+    for number in range(1, count + 1):
+        record = game(number)
+        assert record.replay is not None
+        path = folder / record.folder / record.replay
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
+        records.append(record)
+    return records
+
+
+@pytest.mark.parametrize(
+    ("choice", "games", "with_pages"),
+    [
+        ("auto", FEW_GAMES, range(1, FEW_GAMES + 1)),
+        ("auto", FEW_GAMES + 1, [2]),
+        ("all", FEW_GAMES + 1, range(1, FEW_GAMES + 2)),
+        ("failed", 3, [2]),
+        ("none", 3, []),
+    ],
+)
+def test_which_games_have_a_page(
+    choice: str, games: int, with_pages: Iterable[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+
+    def write(_folder: Path, replays: Iterable[str]) -> Iterator[str]:
+        for replay in replays:
+            written.append(replay)
+            yield replay
+
+    monkeypatch.setattr("spielleiter.viewer.exports.match_pages.write_match_pages", write)
+    records = [fault(n, 0, Verdict.CRASH) if n == 2 else game(n) for n in range(1, games + 1)]
+    assert write_pages({tmp_path: records}, choice) == ([tmp_path] if written else [])
+    assert [int(Path(replay).parent.name) for replay in written] == list(with_pages)
+
+
+def test_many_pages_are_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(matches, "MANY_PAGES", 2)
+    assert write_pages({tmp_path: records_with_replays(tmp_path, 2)})
+    assert capsys.readouterr().err == "making the pages of 2 replays; Ctrl-C leaves out the rest\n"
+    assert write_pages({tmp_path: [game(1), game(2)]})
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (KeyboardInterrupt(), "left out; `tournament --resume` makes the missing pages\n"),
+        (OSError(28, "No space left on device"), "pages of the replays: No space left on device\n"),
+    ],
+)
+def test_pages_that_cannot_be_made_are_one_line(
+    error: BaseException,
+    line: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr("spielleiter.viewer.exports.match_pages.write_whole", fail)
+    assert write_pages({tmp_path: records_with_replays(tmp_path, 1)}, command="tournament")
+    assert capsys.readouterr().err == line
+    assert write_pages({tmp_path: [game(2, folder="", replay=None)]}) == []
+
+
+def test_the_games_of_all_matches_decide_whether_there_are_few(tmp_path: Path) -> None:
+    half = FEW_GAMES // 2 + 1
+    matches = {tmp_path / name: [game(number) for number in range(half)] for name in ("a", "b")}
+    assert write_pages(matches) == []
+    for folder in matches:
+        records_with_replays(folder, 1)
+    assert write_pages({folder: [game(1)] for folder in matches}) == list(matches)
+    for folder in matches:
+        assert (folder / game(1).folder / REPLAY_PAGE).exists()
+        assert (folder / SCRIPT).exists()  # the folder of a match can be copied alone
+
+
+def test_a_file_of_a_tournament_has_the_same_choices() -> None:
+    assert PAGES == PAGE_CHOICES
+
+
+# -- options that are shared with tournaments, and --on-end -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [match_command, tournament], ids=["match", "tournament"])
+def test_both_commands_have_the_defaults_of_the_runner(command: click.Command) -> None:
+    options = {parameter.name: parameter for parameter in command.params}
+    assert Conditions(**conditions_of({name: options[name].default for name in CONDITION_NAMES})) == Conditions()
+
+
+@pytest.mark.parametrize(
+    ("end", "is_failed", "fail_on", "code"),
+    [
+        (EndReason.INTERRUPTED, True, "any", 130),
+        (EndReason.MACHINE_FAILURE, False, "any", 4),
+        (EndReason.COMPLETED, True, "any", 4),
+        (EndReason.COMPLETED, False, "any", 3),
+        (EndReason.COMPLETED, False, "timeout", 0),
+    ],
+)
+def test_interruption_machine_failure_and_faults_count_in_this_order(
+    end: EndReason, is_failed: bool, fail_on: str, code: int
+) -> None:
+    failed = game(11, None, verdict=Verdict.SERVER_FAILED, is_counted=False)
+    records = [fault(1, 0, Verdict.CRASH), *([failed] if is_failed else [])]
+    assert exit_code_of_games(end, records, fault_kinds([fail_on])) == code
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("raise SystemExit(7)", "ended with exit code 7"),
+        ("import os; os.kill(os.getpid(), 9)", "was ended by signal 9"),
+        ("print('out')", ""),
+    ],
+)
+def test_a_failing_command_is_reported_on_standard_error(
+    code: str, expected: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run_on_end([sys.executable, "-c", code], tmp_path, tmp_path, 0)
+    out, error = capfd.readouterr()
+    assert out == ""
+    assert error == (f"--on-end {sys.executable}: {expected}\n" if expected else "out\n")
+    run_on_end([str(tmp_path / "gone")], tmp_path, tmp_path, 0)
+    assert "gone: cannot be started (No such file or directory)" in capfd.readouterr().err

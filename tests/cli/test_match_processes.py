@@ -1,20 +1,31 @@
-"""Matches with real processes."""
+"""Matches with real processes, contest packages, several machines and systems that lack something."""
 
 from __future__ import annotations
 
+import json
+import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
+from spielleiter.cli.cli import cli
 from spielleiter.match.records import load_setup, read_journal
 from spielleiter.match.verdict import Verdict
+from spielleiter.programs.platforms import PLATFORM
+from spielleiter.programs.process import common_gaps
 from spielleiter.programs.processes import find_processes
 from tests.cli.background import background_server, run
 from tests.cli.matches import ENDLESS, MATCH
+from tests.programs.packages.broken_packages import BROKEN
+from tests.programs.packages.making import zipped
+from tests.programs.packages.official_packages import python_package
 from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
@@ -102,3 +113,315 @@ def test_the_second_signal_ends_the_games_at_once(tmp_path: Path) -> None:
         assert process.wait(HANG_TIMEOUT) == 130
     assert read_journal(out) == ()
     assert processes_of(out) == []
+
+
+PLAYER = f"""#!/bin/sh
+ls > files.txt
+cat files.txt >&2
+exec {shlex.quote(sys.executable)} -P -m spielleiter play -s first "$@"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "player.zip").write_bytes(zipped({"start.sh": PLAYER, "data/book.txt": "x"}))
+    (tmp_path / "broken.zip").write_bytes(BROKEN["line ends of Windows"].content)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_a_package_plays_a_match_and_resumes_it(folder: Path) -> None:
+    options = ("--player1", "player.zip --seed 3", "--player2", "builtin:random", "-n", "2", "--out", "out")
+    done = run("match", *options, *ENDLESS)
+    assert done.exit_code == 0, done.stderr
+    records = read_journal(folder / "out")
+    assert [record.verdict for record in records] == ["regular", "regular"]
+    setup = json.loads((folder / "out" / "match.json").read_text())
+    assert (setup["entrants"][0]["name"], setup["entrants"][0]["command"]) == ("player", "player.zip --seed 3")
+    assert not (folder / "files.txt").exists()
+    (log,) = (folder / "out" / "games").glob("*2/program*.stderr.log")
+    assert [line.split()[-1] for line in log.read_text().splitlines()[:3]] == ["data", "files.txt", "start.sh"]
+    journal = folder / "out" / "games.jsonl"
+    journal.write_text(journal.read_text().splitlines(keepends=True)[0])
+    assert run("match", "--resume", "out").exit_code == 0
+    assert [record.verdict for record in read_journal(folder / "out")] == ["regular", "regular"]
+
+
+_LIBRARY = """\
+import os, sys
+
+def play():
+    words = [sys.executable, "-P", "-m", "spielleiter", "play", "-s", "first", *sys.argv[1:]]
+    os.environ.pop("PYTHONPATH")  # where this module is
+    os.execv(sys.executable, words)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot start a shell script by itself")
+def test_a_package_of_the_official_builder_for_python_plays_as_it_comes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its script is in a folder, is started above it, and installs the wheels that are beside it."""
+    tools = folder / "tools"
+    tools.mkdir()
+    for name, module in {"pip": "-m pip", "python3": ""}.items():
+        (tools / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {module} "$@"\n')
+        (tools / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    source = "from socha.starter import play\n\nplay()\n"
+    (folder / "built.zip").write_bytes(python_package(source, {"socha/starter.py": _LIBRARY}))
+    programs = ("--player1", "built.zip", "--player2", "builtin:random", "-n", "2", "--out", "out")
+    done = run("match", *programs, *ENDLESS)
+    assert done.exit_code == 0, done.stderr
+    assert [record.verdict for record in read_journal(folder / "out")] == ["regular", "regular"]
+
+
+def test_a_package_that_cannot_be_started_is_misuse(folder: Path) -> None:
+    done = run("match", "--player1", "broken.zip", "--player2", "builtin:random", "--out", "out")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == (
+        "spielleiter: broken.zip: start.sh has the line ends of Windows (CR LF), so Linux cannot execute it; "
+        "save it with LF\n"
+    )
+    assert not (folder / "out").exists()
+
+
+def test_a_program_of_a_tournament_can_be_a_package(folder: Path) -> None:
+    file = folder / "tournament.toml"
+    program = '[[program]]\nname = "{}"\ncommand = "{}"\n'
+    file.write_text(program.format("a", "broken.zip") + program.format("b", "builtin:first"))
+    done = run("tournament", str(file), "--out", "out")
+    assert done.exit_code == 2
+    assert "broken.zip: start.sh has the line ends" in done.stderr
+
+
+def test_the_main_file_is_an_option_and_a_key(folder: Path) -> None:
+    options = ("--player1", "player.zip", "--player2", "builtin:first", "--out", "out")
+    done = run("match", *options, "--main1", "data")
+    assert done.exit_code == 2
+    assert "data is a folder" in done.stderr
+    file = folder / "match.toml"
+    file.write_text('[[program]]\ncommand = "player.zip"\nmain = "star.sh"\n[[program]]\ncommand = "builtin:first"\n')
+    done = run("match", str(file), "--out", "out")
+    assert done.exit_code == 2
+    assert "there is no file star.sh in the ZIP file (did you mean 'start.sh'?)" in done.stderr
+
+
+def test_warnings_are_printed(folder: Path) -> None:
+    (folder / "yellow.zip").write_bytes(BROKEN["unusual interpreter"].content)
+    options = ("--player1", "yellow.zip", "--player2", "yellow.zip", "--out", "out")
+    done = run("match", *options, "--require", "better", "-n", "2")
+    assert done.exit_code == 2  # too few games for that, so that nothing is played
+    assert done.stderr.count("yellow.zip: warning: main.jl names the interpreter julia") == 1
+
+
+@pytest.mark.parametrize("command", ["lend"])
+def test_other_commands_refuse_a_package(command: str, folder: Path) -> None:
+    done = run(command, "player.zip")
+    assert done.exit_code == 2
+    assert "a ZIP file cannot be started here; unpack it" in done.stderr
+
+
+@pytest.mark.parametrize(("command", "code"), [("match", 2), ("check", 3)])
+def test_a_package_with_nested_folders_is_a_sentence(command: str, code: int, folder: Path) -> None:
+    """The exit code 1 of `match` would mean that the first program is worse."""
+    (folder / "deep.zip").write_bytes(BROKEN["1,800 nested folders"].content)
+    programs = ("--player1", "deep.zip", "--player2", "builtin:random", "-n", "2", "--out", "out")
+    done = run(command, *(programs if command == "match" else ("deep.zip",)))
+    assert done.exit_code == code
+    assert "has a path of more than 2048 bytes or 64 folders" in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such paths")
+@pytest.mark.slow
+def test_what_a_program_leaves_behind_breaks_neither_this_match_nor_the_next(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "scratch").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder / "scratch"))
+    nest = "import os\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')\n"
+    start = f"""#!/bin/sh
+{shlex.quote(sys.executable)} nest.py
+chmod 0 d
+exec {shlex.quote(sys.executable)} -P -m spielleiter play -s first "$@"
+"""
+    (folder / "nesting.zip").write_bytes(zipped({"start.sh": start, "nest.py": nest}))
+    for out in ("first", "second"):
+        options = ("--player1", "nesting.zip", "--player2", "builtin:random", "-n", "2", "--out", out)
+        done = run("match", *options, *ENDLESS)
+        assert (done.exit_code, "Traceback" in done.stderr) == (0, False), done.stderr
+    assert list((folder / "scratch").glob("*/*")) == []
+
+
+Invoke = Callable[..., Result]
+FIRST_MATCH = ("match", "--player1", "builtin:first", "--player2", "builtin:random", "-n", "2", "--seed", "1")
+
+
+@pytest.fixture
+def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: CliRunner().invoke(cli, words)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("--cluster", "pc01:8786"), "cluster 'pc01:8786': expected tcp://HOST:PORT"),
+        (
+            ("--cluster", "tcp://pc01:8786"),
+            "cluster 'tcp://pc01:8786': not encrypted, and everybody in its network can",
+        ),
+        (("--cluster", "tcp://10.0.0.7:8786"), "use tls:// (docs/cluster.md), or add --unencrypted"),
+        (("--ship", "."), "--ship has no effect without --cluster"),
+        (("--unencrypted",), "--unencrypted has no effect without --cluster"),
+        (("--max-slowdown", "2"), "--max-slowdown has no effect without --cluster"),
+        (("--max-slowdown", "0.5"), "'--max-slowdown'"),
+        (("--cluster", "local:1", "--ship", "nothing"), "--ship nothing: there is no such file or folder"),
+        (("--cluster", "local:1", "--server", "127.0.0.1:1"), "on a cluster each machine has a server of its own"),
+    ],
+)
+def test_misuse_is_refused_before_anything_is_started(words: tuple[str, ...], text: str, invoke: Invoke) -> None:
+    result = invoke(*FIRST_MATCH, *words)
+    assert result.exit_code == 2
+    assert text in result.stderr
+
+
+def test_without_the_extra_one_line_says_what_to_install(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    for words in (FIRST_MATCH, ("tournament", "file.toml")):
+        Path("file.toml").write_text('[[program]]\nname="a"\ncommand="builtin:first"\n' * 2, encoding="utf-8")
+        Path("file.toml").write_text(Path("file.toml").read_text().replace('"a"', '"b"', 1), encoding="utf-8")
+        result = invoke(*words, "--cluster", "tcp://127.0.0.1:1")
+        assert result.exit_code == 2
+        [line] = [each for each in result.stderr.splitlines() if "install" in each]
+        assert "pip install 'spielleiter[cluster]'" in line
+        assert "Traceback" not in result.stderr
+
+
+def test_dask_is_not_loaded_without_the_option() -> None:
+    code = "import sys; from spielleiter.cli.cli import cli; cli(sys.argv[1:], standalone_mode=False); "
+    code += "assert not {'dask', 'distributed'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code, "match", "--help"], check=True, capture_output=True)
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_cannot_be_reached_is_named(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "spielleiter",
+        *FIRST_MATCH,
+        "--cluster",
+        "tcp://127.0.0.1:1",
+        "--out",
+        str(tmp_path),
+    ]
+    patch = "import spielleiter.cluster.engine as engine; engine.CONNECT_TIMEOUT = 0.5; "
+    patch += "from spielleiter.cli.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", patch, *command[3:]], capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    [line] = done.stderr.splitlines()
+    assert line.startswith("spielleiter match: tcp://127.0.0.1:1: no Dask scheduler can be reached there")
+
+
+@pytest.mark.slow
+def test_an_unencrypted_scheduler_on_another_machine_needs_an_option_that_says_so(tmp_path: Path) -> None:
+    """The address is one that nobody has, so that the command goes on to look for a scheduler there."""
+    words = (*FIRST_MATCH, "--cluster", "tcp://192.0.2.1:8786", "--unencrypted", "--out", str(tmp_path))
+    patch = "import spielleiter.cluster.engine as engine; engine.CONNECT_TIMEOUT = 0.5; "
+    patch += "from spielleiter.cli.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", patch, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert "tcp://192.0.2.1:8786: no Dask scheduler can be reached there" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_match_and_its_end_on_workers_that_the_command_starts(tmp_path: Path) -> None:
+    folder = tmp_path / "match"
+    command = [sys.executable, "-m", "spielleiter", *FIRST_MATCH, "--cluster", "local:1", "--out", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stderr.splitlines() if not line.startswith("game ")] == []  # nothing of Dask
+    machine = {record.machine for record in read_journal(folder)}
+    assert len(machine) == 1
+    assert f"machines: {machine.pop()} 2 games" in done.stdout
+    assert json.loads((folder / "summary.json").read_text())["machines"][0]["games"] == 2
+    assert "<caption>Machines</caption>" in (folder / "report.html").read_text()
+
+
+@pytest.mark.slow
+def test_a_tournament_keeps_its_workers_for_all_matches(tmp_path: Path) -> None:
+    file = tmp_path / "file.toml"
+    programs = [f'[[program]]\nname = "{name}"\ncommand = "builtin:first"\n' for name in "abc"]
+    file.write_text("games = 2\n" + "".join(programs), encoding="utf-8")
+    folder = tmp_path / "tournament"
+    command = [sys.executable, "-m", "spielleiter", "tournament", str(file), "--cluster", "local:1"]
+    done = subprocess.run([*command, "--out", str(folder)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stderr.splitlines() if not line.startswith("game ")] == []  # nothing of Dask
+    journals = list(folder.rglob("games.jsonl"))
+    assert len(journals) == 3
+    machines = {json.loads(line)["machine"] for each in journals for line in each.read_text().splitlines()}
+    assert len(machines) == 1
+    assert machines != {""}
+
+
+PLATFORM_GAPS = "Not possible on this operating system"
+GAPS = common_gaps("<Minix>")
+"""The sentences of a system whose name has to be escaped."""
+
+
+@pytest.fixture
+def on_another_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PLATFORM, "gaps", GAPS)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("on_another_system")
+def test_a_match_names_the_gaps_of_its_platform_once(tmp_path: Path) -> None:
+    players = ["--player1", "builtin:first", "--player2", "builtin:first"]
+    done = run("match", *players, "-n", "2", "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0
+    for gap in GAPS:
+        assert done.stderr.count(gap) == 1
+    texts = {name: (tmp_path / "out" / name).read_text("utf-8") for name in ("summary.md", "report.html")}
+    assert all(PLATFORM_GAPS in text for text in texts.values())
+    assert all("Minix" in text and "<Minix>" not in text for text in texts.values())
+    assert json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["platform_gaps"] == list(GAPS)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("on_another_system")
+def test_a_tournament_names_the_gaps_of_its_platform_once(tmp_path: Path) -> None:
+    programs = "".join(f'[[program]]\nname = "{name}"\ncommand = "builtin:first"\n' for name in "abc")
+    (tmp_path / "t.toml").write_text("games = 2\n" + programs)
+    done = run("tournament", str(tmp_path / "t.toml"), "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0
+    for gap in GAPS:
+        assert done.stderr.count(gap) == 1
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert PLATFORM_GAPS in page
+    assert "<Minix>" not in page
+
+
+@pytest.mark.usefixtures("on_another_system")
+def test_a_check_names_the_gaps_of_its_platform(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spielleiter.contest.check.check_program", lambda *_: _nothing())
+    done = run("check", "builtin:first")
+    assert GAPS[0] in done.stderr
+
+
+async def _nothing() -> list[object]:
+    return []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(PLATFORM.name != "Linux", reason="other systems have gaps")
+def test_linux_has_nothing_to_name(tmp_path: Path) -> None:
+    players = ["--player1", "builtin:first", "--player2", "builtin:first"]
+    done = run("match", *players, "-n", "1", "--out", str(tmp_path / "out"))
+    assert "does not report" not in done.stderr
+    assert PLATFORM_GAPS not in (tmp_path / "out" / "report.html").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the types of their values."""
 
 from __future__ import annotations
 
@@ -14,16 +14,26 @@ from spielleiter.cli.admin import admin
 from spielleiter.cli.check import check
 from spielleiter.cli.cli import cli
 from spielleiter.cli.match import match_command
-from spielleiter.cli.options import TIMEOUTS, chosen_edition, is_given, timeout_options
+from spielleiter.cli.options import (
+    TIMEOUTS,
+    Number,
+    WholeNumber,
+    chosen_edition,
+    is_given,
+    listening_address,
+    target_option,
+    timeout_options,
+)
 from spielleiter.cli.tournament import tournament
 from spielleiter.contest.check import CheckSetup
 from spielleiter.match.plan import ProgramTimeouts
 from spielleiter.server.config import Config
+from spielleiter.server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER
 
 HELPS = {"soft": "A move.", "hard": "No move.", "start": "Start.", "exit": "Exit.", "game": "Game."}
 
 
-def run(*arguments: str, has_to_exit: bool = True) -> tuple[dict[str, Any], set[str], str]:
+def run_timeouts(*arguments: str, has_to_exit: bool = True) -> tuple[dict[str, Any], set[str], str]:
     """Run a command with all timeouts: its values, the names of those that were given, and its output."""
     values: dict[str, Any] = {}
     asked: set[str] = set()
@@ -46,13 +56,13 @@ def test_defaults_are_those_of_the_server_and_of_matches() -> None:
     assert TIMEOUTS["soft"] / 1000 == config.soft_timeout == setup.soft_timeout
     assert TIMEOUTS["hard"] / 1000 == config.hard_timeout == setup.hard_timeout
     assert (TIMEOUTS["start"], TIMEOUTS["exit"], TIMEOUTS["game"]) == (patience.start, patience.exit, patience.game)
-    values, asked, _ = run()
+    values, asked, _ = run_timeouts()
     assert {name: values[f"{name}_timeout"] for name in TIMEOUTS} == TIMEOUTS
     assert asked == {"word"}
 
 
 def test_a_default_value_can_be_given_explicitly() -> None:
-    values, asked, _ = run("--soft-timeout", "2000", "--game-timeout", "0.5")
+    values, asked, _ = run_timeouts("--soft-timeout", "2000", "--game-timeout", "0.5")
     assert (values["soft_timeout"], values["game_timeout"]) == (2000, 0.5)
     assert asked == {"soft_timeout", "game_timeout", "word"}
 
@@ -71,12 +81,12 @@ def test_a_default_value_can_be_given_explicitly() -> None:
     ],
 )
 def test_timeouts_have_bounds(arguments: tuple[str, ...], has_to_exit: bool, is_understood: bool) -> None:
-    values, _, _ = run(*arguments, has_to_exit=has_to_exit)
+    values, _, _ = run_timeouts(*arguments, has_to_exit=has_to_exit)
     assert bool(values) == is_understood
 
 
 def test_help_shows_timeouts_in_the_given_order() -> None:
-    _, _, text = run("--help")
+    _, _, text = run_timeouts("--help")
     positions = [text.index(f"--{name}-timeout {'MS' if name in {'soft', 'hard'} else 'SECONDS'}") for name in HELPS]
     assert positions == sorted(positions)
     assert all(each in text for each in HELPS.values())
@@ -176,3 +186,114 @@ def test_only_prepare_has_a_default_game() -> None:
     }
     assert [name for name, claims in defaults.items() if claims] == ["prepare"]
     assert len(defaults) == len(admin.commands)
+
+
+LONG = "9" * 20
+
+
+def refusal(kind: click.ParamType[Any], value: object) -> str:
+    with pytest.raises(click.BadParameter) as refused:
+        kind.convert(value, None, None)
+    return refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "number"),
+    [
+        (WholeNumber(), "-5", -5),
+        (WholeNumber(1, 3), "+3", 3),
+        (WholeNumber(0), LONG, int(LONG)),
+        (WholeNumber(0), 7, 7),
+        (Number(0, 5), "0", 0.0),
+        (Number(0, 5), "1e-3", 0.001),
+        (Number(0, 5, min_open=True), "5", 5.0),
+        (Number(), ".5", 0.5),
+        (Number(0), 3, 3.0),
+    ],
+)
+def test_numbers_are_read(kind: click.ParamType[Any], text: str, number: float) -> None:
+    assert kind.convert(text, None, None) == number
+
+
+@pytest.mark.parametrize("text", [LONG, "0", "3.0", "1_0", "١", "", "x", " 2", "9" * 5000, 0])
+def test_a_whole_number_is_refused_as_it_was_written(text: object) -> None:
+    assert refusal(WholeNumber(1, 10), text) == f"'{text}' cannot be used, expected a whole number from 1 to 10"
+
+
+@pytest.mark.parametrize("text", [LONG, "-0.10", "nan", "inf", "1e400", "1_0", "١", "", "x", 10**400])
+def test_a_number_is_refused_as_it_was_written(text: object) -> None:
+    assert refusal(Number(0, 5), text) == f"'{text}' cannot be used, expected a number from 0 to 5"
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (WholeNumber(), "a whole number"),
+        (WholeNumber(1), "a whole number not below 1"),
+        (WholeNumber(max=3), "a whole number up to 3"),
+        (Number(0, 0.5, min_open=True), "a number above 0 and up to 0.5"),
+        (Number(0, 1, max_open=True), "a number not below 0 and below 1"),
+        (Number(), "a number"),
+    ],
+)
+def test_a_refusal_names_the_bounds(kind: click.ParamType[Any], expected: str) -> None:
+    assert refusal(kind, "x") == f"'x' cannot be used, expected {expected}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "bounds"),
+    [
+        (WholeNumber(1, MAX_WHOLE_NUMBER), "x>=1"),
+        (WholeNumber(0, 65535), "0<=x<=65535"),
+        (Number(0, MAX_SECONDS, min_open=True), "x>0"),
+        (Number(0, 0.5, min_open=True), "0<x<=0.5"),
+        (WholeNumber(max=3), "x<=3"),
+        (Number(), None),
+    ],
+)
+def test_the_help_shows_no_technical_limits(kind: click.ParamType[Any], bounds: str | None) -> None:
+    option = click.Option(["--number"], type=kind, help="A number.")
+    record = option.get_help_record(click.Context(click.Command("play")))
+    assert record is not None
+    assert record[1] == ("A number." if bounds is None else f"A number.  [{bounds}]")
+
+
+def test_every_numeric_option_has_one_of_these_types() -> None:
+    def commands(group: click.Group) -> list[click.Command]:
+        context = click.Context(group)
+        found: list[click.Command] = []
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            assert command is not None
+            found += commands(command) if isinstance(command, click.Group) else [command]
+        return found
+
+    numeric = [
+        parameter
+        for command in commands(cli)
+        for parameter in command.params
+        if isinstance(parameter.type, click.types.IntParamType | click.types.FloatParamType)
+    ]
+    assert len(numeric) > 40
+    assert [each for each in numeric if not isinstance(each.type, WholeNumber | Number)] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "answer"),
+    [
+        (("--to", "13051"), "('127.0.0.1', 13051)"),
+        (("--to", "host:1"), "('host', 1)"),
+        (("--to", "[::1]:13050"), "('::1', 13050)"),
+        (("--to", "host:0"), "no server listens at port 0"),
+        (("--listen", "0"), "('127.0.0.1', 0)"),
+        *((("--to", text), "cannot be used") for text in ("", "host", ":1", "host:70000", "::1:13050", "host:-1")),
+    ],
+)
+def test_addresses(options: tuple[str, ...], answer: str) -> None:
+    @click.command()
+    @target_option("")
+    @click.option("--listen", callback=listening_address, default="1")
+    def command(to: tuple[str, int], listen: tuple[str, int]) -> None:
+        click.echo(f"{listen if '--listen' in options else to}")
+
+    assert answer in CliRunner().invoke(command, options).output

@@ -8,18 +8,16 @@ import re
 import pytest
 
 from spielleiter.cli.progress import (
-    Interim,
     LiveProgress,
-    PlainProgress,
     game_line,
     score_line,
     showing_progress,
-    time_text,
 )
 from spielleiter.match.plan import plan_games
 from spielleiter.match.records import GameRecord
 from spielleiter.match.statistics import Sprt
 from spielleiter.match.verdict import Verdict
+from tests.cli.terminal import seen
 from tests.match.sample_records import fault, game
 
 
@@ -58,35 +56,15 @@ def test_the_standing_shows_the_sequential_test_in_its_bounds() -> None:
     assert line.startswith("+8 =0 -0  LLR +0.53 (-2.94, +2.94)  Elo +")
 
 
-@pytest.mark.parametrize("is_terminal", [True, False])
-def test_an_interim_line_is_printed_after_every_n_games(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Screen, "isatty", lambda _: is_terminal)
-    screen = Screen()
-    with showing_progress(9, [game(1, 0)], screen, Interim(Sprt(0, 50), 3)) as progress:
-        for number in range(2, 8):
-            progress.game_finished(game(number, 0))
-    assert re.findall(r"after \d+ games: \+\d", screen.getvalue()) == ["after 3 games: +3", "after 6 games: +6"]
-
-
-def test_a_fault_and_an_interim_line_are_separate_lines() -> None:
-    screen = Screen()
-    with showing_progress(2, [], screen, Interim(every=1)) as progress:
-        progress.game_finished(fault(1, 0, Verdict.CRASH, reason="ended by signal 11"))
-    assert [line.rpartition("\x1b[K")[2] for line in screen.getvalue().splitlines() if "signal" in line] == [
-        "game 1: greedy - random -:-, random wins (greedy crash: ended by signal 11)"
-    ]
-
-
 class Screen(io.StringIO):
     """A terminal that keeps what is written to it."""
 
     def isatty(self) -> bool:
         return True
 
-    @property
-    def bar(self) -> str:
-        """The line with the bar."""
-        return self.getvalue().rpartition("\r")[2].removeprefix("\x1b[?25l").rstrip(" ")
+    def lines(self, columns: int = 100) -> list[str]:
+        """What a person sees, with the bar as the last line."""
+        return seen(self.getvalue() + "\n", columns + 1, 24)
 
 
 class BrokenScreen(Screen):
@@ -102,63 +80,67 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
 
 
-def test_without_a_terminal_each_game_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with showing_progress(2, []) as progress:
-        assert isinstance(progress, PlainProgress)
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_an_interim_line_is_printed_after_every_n_games(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Screen, "isatty", lambda _: is_terminal)
+    screen = Screen()
+    with showing_progress(9, [game(1, 0)], Sprt(0, 50), 3, screen) as progress:
+        for number in range(2, 8):
+            progress.game_finished(game(number, 0))
+    assert re.findall(r"after \d+ games: \+\d", screen.getvalue()) == ["after 3 games: +3", "after 6 games: +6"]
+
+
+@pytest.mark.parametrize("term", [None, "dumb"])
+def test_without_a_terminal_that_acts_on_escapes_each_game_is_a_line(
+    term: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = io.StringIO() if term is None else Screen()
+    monkeypatch.setenv("TERM", term or "xterm")
+    with showing_progress(2, [], screen=screen) as progress:
         progress.game_started(plan_games(1, 1)[0])
         progress.game_finished(game(1, 0, reason=""))
         progress.stopping()
-    output = capsys.readouterr()
-    assert output.out == ""
-    assert output.err == (
+    assert screen.getvalue() == (
         "game 1: greedy - random 80:60, greedy wins\n"
         "finishing the running games; press Ctrl-C again to end them at once\n"
     )
 
 
-def test_a_dumb_terminal_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "dumb")
-    with showing_progress(2, [], Screen()) as progress:
-        assert isinstance(progress, PlainProgress)
-
-
 def test_on_a_terminal_only_faults_have_lines_above_the_standing(capsys: pytest.CaptureFixture[str]) -> None:
     screen = Screen()
-    with showing_progress(4, [game(1, 0)], screen) as progress:
-        assert isinstance(progress, LiveProgress)
-        assert "]  1/4  +1 =0 -0  Elo" in screen.bar
+    with showing_progress(4, [game(1, 0)], every=3, screen=screen) as progress:
+        assert screen.lines()[-1].endswith(" 1/4 +1 =0 -0  Elo –")
         progress.game_started(plan_games(2, 1)[1])
         progress.game_finished(game(2, 0))
         progress.game_finished(fault(3, 1, Verdict.CRASH, reason="[red]oh[/red]"))
-        assert "]  3/4  0:00:00 left  +3 =0 -0  Elo" in screen.bar
+        assert " 3/4 0:00:00 left  +3 =0 -0  Elo" in screen.lines()[-1]
         progress.stopping()
-        assert screen.bar.startswith("stopping  [")
-    written = screen.getvalue()
-    assert "game 2:" not in written
-    crash = "game 3: greedy - random -:-, greedy wins (random crash: [red]oh[/red])"
-    stopping = "finishing the running games; press Ctrl-C again to end them at once"
-    for line in (crash, stopping):
-        assert f"\r\x1b[K{line}\n\r" in written
-    assert written.endswith("\x1b[?25h\n"), "the cursor is seen again"
+        assert " 3/4 stopping  0:00:00 left  +3 =0 -0  Elo" in screen.lines()[-1]
+    *above, bar = (line for line in screen.lines() if line)
+    assert above == [
+        "game 3: greedy - random -:-, greedy wins (random crash: [red]oh[/red])",
+        "after 3 games: +3 =0 -0  Elo +∞ [−756.8, +∞]",
+        "finishing the running games; press Ctrl-C again to end them at once",
+    ]
+    assert "━" in bar
+    assert screen.getvalue().endswith("\n\x1b[?25h"), "the cursor is seen again"
     assert capsys.readouterr() == ("", "")
 
 
 def test_the_remaining_time_is_estimated_from_the_games_of_this_run() -> None:
     screen, seconds = Screen(), iter([100.0, 100.0, 110.0, 115.0, 130.0])  # start, first drawing, three games
-    progress = LiveProgress(screen, 5, [game(1, 0), game(2, 0)], lambda: next(seconds))
-    seen = []
+    progress = LiveProgress(screen, 5, [game(1, 0), game(2, 0)], clock=lambda: next(seconds))
+    shown = []
     for number in (3, 4, 5):
         progress.game_finished(game(number, 0))
-        seen.append(screen.bar.split("  ")[1:3])
-    assert seen == [["3/5", "0:00:20 left"], ["4/5", "0:00:07 left"], ["5/5", "0:00:30"]]
-    assert screen.bar.startswith("[####")
-    assert "-]" not in screen.bar
+        shown.append(re.findall(r"(./5) (.*)  \+", screen.lines()[-1].partition("  Elo")[0])[0])
+    assert shown == [("3/5", "0:00:20 left"), ("4/5", "0:00:07 left"), ("5/5", "0:00:30")]
 
 
 @pytest.mark.parametrize("screen_type", [Screen, io.StringIO])
 def test_control_characters_are_escaped(screen_type: type[io.StringIO]) -> None:
     screen = screen_type()
-    with showing_progress(2, [], screen) as progress:
+    with showing_progress(2, [], screen=screen) as progress:
         progress.game_finished(
             fault(1, 1, Verdict.CRASH, reason="\x1b]0;title\x07\x9b2J\u202e", names=("a\x1b[2J", "b"))
         )
@@ -169,24 +151,27 @@ def test_control_characters_are_escaped(screen_type: type[io.StringIO]) -> None:
     assert "\x1b[2J" not in written
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(0.9, "0:00:00"), (83, "0:01:23"), (90_000, "1 day, 1:00:00")])
-def test_times_are_hours_minutes_and_seconds(seconds: float, text: str) -> None:
-    assert time_text(seconds) == text
-
-
-@pytest.mark.parametrize("columns", [10, 40, 60, 100, 200])
+@pytest.mark.parametrize("columns", [20, 40, 60, 100, 200])
 def test_the_bar_is_one_line_on_every_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     screen = Screen()
-    with showing_progress(100, [game(number, 0) for number in range(1, 50)], screen) as progress:
+    with showing_progress(100, [game(number, 0) for number in range(1, 50)], screen=screen) as progress:
         progress.game_finished(game(50, 0))
-        assert "50/100" in screen.bar
-        assert len(screen.bar) <= max(columns, len("[]  50/100"))
+        (line,) = screen.lines(columns)
+        assert "50/100" in line
+
+
+@pytest.mark.parametrize("no_color", ["", "1"])
+def test_no_color_turns_colours_off(no_color: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", no_color)
+    screen = Screen()
+    with showing_progress(4, [game(1, 0)], screen=screen):
+        assert bool(re.search(r"\x1b\[[\d;]*3\dm|\x1b\[9\dm", screen.getvalue())) is not bool(no_color)
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_a_display_that_cannot_be_written_ends_nothing(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BrokenScreen, "isatty", lambda _: is_terminal)
-    with showing_progress(2, [], BrokenScreen()) as progress:
+    with showing_progress(2, [], screen=BrokenScreen()) as progress:
         progress.game_finished(fault(1, 1, Verdict.CRASH))
         progress.stopping()

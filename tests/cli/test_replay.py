@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from spielleiter.game.blokus import SetMove
+from spielleiter.game.blokus.moves import SetMove
 from spielleiter.game.blokus.pieces import Rotation, Shape
 from spielleiter.game.hase_und_igel.board import Board
 from spielleiter.protocol.messages import Memento

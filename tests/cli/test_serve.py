@@ -16,7 +16,6 @@ from click.shell_completion import BashComplete
 
 import spielleiter.server.app
 from spielleiter.cli.cli import cli
-from spielleiter.server.app import Companion
 from spielleiter.server.config import SETTINGS, Config
 from spielleiter.server.errors import StartError
 from tests.cli.background import run
@@ -43,7 +42,7 @@ class _Served:
         for name in ("SPIELLEITER_PORT", "SPIELLEITER_HOST"):
             monkeypatch.delenv(name, raising=False)
 
-    async def serve(self, config: Config, *, stop: trio.Event, companion: Companion) -> None:
+    async def serve(self, config: Config, *, stop: trio.Event, **_more: object) -> None:
         self.config = config
         if self.error:
             raise self.error

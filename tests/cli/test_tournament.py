@@ -1,4 +1,4 @@
-"""`spielleiter tournament`: playing, resuming, options and files."""
+"""`spielleiter tournament`: playing, options, files, rounds and resuming."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -108,6 +109,7 @@ def test_a_program_that_cannot_play_does_not_stop_the_others(
     assert played == [2, 4, 2]
 
 
+@pytest.mark.usefixtures("faults")
 def test_a_tournament_is_resumed_in_its_first_directory(
     file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -407,3 +409,355 @@ def test_programs_have_settings_and_games_have_cores(
     refused = run("tournament", file, "--out", str(tmp_path / "other"), "--cores-per-game", "4")
     assert refused.exit_code == 2
     assert "each game needs 4 cores, there are 3" in refused.stderr
+
+
+LONG = FILE.replace("games = 4", "games = 200")
+
+
+def write(folder: Path, text: str) -> str:
+    (folder / "t.toml").write_text(text)
+    return str(folder / "t.toml")
+
+
+def matches_in(out: Path) -> list[Path]:
+    return sorted((out / "matches").iterdir())
+
+
+@pytest.mark.usefixtures("faults")
+@pytest.mark.parametrize(
+    ("lines", "options"),
+    [
+        ("", ("--significance", "0.05", "--min-tests", "30")),
+        ("significance = 0.05\nmin_tests = 30\n", ()),
+        ("significance = 0.05\n", ("--min-tests", "30")),
+    ],
+)
+def test_each_match_ends_once_one_program_is_better(lines: str, options: tuple[str, ...], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = run("tournament", write(tmp_path, lines + LONG), "--out", str(out), *options)
+    assert done.exit_code == 0, done.stderr
+    assert [len(read_journal(folder)) for folder in matches_in(out)] == [30] * 3
+    for folder in matches_in(out):
+        setup, summary = load_setup(folder), json.loads((folder / "summary.json").read_text())
+        assert (setup["significance"], setup["min_games"]) == (0.05, 30)
+        assert (summary["significance"]["risk"], summary["better"]) == (0.05, 0)
+    table = (out / "table.md").read_text()
+    assert table.count("of 20, risk 0.05: a\\|b is better") == 2
+    assert "| match | games | score | Elo, 95 % | significance |" in table
+
+
+@pytest.mark.usefixtures("faults")
+def test_ratings_are_differences_from_the_program_that_an_option_names(tmp_path: Path) -> None:
+    out, file = tmp_path / "out", write(tmp_path, FILE)
+    done = run("tournament", file, "--out", str(out), "--anchor", "d")
+    assert done.exit_code == 2
+    assert "anchor 'd': expected the name of a program, 'a|b' or 'b' or 'c'" in done.stderr
+    done = run("tournament", file, "--out", str(out), "--anchor", "b")
+    assert done.exit_code == 0, done.stderr
+    title, head = "## Ratings: difference from b", "|  | program | rating |"
+    ratings = done.stdout.partition(title)[2]
+    assert ratings.startswith(f"\n\n{head}")
+    assert "| 2 | b | +0 |" in ratings
+    assert title in run("tournament", "--resume", str(out)).stdout
+    assert "## Ratings: difference from c" in run("tournament", "--resume", str(out), "--anchor", "c").stdout
+
+
+@pytest.mark.usefixtures("faults")
+def test_a_resumed_tournament_keeps_its_test_and_plays_no_decided_match_again(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("tournament", write(tmp_path, LONG), "--out", str(out), "--significance", "0.05").exit_code == 0
+    played = [len(read_journal(folder)) for folder in matches_in(out)]
+    assert played == [20] * 3
+    done = run("tournament", "--resume", str(out), "--significance", "0.05")
+    assert done.exit_code == 0, done.stderr
+    assert "game " not in done.stderr
+    assert [len(read_journal(folder)) for folder in matches_in(out)] == played
+
+
+@pytest.mark.usefixtures("faults")
+def test_without_time_limits_no_program_has_any(tmp_path: Path) -> None:
+    out, other = tmp_path / "out", tmp_path / "other"
+    assert run("tournament", write(tmp_path, FILE), "--out", str(out), "--no-timeout").exit_code == 0
+    assert run("tournament", "--resume", str(out)).exit_code == 0
+    assert run("tournament", write(tmp_path, "no_timeout = true\n" + FILE), "--out", str(other)).exit_code == 0
+    for folder in (*matches_in(out), *matches_in(other)):
+        assert not any(entrant["can_timeout"] for entrant in load_setup(folder)["entrants"])
+
+
+@pytest.mark.parametrize(("lines", "options"), [("", ("--fail-fast",)), ("fail_fast = true\n", ())])
+def test_with_fail_fast_the_first_fault_interrupts_the_tournament(
+    lines: str, options: tuple[str, ...], faults: dict[str, GameRecord], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    faults["b"] = fault(1, 0, Verdict.CRASH)
+    done = run("tournament", write(tmp_path, lines + FILE), "--out", str(out), "--fail-on", "crash", *options)
+    assert done.exit_code == 3
+    assert f"a program failed; --resume {out} continues" in done.stdout
+    assert [len(read_journal(folder)) for folder in matches_in(out)] == [4, 4, 1]
+    assert run("tournament", "--resume", str(out)).exit_code == 0
+    assert [len(read_journal(folder)) for folder in matches_in(out)] == [4, 4, 4]
+
+
+@pytest.mark.usefixtures("faults")
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--significance", "0.1"), "--significance 0.1 (begun with 0.05)"),
+        (("--min-tests", "50"), "--min-tests 50 (begun with 30)"),
+        (("--no-timeout",), "--no-timeout (begun without)"),
+    ],
+)
+def test_a_resumed_tournament_refuses_other_tests_and_limits(
+    options: tuple[str, ...], problem: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    file = write(tmp_path, "significance = 0.05\nmin_tests = 30\n" + FILE)
+    assert run("tournament", file, "--out", str(out)).exit_code == 0
+    refused = run("tournament", "--resume", str(out), *options)
+    assert refused.exit_code == 2
+    assert problem in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "problem"),
+    [
+        ("significance = 0.1\n", ("--significance", "0.05"), "t.toml says significance = 0.1; leave one of them out"),
+        ("min_tests = 30\n", (), "min_tests: has no effect without significance"),
+        ("", ("--min-tests", "30"), "min_tests: has no effect without significance"),
+        ("significance = 2\n", (), "significance 2: expected more than 0 and at most 0.5"),
+        ('significance = "much"\n', (), "significance 'much': expected a number"),
+        ('fail_fast = "yes"\n', (), "fail_fast 'yes': expected true or false"),
+        ("no_timeout = 1\n", (), "no_timeout 1: expected true or false"),
+    ],
+)
+def test_contradictions_are_refused(lines: str, options: tuple[str, ...], problem: str, tmp_path: Path) -> None:
+    refused = run("tournament", write(tmp_path, lines + FILE), "--out", str(tmp_path / "out"), *options)
+    assert refused.exit_code == 2
+    assert problem in refused.stderr
+    assert not (tmp_path / "out").exists()
+
+
+CUP = FILE.replace("games = 4", 'kind = "knock-out"\nseeding = "listed"\ngames = 4')
+SWISS = FILE.replace("games = 4", 'kind = "swiss"\nseeding = "listed"\ngames = 4')
+
+
+@pytest.mark.usefixtures("faults")
+def test_a_knock_out_has_a_champion(tmp_path: Path) -> None:
+    (tmp_path / "t.toml").write_text(CUP)
+    out = tmp_path / "out"
+    done = run("tournament", str(tmp_path / "t.toml"), "--out", str(out))
+    assert done.exit_code == 0, done.stderr
+    assert "swc_2027_blokus (blokus-2027), final: a|b against b, 4 games\n" in done.stdout
+    lines = (out / "table.md").read_text().splitlines()
+    assert lines[0] == "swc_2027_blokus (blokus-2027): knock-out of 3 programs, 4 games a match, seed 0"
+    assert lines[4:9] == [
+        "|  | program | reached | seeded |",
+        "|--:|---|---|--:|",
+        "| 1 | a\\|b | champion | 1 |",
+        "| 2 | b | final | 2 |",
+        "| 3 | c | semi-final | 3 |",
+    ]
+    assert lines[-2] == "| semi-final | a\\|b | bye | – | – | – | – |"
+    assert lines[-1].startswith("| final | a\\|b – b | 4 | 4 : 0 | +∞ ")
+    assert lines[-1].endswith(" | a\\|b | score |")
+    report = json.loads((out / "tournament.json").read_text())
+    assert report["season"] == "swc_2027_blokus (blokus-2027)"
+    assert [line["name"] for line in report["standings"]] == ["a|b", "b", "c"]
+    assert report["rounds"][1]["matches"] == [
+        {
+            "programs": ["a|b", "b"],
+            "folders": ["matches/002_a_b_b"],
+            "score": [4.0, 0.0],
+            "winner": "a|b",
+            "reason": "score",
+        }
+    ]
+    page = (out / "report.html").read_text()
+    assert '<a href="./matches/002_a_b_b/report.html">a|b – b</a>' in page
+
+
+@pytest.mark.usefixtures("faults")
+def test_a_swiss_tournament_has_standings(tmp_path: Path) -> None:
+    (tmp_path / "t.toml").write_text(SWISS)
+    done = run("tournament", str(tmp_path / "t.toml"), "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.stderr
+    lines = (tmp_path / "out" / "table.md").read_text().splitlines()
+    assert lines[0] == ("swc_2027_blokus (blokus-2027): Swiss system, 2 rounds, of 3 programs, 4 games a match, seed 0")
+    assert lines[6:9] == [
+        "| 1 | a\\|b | 2 | 2 | 2 | 0 | 0 | 0 | 100.0 % | 1 |",
+        "| 2 | b | 1 | 3 | 0 | 0 | 1 | 1 | 0.0 % | 2 |",
+        "| 3 | c | 1 | 3 | 0 | 0 | 1 | 1 | 0.0 % | 3 |",
+    ]
+
+
+@pytest.mark.parametrize("text", [CUP, SWISS])
+@pytest.mark.parametrize("cut", [1, 2])
+@pytest.mark.usefixtures("faults")
+def test_a_resumed_tournament_keeps_its_pairings(text: str, cut: int, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (tmp_path / "t.toml").write_text(text)
+    assert run("tournament", str(tmp_path / "t.toml"), "--out", str(out)).exit_code == 0
+    reports = {name: (out / name).read_text() for name in ("table.md", "tournament.json", "report.html")}
+    folders = sorted(folder.name for folder in (out / "matches").iterdir())
+    # the state after an interruption in this match
+    for folder in sorted((out / "matches").iterdir())[cut:]:
+        shutil.rmtree(folder)
+    journal = out / "matches" / folders[cut - 1] / "games.jsonl"
+    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:1]))
+    done = run("tournament", "--resume", str(out))
+    assert done.exit_code == 0, done.stderr
+    assert done.stderr.count("game ") == 3 + 4 * (2 - cut)
+    assert sorted(folder.name for folder in (out / "matches").iterdir()) == folders
+    assert {name: (out / name).read_text() for name in reports} == reports
+    # there is nothing left to play
+    again = run("tournament", "--resume", str(out))
+    assert (again.exit_code, again.stderr) == (0, "")
+    assert {name: (out / name).read_text() for name in reports} == reports
+
+
+def test_a_program_that_cannot_play_is_eliminated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(spielleiter.match.runner, "play_game", play_where_b_does_not_start)
+    (tmp_path / "t.toml").write_text(CUP)
+    out = tmp_path / "out"
+    done = run("tournament", str(tmp_path / "t.toml"), "--out", str(out))
+    assert done.exit_code == 5
+    assert "b cannot play: does not start" in done.stderr
+    text = (out / "table.md").read_text()
+    assert r"| semi-final | b – c | 2 of 4: b cannot play | 0 : 2 | −∞ \[−∞, +∞\] | c | the other cannot play |" in text
+    again = run("tournament", "--resume", str(out))
+    assert again.exit_code == 5
+    assert "b cannot play: does not start" in again.stderr
+    assert again.stdout.splitlines()[-1] == done.stdout.splitlines()[-1]
+
+
+STRENGTHS = {"w": 4, "x": 3, "y": 2, "z": 1}
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """The programs of each game, in the order of playing; the stronger one wins."""
+    games: list[tuple[str, str]] = []
+
+    async def play_game(setup: MatchSetup, planned: PlannedGame, _folder: Path, *_more: object) -> GameRecord:
+        games.append(setup.names)
+        first, second = (STRENGTHS[name] for name in setup.names)
+        return game(planned.game, int(second > first), names=setup.names, pair=planned.pair, seats=planned.seats)
+
+    monkeypatch.setattr(spielleiter.match.runner, "play_game", play_game)
+    return games
+
+
+def write_file(folder: Path, names: Sequence[str], head: str = "games = 2", contents: Mapping[str, str] = {}) -> str:
+    """Write the file of a tournament and its programs, and return the path of the file."""
+    text = f"{head}\n"
+    for name in names:
+        bot = folder / f"bot-{name}"
+        bot.write_text(f"#!/bin/sh\n# {contents.get(name, name)}\n")
+        bot.chmod(0o755)
+        text += f'[[program]]\nname = "{name}"\ncommand = "{bot}"\n'
+    (folder / "t.toml").write_text(text)
+    return str(folder / "t.toml")
+
+
+def table(out: Path) -> dict[str, tuple[int, int]]:
+    """Wins and losses by program."""
+    lines: list[dict[str, Any]] = json.loads((out / "table.json").read_text())
+    return {line["name"]: (line["wins"], line["losses"]) for line in lines}
+
+
+def left_out(out: Path) -> list[tuple[list[str], int, str]]:
+    found = json.loads((out / "tournament.json").read_text())["left_out"]
+    return [(each["programs"], each["games"], each["reason"]) for each in found]
+
+
+def test_a_program_joins_a_tournament(played: list[tuple[str, str]], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("tournament", write_file(tmp_path, "xz"), "--out", str(out)).exit_code == 0
+    # at the beginning and in the middle, so that all numbers change
+    done = run("tournament", write_file(tmp_path, "wxyz"), "--resume", str(out))
+    assert done.exit_code == 0, done.stderr
+    assert played.count(("x", "z")) == 2
+    assert len(played) == 2 * 6
+    assert table(out) == {"w": (6, 0), "x": (4, 2), "y": (2, 4), "z": (0, 6)}
+    assert done.stdout.endswith(report := (out / "table.md").read_text())
+    again = run("tournament", "--resume", str(out))
+    assert (again.exit_code, len(played)) == (0, 12)
+    assert again.stdout.endswith(report)
+
+
+def test_a_program_leaves_a_tournament_and_comes_back(played: list[tuple[str, str]], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("tournament", write_file(tmp_path, "wxyz"), "--out", str(out)).exit_code == 0
+    done = run("tournament", write_file(tmp_path, "xyz"), "--resume", str(out))
+    assert done.exit_code == 0, done.stderr
+    assert len(played) == 12
+    assert table(out) == {"x": (4, 0), "y": (2, 2), "z": (0, 4)}
+    assert left_out(out) == [([first, second], 2, "w no longer takes part") for first, second in ("wx", "wy", "wz")]
+    assert "## Not counted" in done.stdout
+    assert run("tournament", write_file(tmp_path, "wxyz"), "--resume", str(out)).exit_code == 0
+    assert len(played) == 12
+    assert table(out)["w"] == (6, 0)
+    assert left_out(out) == []
+
+
+def test_the_order_of_the_programs_does_not_matter(played: list[tuple[str, str]], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("tournament", write_file(tmp_path, "xyz"), "--out", str(out)).exit_code == 0
+    assert run("tournament", write_file(tmp_path, "zyx"), "--resume", str(out)).exit_code == 0
+    assert len(played) == 6
+    assert table(out) == {"x": (4, 0), "y": (2, 2), "z": (0, 4)}
+    # what is added to a match has the order of that match
+    assert run("tournament", write_file(tmp_path, "zyx", "games = 4"), "--resume", str(out)).exit_code == 0
+    assert len(played) == 12
+    assert table(out) == {"x": (8, 0), "y": (4, 4), "z": (0, 8)}
+    assert sorted(load_setup(each)["games"] for each in (out / "matches").iterdir()) == [4, 4, 4]
+    assert {record.names for each in (out / "matches").iterdir() for record in read_journal(each)} == {
+        ("x", "y"),
+        ("x", "z"),
+        ("y", "z"),
+    }
+
+
+def test_a_new_version_of_a_program_plays_its_matches_again(played: list[tuple[str, str]], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("tournament", write_file(tmp_path, "xyz"), "--out", str(out)).exit_code == 0
+    file = write_file(tmp_path, "xyz", contents={"y": "another version"})
+    done = run("tournament", file, "--resume", str(out))
+    assert done.exit_code == 0, done.stderr
+    assert played[6:] == [("x", "y")] * 2 + [("y", "z")] * 2
+    assert table(out) == {"x": (4, 0), "y": (2, 2), "z": (0, 4)}
+    assert left_out(out) == [(["x", "y"], 2, "y has changed since"), (["y", "z"], 2, "y has changed since")]
+    assert len(list((out / "matches").iterdir())) == 5
+
+
+@pytest.mark.usefixtures("played")
+@pytest.mark.parametrize(
+    ("head", "problem"),
+    [
+        ("games = 2\nseed = 3", "other values of seed"),
+        ("games = 2\nkind = 'swiss'", "other values of kind"),
+        ("games = 2\nsoft_timeout = 500", "other values of time limits or rules"),
+        ("games = 2\nsprt = 'elo0=0 elo1=5'", "other values of sprt"),
+        ("games = 1", "other values of games"),
+    ],
+)
+def test_matches_that_could_not_be_compared_are_refused(head: str, problem: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("tournament", write_file(tmp_path, "xy"), "--out", str(out)).exit_code == 0
+    kept = (out / "tournament.toml").read_text()
+    done = run("tournament", write_file(tmp_path, "xyz", head), "--resume", str(out))
+    assert done.exit_code == 2
+    assert problem in done.stderr
+    assert (out / "tournament.toml").read_text() == kept
+
+
+def test_rounds_are_paired_anew_and_no_match_is_lost(played: list[tuple[str, str]], tmp_path: Path) -> None:
+    head = "games = 2\nkind = 'knock-out'\nseeding = 'listed'"
+    out = tmp_path / "out"
+    assert run("tournament", write_file(tmp_path, "wxyz", head), "--out", str(out)).exit_code == 0
+    assert played[::2] == [("w", "z"), ("x", "y"), ("w", "x")]
+    done = run("tournament", write_file(tmp_path, "wxz", head), "--resume", str(out))
+    assert done.exit_code == 0, done.stderr
+    assert played[6::2] == [("x", "z")]  # the final of w and x is known
+    assert "champion" in done.stdout
+    assert left_out(out) == [(["w", "z"], 2, "this pairing is not played"), (["x", "y"], 2, "y no longer takes part")]

@@ -1,23 +1,25 @@
-"""Lines for positions, results and reports."""
+"""Lines for positions, results, reports and refusals."""
 
 from __future__ import annotations
 
 import pytest
 
 from spielleiter.cli.words import (
+    failure_text,
     last_move_text,
     outcome_word,
-    points_text,
+    refusal_text,
     report_line,
     result_line,
-    result_points,
     state_line,
-    state_points,
 )
+from spielleiter.client.client_errors import CannotConnectError, ClientError, RequestRefusedError
 from spielleiter.client.player import GameEnd, GameReport
 from spielleiter.game.blokus.pieces import Shape
 from spielleiter.game.blokus.state import RULES_2021, BlokusState
+from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
 from spielleiter.protocol.messages import Cause, Memento, Result, Score
+from spielleiter.server.core.lobby import NO_ADMINS
 
 START = BlokusState(RULES_2021, Shape.PENTO_I)
 NO_NAMES = ("", "")
@@ -39,14 +41,6 @@ def test_control_characters_are_escaped() -> None:
     assert report_line(_report(result)).isprintable()
     lost = GameReport(GameEnd.REFUSED, "r", None, None, None, 0, ("no \x9b2J",))
     assert report_line(lost) == r"the server refused - no \x9b2J"
-
-
-def test_points_are_shown_by_seat_and_part() -> None:
-    assert points_text(((136,), (127,))) == "136:127"
-    assert points_text(((12, 3), (10, 5))) == "12/3:10/5"
-    assert state_points(START) == ((0,), (0,))
-    assert result_points(_result((0,))) == ((10,), (7,))
-    assert result_points(Result((), (Score(Cause.REGULAR, "", (1, 3)),), ())) == ((3,),)
 
 
 def test_a_position_is_a_line() -> None:
@@ -109,3 +103,46 @@ def test_a_player_whose_game_never_began_has_not_lost_it() -> None:
     waiting = _report(_result((0,), Cause.REGULAR, Cause.LEFT), seat=None)
     assert outcome_word(waiting) == "none"
     assert report_line(waiting) == "the game never began, 10:7; player 2: LEFT (the server says: “too late”)"
+
+
+TEXTS = BLOKUS_2027.texts
+
+
+@pytest.mark.parametrize(
+    ("message", "advice"),
+    [
+        (TEXTS.unknown_room("x"), "spielleiter admin status"),
+        (TEXTS.room_full("x"), "--reservation"),
+        (TEXTS.unknown_reservation, "spielleiter admin prepare"),
+        (TEXTS.unknown_game_type("x", ["y"]), "--game"),
+        (TEXTS.wrong_password, "--password"),
+        ("cannot connect to ::1:4000 (nobody listens there)", "spielleiter serve --port 4000"),
+    ],
+)
+def test_known_refusals_say_what_to_do(message: str, advice: str) -> None:
+    reason, _, what = refusal_text(message).partition("; ")
+    assert "Exception" not in reason
+    assert reason in message
+    assert advice in what
+
+
+@pytest.mark.parametrize(
+    "message", ["whatever", f"{TEXTS.wrong_password}; {NO_ADMINS}", "cannot connect to x:1 (no such host)"]
+)
+def test_unknown_refusals_have_no_advice(message: str) -> None:
+    assert refusal_text(message) == message.rpartition("Exception: ")[2]
+
+
+@pytest.mark.parametrize(
+    ("error", "is_kept"),
+    [
+        (RequestRefusedError(TEXTS.unknown_room("x")), True),
+        (
+            CannotConnectError("cannot connect to x:1 (nobody listens there)"),
+            False,
+        ),  # our own words, which no script parses
+    ],
+)
+def test_scripts_get_a_refusal_unchanged(error: ClientError, is_kept: bool) -> None:
+    assert (failure_text(error, keeps_words=True) == str(error)) == is_kept
+    assert failure_text(error, keeps_words=False) == refusal_text(str(error))

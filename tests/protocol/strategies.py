@@ -12,44 +12,7 @@ from hypothesis import strategies as st
 from spielleiter.game.blokus.moves import SetMove, SkipMove
 from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 from spielleiter.game.blokus.state import BLOKUS_2021, BlokusState
-from spielleiter.protocol.messages import (
-    Aggregation,
-    AuthenticateRequest,
-    CancelRequest,
-    Cause,
-    CloseConnection,
-    ErrorMessage,
-    ErrorPacket,
-    Fragment,
-    Joined,
-    JoinedGameRoom,
-    JoinPreparedRequest,
-    JoinRequest,
-    JoinRoomRequest,
-    Left,
-    Memento,
-    MoveData,
-    MoveRequest,
-    Observed,
-    ObserveRequest,
-    Paused,
-    PauseRequest,
-    PlayerScore,
-    Prepared,
-    PrepareRequest,
-    Result,
-    RoomMessage,
-    Score,
-    ScoreForPlayerRequest,
-    Slot,
-    Status,
-    StatusRequest,
-    StepRequest,
-    Testing,
-    TestModeRequest,
-    UnknownPacket,
-    WelcomeMessage,
-)
+from spielleiter.protocol import messages as m
 
 XML_CHARACTERS: Final = st.one_of(
     st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"),
@@ -63,34 +26,34 @@ int32s: Final = st.integers(-(2**31), 2**31 - 1)
 booleans: Final = st.booleans()
 names: Final = st.tuples(texts, texts)
 
-slots: Final = st.builds(Slot, maybe_texts, booleans, booleans, booleans)
+slots: Final = st.builds(m.Slot, maybe_texts, booleans, booleans, booleans)
 requests: Final = st.one_of(
-    st.builds(JoinRequest, maybe_texts),
-    st.builds(JoinRoomRequest, maybe_texts),
-    st.builds(JoinPreparedRequest, maybe_texts),
-    st.builds(AuthenticateRequest, texts, st.sampled_from(["password", "passphrase"])),
-    st.just(AuthenticateRequest()),
-    st.builds(PrepareRequest, maybe_texts, st.lists(slots, max_size=3).map(tuple), booleans),
-    st.builds(ObserveRequest, maybe_texts),
-    st.builds(PauseRequest, maybe_texts, booleans),
-    st.builds(StepRequest, maybe_texts, booleans),
-    st.builds(CancelRequest, maybe_texts),
-    st.builds(TestModeRequest, booleans),
-    st.builds(ScoreForPlayerRequest, maybe_texts),
-    st.just(StatusRequest()),
+    st.builds(m.JoinRequest, maybe_texts),
+    st.builds(m.JoinRoomRequest, maybe_texts),
+    st.builds(m.JoinPreparedRequest, maybe_texts),
+    st.builds(m.AuthenticateRequest, texts, st.sampled_from(["password", "passphrase"])),
+    st.just(m.AuthenticateRequest()),
+    st.builds(m.PrepareRequest, maybe_texts, st.lists(slots, max_size=3).map(tuple), booleans),
+    st.builds(m.ObserveRequest, maybe_texts),
+    st.builds(m.PauseRequest, maybe_texts, booleans),
+    st.builds(m.StepRequest, maybe_texts, booleans),
+    st.builds(m.CancelRequest, maybe_texts),
+    st.builds(m.TestModeRequest, booleans),
+    st.builds(m.ScoreForPlayerRequest, maybe_texts),
+    st.just(m.StatusRequest()),
 )
 
-fragments: Final = st.builds(Fragment, texts, st.sampled_from(Aggregation), booleans)
+fragments: Final = st.builds(m.Fragment, texts, st.sampled_from(m.Aggregation), booleans)
 decimals: Final = st.decimals(-1000, 1000, places=5) | st.integers(-9, 9).map(Decimal)
 events: Final = st.one_of(
-    st.builds(Joined, maybe_texts),
-    st.builds(JoinedGameRoom, maybe_texts, st.none() | int32s, st.none() | booleans),
-    st.builds(Left, maybe_texts),
-    st.builds(Prepared, maybe_texts, st.lists(words, max_size=3).map(tuple)),
-    st.builds(Observed, maybe_texts),
-    st.builds(Testing, booleans),
-    st.builds(Status, words),
-    st.builds(PlayerScore, texts, int32s, st.lists(st.tuples(fragments, decimals), max_size=3).map(tuple)),
+    st.builds(m.Joined, maybe_texts),
+    st.builds(m.JoinedGameRoom, maybe_texts, st.none() | int32s, st.none() | booleans),
+    st.builds(m.Left, maybe_texts),
+    st.builds(m.Prepared, maybe_texts, st.lists(words, max_size=3).map(tuple)),
+    st.builds(m.Observed, maybe_texts),
+    st.builds(m.Testing, booleans),
+    st.builds(m.Status, words),
+    st.builds(m.PlayerScore, texts, int32s, st.lists(st.tuples(fragments, decimals), max_size=3).map(tuple)),
 )
 
 set_moves: Final = st.builds(
@@ -103,7 +66,7 @@ set_moves: Final = st.builds(
     int32s | st.integers(-1, 20),
 )
 moves: Final = set_moves | st.builds(SkipMove, st.none() | st.sampled_from(Color))
-move_data: Final = st.builds(MoveData, moves, st.lists(texts, max_size=3).map(tuple))
+move_data: Final = st.builds(m.MoveData, moves, st.lists(texts, max_size=3).map(tuple))
 
 
 @lru_cache
@@ -122,19 +85,19 @@ def random_game(seed: int) -> tuple[BlokusState, ...]:
 
 
 states: Final = st.integers(0, 3).flatmap(lambda seed: st.sampled_from(random_game(seed)))
-mementos: Final = st.builds(Memento, states, names, st.lists(texts, max_size=2).map(tuple)).map(
-    lambda memento: memento if memento.state.last_move else Memento(memento.state, memento.names)  # type: ignore[attr-defined]
+mementos: Final = st.builds(m.Memento, states, names, st.lists(texts, max_size=2).map(tuple)).map(
+    lambda memento: memento if memento.state.last_move else m.Memento(memento.state, memento.names)  # type: ignore[attr-defined]
 )
 
-scores: Final = st.builds(Score, st.sampled_from(Cause), texts, st.lists(int32s, max_size=3).map(tuple))
+scores: Final = st.builds(m.Score, st.sampled_from(m.Cause), texts, st.lists(int32s, max_size=3).map(tuple))
 
 
 @st.composite
-def results(draw: st.DrawFn) -> Result:
+def results(draw: st.DrawFn) -> m.Result:
     """A result in which only the winners have names, since only their names are written."""
     winners = draw(st.sampled_from([(), (0,), (1,), (0, 1)]))
     first, second = draw(names)
-    return Result(
+    return m.Result(
         draw(st.lists(fragments, max_size=3).map(tuple)),
         draw(st.lists(scores, max_size=2).map(tuple)),
         winners,
@@ -144,14 +107,14 @@ def results(draw: st.DrawFn) -> Result:
 
 room_data: Final = st.one_of(
     move_data,
-    st.builds(WelcomeMessage, st.sampled_from([0, 1])),
-    st.just(MoveRequest()),
+    st.builds(m.WelcomeMessage, st.sampled_from([0, 1])),
+    st.just(m.MoveRequest()),
     mementos,
     results(),
-    st.builds(Paused, booleans),
-    st.builds(ErrorMessage, texts, st.none() | move_data),
+    st.builds(m.Paused, booleans),
+    st.builds(m.ErrorMessage, texts, st.none() | move_data),
 )
-room_messages: Final = st.builds(RoomMessage, maybe_texts, st.none() | room_data)
-packets: Final = st.one_of(requests, events, room_messages, st.just(CloseConnection()))
-unknown_packets: Final = st.builds(UnknownPacket, words)
-messages: Final = packets | st.builds(ErrorPacket, texts, st.none() | packets | unknown_packets)
+room_messages: Final = st.builds(m.RoomMessage, maybe_texts, st.none() | room_data)
+packets: Final = st.one_of(requests, events, room_messages, st.just(m.CloseConnection()))
+unknown_packets: Final = st.builds(m.UnknownPacket, words)
+messages: Final = packets | st.builds(m.ErrorPacket, texts, st.none() | packets | unknown_packets)

@@ -16,6 +16,7 @@ from lxml import etree
 from spielleiter.client import AdminClient, Player
 from spielleiter.game.blokus.pieces import Shape
 from spielleiter.game.blokus.state import RULES_2021, RULES_2027, BlokusState
+from spielleiter.protocol import messages as m
 from spielleiter.protocol.connection import Connection, Event, Role
 from spielleiter.protocol.current_season import DEFAULT_DIALECT, DEFAULT_GAME_TYPE
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
@@ -31,22 +32,6 @@ from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
 from spielleiter.protocol.dialects.packets import attribute_reader, attribute_writer
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN, Limits
-from spielleiter.protocol.messages import (
-    CancelRequest,
-    CloseConnection,
-    JoinRequest,
-    Left,
-    Memento,
-    Message,
-    MoveRequest,
-    PrepareRequest,
-    RoomData,
-    RoomMessage,
-    Slot,
-    UnknownPacket,
-    UnreadableData,
-    WelcomeMessage,
-)
 from spielleiter.protocol.reading import Element
 from spielleiter.server.config import Config
 from spielleiter.server.editions import choose_default, choose_editions
@@ -84,28 +69,28 @@ def test_a_dialect_is_hashable() -> None:
 
 
 def test_the_tables_are_copies() -> None:
-    readers = {"close": attribute_reader(CloseConnection)}
+    readers = {"close": attribute_reader(m.CloseConnection)}
     dialect = BLOKUS_2021_R3.evolve(readers=readers)
-    readers["x"] = attribute_reader(CloseConnection)
+    readers["x"] = attribute_reader(m.CloseConnection)
     assert "x" not in dialect.readers
 
 
 def test_evolving_merges_tables_and_replaces_values() -> None:
     other = BLOKUS_2021_R3.evolve(
         name="other",
-        readers={"enter": attribute_reader(JoinRequest, ["game"]), "join": None},
-        writers={CloseConnection: attribute_writer("bye"), Left: None},
+        readers={"enter": attribute_reader(m.JoinRequest, ["game"]), "join": None},
+        writers={m.CloseConnection: attribute_writer("bye"), m.Left: None},
     )
     assert other.name == "other"
     assert other.data_readers == BLOKUS_2021_R3.data_readers
-    assert decode(other, '<enter game="x"/>') == JoinRequest("x")
-    assert decode(other, "<left/>") == Left(None)
-    assert other.encode(CloseConnection()) == b"\n  <bye/>"
+    assert decode(other, '<enter game="x"/>') == m.JoinRequest("x")
+    assert decode(other, "<left/>") == m.Left(None)
+    assert other.encode(m.CloseConnection()) == b"\n  <bye/>"
     with pytest.raises(RemoteProtocolError):
         decode(other, "<join/>")
     with pytest.raises(LocalProtocolError, match="other has no way to write Left"):
-        other.encode(Left("r"))
-    assert BLOKUS_2021_R3.encode(Left("r")) == b'\n  <left roomId="r"/>'
+        other.encode(m.Left("r"))
+    assert BLOKUS_2021_R3.encode(m.Left("r")) == b'\n  <left roomId="r"/>'
 
 
 def test_an_unknown_packet_is_named() -> None:
@@ -113,7 +98,7 @@ def test_an_unknown_packet_is_named() -> None:
         decode(BLOKUS_2021_R3, "<foo/>")
     assert error.value.refusal is Refusal.UNKNOWN_PACKET
     assert str(error.value) == "<foo> is not a packet of this protocol"
-    assert error.value.original == UnknownPacket("foo")
+    assert error.value.original == m.UnknownPacket("foo")
 
 
 def test_a_packet_that_cannot_be_read_is_named() -> None:
@@ -128,9 +113,9 @@ def test_a_packet_that_cannot_be_read_is_named() -> None:
 
 def test_skipped_children_are_noted() -> None:
     notes: list[str] = []
-    assert decode(BLOKUS_2021_R3, "<join><a/><b><c/></b></join>", notes) == JoinRequest()
+    assert decode(BLOKUS_2021_R3, "<join><a/><b><c/></b></join>", notes) == m.JoinRequest()
     assert notes == ["<a> in <join>", "<b> in <join>"]
-    assert BLOKUS_2021_R3.decode(cast("Element", etree.fromstring("<join><a/></join>"))) == JoinRequest()
+    assert BLOKUS_2021_R3.decode(cast("Element", etree.fromstring("<join><a/></join>"))) == m.JoinRequest()
 
 
 @pytest.mark.parametrize(
@@ -147,7 +132,7 @@ def test_skipped_children_are_noted() -> None:
 )
 def test_data_that_cannot_be_read_says_why(data: str, class_name: str | None, problem: str) -> None:
     message = decode(BLOKUS_2021_R3, f'<room roomId="r">{data}</room>')
-    assert message == RoomMessage("r", UnreadableData(class_name, problem))
+    assert message == m.RoomMessage("r", m.UnreadableData(class_name, problem))
 
 
 # -- a client whose edition is not known yet --------------------------------------------------------------------------
@@ -155,14 +140,14 @@ def test_data_that_cannot_be_read_says_why(data: str, class_name: str | None, pr
 
 def test_requests_of_other_editions_are_understood_and_can_be_repeated() -> None:
     other = BLOKUS_2021_R3.evolve(
-        readers={"cancel": None, "enter": attribute_reader(CancelRequest, ["room"])},
-        writers={CancelRequest: attribute_writer("enter", {"room": "room_id"})},
+        readers={"cancel": None, "enter": attribute_reader(m.CancelRequest, ["room"])},
+        writers={m.CancelRequest: attribute_writer("enter", {"room": "room_id"})},
     )
-    narrow = BLOKUS_2021_RELEASE.evolve(writers={CancelRequest: None})
+    narrow = BLOKUS_2021_RELEASE.evolve(writers={m.CancelRequest: None})
     wide = narrow.also_reading(other, BLOKUS_2021_R3)
-    assert decode(wide, '<enter room="r"/>') == CancelRequest("r")
-    assert decode(wide, "<close/>") == CloseConnection()
-    assert wide.encode(CancelRequest("r")) == b'\n  <enter room="r"/>', "the first one that can say it"
+    assert decode(wide, '<enter room="r"/>') == m.CancelRequest("r")
+    assert decode(wide, "<close/>") == m.CloseConnection()
+    assert wide.encode(m.CancelRequest("r")) == b'\n  <enter room="r"/>', "the first one that can say it"
     assert wide.data_readers == narrow.data_readers
     with pytest.raises(RemoteProtocolError, match="is not a packet"):
         decode(narrow, "<close/>")
@@ -170,23 +155,23 @@ def test_requests_of_other_editions_are_understood_and_can_be_repeated() -> None
 
 def test_known_requests_are_not_replaced_by_those_of_others() -> None:
     wide = BLOKUS_2021_R3.also_reading(
-        BLOKUS_2021_R3.evolve(readers={"join": attribute_reader(JoinRequest, ["other"])})
+        BLOKUS_2021_R3.evolve(readers={"join": attribute_reader(m.JoinRequest, ["other"])})
     )
-    assert decode(wide, '<join gameType="g" other="x"/>') == JoinRequest("g")
+    assert decode(wide, '<join gameType="g" other="x"/>') == m.JoinRequest("g")
 
 
 def test_missing_attributes_of_a_slot_get_the_defaults_of_the_edition() -> None:
     request = decode(BLOKUS_2021_R3, '<prepare gameType="g"><slot displayName="a" reserved="true"/><slot/></prepare>')
-    assert isinstance(request, PrepareRequest)
+    assert isinstance(request, m.PrepareRequest)
     assert BLOKUS_2021_R3.with_defaults(request) == request
     assert BLOKUS_2021_RELEASE.with_defaults(request).slots == (
-        Slot("a", can_timeout=False, is_reserved=True),
-        Slot(None, can_timeout=False, is_reserved=False),
+        m.Slot("a", can_timeout=False, is_reserved=True),
+        m.Slot(None, can_timeout=False, is_reserved=False),
     )
 
 
 def test_a_request_that_was_not_read_from_the_wire_is_complete() -> None:
-    request = PrepareRequest("g", (Slot("a"), Slot("b", can_timeout=False)))
+    request = m.PrepareRequest("g", (m.Slot("a"), m.Slot("b", can_timeout=False)))
     assert BLOKUS_2021_RELEASE.with_defaults(request) == request
 
 
@@ -200,7 +185,7 @@ def test_attributes_of_another_season_are_refused_by_name() -> None:
         ),
     ):
         request = decode(BLOKUS_2021_R3, text)
-        assert isinstance(request, PrepareRequest)
+        assert isinstance(request, m.PrepareRequest)
         with pytest.raises(RemoteProtocolError) as error:
             narrow.with_defaults(request)
         assert (error.value.refusal, str(error.value)) == (Refusal.UNREADABLE_PACKET, where)
@@ -208,9 +193,9 @@ def test_attributes_of_another_season_are_refused_by_name() -> None:
 
 
 def test_has_packet() -> None:
-    assert BLOKUS_2021_R3.has_packet(Left)
-    assert BLOKUS_2021_R3.has_packet(Memento)
-    assert not BLOKUS_2021_R3.evolve(writers={Left: None}).has_packet(Left)
+    assert BLOKUS_2021_R3.has_packet(m.Left)
+    assert BLOKUS_2021_R3.has_packet(m.Memento)
+    assert not BLOKUS_2021_R3.evolve(writers={m.Left: None}).has_packet(m.Left)
 
 
 def test_by_default_a_result_has_no_details_of_the_players() -> None:
@@ -222,7 +207,7 @@ def test_by_default_a_position_is_played_on_as_it_is() -> None:
     assert HASE_UND_IGEL_2018.played_on(position) is position
 
 
-JOIN = PlainForm(re.compile(rb"\s*<join/>\s*"), lambda _match: CancelRequest("read in the plain form"), 2, 0, 0)
+JOIN = PlainForm(re.compile(rb"\s*<join/>\s*"), lambda _match: m.CancelRequest("read in the plain form"), 2, 0, 0)
 PLAIN = BLOKUS_2021_R3.evolve(plain_forms=(JOIN,))
 
 
@@ -232,10 +217,10 @@ def packets(stream: bytes, limits: Limits = AFTER_JOIN, cut: Cut = whole) -> lis
 
 def test_the_parser_reads_the_first_packet_and_the_form_those_after_it() -> None:
     assert packets(stream_of(b"<join/>", b"\n <join/> ", b"<join />", b"<join/>")) == [
-        JoinRequest(None),
-        CancelRequest("read in the plain form"),
-        JoinRequest(None),
-        CancelRequest("read in the plain form"),
+        m.JoinRequest(None),
+        m.CancelRequest("read in the plain form"),
+        m.JoinRequest(None),
+        m.CancelRequest("read in the plain form"),
     ]
 
 
@@ -281,25 +266,25 @@ def test_a_form_is_not_used_if_it_could_exceed_a_limit(limits: dict[str, int], i
 def test_the_parser_reads_if_the_form_does_not_fit() -> None:
     deep = BLOKUS_2021_R3.evolve(plain_forms=(dataclasses.replace(JOIN, depth=99),))
     connection = Connection(Role.SERVER, deep, AFTER_JOIN)
-    assert all_events(connection, whole(stream_of(b"<join/><join/>")))[:2] == [JoinRequest(None)] * 2
+    assert all_events(connection, whole(stream_of(b"<join/><join/>")))[:2] == [m.JoinRequest(None)] * 2
 
 
 def test_a_packet_above_the_limit_of_bytes_is_refused() -> None:
     connection = Connection(Role.SERVER, PLAIN, dataclasses.replace(AFTER_JOIN, packet_bytes=40))
     connection.receive_data(b"<protocol><join/>" + b" " * 34 + b"<join/>")
-    assert connection.next_event() == JoinRequest(None)
+    assert connection.next_event() == m.JoinRequest(None)
     with pytest.raises(RemoteProtocolError) as error:
         connection.next_event()
     assert error.value.refusal is Refusal.PACKET_SIZE
 
 
 def test_packets_that_a_form_cannot_read_are_read_from_the_tree() -> None:
-    def nothing(_match: re.Match[bytes]) -> Message | None:
+    def nothing(_match: re.Match[bytes]) -> m.Message | None:
         return None
 
     dialect = BLOKUS_2021_R3.evolve(plain_forms=(dataclasses.replace(JOIN, read=nothing),))
     connection = Connection(Role.SERVER, dialect, AFTER_JOIN)
-    assert all_events(connection, whole(stream_of(b"<join/><join/>")))[:2] == [JoinRequest(None)] * 2
+    assert all_events(connection, whole(stream_of(b"<join/><join/>")))[:2] == [m.JoinRequest(None)] * 2
 
 
 @pytest.mark.parametrize(
@@ -322,7 +307,7 @@ def test_the_input_of_the_parser_for_skipped_packets_is_bounded() -> None:
     connection = Connection(Role.SERVER, PLAIN, AFTER_JOIN)
     connection._reader._parser = parser = CountingParser(connection._reader._parser)  # type: ignore[assignment]
     connection.receive_data(b"<protocol><join x=''/>")
-    assert connection.next_event() == JoinRequest(None)
+    assert connection.next_event() == m.JoinRequest(None)
     longest = 0
     for _ in range(100):
         before = parser.bytes
@@ -341,10 +326,10 @@ INDENTS = ["\n  ", "\n"]
 
 @settings(max_examples=40)
 @given(st.lists(strategies.mementos | strategies.room_data, min_size=2, max_size=4), st.sampled_from(INDENTS))
-def test_anything_is_written_as_the_dialect_does(messages: list[RoomData], indent: str) -> None:
+def test_anything_is_written_as_the_dialect_does(messages: list[m.RoomData], indent: str) -> None:
     writer = RoomWriter(BLOKUS_2021_R3, "<a room>", indent)
     for data in messages:
-        assert writer.encode(data) == BLOKUS_2021_R3.encode(RoomMessage("<a room>", data), indent)
+        assert writer.encode(data) == BLOKUS_2021_R3.encode(m.RoomMessage("<a room>", data), indent)
 
 
 @pytest.mark.slow
@@ -353,20 +338,20 @@ def test_anything_is_written_as_the_dialect_does(messages: list[RoomData], inden
 def test_a_game_is_written_as_the_dialect_does(dialect: Dialect, indent: str) -> None:
     writer = RoomWriter(dialect, "r", indent)
     for state in (*random_game(3), *reversed(random_game(2))):
-        memento = Memento(state, ("a", "b"), ("hint",) if state.last_move else ())
-        assert writer.encode(memento) == dialect.encode(RoomMessage("r", memento), indent)
+        memento = m.Memento(state, ("a", "b"), ("hint",) if state.last_move else ())
+        assert writer.encode(memento) == dialect.encode(m.RoomMessage("r", memento), indent)
 
 
 def test_changes_of_names_and_rules_are_written() -> None:
     writer = RoomWriter(BLOKUS_2021_R3, "r")
     state = random_game(0)[5]
     other = BlokusState(RULES_2027, Shape.PENTO_X, turn=3)
-    for memento in (Memento(state), Memento(state, ("a", "&")), Memento(other), Memento(state, hints=("x",))):
-        assert writer.encode(memento) == BLOKUS_2021_R3.encode(RoomMessage("r", memento))
+    for memento in (m.Memento(state), m.Memento(state, ("a", "&")), m.Memento(other), m.Memento(state, hints=("x",))):
+        assert writer.encode(memento) == BLOKUS_2021_R3.encode(m.RoomMessage("r", memento))
 
 
 def test_rooms_do_not_share_their_memory() -> None:
-    first, second = (Memento(state) for state in random_game(1)[:2])
+    first, second = (m.Memento(state) for state in random_game(1)[:2])
     here, there = RoomWriter(BLOKUS_2021_R3, "r"), RoomWriter(BLOKUS_2021_R3, "r")
     assert here.encode(second) != there.encode(first)
     assert there.encode(second) == here.encode(second)
@@ -374,13 +359,13 @@ def test_rooms_do_not_share_their_memory() -> None:
 
 def test_a_dialect_without_remembering_writers_works_as_well() -> None:
     writer = RoomWriter(HASE_UND_IGEL_2018, "r")
-    for data in (WelcomeMessage(1), MoveRequest()):
-        assert writer.encode(data) == HASE_UND_IGEL_2018.encode(RoomMessage("r", data))
+    for data in (m.WelcomeMessage(1), m.MoveRequest()):
+        assert writer.encode(data) == HASE_UND_IGEL_2018.encode(m.RoomMessage("r", data))
 
 
 def test_data_without_a_packet_are_refused() -> None:
-    writer = RoomWriter(BLOKUS_2021_R3.evolve(data_writers={MoveRequest: None, Memento: None}), "r")
-    for data in (MoveRequest(), Memento(random_game(0)[0])):
+    writer = RoomWriter(BLOKUS_2021_R3.evolve(data_writers={m.MoveRequest: None, m.Memento: None}), "r")
+    for data in (m.MoveRequest(), m.Memento(random_game(0)[0])):
         with pytest.raises(LocalProtocolError):
             writer.encode(data)
 

@@ -8,26 +8,12 @@ from typing import cast
 import pytest
 from lxml import etree
 
+from spielleiter.protocol import messages as m
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
 from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
 from spielleiter.protocol.errors import RemoteProtocolError
-from spielleiter.protocol.messages import (
-    CloseConnection,
-    ErrorPacket,
-    Left,
-    Memento,
-    Message,
-    MoveData,
-    MoveRequest,
-    Paused,
-    Result,
-    RoomData,
-    RoomMessage,
-    UnreadableData,
-    WelcomeMessage,
-)
 from spielleiter.protocol.reading import Element
 from spielleiter.protocol.recognition import Recogniser
 from spielleiter.server.editions import EDITIONS
@@ -54,7 +40,7 @@ RESULTS = [
 ]
 
 
-def read(recogniser: Recogniser, packet: bytes | str) -> Message:
+def read(recogniser: Recogniser, packet: bytes | str) -> m.Message:
     return recogniser.dialect.decode(cast("Element", etree.fromstring(packet)), is_from_server=True)
 
 
@@ -64,15 +50,15 @@ def room_of(packet: bytes | str) -> str | None:
 
 def start(edition: str, room_id: str = "r") -> bytes:
     state = EDITIONS[edition].game.new_state(random.Random(1))
-    return EDITIONS[edition].dialect.encode(RoomMessage(room_id, Memento(state, ("Alice", "Bob"))))
+    return EDITIONS[edition].dialect.encode(m.RoomMessage(room_id, m.Memento(state, ("Alice", "Bob"))))
 
 
 @pytest.mark.parametrize(("dialect", "packet"), PACKETS + RESULTS)
 def test_the_packets_of_a_release_are_recognised(dialect: Dialect, packet: bytes) -> None:
     recogniser = Recogniser(DIALECTS)
     message = read(recogniser, packet)
-    assert isinstance(message, RoomMessage)
-    assert isinstance(message.data, Memento | Result)
+    assert isinstance(message, m.RoomMessage)
+    assert isinstance(message.data, m.Memento | m.Result)
     assert recogniser.of_room(room_of(packet)) is dialect
 
 
@@ -80,8 +66,8 @@ def test_the_packets_of_a_release_are_recognised(dialect: Dialect, packet: bytes
 def test_a_position_written_by_this_server_is_recognised(edition: str) -> None:
     recogniser = Recogniser(DIALECTS)
     message = read(recogniser, start(edition))
-    assert isinstance(message, RoomMessage)
-    assert isinstance(message.data, Memento)
+    assert isinstance(message, m.RoomMessage)
+    assert isinstance(message.data, m.Memento)
     chosen = recogniser.of_room("r")
     assert chosen is not None
     assert chosen.encode(message) == start(edition)
@@ -105,24 +91,24 @@ def test_a_season_is_recognised_despite_additional_content(old: bytes, new: byte
 
 def test_other_data_are_read_but_decide_nothing() -> None:
     recogniser = Recogniser(DIALECTS)
-    expected: list[tuple[str, RoomData | None]] = [
-        ('<room roomId="r"><data class="welcomeMessage" color="blue"/></room>', WelcomeMessage(1)),
-        ('<room roomId="r"><data class="welcomeMessage" color="two"/></room>', WelcomeMessage(1)),
-        ('<room roomId="r"><data class="sc.framework.plugins.protocol.MoveRequest"/></room>', MoveRequest()),
-        ('<room roomId="r"><data class="moveRequest"/></room>', MoveRequest()),
-        ('<room roomId="r"><data class="paused" paused="true"/></room>', Paused(is_paused=True)),
+    expected: list[tuple[str, m.RoomData | None]] = [
+        ('<room roomId="r"><data class="welcomeMessage" color="blue"/></room>', m.WelcomeMessage(1)),
+        ('<room roomId="r"><data class="welcomeMessage" color="two"/></room>', m.WelcomeMessage(1)),
+        ('<room roomId="r"><data class="sc.framework.plugins.protocol.MoveRequest"/></room>', m.MoveRequest()),
+        ('<room roomId="r"><data class="moveRequest"/></room>', m.MoveRequest()),
+        ('<room roomId="r"><data class="paused" paused="true"/></room>', m.Paused(is_paused=True)),
         ('<room roomId="r"/>', None),
     ]
     for packet, data in expected:
-        assert read(recogniser, packet) == RoomMessage("r", data)
+        assert read(recogniser, packet) == m.RoomMessage("r", data)
     assert recogniser.of_room("r") is None
 
 
 def test_data_of_no_season_are_unreadable() -> None:
     recogniser = Recogniser(DIALECTS)
     message = read(recogniser, '<room roomId="r"><data class="weather"/></room>')
-    assert isinstance(message, RoomMessage)
-    assert isinstance(message.data, UnreadableData)
+    assert isinstance(message, m.RoomMessage)
+    assert isinstance(message.data, m.UnreadableData)
     assert not recogniser.has_recognised
 
 
@@ -132,8 +118,8 @@ def test_each_room_keeps_its_own_season() -> None:
     assert recogniser.has_recognised
     read(recogniser, start("blokus-2021-r2", "b"))
     message = read(recogniser, start("blokus-2021-r2", "a"))
-    assert isinstance(message, RoomMessage)
-    assert isinstance(message.data, UnreadableData)
+    assert isinstance(message, m.RoomMessage)
+    assert isinstance(message.data, m.UnreadableData)
     assert recogniser.of_room("a") is HASE_UND_IGEL_2018
     assert recogniser.of_room("b") is EDITIONS["blokus-2021-r2"].dialect
     assert recogniser.of_room("c") is None
@@ -142,33 +128,33 @@ def test_each_room_keeps_its_own_season() -> None:
 def test_moves_and_the_close_packet_are_written_in_the_dialect_of_the_room() -> None:
     recogniser = Recogniser(DIALECTS)
     move = next(iter(EDITIONS["blokus-2021-r3"].game.new_state(random.Random(1)).generate_legal_moves()))
-    message = RoomMessage("r", MoveData(move))
+    message = m.RoomMessage("r", m.MoveData(move))
     assert recogniser.dialect.encode(message) == BLOKUS_2027.encode(message)
-    assert recogniser.dialect.encode(CloseConnection()) == BLOKUS_2027.encode(CloseConnection())
+    assert recogniser.dialect.encode(m.CloseConnection()) == BLOKUS_2027.encode(m.CloseConnection())
     read(recogniser, start("blokus-2021-r3"))
     assert recogniser.dialect.encode(message) == BLOKUS_2021_R3.encode(message)
-    assert recogniser.dialect.encode(CloseConnection()) == BLOKUS_2021_R3.encode(CloseConnection())
+    assert recogniser.dialect.encode(m.CloseConnection()) == BLOKUS_2021_R3.encode(m.CloseConnection())
 
 
 def test_packets_outside_rooms_are_read_in_any_season() -> None:
     recogniser = Recogniser(DIALECTS)
-    assert read(recogniser, '<error message="no"/>') == ErrorPacket("no")
-    assert read(recogniser, '<errorpacket message="no"/>') == ErrorPacket("no")
-    assert read(recogniser, '<left roomId="r"/>') == Left("r")
-    assert read(recogniser, "<close/>") == CloseConnection()
-    assert read(recogniser, "<sc.protocol.responses.CloseConnection/>") == CloseConnection()
+    assert read(recogniser, '<error message="no"/>') == m.ErrorPacket("no")
+    assert read(recogniser, '<errorpacket message="no"/>') == m.ErrorPacket("no")
+    assert read(recogniser, '<left roomId="r"/>') == m.Left("r")
+    assert read(recogniser, "<close/>") == m.CloseConnection()
+    assert read(recogniser, "<sc.protocol.responses.CloseConnection/>") == m.CloseConnection()
 
 
 @pytest.mark.parametrize("dialect", [BLOKUS_2027, BLOKUS_2021_RELEASE], ids=lambda dialect: dialect.name)
 def test_a_server_may_send_elements_that_a_strict_season_does_not_know(dialect: Dialect) -> None:
     recogniser = Recogniser([dialect])
     packet = '<room roomId="r" new="x"><new/><data class="welcomeMessage" color="ONE"><new/></data></room>'
-    assert read(recogniser, packet) == RoomMessage("r", WelcomeMessage(0))
+    assert read(recogniser, packet) == m.RoomMessage("r", m.WelcomeMessage(0))
     with pytest.raises(RemoteProtocolError):
         dialect.decode(cast("Element", etree.fromstring(packet)))
     sent = '<room roomId="r"><data class="weather"/></room>'
     message = dialect.decode(cast("Element", etree.fromstring(sent)), is_from_server=True)
-    assert isinstance(cast("RoomMessage", message).data, UnreadableData)
+    assert isinstance(cast("m.RoomMessage", message).data, m.UnreadableData)
 
 
 def test_a_single_dialect_needs_no_recognition() -> None:
@@ -177,6 +163,6 @@ def test_a_single_dialect_needs_no_recognition() -> None:
     assert recogniser.of_room("r") is BLOKUS_2021_RELEASE
     recogniser = Recogniser([HASE_UND_IGEL_2018])
     message = read(recogniser, start("blokus-2021-r3"))
-    assert isinstance(message, RoomMessage)
-    assert isinstance(message.data, UnreadableData)
+    assert isinstance(message, m.RoomMessage)
+    assert isinstance(message.data, m.UnreadableData)
     assert recogniser.of_room("r") is None

@@ -11,42 +11,8 @@ from lxml import etree
 from spielleiter.game.api import Outcome, Seat
 from spielleiter.game.blokus.moves import BlokusMistake, SetMove, SkipMove
 from spielleiter.game.blokus.pieces import Color, Rotation, Shape
+from spielleiter.protocol import messages as m
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from spielleiter.protocol.messages import (
-    AuthenticateRequest,
-    CancelRequest,
-    Departure,
-    ErrorMessage,
-    ErrorPacket,
-    Joined,
-    JoinedGameRoom,
-    JoinPreparedRequest,
-    JoinRequest,
-    JoinRoomRequest,
-    Left,
-    Memento,
-    Message,
-    MoveData,
-    MoveRequest,
-    Observed,
-    ObserveRequest,
-    Paused,
-    PauseRequest,
-    PlayerScore,
-    Prepared,
-    PrepareRequest,
-    Result,
-    RoomData,
-    RoomMessage,
-    ScoreForPlayerRequest,
-    Slot,
-    StatusRequest,
-    StepRequest,
-    Testing,
-    TestModeRequest,
-    UnreadableData,
-    WelcomeMessage,
-)
 from spielleiter.protocol.reading import Element
 from spielleiter.protocol.texts import LEFT_REASON, MoveRefusal
 from tests.protocol.strategies import random_game
@@ -56,38 +22,38 @@ TEXTS = BLOKUS_2021_R3.texts
 NAMES = ("Eins", "Zwei")
 
 
-def sample(name: str) -> Message:
+def sample(name: str) -> m.Message:
     return BLOKUS_2021_R3.decode(cast("Element", etree.fromstring(LATEST[name].strip())))
 
 
-def error_packet(name: str) -> ErrorPacket:
+def error_packet(name: str) -> m.ErrorPacket:
     packet = sample(name)
-    assert isinstance(packet, ErrorPacket)
+    assert isinstance(packet, m.ErrorPacket)
     return packet
 
 
-def error_in_room(name: str) -> ErrorMessage:
+def error_in_room(name: str) -> m.ErrorMessage:
     packet = sample(name)
-    assert isinstance(packet, RoomMessage)
-    assert isinstance(packet.data, ErrorMessage)
+    assert isinstance(packet, m.RoomMessage)
+    assert isinstance(packet.data, m.ErrorMessage)
     return packet.data
 
 
-def room_of(packet: ErrorPacket) -> RoomMessage:
-    assert isinstance(packet.original_request, RoomMessage)
+def room_of(packet: m.ErrorPacket) -> m.RoomMessage:
+    assert isinstance(packet.original_request, m.RoomMessage)
     return packet.original_request
 
 
-def move_of(data: RoomData | None) -> SetMove:
-    assert isinstance(data, MoveData)
+def move_of(data: m.RoomData | None) -> SetMove:
+    assert isinstance(data, m.MoveData)
     assert isinstance(data.move, SetMove)
     return data.move
 
 
 def reasons(name: str) -> list[str]:
     packet = sample(name)
-    assert isinstance(packet, RoomMessage)
-    assert isinstance(packet.data, Result)
+    assert isinstance(packet, m.RoomMessage)
+    assert isinstance(packet.data, m.Result)
     return [score.reason for score in packet.data.scores if score.reason]
 
 
@@ -99,7 +65,7 @@ def test_an_illegal_move() -> None:
     move, mistake = move_of(error.original), BlokusMistake.NOT_IN_CORNER
     refusal = TEXTS.illegal("Eins", mistake, move, random_game(0)[0])
     (reason,) = reasons("result_rule_violation")
-    assert refusal == MoveRefusal(reason, error.message, error.message, packet.message, MoveData(move))
+    assert refusal == MoveRefusal(reason, error.message, error.message, packet.message, m.MoveData(move))
 
 
 def test_a_move_out_of_turn() -> None:
@@ -123,20 +89,20 @@ def test_a_room_of_which_the_client_is_no_member() -> None:
 
 def test_a_full_room() -> None:
     packet = error_packet("errorpacket_room_full")
-    assert isinstance(packet.original_request, JoinRoomRequest)
+    assert isinstance(packet.original_request, m.JoinRoomRequest)
     assert TEXTS.room_full(packet.original_request.room_id) == packet.message
 
 
 def test_an_unknown_room() -> None:
     packet = error_packet("errorpacket_unknown_room")
-    assert isinstance(packet.original_request, ObserveRequest)
+    assert isinstance(packet.original_request, m.ObserveRequest)
     assert TEXTS.unknown_room(packet.original_request.room_id) == packet.message
     assert TEXTS.unknown_room(None).endswith("Couldn't find a room with id null")
 
 
 def test_an_unknown_game() -> None:
     packet = error_packet("errorpacket_unknown_gametype")
-    assert isinstance(packet.original_request, JoinRequest)
+    assert isinstance(packet.original_request, m.JoinRequest)
     assert TEXTS.unknown_game_type(packet.original_request.game_type, ["swc_2021_blokus"]) == packet.message
     assert TEXTS.unknown_game_type("x", ("a", "b")).endswith("Unknown GameType UUID: x (available: a,b)")
 
@@ -165,19 +131,19 @@ def test_a_request_without_authentication(name: str) -> None:
 
 def test_a_packet_that_only_a_server_sends() -> None:
     packet = error_packet("errorpacket_server_packet")
-    assert packet.original_request == Left("x")
-    assert TEXTS.server_packet(Left("x")) == packet.message
+    assert packet.original_request == m.Left("x")
+    assert TEXTS.server_packet(m.Left("x")) == packet.message
 
 
 def test_reasons_in_results() -> None:
-    assert [TEXTS.departure_reason(Departure.UNKNOWN)] == reasons("result_left")
+    assert [TEXTS.departure_reason(m.Departure.UNKNOWN)] == reasons("result_left")
     assert [TEXTS.soft_timeout_reason(2)] == reasons("result_soft_timeout")
     assert [TEXTS.hard_timeout_reason(10.0)] == reasons("result_hard_timeout")
 
 
 def test_a_regular_end_has_no_reason_and_all_departures_have_the_same() -> None:
     assert TEXTS.regular_reason(Outcome(0, "points")) == ""
-    assert {TEXTS.departure_reason(departure) for departure in Departure} == {LEFT_REASON}
+    assert {TEXTS.departure_reason(departure) for departure in m.Departure} == {LEFT_REASON}
 
 
 # -- the official server's own words, where no sample shows them ------------------------------------------------------
@@ -194,7 +160,7 @@ def test_every_mistake_has_a_text(mistake: BlokusMistake) -> None:
     error = f"Ungueltiger Zug von 'A'.\n{exception}"
     packet = f"sc.api.plugins.exceptions.GameLogicException: {exception}"
     assert TEXTS.illegal("A", mistake, move, random_game(0)[0]) == MoveRefusal(
-        text + suffix, error, error, packet, MoveData(move)
+        text + suffix, error, error, packet, m.MoveData(move)
     )
 
 
@@ -202,7 +168,7 @@ def test_an_unreadable_move() -> None:
     exception = "InvalidMoveException(mistake=Der Zug konnte nicht erkannt werden: x fehlt, move=null)"
     error = f"Ungueltiger Zug von 'A'.\n{exception}"
     packet = f"sc.api.plugins.exceptions.GameLogicException: {exception}"
-    data = UnreadableData("foo.Bar", "x fehlt")
+    data = m.UnreadableData("foo.Bar", "x fehlt")
     assert TEXTS.unreadable("A", data) == MoveRefusal(
         "Der Zug konnte nicht erkannt werden: x fehlt", error, error, packet, data
     )
@@ -221,22 +187,22 @@ def test_limits_are_written_as_german_numbers(seconds: float, number: str) -> No
     [
         (
             None,
-            MoveData(SkipMove(Color.GREEN)),
+            m.MoveData(SkipMove(Color.GREEN)),
             "It's not your turn yet; expected: null, got Team 1(Eins) (msg was Farbe Grün setzt aus).",
         ),
         (
             1,
-            UnreadableData("foo.Bar", "x"),
+            m.UnreadableData("foo.Bar", "x"),
             "It's not your turn yet; expected: Team 2(Zwei), got Team 1(Eins) (msg was foo.Bar).",
         ),
         (
             1,
-            UnreadableData(None, "x"),
+            m.UnreadableData(None, "x"),
             "It's not your turn yet; expected: Team 2(Zwei), got Team 1(Eins) (msg was null).",
         ),
     ],
 )
-def test_data_of_any_type_out_of_turn(expected: Seat | None, data: RoomData, message: str) -> None:
+def test_data_of_any_type_out_of_turn(expected: Seat | None, data: m.RoomData, message: str) -> None:
     refusal = TEXTS.out_of_turn(expected, 1, 0, NAMES, data)
     assert refusal.error == message
     parts = message.removeprefix("It's not your turn yet; ").removesuffix(").")
@@ -249,24 +215,24 @@ def test_data_of_any_type_out_of_turn(expected: Seat | None, data: RoomData, mes
     ("data", "described"),
     [
         (None, "null"),
-        (WelcomeMessage(1), "WelcomeMessage(color=TWO)"),
-        (MoveRequest(), "sc.framework.plugins.protocol.MoveRequest"),
-        (Paused(is_paused=True), "GamePaused(paused=true)"),
+        (m.WelcomeMessage(1), "WelcomeMessage(color=TWO)"),
+        (m.MoveRequest(), "sc.framework.plugins.protocol.MoveRequest"),
+        (m.Paused(is_paused=True), "GamePaused(paused=true)"),
         (
-            ErrorMessage("m", MoveData(SkipMove(Color.RED))),
+            m.ErrorMessage("m", m.MoveData(SkipMove(Color.RED))),
             "ErrorMessage(originalMessage=Farbe Rot setzt aus, message=m)",
         ),
-        (ErrorMessage("m"), "ErrorMessage(originalMessage=null, message=m)"),
-        (Memento(random_game(0)[0]), "MementoMessage(state=GameState 1/0, perspective=null)"),
+        (m.ErrorMessage("m"), "ErrorMessage(originalMessage=null, message=m)"),
+        (m.Memento(random_game(0)[0]), "MementoMessage(state=GameState 1/0, perspective=null)"),
     ],
 )
-def test_data_as_the_official_server_describes_it(data: RoomData | None, described: str) -> None:
+def test_data_as_the_official_server_describes_it(data: m.RoomData | None, described: str) -> None:
     assert TEXTS.describe_data(data) == described
 
 
 def test_a_result_as_the_official_server_describes_it() -> None:
     packet = sample("result_left")
-    assert isinstance(packet, RoomMessage)
+    assert isinstance(packet, m.RoomMessage)
     assert TEXTS.describe_data(packet.data) == (
         "GameResult(winner=[Team 1(Eins)], scores=["
         "Player1(cause=REGULAR, reason='', parts=[Gewinner=2, ∅ Punkte=15]), "
@@ -277,27 +243,27 @@ def test_a_result_as_the_official_server_describes_it() -> None:
 @pytest.mark.parametrize(
     ("request_", "described"),
     [
-        (CancelRequest("r"), "CancelRequest(roomId=r)"),
-        (CancelRequest(), "CancelRequest(roomId=null)"),
-        (PauseRequest("r", is_paused=True), "PauseGameRequest(roomId=r, pause=true)"),
-        (StepRequest("r", is_forced=True), "StepRequest(roomId=r, forced=true)"),
-        (ScoreForPlayerRequest("A"), "PlayerScoreRequest(displayName=A)"),
-        (TestModeRequest(is_enabled=False), "TestModeRequest(testMode=false)"),
-        (StatusRequest(), "StatusRequest()"),
-        (JoinRequest("g"), "JoinGameRequest(gameType=g)"),
-        (JoinRoomRequest("r"), "JoinRoomRequest(roomId=r)"),
-        (JoinPreparedRequest("c"), "JoinPreparedRoomRequest(reservationCode=c)"),
+        (m.CancelRequest("r"), "CancelRequest(roomId=r)"),
+        (m.CancelRequest(), "CancelRequest(roomId=null)"),
+        (m.PauseRequest("r", is_paused=True), "PauseGameRequest(roomId=r, pause=true)"),
+        (m.StepRequest("r", is_forced=True), "StepRequest(roomId=r, forced=true)"),
+        (m.ScoreForPlayerRequest("A"), "PlayerScoreRequest(displayName=A)"),
+        (m.TestModeRequest(is_enabled=False), "TestModeRequest(testMode=false)"),
+        (m.StatusRequest(), "StatusRequest()"),
+        (m.JoinRequest("g"), "JoinGameRequest(gameType=g)"),
+        (m.JoinRoomRequest("r"), "JoinRoomRequest(roomId=r)"),
+        (m.JoinPreparedRequest("c"), "JoinPreparedRoomRequest(reservationCode=c)"),
         (
-            PrepareRequest(None, (Slot(None, can_timeout=False, is_reserved=False),), is_paused=True),
+            m.PrepareRequest(None, (m.Slot(None, can_timeout=False, is_reserved=False),), is_paused=True),
             (
                 "PrepareGameRequest(gameType=null, slotDescriptors=[SlotDescriptor(displayName=null, canTimeout=false, "
                 "reserved=false)], pause=true)"
             ),
         ),
-        (AuthenticateRequest("geheim"), "AuthenticateRequest()"),
+        (m.AuthenticateRequest("geheim"), "AuthenticateRequest()"),
     ],
 )
-def test_requests_as_the_official_server_describes_them(request_: Message, described: str) -> None:
+def test_requests_as_the_official_server_describes_them(request_: m.Message, described: str) -> None:
     assert TEXTS.describe_request(request_) == described
     assert TEXTS.unauthenticated(request_) == (
         f"sc.server.network.UnauthenticatedException: Request {described} requires authentication"
@@ -307,17 +273,17 @@ def test_requests_as_the_official_server_describes_them(request_: Message, descr
 @pytest.mark.parametrize(
     ("packet", "name"),
     [
-        (Joined("r"), "responses.JoinedRoomResponse"),
-        (JoinedGameRoom("r"), "responses.RoomWasJoinedEvent"),
-        (Left("r"), "RemovedFromGame"),
-        (Observed("r"), "responses.ObservationResponse"),
-        (Prepared("r"), "responses.GamePreparedResponse"),
-        (PlayerScore("A", 0, ()), "responses.PlayerScoreResponse"),
-        (Testing(is_enabled=True), "responses.TestModeResponse"),
-        (ErrorPacket("m"), "responses.ErrorPacket"),
+        (m.Joined("r"), "responses.JoinedRoomResponse"),
+        (m.JoinedGameRoom("r"), "responses.RoomWasJoinedEvent"),
+        (m.Left("r"), "RemovedFromGame"),
+        (m.Observed("r"), "responses.ObservationResponse"),
+        (m.Prepared("r"), "responses.GamePreparedResponse"),
+        (m.PlayerScore("A", 0, ()), "responses.PlayerScoreResponse"),
+        (m.Testing(is_enabled=True), "responses.TestModeResponse"),
+        (m.ErrorPacket("m"), "responses.ErrorPacket"),
     ],
 )
-def test_server_packets_by_the_names_of_their_classes(packet: Message, name: str) -> None:
+def test_server_packets_by_the_names_of_their_classes(packet: m.Message, name: str) -> None:
     assert TEXTS.server_packet(packet) == (
         f"sc.api.plugins.exceptions.RescuableClientException: Unhandled Packet of type: class sc.protocol.{name}"
     )

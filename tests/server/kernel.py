@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import trio
 
 from spielleiter.server.core.clock import Arrival
-from spielleiter.server.net.time_stamps import StampReader
+from spielleiter.server.net.wire import StampReader
 
 WALL = 1_790_000_000.0
 

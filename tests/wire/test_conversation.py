@@ -1,12 +1,17 @@
-"""A connection's events become text: in order, with marks, without passwords, bounded."""
+"""Bytes and events become lines: packets, passwords, faults and what is missing."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from spielleiter.server.tracing import FROM_SERVER, TO_SERVER
-from spielleiter.wire.conversation import TITLE, TRACE_LIMITS, Conversation, TraceLimits
+from spielleiter.wire.conversation import TITLE, TRACE_LIMITS, Conversation, Part, Splitter, TraceLimits, find_passwords
 from spielleiter.wire.form import LEGEND
+from tests.protocol.streams import LATEST, stream_of
 
 MOVE = b'<room roomId="x"><data class="Move" color="PURPLE"/></room>'
 
@@ -192,3 +197,131 @@ def test_times_never_go_backwards() -> None:
     written.conversation.add(FROM_SERVER, 101.0, b"<protocol>")
     written.conversation.add(TO_SERVER, 99.0, b"<protocol>")
     assert [line[:20] for line in written.lines] == ["   1.000000   +1.000", "   0.000000   +0.000"]
+
+
+STREAM = stream_of(*(packet for packet in LATEST.values() if len(packet) < 600))
+WHOLE = 1 << 20
+SMALL = 512
+
+
+def split(*pieces: bytes, packet_bytes: int = WHOLE, rest_bytes: int = 100) -> list[Part]:
+    splitter = Splitter(packet_bytes, rest_bytes)
+    parts = [part for instant, piece in enumerate(pieces) for part in splitter.feed(piece, float(instant))]
+    return [*parts, *splitter.finish()]
+
+
+def texts(parts: list[Part]) -> list[bytes]:
+    return [part.data for part in parts]
+
+
+@given(st.lists(st.integers(1, 700), max_size=30))
+def test_the_parts_do_not_depend_on_how_the_bytes_arrive(sizes: list[int]) -> None:
+    rest, pieces = STREAM, []
+    for size in sizes:
+        pieces.append(rest[:size])
+        rest = rest[size:]
+    assert texts(split(*(piece for piece in (*pieces, rest) if piece))) == texts(split(STREAM))
+
+
+@given(st.lists(st.binary(min_size=1, max_size=80), max_size=12), st.booleans())
+def test_every_byte_is_shown_or_counted(pieces: list[bytes], has_root: bool) -> None:
+    pieces = [b"<protocol>", *pieces] if has_root else pieces
+    parts = split(*pieces, packet_bytes=SMALL)
+    assert sum(len(part.data) + part.left_out for part in parts) == sum(map(len, pieces))
+
+
+def test_a_packet_without_an_end_is_cut_and_the_next_one_is_found() -> None:
+    parts = split(b"<protocol><room>", *[b"y" * 100] * 20, b'</room>\n  <join gameType="x"/>', packet_bytes=SMALL)
+    assert parts[1].data == b"<room>" + b"y" * 500
+    assert [part.number for part in parts] == [0, 1, 0, 2]
+    assert [parts[0].data, *texts(parts[2:])] == [b"<protocol>", b"", b'\n  <join gameType="x"/>']
+
+
+def test_the_memory_does_not_grow_with_the_stream() -> None:
+    splitter = Splitter(SMALL, 100)
+    for opening in (b"<protocol><room>", b"<", b"<!--", b"\xff"):
+        list(splitter.feed(opening, 0.0))
+        for _ in range(100):
+            list(splitter.feed(b"z" * SMALL, 0.0))
+            assert len(splitter._data) + splitter._reader.unread_bytes < 5 * SMALL
+
+
+SECRET = b"geheim"
+
+
+def hidden(data: bytes) -> bytes:
+    pieces, position = [], 0
+    for start, end in find_passwords(data):
+        pieces += [data[position:start], b"*"]
+        position = end
+    return b"".join([*pieces, data[position:]])
+
+
+@pytest.mark.parametrize(
+    ("packet", "shown"),
+    [
+        ('<authenticate password="geheim"/>', '<authenticate password="*"/>'),
+        ("<authenticate passphrase='geheim'/>", "<authenticate passphrase='*'/>"),
+        ('<authenticate password = "geh\'eim"/>', '<authenticate password = "*"/>'),
+        ('<authenticate password=">geheim"/><join a="b"/>', '<authenticate password="*"/><join a="b"/>'),
+        ('<authenticate token="geheim"/>', '<authenticate token="*"/>'),
+        ("<authenticate><password>geheim</password>", "<authenticate><password>*</password>"),
+        ("<authenticate>geheim</authenticate>", "<authenticate>*</authenticate>"),
+        ('<sc.protocol.requests.AuthenticateRequest password="geheim"/>',) * 2,
+        ('<originalRequest class="authenticate" password="geheim"/>',) * 2,
+        ('<data PassWord="geheim"/>', '<data PassWord="*"/>'),
+        ("<data password=geheim>", "<data password=*>"),
+        ("<authenticate><![CDATA[<geheim]]></authenticate>", "<authenticate>*</authenticate>"),
+        ("<authenticate><!--a-->geheim</authenticate>", "<authenticate>*</authenticate>"),
+        ("<password><![CDATA[geheim]]></password>", "<password>*</password>"),
+        ('{"type": "login", "password": "geheim"}', '{"type": "login", "password": "*'),
+        ('{"type": "authenticate", "password": "geheim"}', "{*"),
+        ('{"type": "authenticate", "token": "geheim"}', "{*"),
+        ('\n[{"token": "geheim", "type": "authenticate"}]', "\n[*"),
+        ('{"type": "join"}\n{"Authenticate": {"token": "geheim"}}', "{*"),
+        # malformed
+        ('<authenticate password="geheim', "<authenticate*"),
+        ("<authenticate password=geheim/>", "<authenticate*"),
+        ('<authenticate "geheim"/>', "<authenticate*"),
+        ('<authenticate password=="geheim"/>', "<authenticate*"),
+        ('<authenticate password="ge"heim"/>', '<authenticate password="*'),
+        ('<data password="geheim/><join/>', '<data password="*'),
+        ('<data password "geheim"/>', '<data password "*"/>'),
+    ],
+)
+def test_a_password_is_found(packet: str, shown: str) -> None:
+    expected = shown.replace("geheim", "*").encode()
+    assert hidden(packet.encode()) == expected
+    assert SECRET not in expected
+
+
+@pytest.mark.parametrize(
+    "packet",
+    [
+        '<room roomId="x"><data class="moveRequest"/></room>',
+        '<errorpacket message="Wrong password"><originalRequest class="join"/></errorpacket>',
+        '<authenticate password=""/>',
+        "<protocol>",
+    ],
+)
+def test_nothing_else_is_hidden(packet: str) -> None:
+    assert hidden(packet.encode()) == packet.encode()
+
+
+def test_a_password_in_utf16_is_not_shown() -> None:
+    assert hidden('<authenticate password="geheim"/>'.encode("utf-16")) == b"*"
+
+
+@given(st.text(alphabet="geheim<>\"'=/ \n&", max_size=12), st.sampled_from(["password", "passphrase"]))
+def test_no_letter_of_a_quoted_password_is_shown(secret: str, name: str) -> None:
+    quote = "'" if '"' in secret else '"'
+    if quote in secret:
+        return
+    packet = f"<authenticate {name}={quote}{secret}X{quote}/>".encode()
+    assert b"X" not in hidden(packet)
+
+
+@given(st.binary(max_size=60))
+def test_the_spans_are_in_order_and_do_not_overlap(data: bytes) -> None:
+    bounds = [bound for span in find_passwords(b"<authenticate password=" + data) for bound in span]
+    assert bounds == sorted(set(bounds))

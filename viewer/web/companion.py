@@ -15,8 +15,8 @@ import trio
 
 from spielleiter.server import events
 from spielleiter.server.app import Server
+from spielleiter.server.garbage import PauseMeter
 from spielleiter.server.net.sockets import listen
-from spielleiter.server.runtime.garbage import PauseMeter
 from spielleiter.server.setting import shown_address
 from spielleiter.viewer.web.listening import ListeningPages, access_to, listen_for_pages
 

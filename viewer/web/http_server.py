@@ -24,7 +24,7 @@ from hypercorn.config import Config
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 
-from spielleiter.server.net.accepting import accept
+from spielleiter.server.net.sockets import accept
 from spielleiter.viewer.web.http1_connection import Http1Connection
 
 SEND_TIMEOUT: Final = 10.0

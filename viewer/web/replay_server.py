@@ -15,8 +15,8 @@ import trio
 
 from spielleiter.server.app import Server
 from spielleiter.server.config import Config
+from spielleiter.server.garbage import PauseMeter
 from spielleiter.server.net.sockets import listen
-from spielleiter.server.runtime.garbage import PauseMeter
 from spielleiter.viewer.web.listening import listen_for_pages
 from spielleiter.viewer.web.replay_shelf import page_name
 from spielleiter.viewer.web.site import Site

@@ -19,9 +19,9 @@ from starlette.routing import BaseRoute
 from spielleiter.protocol.defaults import DEFAULT_HOST
 from spielleiter.server import events
 from spielleiter.server.app import Server
+from spielleiter.server.garbage import PauseMeter
 from spielleiter.server.metrics import Metrics
 from spielleiter.server.net.password_guard import PasswordGuard
-from spielleiter.server.runtime.garbage import PauseMeter
 from spielleiter.viewer.web.admin_routes import admin_routes
 from spielleiter.viewer.web.admin_sessions import AdminSessions
 from spielleiter.viewer.web.analysis_routes import analysis_routes

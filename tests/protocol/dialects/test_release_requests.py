@@ -6,95 +6,76 @@ from typing import Final
 
 import pytest
 
+from spielleiter.protocol import messages as m
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
-from spielleiter.protocol.messages import (
-    AuthenticateRequest,
-    CancelRequest,
-    CloseConnection,
-    ErrorPacket,
-    JoinPreparedRequest,
-    JoinRequest,
-    JoinRoomRequest,
-    Message,
-    MoveRequest,
-    ObserveRequest,
-    PauseRequest,
-    PrepareRequest,
-    RoomMessage,
-    ScoreForPlayerRequest,
-    Slot,
-    StepRequest,
-    TestModeRequest,
-    UnknownPacket,
-)
 from tests.protocol.streams import decode
 
-A: Final = Slot("a", can_timeout=False, is_reserved=False)
+A: Final = m.Slot("a", can_timeout=False, is_reserved=False)
 
-REQUESTS: Final[list[tuple[str, Message]]] = [
-    ('<authenticate password="p"/>', AuthenticateRequest("p")),
-    ('<authenticate passphrase="p"/>', AuthenticateRequest("p", "passphrase")),
-    ('<authenticate password="p" passphrase="q"/>', AuthenticateRequest("p")),
-    ("<authenticate><password> p </password></authenticate>", AuthenticateRequest(" p ")),
-    ("<authenticate/>", AuthenticateRequest()),
-    ('<cancel roomId="r"/>', CancelRequest("r")),
-    ("<cancel/>", CancelRequest()),
-    ('<join gameType="g" foo="x">text</join>', JoinRequest("g")),
-    ("<join><gameType>g</gameType></join>", JoinRequest("g")),
-    ('<join GameType="g"/>', JoinRequest()),
-    ('<foo class="join" gameType="g"/>', JoinRequest("g")),
-    ('<join class="joinRoom" roomId="r"/>', JoinRoomRequest("r")),
-    ('<join resolves-to="close" class="joinRoom"/>', CloseConnection()),
-    ('<joinPrepared reservationCode="c"/>', JoinPreparedRequest("c")),
-    ('<joinRoom roomId="r"/>', JoinRoomRequest("r")),
-    ('<observe roomId="r"/>', ObserveRequest("r")),
-    ('<pause roomId="r" pause="TRUE"/>', PauseRequest("r", True)),
-    ('<pause roomId="r" pause="1"/>', PauseRequest("r", False)),
-    ("<pause><roomId>r</roomId><pause>true</pause></pause>", PauseRequest("r", True)),
-    ('<step roomId="r" forced="true"/>', StepRequest("r", True)),
-    ("<step/>", StepRequest(None)),
-    ('<prepare gameType="g" pause="true"><slot displayName="a"/></prepare>', PrepareRequest("g", (A,), True)),
-    ('<prepare gameType="g"><slot displayName="a" foo="x">text</slot></prepare>', PrepareRequest("g", (A,))),
+REQUESTS: Final[list[tuple[str, m.Message]]] = [
+    ('<authenticate password="p"/>', m.AuthenticateRequest("p")),
+    ('<authenticate passphrase="p"/>', m.AuthenticateRequest("p", "passphrase")),
+    ('<authenticate password="p" passphrase="q"/>', m.AuthenticateRequest("p")),
+    ("<authenticate><password> p </password></authenticate>", m.AuthenticateRequest(" p ")),
+    ("<authenticate/>", m.AuthenticateRequest()),
+    ('<cancel roomId="r"/>', m.CancelRequest("r")),
+    ("<cancel/>", m.CancelRequest()),
+    ('<join gameType="g" foo="x">text</join>', m.JoinRequest("g")),
+    ("<join><gameType>g</gameType></join>", m.JoinRequest("g")),
+    ('<join GameType="g"/>', m.JoinRequest()),
+    ('<foo class="join" gameType="g"/>', m.JoinRequest("g")),
+    ('<join class="joinRoom" roomId="r"/>', m.JoinRoomRequest("r")),
+    ('<join resolves-to="close" class="joinRoom"/>', m.CloseConnection()),
+    ('<joinPrepared reservationCode="c"/>', m.JoinPreparedRequest("c")),
+    ('<joinRoom roomId="r"/>', m.JoinRoomRequest("r")),
+    ('<observe roomId="r"/>', m.ObserveRequest("r")),
+    ('<pause roomId="r" pause="TRUE"/>', m.PauseRequest("r", True)),
+    ('<pause roomId="r" pause="1"/>', m.PauseRequest("r", False)),
+    ("<pause><roomId>r</roomId><pause>true</pause></pause>", m.PauseRequest("r", True)),
+    ('<step roomId="r" forced="true"/>', m.StepRequest("r", True)),
+    ("<step/>", m.StepRequest(None)),
+    ('<prepare gameType="g" pause="true"><slot displayName="a"/></prepare>', m.PrepareRequest("g", (A,), True)),
+    ('<prepare gameType="g"><slot displayName="a" foo="x">text</slot></prepare>', m.PrepareRequest("g", (A,))),
     (
         '<prepare><slot displayName="a" canTimeout="True" reserved="true" shouldBePaused="true"/></prepare>',
-        PrepareRequest(None, (Slot("a", should_be_paused=True),)),
+        m.PrepareRequest(None, (m.Slot("a", should_be_paused=True),)),
     ),
     (
         "<prepare><slotDescriptors><displayName>a</displayName></slotDescriptors><slot class='null'/></prepare>",
-        PrepareRequest(None, (A, Slot(None, can_timeout=False, is_reserved=False))),
+        m.PrepareRequest(None, (A, m.Slot(None, can_timeout=False, is_reserved=False))),
     ),
-    ('<room roomId="r"/>', RoomMessage("r", None)),
-    ("<room><roomId> r </roomId></room>", RoomMessage(" r ", None)),
-    ('<room roomId="r" data="x"><data class="null"/></room>', RoomMessage("r", None)),
-    ('<sc.protocol.room.RoomPacket roomId="r"/>', RoomMessage("r", None)),
+    ('<room roomId="r"/>', m.RoomMessage("r", None)),
+    ("<room><roomId> r </roomId></room>", m.RoomMessage(" r ", None)),
+    ('<room roomId="r" data="x"><data class="null"/></room>', m.RoomMessage("r", None)),
+    ('<sc.protocol.room.RoomPacket roomId="r"/>', m.RoomMessage("r", None)),
 ]
 
 
-CLASSES: Final[dict[str, Message]] = {
-    "CancelRequest": CancelRequest("r"),
-    "JoinGameRequest": JoinRequest(),
-    "JoinPreparedRoomRequest": JoinPreparedRequest(),
-    "JoinRoomRequest": JoinRoomRequest("r"),
-    "ObservationRequest": ObserveRequest("r"),
-    "PauseGameRequest": PauseRequest("r", False),
-    "PrepareGameRequest": PrepareRequest(None, ()),
-    "StepRequest": StepRequest("r"),
+CLASSES: Final[dict[str, m.Message]] = {
+    "CancelRequest": m.CancelRequest("r"),
+    "JoinGameRequest": m.JoinRequest(),
+    "JoinPreparedRoomRequest": m.JoinPreparedRequest(),
+    "JoinRoomRequest": m.JoinRoomRequest("r"),
+    "ObservationRequest": m.ObserveRequest("r"),
+    "PauseGameRequest": m.PauseRequest("r", False),
+    "PrepareGameRequest": m.PrepareRequest(None, ()),
+    "StepRequest": m.StepRequest("r"),
 }
 
 
 @pytest.mark.parametrize("dialect", [BLOKUS_2027, BLOKUS_2021_RELEASE], ids=lambda dialect: dialect.name)
 @pytest.mark.parametrize(("name", "message"), CLASSES.items())
-def test_class_names(dialect: Dialect, name: str, message: Message) -> None:
+def test_class_names(dialect: Dialect, name: str, message: m.Message) -> None:
     assert decode(dialect, f'<sc.protocol.requests.{name} roomId="r"/>') == message
 
 
 @pytest.mark.parametrize("dialect", [BLOKUS_2027, BLOKUS_2021_RELEASE], ids=lambda dialect: dialect.name)
 @pytest.mark.parametrize(("packet", "message"), REQUESTS)
-def test_requests(dialect: Dialect, packet: str, message: Message) -> None:
+def test_requests(dialect: Dialect, packet: str, message: m.Message) -> None:
     if packet.startswith("<join resolves") and dialect is BLOKUS_2021_RELEASE:
         packet = packet.replace('"close"', '"sc.protocol.CloseConnection"')  # it has no short name there
     assert decode(dialect, packet) == message
@@ -103,13 +84,13 @@ def test_requests(dialect: Dialect, packet: str, message: Message) -> None:
 @pytest.mark.parametrize(
     ("packet", "message"),
     [
-        ('<testMode testMode="True"/>', TestModeRequest(True)),
-        ("<testMode/>", TestModeRequest(False)),
-        ('<scoreForPlayer displayName="a"/>', ScoreForPlayerRequest("a")),
-        ("<sc.protocol.requests.PlayerScoreRequest/>", ScoreForPlayerRequest()),
+        ('<testMode testMode="True"/>', m.TestModeRequest(True)),
+        ("<testMode/>", m.TestModeRequest(False)),
+        ('<scoreForPlayer displayName="a"/>', m.ScoreForPlayerRequest("a")),
+        ("<sc.protocol.requests.PlayerScoreRequest/>", m.ScoreForPlayerRequest()),
     ],
 )
-def test_requests_of_the_test_mode(packet: str, message: Message) -> None:
+def test_requests_of_the_test_mode(packet: str, message: m.Message) -> None:
     assert decode(BLOKUS_2021_RELEASE, packet) == message
     with pytest.raises(RemoteProtocolError) as error:
         decode(BLOKUS_2027, packet)
@@ -155,22 +136,22 @@ def test_packets_without_a_class(dialect: Dialect, packet: str) -> None:
 
 def test_the_class_replaces_the_tag_only_in_a_strict_dialect() -> None:
     packet = '<join gameType="g" class="joinRoom" roomId="r"/>'
-    assert decode(BLOKUS_2021_R3, packet) == JoinRequest("g")
-    assert decode(BLOKUS_2027, packet, is_from_server=True) == JoinRequest("g")
+    assert decode(BLOKUS_2021_R3, packet) == m.JoinRequest("g")
+    assert decode(BLOKUS_2027, packet, is_from_server=True) == m.JoinRequest("g")
 
 
 def test_a_server_may_repeat_a_request_with_more_elements() -> None:
     request = '<originalRequest class="join" gameType="g"><new/></originalRequest>'
     notes: list[str] = []
     packet = f'<errorpacket message="no">{request}</errorpacket>'
-    assert decode(BLOKUS_2027, packet, notes, is_from_server=True) == ErrorPacket("no", JoinRequest("g"))
+    assert decode(BLOKUS_2027, packet, notes, is_from_server=True) == m.ErrorPacket("no", m.JoinRequest("g"))
     assert notes == ["<new> in <originalRequest>"]
 
 
 def test_the_data_of_a_server_is_read_by_its_class() -> None:
     packet = '<room roomId="r"><data class="moveRequest"/></room>'
     assert decode(BLOKUS_2027, packet) == decode(BLOKUS_2027, packet, is_from_server=True)
-    assert decode(BLOKUS_2027, packet) == RoomMessage("r", MoveRequest())
+    assert decode(BLOKUS_2027, packet) == m.RoomMessage("r", m.MoveRequest())
 
 
 @pytest.mark.parametrize("start", ["<protocol>", "<foo>", '<join class="foo" gameType="g">', "<foo/>"])
@@ -185,5 +166,5 @@ def test_an_unknown_packet_is_refused_at_its_start_tag(start: str, role: Role) -
     with pytest.raises(RemoteProtocolError) as error:
         connection.next_event()
     assert error.value.refusal is Refusal.UNKNOWN_PACKET
-    assert isinstance(error.value.original, UnknownPacket)
+    assert isinstance(error.value.original, m.UnknownPacket)
     assert str(error.value) == f"<{error.value.original.tag}> is not a packet of this protocol"

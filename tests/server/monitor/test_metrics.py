@@ -11,8 +11,8 @@ from spielleiter.protocol.messages import Cause, Result
 from spielleiter.server import events
 from spielleiter.server.errors import Fault
 from spielleiter.server.events import ThinkStats
+from spielleiter.server.garbage import PauseMeter
 from spielleiter.server.metrics import LAG_INTERVAL, Metrics
-from spielleiter.server.runtime.garbage import PauseMeter
 from spielleiter.server.status import Snapshot
 
 NOBODY = Snapshot({"open": 0, "running": 0, "paused": 0}, 0, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""All addresses of a host listen on one port, or no socket is left open and one line says why."""
+"""Listening, accepting connections, and the limit of open files."""
 
 from __future__ import annotations
 
@@ -10,9 +10,21 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import trio
+import trio.testing
 
 from spielleiter.server.errors import StartError
-from spielleiter.server.net.sockets import KEEPALIVE_COUNT, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, listen, notice_vanished
+from spielleiter.server.net.sockets import (
+    ACCEPT_PAUSE,
+    KEEPALIVE_COUNT,
+    KEEPALIVE_IDLE,
+    KEEPALIVE_INTERVAL,
+    RESERVE,
+    accept,
+    connections_possible,
+    listen,
+    notice_vanished,
+)
 from spielleiter.server.net.wire import SO_TIMESTAMPNS
 from tests.timeouts import HANG_TIMEOUT
 
@@ -213,3 +225,107 @@ def test_a_socket_that_is_not_tcp_needs_no_keep_alive() -> None:
     near, far = socket.socketpair(socket.AF_UNIX)
     with near, far:
         notice_vanished(far)
+
+
+class Listening:
+    """A listening socket that raises errors first."""
+
+    def __init__(self, *errors: int) -> None:
+        self._errors = list(errors)
+        self.peer = socket.socketpair()
+
+    def accept(self) -> tuple[socket.socket, str]:
+        if self._errors:
+            raise OSError(self._errors.pop(0), "no")
+        return self.peer[0], "somewhere"
+
+    def close(self) -> None:
+        for sock in self.peer:
+            sock.close()
+
+
+async def test_the_failure_of_one_connection_does_not_affect_the_next(autojump_clock: object) -> None:
+    listening, reported = Listening(errno.ECONNABORTED, errno.EPERM), list[OSError]()
+    start = trio.current_time()
+    accepted = await accept(listening, reported.append)  # type: ignore[arg-type]
+    assert (accepted.socket, accepted.address, accepted.has_waited) == (listening.peer[0], "somewhere", False)
+    assert (trio.current_time() - start, reported) == (0, [])
+    listening.close()
+
+
+async def test_a_lack_of_descriptors_is_retried_and_reported_once(autojump_clock: object) -> None:
+    listening, reported = Listening(errno.EMFILE, errno.EMFILE, errno.ENOBUFS), list[OSError]()
+    start = trio.current_time()
+    await accept(listening, reported.append)  # type: ignore[arg-type]
+    assert trio.current_time() - start == pytest.approx(3 * ACCEPT_PAUSE)
+    assert [error.errno for error in reported] == [errno.EMFILE]
+    listening.close()
+
+
+async def test_any_other_error_is_raised() -> None:
+    listening = Listening(errno.EBADF)
+    with pytest.raises(OSError, match="no"):
+        await accept(listening)  # type: ignore[arg-type]
+    listening.close()
+
+
+async def test_accept_waits_for_a_connection() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening, socket.socket() as caller:
+        listening.setblocking(False)
+        with trio.fail_after(HANG_TIMEOUT):
+            async with trio.open_nursery() as nursery:
+
+                async def take() -> None:
+                    sock, address, has_waited = await accept(listening)
+                    sock.close()
+                    assert address == caller.getsockname()
+                    assert has_waited
+
+                nursery.start_soon(take)
+                await trio.testing.wait_all_tasks_blocked()
+                caller.connect(listening.getsockname())
+
+
+resource = pytest.importorskip("resource")
+UNLIMITED = resource.RLIM_INFINITY
+
+
+class Limits:
+    def __init__(self, soft: int, hard: int, *, is_fixed: bool = False) -> None:
+        self.limits = soft, hard
+        self.is_fixed = is_fixed
+
+    def get(self, _kind: int) -> tuple[int, int]:
+        return self.limits
+
+    def set(self, _kind: int, limits: tuple[int, int]) -> None:
+        if self.is_fixed:
+            raise OSError("not permitted")
+        self.limits = limits
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "is_fixed", "possible", "soft_after"),
+    [
+        (1024, 65536, False, 4096, 4096 + RESERVE),
+        (1024, UNLIMITED, False, 4096, 4096 + RESERVE),
+        (65536, 65536, False, 4096, 65536),
+        (UNLIMITED, UNLIMITED, False, 4096, UNLIMITED),
+        (256, 1024, False, 1024 - RESERVE, 1024),
+        (256, 1024, True, 256 - RESERVE, 256),
+        (16, 16, False, 1, 16),
+    ],
+)
+def test_the_limit_is_raised_as_far_as_the_system_allows(
+    monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, is_fixed: bool, possible: int, soft_after: int
+) -> None:
+    limits = Limits(soft, hard, is_fixed=is_fixed)
+    monkeypatch.setattr(resource, "getrlimit", limits.get)
+    monkeypatch.setattr(resource, "setrlimit", limits.set)
+    assert connections_possible(4096) == possible
+    assert limits.limits[0] == soft_after
+
+
+def test_a_system_without_this_limit_allows_all_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert connections_possible(4096) == 4096

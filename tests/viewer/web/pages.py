@@ -17,7 +17,7 @@ from spielleiter.protocol.messages import Slot
 from spielleiter.server.app import Server
 from spielleiter.server.config import Config
 from spielleiter.server.core.room import Room
-from spielleiter.server.runtime.garbage import PauseMeter
+from spielleiter.server.garbage import PauseMeter
 from spielleiter.viewer.web.guard import Application
 from spielleiter.viewer.web.site import Site
 

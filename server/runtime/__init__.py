@@ -1,1 +1,0 @@
-"""The process and its event loop: timers, garbage collection, signals and file descriptors."""

@@ -1,0 +1,320 @@
+"""Every command works in every locale and output encoding, and its lines fit into the terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spielleiter.cli.options import PASSWORD, TEXT, recovered
+from spielleiter.cli.output import JOINT, filled, fitted, json_text, prepare_streams, print_line, printable, wrapped
+from spielleiter.common.text import text_width
+from tests.cli.background import BackgroundServer, background_server
+from tests.cli.terminal import pty, seen
+from tests.interpreter import PYTHON
+from tests.shell import saved_game
+
+NARROW = ("cp1252", "cp850", "latin-1", "ascii")
+PYTHON_ALONE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # arguments are ASCII then
+NAME = "Jörg ∞ Škoda 小"
+
+
+def spielleiter(*arguments: str | bytes, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the real command without the locale of the surrounding process."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "PYTHON"))}
+    if not sys.prefix.isascii():
+        # before 3.13, Python reads the paths of installed packages in the locale's encoding
+        started = subprocess.run(
+            [sys.executable, "-c", ""], capture_output=True, env={**inherited, **environment}, check=False
+        )
+        if b"addpackage" in started.stderr:
+            pytest.skip("Python itself cannot start from a folder of this name under this locale")
+    return subprocess.run(
+        [sys.executable, "-m", "spielleiter", *arguments],
+        capture_output=True,
+        env={**inherited, **environment},
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
+
+
+def assert_well(done: subprocess.CompletedProcess[bytes], exit_code: int = 0) -> None:
+    assert (done.returncode, b"Traceback" in done.stderr) == (exit_code, False), done.stderr.decode("utf-8", "replace")
+
+
+def written_in(encoding: str) -> str:
+    """The encoding of the output: click writes UTF-8 if Python believes that the terminal only supports ASCII."""
+    return "utf-8" if encoding == "ascii" else encoding
+
+
+@pytest.fixture
+def server() -> Iterator[BackgroundServer]:
+    with background_server() as running:
+        yield running
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", [*NARROW, "cp1252:strict", "utf-8"])
+def test_a_match_can_be_printed_in_every_encoding(encoding: str, tmp_path: Path) -> None:
+    folder = tmp_path / "match"
+    players = ("--player1", "builtin:first", "--player2", "builtin:random", "--name1", NAME)
+    done = spielleiter("match", *players, "--games", "2", "--out", str(folder), PYTHONIOENCODING=encoding)
+    assert_well(done)
+    spelt = done.stdout.decode(written_in(encoding.partition(":")[0]))
+    assert "Elo " in spelt
+    assert ("∞" in spelt) == (encoding in {"utf-8", "ascii"})
+    assert "J" in spelt.splitlines()[0]
+    assert json.loads((folder / "summary.json").read_text(encoding="utf-8"))["names"][0] == NAME
+    for file in ("games.csv", "junit.xml", "summary.md", "report.html"):
+        assert "Jörg" in (folder / file).read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", NARROW)
+def test_rooms_with_any_name_can_be_printed_in_every_encoding(encoding: str, server: BackgroundServer) -> None:
+    port = ("--port", str(server.port))
+    names = ("--slot", NAME, "--slot", "Zwei")
+    assert_well(spielleiter("admin", "prepare", *port, *names))
+    done = spielleiter("admin", "status", *port, PYTHONIOENCODING=encoding)
+    assert_well(done)
+    assert "rg " in done.stdout.decode(written_in(encoding))
+    done = spielleiter("admin", "status", *port, "--json", PYTHONIOENCODING=encoding)
+    assert_well(done)
+    assert NAME in str(json.loads(done.stdout.decode(written_in(encoding))))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", NARROW)
+def test_a_failed_check_can_be_printed_in_every_encoding(encoding: str, tmp_path: Path) -> None:
+    bot = tmp_path / "bot.py"
+    bot.write_text(f"import sys; sys.stderr.buffer.write({NAME!r}.encode()); sys.exit(3)", encoding="utf-8")
+    junit = tmp_path / "check.xml"
+    command = f"{PYTHON} {bot}"
+    done = spielleiter("check", command, "--junit", str(junit), PYTHONIOENCODING=encoding)
+    assert_well(done, 3)
+    assert "stderr:" in done.stdout.decode(written_in(encoding))
+    assert NAME in junit.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["bench", "match", "check", "serve", "tournament", "play", "admin", "lend"])
+@pytest.mark.parametrize("encoding", ["cp850", "ascii"])
+def test_help_can_be_printed_in_every_encoding(command: str, encoding: str) -> None:
+    assert_well(spielleiter(command, "--help", PYTHONIOENCODING=encoding))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, PYTHON_ALONE, {"LC_ALL": "C.UTF-8"}, {"PYTHONUTF8": "0"}])
+@pytest.mark.parametrize(
+    ("given_name", "kept_name"), [("Jörg".encode(), "Jörg"), ("Jörg".encode("latin-1"), "J\ufffdrg")]
+)
+def test_a_name_that_the_locale_cannot_decode_is_decoded_as_utf_8(
+    locale: dict[str, str], given_name: bytes, kept_name: str, tmp_path: Path
+) -> None:
+    players = ("--player1", "builtin:first", "--player2", "builtin:first", "--name1", given_name)
+    done = spielleiter("match", *players, "--games", "1", "--out", str(tmp_path / "match"), **locale)
+    assert_well(done)
+    summary = json.loads((tmp_path / "match" / "summary.json").read_text(encoding="utf-8"))
+    assert summary["names"] == [kept_name, "first"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, PYTHON_ALONE])
+def test_a_slots_name_reaches_the_server_as_it_was_typed(locale: dict[str, str], server: BackgroundServer) -> None:
+    port = ("--port", str(server.port))
+    assert_well(spielleiter("admin", "prepare", *port, "--slot", "Jörg".encode(), "--slot", "Zwei", **locale))
+    done = spielleiter("admin", "status", *port, "--json", PYTHONIOENCODING="utf-8")
+    assert "Jörg" in done.stdout.decode()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_option", [True, False])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("serve", "--port", "0"), b"cannot be used, expected a text in UTF-8"),
+        (("admin", "status"), b"the password is not UTF-8"),
+        (("match", "--server", "127.0.0.1:1", "--player1", "builtin:first"), b"the password is not UTF-8"),
+    ],
+)
+def test_a_password_that_is_not_utf_8_is_refused_at_once(
+    is_option: bool, arguments: tuple[str, ...], message: bytes
+) -> None:
+    password = b"secret\xff"
+    if is_option:
+        done = spielleiter(*arguments, "--password", password)
+    else:
+        done = spielleiter(*arguments, SPIELLEITER_PASSWORD=os.fsdecode(password))
+    assert_well(done, 2)
+    assert message in done.stderr
+    assert done.stderr.count(b"\n") == 1
+    assert b"secret" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [(b"password = \xff", b"is not UTF-8, expected a text file"), (b"password = \\ud8ff", b"expected a text in UTF-8")],
+)
+def test_a_password_in_a_file_that_is_not_utf_8_is_refused(line: bytes, message: bytes, tmp_path: Path) -> None:
+    (tmp_path / "server.properties").write_bytes(line)
+    done = spielleiter("serve", "--port", "0", "--config", str(tmp_path / "server.properties"))
+    assert_well(done, 2)
+    assert message in done.stderr
+
+
+@pytest.mark.slow
+def test_an_invalid_host_is_one_line() -> None:
+    done = spielleiter("play", "-h", b"\xff")
+    assert_well(done, 1)
+    assert done.stderr.count(b"\n") == 1
+    assert b"no such host" in done.stderr
+
+
+@given(raw=st.binary(max_size=20).filter(lambda raw: b"\0" not in raw))
+def test_every_argument_can_be_encoded_as_utf_8(raw: bytes) -> None:
+    text = recovered(os.fsdecode(raw))
+    assert text == raw.decode("utf-8", "replace")
+
+
+def test_surrogates_that_represent_no_byte_are_replaced() -> None:
+    assert recovered("a\ud800b") == "a\ufffdb"
+    assert TEXT("J\udcf6rg") == "J\ufffdrg"
+
+
+def test_passwords_are_not_repaired() -> None:
+    assert PASSWORD("gehe\ufffdim ö") == "gehe\ufffdim ö"
+    with pytest.raises(click.BadParameter) as refused:
+        PASSWORD("geheim\udcff")
+    assert "geheim" not in str(refused.value)
+
+
+@pytest.fixture
+def narrow_output(monkeypatch: pytest.MonkeyPatch) -> io.TextIOWrapper:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setattr(sys, "stderr", None)
+    prepare_streams()
+    return stream
+
+
+def test_missing_characters_are_replaced_by_similar_ones(narrow_output: io.TextIOWrapper) -> None:
+    narrow_output.write("ö ½ +∞ Š ć 小 \udcff")
+    narrow_output.flush()
+    assert isinstance(narrow_output.buffer, io.BytesIO)
+    assert narrow_output.buffer.getvalue().decode("cp1252") == "ö ½ +inf Š c ? ?"
+    with pytest.raises(UnicodeDecodeError):
+        b"\xff".decode("utf-8", "spielleiter.nearest")
+
+
+def test_json_escapes_control_characters() -> None:
+    value = {"name": "ü \x7f\x9b2J\u202e"}
+    assert json_text(value) == r'{"name": "\u00fc \u007f\u009b2J\u202e"}'
+    assert json.loads(json_text(value)) == value
+
+
+def test_json_loses_nothing(narrow_output: io.TextIOWrapper) -> None:
+    assert json_text({"name": "Jörg"}, narrow_output) == '{"name": "Jörg"}'
+    assert json_text({"name": "∞"}, narrow_output) == '{"name": "\\u221e"}'
+    assert json_text("∞", io.TextIOWrapper(io.BytesIO(), encoding="utf-8")) == '"∞"'
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", [1, 2])
+def test_a_command_without_one_of_its_streams_does_its_work(closed: int, tmp_path: Path) -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has no such redirections")
+    saved = tmp_path / "replay.xml"
+    saved.write_bytes(saved_game(tmp_path))
+    command = f'exec "$1" -P -m spielleiter replay "$2" --text {closed}>&-'
+    done = subprocess.run(
+        ["sh", "-c", command, "sh", sys.executable, str(saved)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert bool(done.stdout) is (closed == 2)
+
+
+def test_control_characters_are_escaped() -> None:
+    assert printable("a\033[2Jb\nc\td") == r"a\x1b[2Jb\nc\td"
+    assert printable("wide\u3000blank, private \ue000") == "wide blank, private ?"
+
+
+def test_lines_are_split_between_words() -> None:
+    assert wrapped("over: nobody wins against (12, 3) at all", 30) == ["over: nobody wins against", "  (12, 3) at all"]
+    assert wrapped("turn   1  a", 30) == ["turn   1  a"]
+    assert wrapped("a-very-long-word-that-is-one", 10) == ["a-very-long-word-that-is-one"]
+    assert wrapped("", 10) == [""]
+
+
+def test_wide_characters_take_two_columns() -> None:
+    assert wrapped("日本語 日本語 日本語", 20) == ["日本語 日本語 日本語"]
+    assert wrapped("日本語 日本語 日本語 日本語", 20) == ["日本語 日本語 日本語", "  日本語"]
+
+
+def test_combining_marks_take_no_column() -> None:
+    assert wrapped("Jo\u0308rg " * 4, 19) == ["Jo\u0308rg Jo\u0308rg Jo\u0308rg Jo\u0308rg"]
+
+
+def test_joined_words_stay_on_one_line() -> None:
+    assert filled(f"one two{JOINT}three", 12, "> ") == ["one", "> two three"]
+
+
+@given(st.lists(st.text("a日\u0308-", min_size=1, max_size=8), min_size=1).map(" ".join), st.integers(12, 60))
+def test_no_line_is_too_long_and_no_word_is_lost(text: str, columns: int) -> None:
+    lines = wrapped(text, columns)
+    assert " ".join(line.strip() for line in lines) == text
+    assert all(text_width(line) <= columns or " " not in line.strip() for line in lines)
+
+
+# -- lines ------------------------------------------------------------------------------------------------------------
+
+LONG = "lost as player 1, 0:10; player 1: RULE_VIOLATION the piece is placed already"
+
+
+def test_a_line_that_is_too_wide_for_the_terminal_is_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pty(columns=40) as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal.file)
+        print_line(LONG)
+        print_line("        got: the process ended with exit code 1")
+        print_line("a short line")
+        assert seen(terminal.end(), 40, 24) == [
+            "lost as player 1, 0:10; player 1:",
+            "  RULE_VIOLATION the piece is placed",
+            "  already",
+            "        got: the process ended with",
+            "          exit code 1",
+            "a short line",
+        ]
+
+
+def test_a_line_with_wide_characters_is_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pty(columns=40) as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal.file)
+        print_line("日本語の名前です: +3 =0 -1, points 117.5")
+        assert seen(terminal.end(), 40, 24) == ["日本語の名前です: +3 =0 -1, points", "  117.5"]
+
+
+def test_text_in_backticks_is_not_split() -> None:
+    with pty(columns=40) as terminal:
+        line = fitted("nobody listens there; start a server with `spielleiter serve --port 1`", terminal.file)
+    assert line.splitlines() == ["nobody listens there; start a server", "  with `spielleiter serve --port 1`"]
+
+
+def test_a_word_that_is_wider_than_the_terminal_is_not_split() -> None:
+    with pty(columns=10) as terminal:
+        assert fitted("report: " + "x" * 20, terminal.file) == "report:\n  " + "x" * 20
+
+
+def test_without_a_terminal_nothing_is_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
+    print_line(LONG * 5)
+    assert capsys.readouterr().out == LONG * 5 + "\n"

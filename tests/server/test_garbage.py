@@ -1,0 +1,102 @@
+"""Full collections run while no game is running, and the collector's settings are restored afterwards."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+import trio
+
+import spielleiter.server.garbage
+from spielleiter.server.garbage import (
+    BUSY_INTERVAL,
+    QUIET_INTERVAL,
+    PauseMeter,
+    collect_in_quiet,
+    deferred_gc,
+    keep_frozen,
+)
+
+
+@pytest.fixture
+def nothing_frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No frozen objects and the usual thresholds, even if a server of another test is running in this process."""
+    monkeypatch.setattr(spielleiter.server.garbage, "_is_frozen", False)
+    thresholds = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    gc.unfreeze()
+    yield
+    gc.freeze()
+    gc.set_threshold(*thresholds)
+
+
+def test_a_new_process_freezes_the_objects_of_its_start() -> None:
+    """Some versions of Python have frozen a few objects before anything else runs."""
+    script = (
+        "import gc; from spielleiter.server.garbage import deferred_gc\n"
+        "with deferred_gc(): print(gc.get_freeze_count() > 2 * len(gc.get_objects()))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
+@pytest.mark.usefixtures("nothing_frozen")
+def test_keep_frozen_outlasts_deferred_gc() -> None:
+    keep_frozen()
+    frozen = gc.get_freeze_count()
+    with deferred_gc():
+        assert gc.get_freeze_count() == frozen
+    assert gc.get_freeze_count() == frozen
+
+
+@pytest.mark.usefixtures("nothing_frozen")
+def test_automatic_full_collections_are_off_inside_of_the_block_only() -> None:
+    before = gc.get_threshold()
+    with deferred_gc() as meter:
+        assert gc.get_freeze_count() > 0
+        assert gc.get_threshold()[:2] == before[:2]
+        assert gc.get_threshold()[2] > 1000 * before[2]
+        gc.collect()
+    assert meter.count >= 1
+    assert 0.0 < meter.longest <= meter.total
+    assert (gc.get_threshold(), gc.get_freeze_count()) == (before, 0)
+    assert meter not in gc.callbacks
+
+
+@pytest.mark.usefixtures("nothing_frozen")
+def test_a_nested_block_freezes_and_unfreezes_nothing() -> None:
+    with deferred_gc():
+        frozen = gc.get_freeze_count()
+        with deferred_gc():
+            assert gc.get_freeze_count() == frozen
+        assert gc.get_freeze_count() == frozen
+
+
+def test_pauses_are_measured() -> None:
+    instants = iter([1.0, 1.5, 10.0, 10.25])
+    meter = PauseMeter(lambda: next(instants))
+    for phase in ("start", "stop", "start", "stop"):
+        meter(phase, {})
+    assert (meter.count, meter.total, meter.longest) == (2, 0.75, 0.5)
+
+
+async def collections_in(seconds: float, *, is_quiet: bool) -> int:
+    meter = PauseMeter()
+    gc.disable()  # only requested collections
+    gc.callbacks.append(meter)
+    try:
+        with trio.move_on_after(seconds):
+            await collect_in_quiet(lambda: is_quiet)
+    finally:
+        gc.callbacks.remove(meter)
+        gc.enable()
+    return meter.count
+
+
+async def test_collections_are_frequent_when_it_is_quiet_and_rare_otherwise(autojump_clock: object) -> None:
+    assert await collections_in(2.5 * QUIET_INTERVAL, is_quiet=True) == 2
+    assert await collections_in(BUSY_INTERVAL - 1, is_quiet=False) == 0
+    assert await collections_in(BUSY_INTERVAL + 1, is_quiet=False) == 1
