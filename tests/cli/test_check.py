@@ -19,7 +19,7 @@ from spielleiter.contest.check import CheckSetup, Status, StepResult
 from spielleiter.contest.package_check import CheckListener
 from spielleiter.contest.package_games import PackageCheckSetup
 from spielleiter.contest.package_report import PackageReport, SandboxReport, State
-from spielleiter.programs.sandbox.settings import SandboxSettings
+from spielleiter.programs.sandbox.sandbox import SandboxSettings
 from tests.cli.background import run
 from tests.cli.terminal import pty
 from tests.contest.package_reports import report
