@@ -387,7 +387,7 @@ def _read_option(value: str) -> list[str]:
 
 def read_on_end(text: str) -> list[str]:
     """The words of a command. Raises ValueError with the reason if the command cannot be started."""
-    from spielleiter.programs.command_line import split_command
+    from spielleiter.programs.command import split_command
     from spielleiter.programs.windows_command import windows_words
 
     try:

@@ -285,7 +285,7 @@ async def running_bridged_player(
     from spielleiter.client.gtp_blokus import DEFAULT_ENGINE_TIMEOUT, BridgedPlayer
     from spielleiter.client.gtp_engine import EngineStartError, running_engine
     from spielleiter.common.errors import SetupError
-    from spielleiter.programs.program import BUILTIN, Command
+    from spielleiter.programs.command import BUILTIN, Command
     from spielleiter.programs.startable import require_startable
     from spielleiter.programs.windows_command import command_line
 

@@ -19,7 +19,7 @@ from spielleiter.cli.cli import cli
 from spielleiter.match.records import load_setup, read_journal
 from spielleiter.match.verdict import Verdict
 from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.platforms.platform import common_gaps
+from spielleiter.programs.process import common_gaps
 from spielleiter.programs.processes import find_processes
 from tests.cli.background import background_server, run
 from tests.cli.matches import ENDLESS, MATCH

@@ -1,7 +1,6 @@
-"""The processes of this machine, found with psutil, for systems on which the kernel keeps no program together.
+"""The processes of this machine, found with psutil, for systems on which no supervisor keeps a program together.
 
-Invariants: processes that have ended are not found, nor is a later process with the same id. A process that was found
-once is remembered until it ends, even if its parent has ended in the meantime.
+Processes that have ended are not found, nor is a later process with the same id.
 """
 
 from __future__ import annotations
@@ -13,12 +12,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 import psutil
+import trio
 
+from spielleiter.programs.process import CHILD_EXIT_TIMEOUT, KILL_TIMEOUT, POLL_INTERVAL, Process
 from spielleiter.programs.processes import TAG_VARIABLE, ProcessInfo
 
 
 class ProcessTree:
-    """A process and what it has started: its descendants and, except on Windows, the members of its session."""
+    """A process and what it has started: its descendants and, except on Windows, the members of its session.
+
+    A process that was found once is remembered until it ends, even if its parent has ended in the meantime.
+    """
 
     def __init__(self, root: int) -> None:
         """`root` is the id of a process that is running, and the first of its session if there are sessions."""
@@ -69,6 +73,48 @@ class ProcessTree:
             with contextlib.suppress(psutil.Error, OSError):
                 if pid not in self._known and os.getsid(pid) == self._root:
                     yield psutil.Process(pid)
+
+
+class TreeProcess(Process):
+    """A process whose tree is searched again and again, since nothing reports the end of what it has started."""
+
+    kill_timeout = KILL_TIMEOUT
+    child_exit_timeout = CHILD_EXIT_TIMEOUT
+    killed_code: int
+    """The code of a process that was killed."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(pid)
+        self._tree = ProcessTree(pid)
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        return self._tree.find()
+
+    def others(self) -> tuple[ProcessInfo, ...]:
+        """Return the processes that this one has started and that are running."""
+        return self._tree.others()
+
+    async def wait_for_children(self) -> None:
+        """Wait a moment for children that outlive the process, and remember those that are still there."""
+        deadline = trio.current_time() + self.child_exit_timeout
+        while (running := self.others()) and trio.current_time() < deadline:  # noqa: ASYNC110 - nothing tells
+            await trio.sleep(POLL_INTERVAL)
+        self.leftovers = running
+
+    async def end(self) -> None:
+        self._tree.find()  # afterwards, the parents of what is left are unknown
+        await self.kill()
+        deadline = trio.current_time() + self.kill_timeout
+        with trio.move_on_at(deadline):
+            await self.wait()
+        while (running := self.others()) and trio.current_time() < deadline:
+            kill_by_ids(running)
+            await trio.sleep(POLL_INTERVAL)
+        self.survivors = running
+        if self.returncode is None:  # not even killing has ended it
+            self.survivors = (*(infos_of([self.pid]) or (ProcessInfo(self.pid, "?"),)), *running)
+            self.returncode = self.killed_code
 
 
 def find_tagged(tag: str) -> tuple[ProcessInfo, ...]:

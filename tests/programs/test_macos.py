@@ -12,16 +12,24 @@ assert sys.platform != "win32"  # for mypy
 
 import os
 import signal
+from pathlib import Path
 
 import trio
 
-from spielleiter.programs import unsupervised_process
-from spielleiter.programs.process_spec import ProcessSpec
+from spielleiter.programs import program as program_module
+from spielleiter.programs.macos import MacPlatform, UnsupervisedProcess
+from spielleiter.programs.process import ProcessSpec
 from spielleiter.programs.processes import still_running
-from spielleiter.programs.unsupervised_process import UnsupervisedProcess
 from tests.timeouts import HANG_TIMEOUT
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="this system has no process groups")
+
+class Unkillable(UnsupervisedProcess):
+    """A process that no signal ends, as if it were stuck in the kernel."""
+
+    kill_timeout = 0.02
+
+    def signal_group(self, number: signal.Signals) -> None:
+        """Do nothing."""
 
 
 def start(script: str) -> UnsupervisedProcess:
@@ -64,18 +72,35 @@ async def test_an_unsupervised_process_is_killed_with_its_group() -> None:
     assert still_running(pids) == ()
 
 
-async def test_a_process_that_cannot_be_killed_is_given_up_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unsupervised_process, "KILL_TIMEOUT", 0.05)
-    monkeypatch.setattr(UnsupervisedProcess, "_signal_group", lambda _process, _number: None)  # as if it had no effect
-    process = start("sleep 500")
-    pid = process._popen.pid
+async def test_a_process_that_cannot_be_killed_is_given_up_and_named() -> None:
+    process = Unkillable(ProcessSpec(["sleep", "500"], None, dict(os.environ)))
     try:
         with trio.fail_after(HANG_TIMEOUT):
             await process.end()
-        assert pid in {survivor.pid for survivor in process.survivors}
+        assert process.pid in {survivor.pid for survivor in process.survivors}
         assert process.returncode == -signal.SIGKILL
     finally:
-        os.killpg(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)  # noqa: ASYNC222 - it was killed
+        os.killpg(process.pid, signal.SIGKILL)
+        os.waitpid(process.pid, 0)  # noqa: ASYNC222 - it was killed
         process.stdout.close()
         process.stderr.close()
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False])
+async def test_a_program_that_cannot_be_killed_is_given_up_and_named(
+    is_cancelled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("PLATFORM", MacPlatform(Unkillable)), ("REPORT_TIMEOUT", 0.02), ("KILL_TIMEOUT", 0.02)):
+        monkeypatch.setattr(program_module, name, value)
+    program = program_module.Program(["sleep", "500"], "tag", tmp_path / "out", tmp_path / "error")
+    with trio.fail_after(HANG_TIMEOUT):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(program.run)
+            if is_cancelled:
+                nursery.cancel_scope.cancel()
+            else:
+                await program.end(0)
+    assert program.gone.is_set()
+    (survivor,) = program.survivors
+    os.kill(survivor.pid, signal.SIGKILL)
+    os.waitpid(survivor.pid, 0)  # noqa: ASYNC222 - it was killed

@@ -1,10 +1,6 @@
-"""Finding out from a program's outputs why it ended: the exception or panic that they report, or else the last line.
+"""What programs write: keeping it in files, and finding in it why a program ended and whether it wanted a window.
 
-The formats are those of Java (and other languages on the JVM), Python, Rust, Go, C++, Ruby, Node.js and .NET. The
-report of an exception has several lines, and its last line is rarely the one that says what happened.
-
-Invariants: whatever a program wrote, the result is one line of limited length, quoted from its output. A missing file
-raises nothing.
+Whatever a program writes, a file has a maximum size, and what is quoted from it is one line of limited length.
 """
 
 from __future__ import annotations
@@ -14,7 +10,66 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
+
+OUTPUT_LIMIT: Final = 8 * 1024 * 1024
+"""Bytes that are kept of each of a program's two outputs."""
+
+
+class Output:
+    """Writes to the file `path` once `open` was called."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: BinaryIO | None = None
+        self._size = 0
+        self._is_within_line = False
+        self._is_paused = False
+        self.total = 0
+        """The bytes that were written to it, kept or not, in all files together."""
+
+    def open(self) -> None:
+        """Create the file, empty. Raises OSError."""
+        self._file = self._path.open("wb")
+
+    def redirect_to(self, path: Path) -> None:
+        """Continue in another file, which is created if the current one is open. Raises OSError."""
+        was_open = self._file is not None or self._is_paused
+        self.close()
+        self._path, self._size, self._is_within_line = path, 0, False
+        if was_open:
+            self.open()
+
+    def pause(self) -> None:
+        """Close the file, so that it can be removed, and drop what is written until `redirect_to` is called."""
+        was_open = self._file is not None
+        self.close()
+        self._is_paused = was_open
+
+    def write(self, chunk: bytes, seconds: float) -> None:
+        """Write a chunk that was read `seconds` after the program's start. Raises OSError."""
+        self.total += len(chunk)
+        if self._size >= OUTPUT_LIMIT or self._file is None:
+            return
+        stamp = f"{seconds:9.3f}  ".encode()
+        text = b"".join(
+            (b"" if number == 0 and self._is_within_line else stamp) + line
+            for number, line in enumerate(chunk.splitlines(keepends=True))
+        )
+        self._is_within_line = not text.endswith(b"\n")
+        self._size += len(text)
+        if self._size >= OUTPUT_LIMIT:
+            text += b"\n(the rest was not kept)\n"
+        self._file.write(text)
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file; nothing more is written, even after `redirect_to`, until `open` is called."""
+        self._is_paused = False
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
 
 STAMP_LENGTH: Final = 11
 """The length of the time stamp before each line of an output file, in characters."""
@@ -167,3 +222,45 @@ _PARSERS: Final[tuple[Callable[[Sequence[str], int], str | None], ...]] = (
     _parse_cpp,
     _parse_launcher,
 )
+
+
+MAX_WINDOW_LINES: Final = 10
+"""The most lines that are returned."""
+_MAX_WINDOW_LINE: Final = 300
+
+_PATTERNS: Final = (
+    r"java\.awt\.HeadlessException",
+    r"No X11 DISPLAY variable was set",
+    r"Can't connect to X11 window server",
+    r"Unable to open DISPLAY",  # JavaFX
+    r"_tkinter\.TclError: .*\bdisplay\b",
+    r"couldn't connect to display",  # Tk
+    r"(?:cannot|can't) open display",  # X11 programs, GTK
+    r"could not connect to display",  # Qt
+    r"[Cc]annot connect to X server",
+    r"no Qt platform plugin could be initialized",
+    r"pygame\.error: .*\b(?:video|display|x11)\b",
+    r"No available video device",  # SDL
+    r"X11: (?:Failed to open display|The DISPLAY environment variable is missing)",  # GLFW
+    r"(?:Failed|Unable) to open (?:X )?display",
+    r"Unable to init server: Could not connect",  # GDK
+    r"NoSuchDisplayException",  # pyglet
+    r"neither WAYLAND_DISPLAY nor (?:WAYLAND_SOCKET nor )?DISPLAY is set",  # winit
+    r"Missing X server or \$DISPLAY",  # Chromium, Electron
+    r"XOpenDisplay failed",
+)
+_PATTERN: Final = re.compile("|".join(_PATTERNS), re.IGNORECASE)
+
+
+def find_window_attempts(*outputs: Path) -> tuple[str, ...]:
+    """Return the lines of these output files that report a window that could not be opened, each once.
+
+    The files have a time stamp before each line, which is left out. A missing file has no lines.
+    """
+    lines = dict.fromkeys(
+        " ".join(line.split())[:_MAX_WINDOW_LINE]
+        for output in outputs
+        for line in read_tail(output)
+        if _PATTERN.search(line[:_MAX_WINDOW_LINE])
+    )
+    return tuple(lines)[:MAX_WINDOW_LINES]

@@ -1,21 +1,24 @@
-"""The Python that packages are checked with where no image of the contest is used.
+"""The Pythons of sandboxes: the one that a package is run with, and our own, which runs inside.py there.
 
-Invariants: it is of the version that a package is built for, or else of the contest's newest one, if this machine has
-such a Python, wherever it is installed; otherwise it is the one that is called `python3` here. Whatever an interpreter
-answers is only compared and shown.
+Packages are run with the version that they are built for, or else the contest's newest one, if this machine has such a
+Python; otherwise with what is called `python3` here. Whatever an interpreter answers is only compared and shown.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from spielleiter.common.own_python import is_frozen, own_python
 
 CONTEST_VERSION: Final = "3.12"
 """The newest version of Python in the images of the contest."""
@@ -112,3 +115,59 @@ def _probe(path: str) -> FoundPython | None:
             # the shim of a version manager may have started that of a virtual environment
             return FoundPython(version, os.path.realpath(executable), prefix, has_pip)
     return None
+
+
+TOOLS: Final = "/.spielleiter"
+"""The folder inside a sandbox that holds what belongs to us."""
+
+_LOADER: Final = re.compile(r"ld[-\d.\w]*\.so(?:\.\d+)?$")
+_MAPS: Final = Path("/proc/self/maps")
+_HELPER: Final = Path(__file__).absolute().with_name("inside.py")
+
+
+@dataclass(frozen=True, slots=True)
+class PythonInside:
+    """The command line that runs inside.py, and the paths to mount for it: those on this machine, by those inside."""
+
+    command: tuple[str, ...]
+    mounts: dict[str, str]
+
+
+def python_inside() -> PythonInside:
+    """Return how to run inside.py within a sandbox. Raises OSError if this Python cannot be moved there."""
+    program, *options = own_python()
+    executable = Path(program).resolve()
+    base = executable.parent if is_frozen() else Path(sys.base_prefix).resolve()
+    if not executable.is_relative_to(base):
+        raise OSError(f"{executable} is not below {base}")
+    inner = f"{TOOLS}/python/{executable.relative_to(base)}"
+    mounts = {f"{TOOLS}/python": str(base), f"{TOOLS}/inside.py": str(_HELPER)}
+    loader, libraries = _loaded_libraries()
+    command: tuple[str, ...] = (inner,)
+    if loader is not None:
+        folders = [f"{TOOLS}/python/lib"]  # first: the system may have a libpython of its own
+        for number, folder in enumerate(dict.fromkeys([loader.parent, *libraries])):
+            folders.append(f"{TOOLS}/lib{number}")
+            mounts[folders[-1]] = str(folder)
+        command = (f"{folders[1]}/{loader.name}", "--library-path", ":".join(folders), "--argv0", inner, inner)
+    return PythonInside((*command, *options, "-I", "-S", "-B", f"{TOOLS}/inside.py"), mounts)
+
+
+def python_outside() -> list[str]:
+    """Return the command line that runs inside.py without a sandbox."""
+    program, *options = own_python()
+    return [str(Path(program).resolve()), *options, "-I", "-S", "-B", str(_HELPER)]
+
+
+def _loaded_libraries() -> tuple[Path | None, list[Path]]:
+    """Return the dynamic loader of this process, and the folders of the libraries that it has loaded."""
+    loader, folders = None, []
+    for line in _MAPS.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
+        fields = line.split(maxsplit=5)
+        if len(fields) == 6 and fields[5].startswith("/"):
+            path = Path(fields[5])
+            if _LOADER.match(path.name):
+                loader = path
+            elif path.name.startswith("lib") and ".so" in path.name:
+                folders.append(path.parent)
+    return loader, folders
