@@ -136,8 +136,7 @@ def cluster_of(options: Mapping[str, Any]) -> ClusterSettings | None:
             if options[name]:
                 raise click.UsageError(f"--{name.replace('_', '-')} has no effect without --cluster")
         return None
-    from spielleiter.cluster.address import ClusterAddress
-    from spielleiter.cluster.engine import require_distributed
+    from spielleiter.cluster.dask_engine import ClusterAddress, require_distributed
     from spielleiter.cluster.venue import ClusterSettings
     from spielleiter.common.errors import SetupError
 

@@ -135,15 +135,6 @@ def test_a_picture_without_pillow_says_what_to_install(
     assert run("replay", str(saved), "--text").exit_code == 0
 
 
-def test_a_replay_of_hase_und_igel(tmp_path: Path) -> None:
-    path = tmp_path / "a.xml.gz"
-    path.write_bytes(gzip.compress(replay_of("hase-und-igel-2018", plies=3)))
-    done = run("replay", str(path), "--text")
-    assert done.exit_code == 0
-    assert "hase-und-igel-2018, 3 plies" in done.stdout
-    assert "S start" in done.stdout
-
-
 @pytest.mark.parametrize(
     ("content", "problem"),
     [

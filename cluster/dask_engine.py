@@ -1,9 +1,9 @@
 """Dask distributed, as seen by the process that started the match.
 
-Invariants: all methods block, so they are called in threads. A lost connection is made
-again by Dask, and after that by `reconnect`. No scheduler that is started here listens beyond the loopback interface,
-and it and its workers talk only to those who have the certificate of this run. Its key is in memory, is handed to the
-workers through pipes, and is in a file only while it is loaded, in a folder that nobody else can open.
+Invariants: all methods block, so they are called in threads. A lost connection is made again by Dask, and after that by
+`reconnect`. No scheduler that is started here listens beyond the loopback interface, and it and its workers talk only
+to those who have the certificate of this run. Its key is in memory, is handed to the workers through pipes, and is in a
+file only while it is loaded, in a folder that nobody else can open.
 """
 
 from __future__ import annotations
@@ -12,19 +12,54 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 import signal
+import ssl
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from spielleiter.cluster import refusals
-from spielleiter.cluster.address import ClusterAddress
 from spielleiter.common.errors import ClusterError, SetupError
 from spielleiter.common.files import temporary_directory
+from spielleiter.server.config import is_loopback
 
 if TYPE_CHECKING:
-    from distributed import Client, Future, Security
+    from distributed import Client, Security, Worker
+
+MAX_LOCAL_WORKERS: Final = 256
+
+_REMOTE: Final = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):([0-9]{1,5})")
+_LOCAL: Final = re.compile(r"local:([0-9]{1,6})")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterAddress:
+    """The address of a scheduler, or a number of workers on this machine."""
+
+    text: str
+    local_workers: int | None = None
+    """The number of worker processes to start here; None: `text` is the address of a scheduler that is running."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether others can read the connections to the scheduler, and use it: no TLS, and not on this machine."""
+        remote = _REMOTE.fullmatch(self.text)
+        return remote is not None and remote[1] == "tcp" and not is_loopback(remote[2].strip("[]"))
+
+    @classmethod
+    def parse(cls, text: str) -> ClusterAddress:
+        """Parse ``tcp://HOST:PORT``, ``tls://HOST:PORT`` or ``local:N``. Raises SetupError."""
+        if (local := _LOCAL.fullmatch(text)) and 1 <= int(local[1]) <= MAX_LOCAL_WORKERS:
+            return cls(text, int(local[1]))
+        if (remote := _REMOTE.fullmatch(text)) and 1 <= int(remote[3]) <= 65535:
+            return cls(text)
+        raise SetupError(
+            f"cluster {text!r}: expected tcp://HOST:PORT or tls://HOST:PORT of a Dask scheduler, or local:N for 1 to "
+            f"{MAX_LOCAL_WORKERS} worker processes on this machine"
+        )
+
 
 CONNECT_TIMEOUT: Final = 20.0
 """Seconds for a scheduler to answer."""
@@ -44,7 +79,7 @@ def require_distributed() -> None:
         ) from None
 
 
-class Engine:
+class DaskEngine:
     """A connection to the scheduler at `address`, or to one with workers of its own on this machine.
 
     `tell` is called with a line of text for people when the latter have refused connections: once for the first, and at
@@ -77,7 +112,7 @@ class Engine:
             from distributed import Security
 
             self._security = Security.temporary()
-            self._stack.enter_context(refusals.reporting_refusals(self._note_refusal))
+            self._stack.enter_context(reporting_refusals(self._note_refusal))
             self._scheduler = self._stack.enter_context(_local_scheduler(self._address.local_workers, self._security))
         self._connect()
 
@@ -104,7 +139,7 @@ class Engine:
                 heartbeat_interval="2s",
             )
             if self._security is not None:
-                self._client.subscribe_topic(refusals.TOPIC, lambda event: self._note_refusal(event[1]))
+                self._client.subscribe_topic(TOPIC, lambda event: self._note_refusal(event[1]))
         except OSError as error:
             raise ClusterError(
                 f"{self._address.text}: no Dask scheduler can be reached there ({_reason(error)}); is `dask scheduler` "
@@ -166,28 +201,6 @@ class Engine:
         self._tell_refusals()
         return {str(address): str(worker.get("host", "")) for address, worker in found.items()}
 
-    def submit(
-        self,
-        function: Callable[..., Any],
-        *arguments: Any,
-        key: str,
-        workers: Collection[str],
-        resources: dict[str, float] | None,
-        on_done: Callable[[], object],
-    ) -> Future[Any]:
-        """Let one of `workers` call a function; `on_done` is called in some thread when it has ended in any way."""
-        future = self.client.submit(
-            function,
-            *arguments,
-            key=key,
-            workers=list(workers),
-            allow_other_workers=False,
-            resources=resources,
-            pure=False,
-        )
-        future.add_done_callback(lambda _future: on_done())
-        return future
-
     def call(self, workers: Sequence[str], function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Call a function in some workers, outside their queues of tasks.
 
@@ -231,7 +244,7 @@ def _local_scheduler(workers: int, security: Security) -> Iterator[str]:
                     security=security,
                     dashboard_address=f"{_LOOPBACK}:0",
                     scheduler_kwargs={"dashboard": False},
-                    preload=refusals.__name__,
+                    preload=__name__,
                     local_directory=scratch,
                     memory_limit=0,  # the games are played in other processes
                     silence_logs=logging.CRITICAL,
@@ -256,5 +269,56 @@ def _ignoring_interrupts() -> Iterator[None]:
 def _silence() -> None:
     """Keep Dask's own log off the terminal: what concerns the match is told by the match."""
     for name in ("distributed", *logging.root.manager.loggerDict):
-        if name.startswith("distributed") and name != refusals.LOGGER:
+        if name.startswith("distributed") and name != LOGGER:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+LOGGER: Final = "distributed.comm.tcp"
+"""The logger of Dask for connections."""
+TOPIC: Final = "spielleiter-refused"
+_REFUSED: Final = "TLS handshake failed"
+
+
+class _Reporter(logging.Handler):
+    """Calls `report` with the address of each refused connection."""
+
+    def __init__(self, report: Callable[[str], object]) -> None:
+        super().__init__(logging.WARNING)
+        self._report = report
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if _REFUSED in record.msg and isinstance(record.args, tuple):
+            _own_address, address, error = record.args
+            if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):  # not one that was cut off
+                self._report(str(address))
+
+
+@contextmanager
+def reporting_refusals(report: Callable[[str], object]) -> Iterator[None]:
+    """Call `report` in Dask's thread with the address of each connection that this process refuses."""
+    reporter = _report_refusals(report)
+    try:
+        yield
+    finally:
+        logger = logging.getLogger(LOGGER)
+        logger.removeHandler(reporter)
+        logger.setLevel(logging.NOTSET)
+        logger.propagate = True
+
+
+def dask_setup(worker: Worker) -> None:
+    """Report the connections that a worker refuses; Dask calls this when the worker's process starts."""
+
+    def report(address: str) -> None:
+        with contextlib.suppress(Exception):  # whatever Dask raises while the worker is not connected yet
+            worker.log_event(TOPIC, address)
+
+    _report_refusals(report)
+
+
+def _report_refusals(report: Callable[[str], object]) -> _Reporter:
+    logger, reporter = logging.getLogger(LOGGER), _Reporter(report)
+    logger.addHandler(reporter)
+    logger.setLevel(logging.WARNING)
+    logger.propagate = False  # nothing of Dask is printed
+    return reporter

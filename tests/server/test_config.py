@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,14 +12,17 @@ import pytest
 
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.server.config import (
+    MOST_BYTES,
     SETTINGS,
     Config,
     ConfigError,
     Options,
     is_loopback,
     load_config,
+    read_properties,
 )
 from spielleiter.server.errors import StartError
+from tests.documents import ROOT
 
 
 def _load(
@@ -302,3 +307,48 @@ def test_names_are_unique_in_every_source() -> None:
         [spelling for each in SETTINGS for spelling in (*each.options, each.negative_option)],
     ):
         assert len(names) == len(set(names))
+
+
+def refused(file: Path) -> str:
+    with pytest.raises(ConfigError) as caught:
+        list(read_properties(file))
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+def test_properties_are_read_with_their_line_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_bytes(b"# a comment\r\nport = 1\r\n\r\nhost: a\\\r\n b\r\nseed 5")
+    assert list(read_properties(file)) == [(2, "port", "1"), (4, "host", "ab"), (6, "seed", "5")]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+def test_devices_and_pipes_are_not_read(tmp_path: Path) -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    link = tmp_path / "link"
+    link.symlink_to(pipe)
+    for file in (Path("/dev/zero"), pipe, link):
+        assert refused(file) == f"{file}: is a device or a pipe, expected a text file in UTF-8"
+
+
+def test_a_directory_and_a_file_that_is_too_large_are_refused(tmp_path: Path) -> None:
+    assert refused(tmp_path).startswith(f"{tmp_path}: cannot be read (")
+    file = tmp_path / "large"
+    file.write_bytes(b"#" * (MOST_BYTES + 1))
+    assert refused(file) == f"{file}: has more than 1048576 bytes, expected a text file with settings"
+    file.write_bytes(b"#" * MOST_BYTES)
+    assert list(read_properties(file)) == []
+
+
+def test_every_line_of_the_default_file_shows_a_setting_and_its_default(tmp_path: Path) -> None:
+    written = (ROOT / "server.properties").read_text(encoding="utf-8")
+    lines = [line[1:] for line in written.splitlines() if line.startswith("#") and line[1:2].isalpha()]
+    names = [line.partition(" =")[0] for line in lines]
+    assert names == [each.name if each.name != "edition" else "edition.<gameType>" for each in SETTINGS]
+    for text in (written, "\n".join(line for line in lines if "<gameType>" not in line)):
+        (tmp_path / "server.properties").write_text(text, encoding="utf-8")
+        assert dataclasses.replace(load_config({}, {}, tmp_path), properties_file=None) == Config()

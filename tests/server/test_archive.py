@@ -11,20 +11,190 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
 from spielleiter.server import archive as module
-from spielleiter.server import archive as results
 from spielleiter.server import events
-from spielleiter.server.archive import LEFTOVER_AGE, RETRY_INTERVAL, Archive
+from spielleiter.server.archive import LEFTOVER_AGE, LINES_AT_ONCE, RETRY_INTERVAL, Archive, ResultsFile, result_line
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.errors import StartError
-from tests.server.record.test_log import ENDED
 from tests.server.serving import replays_in
+from tests.server.test_log import ENDED
 from tests.timeouts import HANG_TIMEOUT
+
+
+def test_the_line_of_a_game() -> None:
+    line = result_line(ENDED, NOON, "a.xml")
+    assert json.loads(json.dumps(line)) == {
+        "ended_at": "2026-11-21T12:00:00.000+00:00",
+        "room": "room",
+        "edition": "blokus-2021-r3",
+        "names": ["Eins", "Zwei"],
+        "causes": ["REGULAR", "LEFT"],
+        "reasons": ["", "gone"],
+        "parts": [[2, 5], [0, 0]],
+        "winners": [0],
+        "plies": 1,
+        "thinking": [
+            {"count": 1, "median": 0.1, "p95": 0.1, "maximum": 0.1},
+            {"count": 0, "median": 0.0, "p95": 0.0, "maximum": 0.0},
+        ],
+        "think_times": [[0.1], []],
+        "replay": "a.xml",
+    }
+
+
+def write(results: ResultsFile, *lines: dict[str, Any]) -> None:
+    for line in lines:
+        assert results.append(line)
+    results.write_waiting()
+
+
+def test_lines_are_appended(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "results.jsonl"
+    for number in range(2):
+        results = ResultsFile(path)
+        write(results, {"name": "Häschen", "number": number})
+        results.sync()
+        results.close()
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert lines == [{"name": "Häschen", "number": 0}, {"name": "Häschen", "number": 1}]
+
+
+def test_the_next_line_starts_after_a_partial_one(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(b'{"room": "a"}\n{"room": "b')
+    results = ResultsFile(path)
+    write(results, {"room": "c"})
+    results.close()
+    assert path.read_bytes() == b'{"room": "a"}\n{"room": "b\n{"room": "c"}\n'
+
+
+class Disk:
+    """Lets `os.write` accept a number of bytes; then the disk is full."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.free_bytes = 0
+        self._write = os.write
+        monkeypatch.setattr(os, "write", self.write)
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        if not self.free_bytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written = self._write(descriptor, data[: self.free_bytes])
+        self.free_bytes -= written
+        return written
+
+
+def test_lines_wait_while_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "results.jsonl"
+    results = ResultsFile(path)
+    with monkeypatch.context() as patch:
+        disk = Disk(patch)
+        disk.free_bytes = 22  # the first line, and half of the second
+        for number, room in enumerate("abc"):
+            assert results.append({"room": room})
+            if number:
+                with pytest.raises(OSError, match="No space left on device"):
+                    results.write_waiting()
+            else:
+                results.write_waiting()
+        assert results.waiting == 2
+        assert path.read_bytes() == b'{"room": "a"}\n', "no partial line"
+        disk.free_bytes = 1000
+        results.write_waiting()
+    assert results.waiting == 0
+    results.close()
+    assert path.read_bytes() == b'{"room": "a"}\n{"room": "b"}\n{"room": "c"}\n'
+
+
+def test_a_partial_line_that_cannot_be_removed_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "results.jsonl"
+    results = ResultsFile(path)
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "ftruncate", fail)
+        disk = Disk(patch)
+        disk.free_bytes = 8
+        assert results.append({"room": "a"})
+        with pytest.raises(OSError, match="No space left on device"):
+            results.write_waiting()
+        assert path.read_bytes() == b'{"room":'
+        disk.free_bytes = 1000
+        results.write_waiting()
+    results.close()
+    assert path.read_bytes() == b'{"room": "a"}\n'
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_refused_with_or_without_a_reader(tmp_path: Path) -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
+    path = tmp_path / "results.jsonl"
+    os.mkfifo(path)
+    text = f"results {path}: cannot be written to (it is a pipe, and results need a file)"
+    with pytest.raises(StartError) as unread:
+        ResultsFile(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(StartError) as read:
+        ResultsFile(path)
+    os.close(reader)
+    assert [str(unread.value), str(read.value)] == [text, text]
+
+
+def test_the_waiting_lines_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_WAITING_BYTES", 30)
+    results = ResultsFile(tmp_path / "results.jsonl")
+    assert [results.append({"room": room}) for room in "abc"] == [True, True, False]
+    results.write_waiting()
+    assert results.append({"room": "d"})
+    results.close()
+
+
+def test_one_call_writes_a_limited_number_of_waiting_lines(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    results = ResultsFile(path)
+    write(results, *({"number": number} for number in range(LINES_AT_ONCE + 1)))
+    assert (results.waiting, path.read_bytes().count(b"\n")) == (1, LINES_AT_ONCE)
+    results.write_waiting()
+    results.close()
+    assert [json.loads(line)["number"] for line in path.read_bytes().splitlines()] == list(range(LINES_AT_ONCE + 1))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not remove open files")
+@pytest.mark.parametrize("way", ["removed", "renamed", "its directory removed"])
+def test_a_file_that_was_removed_or_renamed_is_started_again(way: str, tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "results.jsonl"
+    results = ResultsFile(path)
+    write(results, {"room": "a"})
+    if way == "renamed":
+        path.rename(tmp_path / "old.jsonl")
+    else:
+        path.unlink()
+    if way == "its directory removed":
+        path.parent.rmdir()
+    write(results, {"room": "b"}, {"room": "c"})
+    results.close()
+    assert path.read_bytes() == b'{"room": "b"}\n{"room": "c"}\n'
+
+
+def test_a_device_that_cannot_be_flushed_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_descriptor: int) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")  # as on Linux for /dev/null
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    results = ResultsFile(tmp_path / "results.jsonl")
+    results.sync()
+    results.close()
+    results.sync()
+
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 STEM = "replay_swc_2021_blokus_2026-11-21_12-00-00_Eins_Zwei"
@@ -74,24 +244,6 @@ async def test_games_of_the_same_second_get_different_names(tmp_path: Path) -> N
     assert [path.stem for path in replays_in(tmp_path)] == [STEM, f"{STEM}_2", f"{STEM}_3"]
 
 
-async def test_without_replays_and_results_nothing_is_written() -> None:
-    assert await run_archive(None, None, lambda archive: archive.game_ended(ENDED)) == []
-
-
-class FullDisk:
-    """Lets `os.write` fail as long as the disk is full."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.is_full = True
-        self._write = os.write
-        monkeypatch.setattr(os, "write", self.write)
-
-    def write(self, descriptor: int, data: bytes) -> int:
-        if self.is_full:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return self._write(descriptor, data)
-
-
 async def test_results_that_cannot_be_written_wait_until_they_can_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: object
 ) -> None:
@@ -101,14 +253,14 @@ async def test_results_that_cannot_be_written_wait_until_they_can_be(
     stream.subscribe(server_events.append)
     archive = Archive(None, path, choose_editions({}, {}), stream, lambda: NOON)
     with monkeypatch.context() as patch:
-        disk = FullDisk(patch)
+        disk = Disk(patch)
         async with trio.open_nursery() as nursery:
             await nursery.start(archive.run)
             archive.game_ended(ENDED)
             archive.game_ended(ENDED)
             await trio.sleep(5 * RETRY_INTERVAL)
             assert path.read_bytes() == b""
-            disk.is_full = False
+            disk.free_bytes = 10_000
             await trio.sleep(RETRY_INTERVAL)
             assert path.read_bytes().count(b"\n") == 2
             archive.finish()
@@ -121,16 +273,10 @@ async def test_results_that_cannot_be_written_at_the_end_are_reported(
 ) -> None:
     path = tmp_path / "all.jsonl"
     with monkeypatch.context() as patch:
-        FullDisk(patch)
+        Disk(patch)
         server_events = await run_archive(None, path, lambda archive: archive.game_ended(ENDED))
     why = "No space left on device"
     assert server_events == [events.ResultsWaiting(str(path), 1, why), events.ResultsLost(str(path), 1, why)]
-
-
-async def test_a_result_beyond_the_limit_is_reported_as_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "MOST_WAITING_BYTES", 0)
-    server_events = await run_archive(None, tmp_path / "all.jsonl", lambda archive: archive.game_ended(ENDED))
-    assert server_events == [events.ResultsLost(str(tmp_path / "all.jsonl"), 1, "0 results are waiting already")]
 
 
 async def test_a_waiting_line_does_not_name_a_replay_that_could_not_be_written(
@@ -142,12 +288,12 @@ async def test_a_waiting_line_does_not_name_a_replay_that_could_not_be_written(
     stream.subscribe(lambda _: has_failed.set(), [events.ReplayFailed])
     archive = Archive(tmp_path, tmp_path / "all.jsonl", choose_editions({}, {}), stream, lambda: NOON)
     with monkeypatch.context() as patch:
-        disk = FullDisk(patch)
+        disk = Disk(patch)
         async with trio.open_nursery() as nursery:
             await nursery.start(archive.run)
             archive.game_ended(ENDED)
             await has_failed.wait()
-            disk.is_full = False
+            disk.free_bytes = 10_000
             archive.finish()
     assert replays_in(tmp_path) == []
     assert json.loads((tmp_path / "all.jsonl").read_text(encoding="utf-8"))["replay"] is None
@@ -190,6 +336,16 @@ async def test_the_file_beside_a_replay_names_it_even_if_its_name_has_changed(tm
     assert beside["replay"] == f"{STEM}_2.xml"
 
 
+@pytest.mark.parametrize(("directory", "results_file"), [("file", None), (None, ".")])
+def test_a_place_that_is_not_writable_stops_the_start(
+    directory: str | None, results_file: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    folder, file = (None if each is None else tmp_path / each for each in (directory, results_file))
+    with pytest.raises(StartError, match=": cannot be written to "):
+        Archive(folder, file, {}, events.EventStream())
+
+
 def test_a_directory_that_cannot_be_locked_stops_the_start(tmp_path: Path) -> None:
     (tmp_path / ".lock").mkdir()
     with pytest.raises(StartError, match=r"saveReplay .*: cannot be locked \(Is a directory\)"):
@@ -226,13 +382,6 @@ async def test_only_old_temporary_files_of_killed_servers_are_removed(tmp_path: 
         os.utime(path, (NOON.timestamp() - age,) * 2)
     await run_archive(tmp_path, None, lambda _: None)
     assert (old.exists(), new.exists()) == (False, True)
-
-
-def test_a_directory_that_is_not_writable_stops_the_start(tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.touch()
-    with pytest.raises(StartError):
-        Archive(file, None, {}, events.EventStream())
 
 
 async def test_an_archive_that_does_not_run_names_no_replay(tmp_path: Path) -> None:
