@@ -16,8 +16,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from spielleiter.client.levels.ladders import ladder_of, level_name
-from spielleiter.client.levels.level import Level
+from spielleiter.client.choosers import ladder_of, level_name
+from spielleiter.client.search_budget import Level
 from spielleiter.common.quantile import nearest_rank
 from spielleiter.game.api import Game, State
 from spielleiter.server.editions import EDITIONS

@@ -31,8 +31,7 @@ from spielleiter.common.text import count_text
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 
 if TYPE_CHECKING:
-    from spielleiter.client.admin import AdminClient
-    from spielleiter.client.observation import ObserverEvent
+    from spielleiter.client.admin import AdminClient, ObserverEvent
     from spielleiter.client.transport import Tap
     from spielleiter.game.api import State
     from spielleiter.server.core.policy import Edition
@@ -60,7 +59,7 @@ class _Server:
     def run(self, act: Callable[[AdminClient], Awaitable[None]], tap: Tap | None = None) -> None:
         """Connect, run `act`, and disconnect. Raises Failure if the server cannot be reached or refuses something."""
         from spielleiter.client.admin import AdminClient
-        from spielleiter.client.errors import ClientError
+        from spielleiter.client.client_errors import ClientError
 
         seasons = recogniser(self.edition, is_sure=self.is_edition_named)
 

@@ -34,7 +34,8 @@ from spielleiter.common.process import hide_this_process
 from spielleiter.common.terminal import shows_colours, understands_escapes
 from spielleiter.common.text import count_text, escaped
 from spielleiter.contest.calibration import MAX_SPEED, MIN_SPEED
-from spielleiter.programs.sandbox.settings import AUTO, KINDS
+from spielleiter.programs.command import Command
+from spielleiter.programs.sandbox.sandbox import AUTO, KINDS
 from spielleiter.server.setting import MAX_SECONDS
 
 if TYPE_CHECKING:
@@ -135,8 +136,7 @@ def check(context: click.Context, /, command: str, parameters: tuple[str, ...], 
     from spielleiter.contest.package_games import PackageCheckSetup
     from spielleiter.match.plan import ProgramTimeouts
     from spielleiter.programs.environment import added_variables, require_set
-    from spielleiter.programs.program import Command
-    from spielleiter.programs.sandbox.settings import SandboxSettings
+    from spielleiter.programs.sandbox.sandbox import SandboxSettings
     from spielleiter.programs.startable import require_startable
     from spielleiter.server.config import limits_problem
     from spielleiter.server.editions import game_option_problem

@@ -40,7 +40,7 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
     from spielleiter.cli.screen import Screen
     from spielleiter.cli.words import refusal_text, report_line, result_line
     from spielleiter.client.admin import AdminClient
-    from spielleiter.client.errors import ClientError
+    from spielleiter.client.client_errors import ClientError
     from spielleiter.client.player import GameReport, Player
     from spielleiter.client.strategies import STRATEGIES, make_responder
     from spielleiter.protocol.messages import Memento, RoomData

@@ -34,11 +34,11 @@ from spielleiter.cli.output import filled, json_text, printable
 from spielleiter.common.errors import SupervisorError, os_error_text
 from spielleiter.common.own_python import is_frozen, own_python
 from spielleiter.common.terminal import understands_escapes
-from spielleiter.programs.platforms.job_object import open_job
-from spielleiter.programs.process_spec import ProcessSpec
+from spielleiter.programs.process import ProcessSpec
 from spielleiter.programs.sandbox.bubblewrap import bubblewrap_problem
-from spielleiter.programs.sandbox.conditions import MEMORY_LIMIT
 from spielleiter.programs.sandbox.containers import ENGINES, engine_problem
+from spielleiter.programs.sandbox.sandbox import MEMORY_LIMIT
+from spielleiter.programs.windows import open_job
 from spielleiter.server.config import PROPERTIES_FILE, Config, ConfigError, load_config
 from spielleiter.server.core.clock import Arrival, StampSource
 from spielleiter.server.errors import StartError
@@ -390,7 +390,7 @@ def supervision_problem() -> str:
             return f"Windows refuses a Job Object ({error})"
         return ""
     if sys.platform == "linux":
-        from spielleiter.programs.fork_server_client import start_supervised_process
+        from spielleiter.programs.linux import start_supervised_process
 
         spec = ProcessSpec([*own_python(), "-I", "-S", "-c", ""], None, dict(os.environ))
         try:

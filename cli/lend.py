@@ -60,8 +60,8 @@ def lend(
     import trio
 
     from spielleiter.common.errors import SetupError
+    from spielleiter.programs.command import Command
     from spielleiter.programs.environment import added_variables, require_set
-    from spielleiter.programs.program import Command
     from spielleiter.programs.remote import DEFAULT_REMOTE_PROGRAM_PORT, MAX_PROGRAMS, serve_remote_program
     from spielleiter.programs.startable import require_startable
 

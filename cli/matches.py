@@ -136,8 +136,7 @@ def cluster_of(options: Mapping[str, Any]) -> ClusterSettings | None:
             if options[name]:
                 raise click.UsageError(f"--{name.replace('_', '-')} has no effect without --cluster")
         return None
-    from spielleiter.cluster.address import ClusterAddress
-    from spielleiter.cluster.engine import require_distributed
+    from spielleiter.cluster.dask_engine import ClusterAddress, require_distributed
     from spielleiter.cluster.venue import ClusterSettings
     from spielleiter.common.errors import SetupError
 
@@ -388,7 +387,7 @@ def _read_option(value: str) -> list[str]:
 
 def read_on_end(text: str) -> list[str]:
     """The words of a command. Raises ValueError with the reason if the command cannot be started."""
-    from spielleiter.programs.command_line import split_command
+    from spielleiter.programs.command import split_command
     from spielleiter.programs.windows_command import windows_words
 
     try:

@@ -29,7 +29,7 @@ from spielleiter.cli.output import json_text, print_line
 from spielleiter.server.setting import MAX_SECONDS, suggestion
 
 if TYPE_CHECKING:
-    from spielleiter.client.gtp.bridged_player import BridgedPlayer
+    from spielleiter.client.gtp_blokus import BridgedPlayer
     from spielleiter.client.player import GameReport, Player, Responder
     from spielleiter.client.strategies import StrategyKind
     from spielleiter.game.api import Seat
@@ -42,14 +42,11 @@ GTP: Final = "gtp"
 
 def playing_strategies() -> dict[str, StrategyKind]:
     """Return the strategies of `play` by name: the built-in ones, and gtp."""
-    from spielleiter.client.gtp.blokus_bridge import POSITIONS
+    from spielleiter.client.gtp_blokus import POSITIONS
     from spielleiter.client.strategies import STRATEGIES, StrategyKind
 
-    def make(_rng: random.Random, _delay: float) -> Any:
-        raise AssertionError("made by running_bridged_player")
-
     description = "the moves of another program, named by --engine (Blokus only)"
-    return {**STRATEGIES, GTP: StrategyKind(GTP, description, make, position=POSITIONS)}
+    return {**STRATEGIES, GTP: StrategyKind(GTP, description, position=POSITIONS)}
 
 
 def complete_strategies(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -177,7 +174,7 @@ def _play_once(
 
     from spielleiter.cli.screen import Screen, Waiting
     from spielleiter.cli.words import failure_text, outcome_word, report_line, result_points
-    from spielleiter.client.errors import ClientError
+    from spielleiter.client.client_errors import ClientError
     from spielleiter.client.player import GameEnd, Player, respond_with
     from spielleiter.client.strategies import DEFAULT_DELAY, make_responder
     from spielleiter.protocol.messages import Memento, Result
@@ -285,11 +282,10 @@ async def running_bridged_player(
     engine: str, say: Callable[[str], None], *, move_timeout: float | None, seed: int | None
 ) -> AsyncIterator[BridgedPlayer]:
     """Start the engine and make the player that asks it. Raises Misuse if the engine cannot be used."""
-    from spielleiter.client.gtp.bridged_player import DEFAULT_ENGINE_TIMEOUT, BridgedPlayer
-    from spielleiter.client.gtp.engine_process import running_engine
-    from spielleiter.client.gtp.errors import EngineStartError
+    from spielleiter.client.gtp_blokus import DEFAULT_ENGINE_TIMEOUT, BridgedPlayer
+    from spielleiter.client.gtp_engine import EngineStartError, running_engine
     from spielleiter.common.errors import SetupError
-    from spielleiter.programs.program import BUILTIN, Command
+    from spielleiter.programs.command import BUILTIN, Command
     from spielleiter.programs.startable import require_startable
     from spielleiter.programs.windows_command import command_line
 

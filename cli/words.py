@@ -9,9 +9,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from spielleiter.client.errors import ClientError, ConnectionLostError, RequestRefusedError, ServerProtocolError
+from spielleiter.client.client_errors import (
+    ClientError,
+    ConnectionLostError,
+    RequestRefusedError,
+    ServerProtocolError,
+    plain_text,
+)
 from spielleiter.client.player import GameEnd, GameReport
-from spielleiter.client.refusals import plain_text
 from spielleiter.common.text import escaped
 from spielleiter.game.api import Seat, State
 from spielleiter.protocol.messages import Cause, Memento, Result

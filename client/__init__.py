@@ -13,36 +13,27 @@ For programs that run trio: `Player` and `AdminClient`. All errors of the server
         return next(iter(state.generate_legal_moves()))
 
     print(play_game(strategy).has_won)
-
-Invariants: a name is imported from its module when it is first used, so that `import spielleiter.client` is cheap.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from spielleiter.client.admin import AdminClient
-    from spielleiter.client.admin_requests import PreparedRoom
-    from spielleiter.client.asking import Strategy
-    from spielleiter.client.blocking import SyncAdminClient, SyncObservation, connect_admin, play_game
-    from spielleiter.client.errors import (
-        AuthenticationError,
-        CannotConnectError,
-        ClientError,
-        ConnectionLostError,
-        NoStatusError,
-        NotAMoveError,
-        RequestRefusedError,
-        ServerProtocolError,
-        StrategyError,
-        UnspeakableError,
-    )
-    from spielleiter.client.observation import Observation, ObserverEvent
-    from spielleiter.client.player import GameEnd, GameReport, Player, Responder
-    from spielleiter.client.strategies import STRATEGIES, make_responder
-    from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, MoveData, Paused, Result, Slot
+from spielleiter.client.admin import AdminClient, Observation, ObserverEvent, PreparedRoom
+from spielleiter.client.blocking import SyncAdminClient, SyncObservation, connect_admin, play_game
+from spielleiter.client.client_errors import (
+    AuthenticationError,
+    CannotConnectError,
+    ClientError,
+    ConnectionLostError,
+    NoStatusError,
+    NotAMoveError,
+    RequestRefusedError,
+    ServerProtocolError,
+    StrategyError,
+    UnspeakableError,
+)
+from spielleiter.client.player import GameEnd, GameReport, Player, Responder, Strategy
+from spielleiter.client.strategies import STRATEGIES, make_responder
+from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, MoveData, Paused, Result, Slot
 
 __all__ = [
     "STRATEGIES",
@@ -78,27 +69,3 @@ __all__ = [
     "make_responder",
     "play_game",
 ]
-
-_MODULES = {
-    "spielleiter.client.admin": ("AdminClient",),
-    "spielleiter.client.admin_requests": ("PreparedRoom",),
-    "spielleiter.client.asking": ("Strategy",),
-    "spielleiter.client.blocking": ("SyncAdminClient", "SyncObservation", "connect_admin", "play_game"),
-    "spielleiter.client.observation": ("Observation", "ObserverEvent"),
-    "spielleiter.client.player": ("GameEnd", "GameReport", "Player", "Responder"),
-    "spielleiter.client.strategies": ("STRATEGIES", "make_responder"),
-    "spielleiter.protocol.messages": ("Cause", "ErrorMessage", "Memento", "MoveData", "Paused", "Result", "Slot"),
-}
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-_MODULE_OF |= {name: "spielleiter.client.errors" for name in __all__ if name.endswith("Error")}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

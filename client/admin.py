@@ -1,4 +1,4 @@
-"""The administrator's side of a connection: prepares rooms, and observes, pauses, steps and cancels games.
+"""An administrator's connection: prepares rooms, and observes, pauses, steps and cancels games.
 
 Invariants: one task reads everything the server sends and passes it to the waiting calls. Answers and refusals are
 assigned to the requests of their kind in the order of sending. The server does not confirm a password, `pause`, `step`
@@ -9,14 +9,16 @@ then impossible.
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, TypeVar
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
 
 import trio
 
-from spielleiter.client.admin_requests import PendingRequest, PreparedRoom, parsed_status
-from spielleiter.client.errors import (
+from spielleiter.client.client_errors import (
     AuthenticationError,
     ClientError,
     ConnectionLostError,
@@ -25,7 +27,6 @@ from spielleiter.client.errors import (
     UnspeakableError,
     refusal,
 )
-from spielleiter.client.observation import Feed, Observation
 from spielleiter.client.transport import CLOSE_TIMEOUT, Tap, Transport, open_transport
 from spielleiter.protocol.current_season import DEFAULT_DIALECT
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
@@ -59,6 +60,82 @@ from spielleiter.protocol.messages import (
     TestModeRequest,
     UnknownPacket,
 )
+
+ObserverEvent: TypeAlias = Memento | Result | ErrorMessage | Paused
+"""An event of an observed game."""
+
+
+class Observation:
+    """The events of one game in order, for an `async for` loop: Memento (a position), Result, ErrorMessage or Paused.
+
+    `AdminClient.observe` returns one. The loop ends when the game is over, and raises ClientError if the connection
+    ends first. Events are kept until they are read; a game has a few hundred of them at most. `room_id` is the room
+    that is observed.
+
+        async for event in await admin.observe(room.room_id):
+            if isinstance(event, Result):
+                print(event.winners)
+    """
+
+    def __init__(self, room_id: str, connection_error: Callable[[], ClientError]) -> None:
+        """Observe the room `room_id`; `connection_error` gives the error to raise if the connection ends first."""
+        self.room_id = room_id
+        self._connection_error = connection_error
+        self._is_over = False
+        self._send, self._receive = trio.open_memory_channel[ObserverEvent](math.inf)
+
+    def __aiter__(self) -> Observation:
+        return self
+
+    async def __anext__(self) -> ObserverEvent:
+        try:
+            return await self._receive.receive()
+        except trio.EndOfChannel:
+            if self._is_over:
+                raise StopAsyncIteration from None
+            raise self._connection_error() from None
+
+
+class Feed(Observation):
+    """The side of an observation that the client writes to."""
+
+    def put_nowait(self, event: ObserverEvent) -> None:
+        self._send.send_nowait(event)
+
+    def end(self, *, is_over: bool) -> None:
+        """End the observation once: the game is over if `is_over`, otherwise the connection has ended."""
+        self._is_over = is_over
+        self._send.close()
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRoom:
+    """A room that was prepared and waits for its players; the result of `AdminClient.prepare`.
+
+    - `room_id`: the id by which the room is observed, paused, stepped and cancelled.
+    - `reservations`: a code for each reserved slot, in the order of the slots. A player takes the seat with
+      `Player.join_prepared`, with `play_game`, or with the command `spielleiter play --reservation CODE`.
+
+    For example:
+
+        room = await admin.prepare("swc_2027_blokus", ["Alice", "Bob"])
+        first_code, second_code = room.reservations
+    """
+
+    room_id: str
+    reservations: tuple[str, ...]
+
+
+@dataclass(eq=False, slots=True)
+class PendingRequest:
+    """A request that waits for its answer: the first message for which `accepts` returns True, or a refusal."""
+
+    request: Request
+    accepts: Callable[[Message], bool]
+    is_done: trio.Event = field(default_factory=trio.Event)
+    answer: Message | None = None
+    refusal: ClientError | None = None
+
 
 _Answer = TypeVar("_Answer", Prepared, Observed, Testing, PlayerScore, Status)
 
@@ -102,7 +179,8 @@ class AdminClient:
         self._has_read_all = trio.Event()
 
     @classmethod
-    def connect(
+    @asynccontextmanager
+    async def connect(
         cls,
         host: str = DEFAULT_HOST,
         port: int = DEFAULT_PORT,
@@ -111,7 +189,7 @@ class AdminClient:
         dialect: Dialect = DEFAULT_DIALECT,
         wait_timeout: float = 0.0,
         tap: Tap | None = None,
-    ) -> AbstractAsyncContextManager[AdminClient]:
+    ) -> AsyncIterator[AdminClient]:
         """Connect to a server and authenticate; returns a context manager that gives the client.
 
         - `host`, `port`: the server's name or address, and its TCP port.
@@ -127,13 +205,6 @@ class AdminClient:
             async with AdminClient.connect("127.0.0.1", 13050) as admin:
                 status = await admin.status()
         """
-        return cls._connected(host, port, password, dialect, wait_timeout, tap)
-
-    @classmethod
-    @asynccontextmanager
-    async def _connected(
-        cls, host: str, port: int, password: str, dialect: Dialect, wait_timeout: float, tap: Tap | None
-    ) -> AsyncIterator[AdminClient]:
         transport = await open_transport(host, port, dialect, wait_timeout=wait_timeout, tap=tap)
         async with cls(transport).running(password) as admin:
             yield admin
@@ -283,7 +354,12 @@ class AdminClient:
         why = f"no answer for {STATUS_TIMEOUT:g} s; spielleiter answers so late only after several wrong passwords"
         with trio.move_on_after(STATUS_TIMEOUT):
             try:
-                return parsed_status((await self._ask(StatusRequest(), Status)).report)
+                status = json.loads((await self._ask(StatusRequest(), Status)).report)
+                if isinstance(status, dict):
+                    return status
+                raise NoStatusError("the server's status cannot be read (it is not a JSON object)")
+            except ValueError as error:
+                raise NoStatusError(f"the server's status cannot be read ({error})") from None
             except AuthenticationError:
                 raise
             except RequestRefusedError as error:

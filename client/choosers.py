@@ -1,30 +1,125 @@
 """The move choice of the built-in strategies: functions of a position, without a connection or an event loop.
 
-Invariants: a chooser uses only what `spielleiter.game.api` defines for every game. Its only source of randomness is the
-generator that it is given: the same seed and the same positions give the same moves. This module does not load
-trio, since each process that computes moves for built-in players loads it (`match/builtin_process.py`).
+Invariants: a chooser's only source of randomness is the generator that it is given: the same seed and the same
+positions give the same moves.
 """
 
 from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final, TypeAlias
 
-from spielleiter.client.errors import StrategyError
-from spielleiter.client.evaluation import GAMES_OF_STRATEGIES, contenders, evaluation_of
-from spielleiter.client.levels.budget import SearchBudget
-from spielleiter.client.levels.ladders import LEVEL_NUMBERS, chooser_of_level, level_name
-from spielleiter.client.levels.level import Choose
+from spielleiter.client.blokus_levels import BLOKUS_LEVELS
+from spielleiter.client.client_errors import StrategyError
+from spielleiter.client.hase_und_igel_levels import HASE_UND_IGEL_LEVELS, turns_for_the_way
+from spielleiter.client.search_budget import Choose, Level, SearchBudget, no_move
 from spielleiter.game.api import Move, State
+from spielleiter.game.blokus.moves import SetMove, attach_cells, free_cells
+from spielleiter.game.blokus.pieces import SIZES, STRIDE, orientation
+from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.hase_und_igel import GOAL_INDEX, FieldType, HaseUndIgelMove, HaseUndIgelState
+
+GAMES_OF_STRATEGIES: Final[Mapping[str, type]] = MappingProxyType({"hui": HaseUndIgelState})
+"""The prefixes of the strategies for one game only, with the type of the positions that they play."""
+
+# -- evaluations for `greedy`: one ply ahead, without the opponent's reply --------------------------------------------
+
+Evaluation: TypeAlias = Callable[[Any, Any], tuple[int, ...]]
+"""A function of a position and a legal move in it; a greater result is better."""
+
+_SALAD_TURNS: Final = 8
+"""An estimate of the turns that a salad costs: moving to a salad field and eating, or playing a card."""
+
+
+def points_after(state: State, move: Move) -> tuple[int, ...]:
+    """Return the points of the side to move after the move."""
+    return state.play(move).points(state.seat_on_turn)
+
+
+def cells_and_corners(state: BlokusState, move: SetMove) -> tuple[int, ...]:
+    """Return the cells of the piece, then the number of cells at which the colour's next pieces can attach."""
+    piece = orientation(move.shape, move.rotation, move.is_flipped).mask << (move.y * STRIDE + move.x)
+    blue, yellow, red, green = state.cells
+    own = state.cells[move.color] | piece
+    free = free_cells(own, blue | yellow | red | green | piece)
+    return SIZES[move.shape], attach_cells(own, free).bit_count()
+
+
+def turns_to_the_goal(state: HaseUndIgelState, move: HaseUndIgelMove) -> tuple[int, ...]:
+    """Return whether the goal is reached, and the negated minimum number of turns for the remaining way."""
+    player = state.play(move).players[state.seat_on_turn]
+    turns = turns_for_the_way(GOAL_INDEX - player.index, player.carrots) + _SALAD_TURNS * player.salads
+    if player.salads and state.board.type_at(player.index) is FieldType.SALAD:
+        turns -= _SALAD_TURNS - 1  # the next turn eats it
+    return player.index == GOAL_INDEX, -turns
+
+
+def evaluation_of(state: State) -> Evaluation:
+    """Return the evaluation for positions of the type of `state`."""
+    evaluations: dict[type, Evaluation] = {BlokusState: cells_and_corners, HaseUndIgelState: turns_to_the_goal}
+    return evaluations.get(type(state), points_after)
+
+
+def contenders(state: State, moves: Sequence[Any]) -> Sequence[Move]:
+    """Return the moves to evaluate, in their order; all best moves are among them."""
+    if not isinstance(state, BlokusState):
+        return moves
+    # `cells_and_corners` compares corners only of pieces of equal size
+    largest = max(SIZES[move.shape] for move in moves)
+    return [move for move in moves if SIZES[move.shape] == largest]
+
+
+# -- levels -----------------------------------------------------------------------------------------------------------
+
+LADDERS: Final[Mapping[type, tuple[Level, ...]]] = MappingProxyType(
+    {BlokusState: BLOKUS_LEVELS, HaseUndIgelState: HASE_UND_IGEL_LEVELS}
+)
+"""The levels of each game by the type of its positions, which all of its seasons share; the weakest first."""
+
+LEVEL_NUMBERS: Final = range(1, 1 + max(map(len, LADDERS.values())))
+"""The numbers of the levels that at least one game has."""
+
+
+def level_name(number: int) -> str:
+    """Return the name of the strategy that plays at level `number`, counted from 1."""
+    return f"level-{number}"
+
+
+def ladder_of(state: State) -> tuple[Level, ...]:
+    """Return the levels of the game that `state` is a position of, the weakest first; empty if it has none."""
+    return next((levels for position, levels in LADDERS.items() if isinstance(state, position)), ())
+
+
+def levels_text(state: State) -> str:
+    """Return which levels the game of `state` has, in words for an error message."""
+    levels = ladder_of(state)
+    if not levels:
+        return "this game has no levels"
+    return f"this game has {level_name(1)} to {level_name(len(levels))}"
+
+
+def chooser_of_level(number: int) -> Choose:
+    """Return the chooser of level `number`; it raises StrategyError for a position of a game without this level."""
+
+    def choose(state: State, rng: random.Random, budget: SearchBudget | None = None) -> Move:
+        levels = ladder_of(state)
+        if number > len(levels):
+            raise StrategyError(f"there is no {level_name(number)} here: {levels_text(state)}")
+        return levels[number - 1].choose(state, rng, budget)
+
+    return choose
+
+
+# -- choosers ---------------------------------------------------------------------------------------------------------
 
 
 def _legal_moves(state: State) -> list[Move]:
     moves = list(state.generate_legal_moves())
     if not moves:
-        raise StrategyError(f"a move was requested at turn {state.turn}, but no move is possible")
+        raise no_move(state)
     return moves
 
 

@@ -8,18 +8,25 @@ and then wait for the server's reaction. They need the player for this, so all s
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final
 
 import trio
 
-from spielleiter.client.choosers import CHOOSERS, PLAIN_CHOOSERS, random_move
-from spielleiter.client.evaluation import GAMES_OF_STRATEGIES
-from spielleiter.client.levels.ladders import LEVEL_NUMBERS, level_name, levels_text, positions_with_level
-from spielleiter.client.levels.level import Choose
+from spielleiter.client.choosers import (
+    CHOOSERS,
+    GAMES_OF_STRATEGIES,
+    LADDERS,
+    LEVEL_NUMBERS,
+    PLAIN_CHOOSERS,
+    level_name,
+    levels_text,
+    random_move,
+)
 from spielleiter.client.player import Player, Responder, respond_with
+from spielleiter.client.search_budget import Choose
 from spielleiter.game.api import Game, Move, State
 
 DEFAULT_DELAY: Final = 3.0
@@ -28,24 +35,21 @@ DEFAULT_DELAY: Final = 3.0
 GARBAGE: Final = b'\n  <room roomId="<<<">\n    <data class=>&nothing;\n  </moor>'
 
 
-Maker: TypeAlias = Callable[[random.Random, float], Responder]
-"""A function that makes a responder from its generator and the delay of late answers in seconds."""
-
-
 @dataclass(frozen=True, slots=True)
 class StrategyKind:
     """A built-in strategy: its name, its description and how it is made."""
 
     name: str
     description: str
-    make: Maker
+    choose: Choose | None = None
+    """The chooser of its moves."""
+    act: Responder | None = None
+    """What it does on the connection instead; if both are None, it waits before it chooses any legal move."""
     is_bad: bool = False
     is_late: bool = False
     """Whether it answers late or never, so that a game with it ends by a time limit."""
     position: type | tuple[type, ...] = object
     """The type of the positions that it can play, or several types."""
-    choose: Choose | None = None
-    """The chooser of its moves; None for a strategy that does something else on the connection."""
     is_level: bool = False
     """Whether it is a level of the ladder, of which a game may have fewer than another one."""
     is_alias: bool = False
@@ -61,59 +65,17 @@ class StrategyKind:
         return f"{refusal}: {levels_text(game.new_state(random.Random(0)))}" if self.is_level else refusal
 
 
-def _choosing(choose: Choose) -> Maker:
-    def make(rng: random.Random, _delay: float) -> Responder:
-        async def strategy(state: State) -> Move:  # takes about a millisecond, too little for a thread
-            return choose(state, rng)
-
-        return respond_with(strategy)
-
-    return make
-
-
-def _thinking(choose: Choose) -> Maker:
-    def make(rng: random.Random, _delay: float) -> Responder:
-        def strategy(state: State) -> Move:  # a plain function: it runs in a thread, not in the event loop
-            return choose(state, rng)
-
-        return respond_with(strategy)
-
-    return make
-
-
-def _acting(responder: Responder) -> Maker:
-    def make(_rng: random.Random, _delay: float) -> Responder:
-        return responder
-
-    return make
-
-
-def _make_slow(rng: random.Random, delay: float) -> Responder:
-    async def strategy(state: State) -> Move:
-        await trio.sleep(delay)
-        return random_move(state, rng)
-
-    return respond_with(strategy)
-
-
-def _chooser(name: str, description: str, *, is_bad: bool = False) -> StrategyKind:
-    choose = CHOOSERS[name]
-    return StrategyKind(name, description, _choosing(choose), is_bad, choose=choose)
-
-
 def _alias(prefix: str, name: str, position: type) -> StrategyKind:
     alias = f"{prefix}-{name}"
-    choose = CHOOSERS[alias]
     description = f"{name}, for this one game only"
-    return StrategyKind(alias, description, _choosing(choose), position=position, choose=choose, is_alias=True)
+    return StrategyKind(alias, description, CHOOSERS[alias], position=position, is_alias=True)
 
 
 def _level(number: int) -> StrategyKind:
-    name = level_name(number)
-    choose, positions = CHOOSERS[name], positions_with_level(number)
-    below = level_name(number - 1)
+    name, below = level_name(number), level_name(number - 1)
+    positions = tuple(position for position, levels in LADDERS.items() if number <= len(levels))
     description = f"stronger than {below}" if number in LEVEL_NUMBERS[1:] else "the weakest level"
-    return StrategyKind(name, description, _thinking(choose), position=positions, choose=choose, is_level=True)
+    return StrategyKind(name, description, CHOOSERS[name], position=positions, is_level=True)
 
 
 async def _crash(player: Player, _state: State) -> None:
@@ -129,20 +91,21 @@ async def _say_nothing(_player: Player, _state: State) -> None:
 
 
 _KINDS = (
-    _chooser("first", "always the first legal move"),
-    _chooser("random", "any legal move"),
-    _chooser(
+    StrategyKind("first", "always the first legal move", CHOOSERS["first"]),
+    StrategyKind("random", "any legal move", CHOOSERS["random"]),
+    StrategyKind(
         "greedy",
         "the move that looks best at first sight (Blokus: the largest piece, with the most corners to continue from; "
         "Hase und Igel: the fastest way to the goal that the carrots allow)",
+        CHOOSERS["greedy"],
     ),
     *(_alias(prefix, name, position) for prefix, position in GAMES_OF_STRATEGIES.items() for name in PLAIN_CHOOSERS),
     *map(_level, LEVEL_NUMBERS),
-    _chooser("illegal", "a move against the rules", is_bad=True),
-    StrategyKind("slow", "any legal move, too late", _make_slow, is_bad=True, is_late=True),
-    StrategyKind("crash", "breaks the connection when a move is requested", _acting(_crash), is_bad=True),
-    StrategyKind("garbage", "answers with broken XML", _acting(_send_garbage), is_bad=True),
-    StrategyKind("silent", "never answers", _acting(_say_nothing), is_bad=True, is_late=True),
+    StrategyKind("illegal", "a move against the rules", CHOOSERS["illegal"], is_bad=True),
+    StrategyKind("slow", "any legal move, too late", is_bad=True, is_late=True),
+    StrategyKind("crash", "breaks the connection when a move is requested", act=_crash, is_bad=True),
+    StrategyKind("garbage", "answers with broken XML", act=_send_garbage, is_bad=True),
+    StrategyKind("silent", "never answers", act=_say_nothing, is_bad=True, is_late=True),
 )
 
 STRATEGIES: Final[Mapping[str, StrategyKind]] = MappingProxyType({kind.name: kind for kind in _KINDS})
@@ -164,4 +127,17 @@ def make_responder(name: str, *, seed: int | None = None, delay: float = DEFAULT
 
         report = await player.play_with(make_responder("greedy", seed=1))
     """
-    return STRATEGIES[name].make(random.Random(seed), delay)
+    kind, rng = STRATEGIES[name], random.Random(seed)
+    if kind.act is not None:
+        return kind.act
+    choose = kind.choose or random_move
+
+    def think(state: State) -> Move:  # a plain function: it runs in a thread, not in the event loop
+        return choose(state, rng)
+
+    async def answer(state: State) -> Move:  # takes about a millisecond, too little for a thread
+        if kind.choose is None:
+            await trio.sleep(delay)
+        return choose(state, rng)
+
+    return respond_with(think if kind.is_level else answer)

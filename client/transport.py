@@ -17,7 +17,12 @@ from typing import Any, Final
 
 import trio
 
-from spielleiter.client.errors import CannotConnectError, ConnectionLostError, ServerProtocolError, UnspeakableError
+from spielleiter.client.client_errors import (
+    CannotConnectError,
+    ConnectionLostError,
+    ServerProtocolError,
+    UnspeakableError,
+)
 from spielleiter.common.errors import first_error
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Role, StreamEnd
 from spielleiter.protocol.dialect import Dialect
@@ -49,11 +54,6 @@ class Transport:
         self._tap = tap
         self._has_ended = False
         self._is_closed = False
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the server's stream has ended."""
-        return self._has_ended
 
     def accept(self, limits: Limits) -> None:
         """Accept messages within these `limits` from now on."""

@@ -24,8 +24,7 @@ from typing import Final
 from spielleiter.cluster.messages import Item
 from spielleiter.common.errors import SetupError, os_error_text
 from spielleiter.match.plan import Entrant, MatchSetup
-from spielleiter.programs.command_line import join_command, split_command
-from spielleiter.programs.program import BUILTIN, Command
+from spielleiter.programs.command import BUILTIN, Command, join_command, split_command
 
 MAX_SHIPMENT: Final = 1024 * 1024 * 1024
 """The most bytes that are shipped to a machine."""

@@ -1,4 +1,4 @@
-"""Files that are written whole, locked, and named so that every common system accepts them."""
+"""Files that are written whole, locked, removed, and named so that every common system accepts them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import errno
 import itertools
 import os
 import re
+import shutil
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -201,3 +203,53 @@ class FolderLock:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
+
+
+# -- removing ----------------------------------------------------------------------------------------------------------
+# On Windows, an open file cannot be removed. Virus scanners and search indexes open every new file, and let go of it
+# after a moment. Everything that removes folders on Windows does it with this.
+
+REMOVE_TIMEOUT: Final = 10.0
+"""Seconds in which a file has to be let go."""
+_LONGEST_PAUSE: Final = 0.5
+_HELD: Final = frozenset({5, 32, 33, 145})
+"""Errors of Windows: access denied, sharing violation, lock violation, and a folder that still has the file in it."""
+
+
+def remove_tree(
+    folder: Path,
+    seconds: float = REMOVE_TIMEOUT,
+    *,
+    remove: Callable[[Path], object] = shutil.rmtree,
+    sleep: Callable[[float], object] = time.sleep,
+) -> None:
+    """Remove a folder with everything in it; on Windows, try again for up to `seconds` while something is open.
+
+    `remove` is the attempt. Blocks. Raises OSError.
+    """
+    pause = 0.01  # seconds between two attempts
+    while True:
+        try:
+            remove(folder)
+        except OSError as error:
+            if getattr(error, "winerror", None) not in _HELD or seconds <= 0:
+                raise
+        else:
+            return
+        sleep(min(pause, seconds))
+        seconds -= pause
+        pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+@contextlib.contextmanager
+def temporary_directory(prefix: str) -> Iterator[Path]:
+    """Make a folder for temporary files, and remove it at the end. Blocks. Raises OSError if it cannot be made.
+
+    If it cannot be removed, it stays.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    try:
+        yield folder
+    finally:
+        with contextlib.suppress(OSError):
+            remove_tree(folder)

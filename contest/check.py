@@ -44,8 +44,7 @@ from spielleiter.match.plan import Entrant, MatchSetup, ProgramTimeouts, plan_ga
 from spielleiter.match.referee import play_game
 from spielleiter.match.reports.junit import Case, render_suite
 from spielleiter.match.verdict import UNCOUNTED_VERDICTS, Verdict
-from spielleiter.programs.program import Command
-from spielleiter.programs.program_names import distinct_names, name_of
+from spielleiter.programs.command import Command, distinct_names, name_of
 from spielleiter.protocol.messages import Cause, MoveData
 from spielleiter.server.editions import choose_editions
 

@@ -2,7 +2,7 @@
 
 The verdict on a game says that a program crashed; these patterns say that it crashed because it wanted a terminal,
 the network, another server than the one that it was given, another Python, or a file that is not there. Windows are
-noticed in `spielleiter.programs.sandbox.windows`.
+noticed in `spielleiter.programs.outputs`.
 
 Invariants: only the last lines of a program that failed are searched, so that a message which harmed nothing is not
 taken for a cause. A result quotes the line that was recognised.
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from spielleiter.programs.last_words import MAX_LENGTH, read_tail
+from spielleiter.programs.outputs import MAX_LENGTH, read_tail
 
 _SEARCHED_LINES: Final = 60
 _OF_MODULES: Final = frozenset({"", ".py", ".class", ".js"})  # suffixes that messages about modules leave out

@@ -18,7 +18,7 @@ from spielleiter.contest.package_games import GameResult, affects_game, merged, 
 from spielleiter.contest.package_report import ConditionResult, State, state_of
 from spielleiter.contest.think_times import judge_think_times
 from spielleiter.programs.packages.faults import Finding
-from spielleiter.programs.sandbox.conditions import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
+from spielleiter.programs.sandbox.sandbox import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
 
 MEMORY_WARNING: Final = 0.8
 """The share of the memory from which there is a warning."""

@@ -32,11 +32,10 @@ from spielleiter.contest.scripted_server import (
     UnexpectedBehaviourError,
     open_scripted_server,
 )
-from spielleiter.programs.command_line import join_command
-from spielleiter.programs.last_words import last_words
+from spielleiter.programs.command import Command, join_command
+from spielleiter.programs.outputs import last_words
 from spielleiter.programs.packages.faults import Finding
 from spielleiter.programs.packages.package import Package
-from spielleiter.programs.program import Command
 from spielleiter.programs.sandbox.sandbox import Sandbox
 from spielleiter.programs.temporary_folders import temporary_folder
 from spielleiter.server.editions import choose_editions

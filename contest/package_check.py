@@ -44,14 +44,11 @@ from spielleiter.contest.package_report import (
 from spielleiter.contest.scripted_server import Confined
 from spielleiter.match.plan import season_text
 from spielleiter.match.verdict import Verdict
-from spielleiter.programs.command_line import join_command
+from spielleiter.programs.command import Command, join_command
 from spielleiter.programs.packages.faults import Finding
-from spielleiter.programs.packages.inspection import Inspection, inspect_package
-from spielleiter.programs.packages.package import Package, unpack_package
-from spielleiter.programs.program import Command
+from spielleiter.programs.packages.package import Inspection, Package, inspect_package, unpack_package
 from spielleiter.programs.sandbox.choice import choose_sandbox
-from spielleiter.programs.sandbox.conditions import SENTENCES
-from spielleiter.programs.sandbox.sandbox import Sandbox
+from spielleiter.programs.sandbox.sandbox import SENTENCES, Sandbox
 from spielleiter.programs.startable import start_problem
 from spielleiter.programs.temporary_folders import temporary_folder
 

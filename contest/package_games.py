@@ -29,13 +29,18 @@ from spielleiter.match.plan import Entrant, MatchSetup, PlannedGame, ProgramTime
 from spielleiter.match.records import GameRecord
 from spielleiter.match.referee import output_files, play_game
 from spielleiter.match.verdict import CRASH_VERDICTS, UNCOUNTED_VERDICTS, Verdict
-from spielleiter.programs.answer_meter import AnswerMeter, AnswerTimes
+from spielleiter.programs.command import distinct_names
+from spielleiter.programs.machine_delay import AnswerMeter, AnswerTimes
 from spielleiter.programs.packages.faults import Finding
-from spielleiter.programs.program_names import distinct_names
-from spielleiter.programs.sandbox.conditions import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT
-from spielleiter.programs.sandbox.observations import Observations
-from spielleiter.programs.sandbox.sandbox import Sandbox
-from spielleiter.programs.sandbox.settings import SandboxSettings
+from spielleiter.programs.sandbox.run import Observations
+from spielleiter.programs.sandbox.sandbox import (
+    DISK_LIMIT,
+    FILE_LIMIT,
+    MEMORY_LIMIT,
+    PROCESS_LIMIT,
+    Sandbox,
+    SandboxSettings,
+)
 
 PROGRAM: Final = 0
 """The index of the checked program in its match."""

@@ -38,8 +38,9 @@ from spielleiter.common.errors import (
 from spielleiter.game.api import Move, Seat, State
 from spielleiter.match.game_folder import WIRE_LOG, WireLog
 from spielleiter.match.match_server import ProgramPort
+from spielleiter.programs.command import Command
 from spielleiter.programs.processes import Usage
-from spielleiter.programs.program import Command, Program
+from spielleiter.programs.program import Program
 from spielleiter.programs.sandbox.run import open_run
 from spielleiter.programs.sandbox.sandbox import Sandbox
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, OutputPhase, Role, StreamEnd

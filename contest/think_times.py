@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from spielleiter.programs.answer_meter import AnswerTimes
+from spielleiter.programs.machine_delay import AnswerTimes
 
 LIMIT: Final = 2.0
 """Seconds that a move may take in the contest."""

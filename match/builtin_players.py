@@ -1,19 +1,9 @@
-"""Built-in players that play inside the match, without a process or a connection for each of them.
+"""Built-in players that play inside the match, and the worker processes that compute their moves.
 
 Invariants: moves are chosen in worker processes (builtin_process.py), never in the event loop. A request counts as
-delivered when a worker begins with it, so no time limit runs while all workers are busy. A player's think time is what
-the worker measured for its move.
-
-
-[pool]
-The pool of worker processes that compute the moves of a match's built-in players.
-
-Invariants: every worker serves every player, one request at a time, and requests are served in the order of their
-arrival. There are at most as many workers as this process may use processor cores. The same seed and positions give
-the same moves, for any number of workers: the state of a player's generator is kept here, between its moves.
-
-A worker that ends by itself is replaced, and the move is computed again from the same state, so it is the same move.
-
+delivered when a worker begins with it, so no time limit runs while all workers are busy. Requests are served in the
+order of their arrival. The same seed and positions give the same moves, for any number of workers: the state of a
+player's generator is kept here, between its moves. If a worker ends, the move is computed again from that state.
 """
 
 from __future__ import annotations
@@ -30,16 +20,16 @@ from typing import Any, Final
 import psutil
 import trio
 
-from spielleiter.client.levels.budget import LONGEST_WAIT
+from spielleiter.client.search_budget import LONGEST_WAIT
 from spielleiter.client.strategies import STRATEGIES
 from spielleiter.common.errors import MachineError, os_error_text
 from spielleiter.common.own_python import own_python
 from spielleiter.game.api import Move, State
 from spielleiter.match.builtin_process import HEAD, encode
 from spielleiter.match.verdict import exit_text
+from spielleiter.programs.command import BUILTIN
 from spielleiter.programs.environment import own_variables
 from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.program import BUILTIN
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server.app import Server
 from spielleiter.server.core.clock import Arrival

@@ -16,7 +16,7 @@ import time
 from typing import BinaryIO, Final
 
 from spielleiter.client.choosers import CHOOSERS
-from spielleiter.client.levels.budget import SearchBudget
+from spielleiter.client.search_budget import SearchBudget
 
 HEAD: Final = struct.Struct("!I")
 """The length of a message."""

@@ -18,7 +18,7 @@ from typing import Final
 from spielleiter.common.errors import SetupError
 from spielleiter.match.plan import Entrant, MatchSetup
 from spielleiter.match.records import GameRecord, load_setup, mirrored, read_journal
-from spielleiter.programs.program import BUILTIN
+from spielleiter.programs.command import BUILTIN
 from spielleiter.server.editions import choose_editions
 
 _CONDITIONS: Final[Mapping[str, Callable[[MatchSetup], object]]] = MappingProxyType(

@@ -1,25 +1,8 @@
-"""[games.program_texts]
-What is said about a program after a game: its memory, the processes that it left, and what it tried.
-
-Invariants: nothing here waits or measures. The texts become part of a verdict or a remark.
-
-
-[games.starter]
-Providing the two programs of a game: new processes, processes kept from the last game, or built-in players.
-
-Invariants: a program that cannot be started is a fact about the game and not an error. If its file was there when the
-match began, and is gone or is another one now, the game is lost: otherwise a program could void all later games. A
-process that was kept from the last game and does not connect is not held against its program: the program is started
-anew.
-
-
-[games.referee]
-Running one game, from creating its folder to its record.
+"""Running one game, from creating its folder and starting both programs to its record.
 
 Invariants: whatever the programs do, the game ends, both programs and everything that they have started are ended, and
 there is a record. Exceptions are raised only for problems of this machine. A process that does not even react to
 SIGKILL is given up after a time limit, and is named in the record's remarks.
-
 """
 
 from __future__ import annotations
@@ -33,8 +16,7 @@ from typing import Final
 
 import trio
 
-from spielleiter.client.errors import ClientError
-from spielleiter.client.refusals import plain_text
+from spielleiter.client.client_errors import ClientError, plain_text
 from spielleiter.common.errors import (
     MachineError,
     NotStartedError,
@@ -67,17 +49,15 @@ from spielleiter.match.verdict import (
     has_failed_to_start,
     judge,
 )
-from spielleiter.programs.answer_meter import AnswerMeter
-from spielleiter.programs.content import content_of
+from spielleiter.programs.command import Command, content_of
 from spielleiter.programs.environment import added_variables
-from spielleiter.programs.last_words import last_words
-from spielleiter.programs.machine_delay import SchedulingDelayMeter
+from spielleiter.programs.machine_delay import AnswerMeter, SchedulingDelayMeter
+from spielleiter.programs.outputs import last_words
 from spielleiter.programs.persistent_programs import PersistentPrograms
 from spielleiter.programs.processes import ProcessInfo, Usage
-from spielleiter.programs.program import Command, Program
-from spielleiter.programs.sandbox.conditions import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
-from spielleiter.programs.sandbox.observations import Observations
-from spielleiter.programs.sandbox.run import SandboxRun
+from spielleiter.programs.program import Program
+from spielleiter.programs.sandbox.run import Observations, SandboxRun
+from spielleiter.programs.sandbox.sandbox import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
 from spielleiter.programs.startable import require_startable
 from spielleiter.programs.temporary_folders import remove_game_folder
 from spielleiter.protocol.dialect import Dialect

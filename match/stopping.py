@@ -15,7 +15,7 @@ from spielleiter.match.plan import MatchSetup
 from spielleiter.match.records import GameRecord
 from spielleiter.match.statistics import PairCounts, Sprt, SprtError, better_program_by_e_value, half_points
 from spielleiter.match.verdict import FAILED_AS_WELL, LEFTOVER_VERDICTS, UNCOUNTED_VERDICTS
-from spielleiter.programs.last_words import MAX_LENGTH, read_tail
+from spielleiter.programs.outputs import MAX_LENGTH, read_tail
 
 FAILURES: Final = 3
 """A program that has failed in all of its games is unfit after this many."""

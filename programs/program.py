@@ -1,145 +1,33 @@
 """Running a program: starting it, collecting its output, measuring it and ending it.
 
-Invariants:
-
-- Once `Program.run` has returned or was cancelled, nothing that the program has started is running, in any session and
-  with any environment. On Linux a supervisor ensures that, on Windows a Job Object; on other systems
-  programs/unsupervised_process.py does what the system allows. The only exceptions are processes that do not even
-  react to SIGKILL: they are named in `Program.survivors`, and nothing waits for them without a time limit.
-- The output of a program is kept, each line with its time. A program that writes endlessly does not fill the disk.
-- Processor time is counted up to the end.
+Once `Program.run` has returned or was cancelled, nothing that the program has started is running, in any session and
+with any environment, as far as the system allows (process.py). The only exceptions are processes that do not even react
+to SIGKILL: they are named in `Program.survivors`, and nothing waits for them without a time limit.
 """
 
 from __future__ import annotations
 
 import os
-import re
-import shutil
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 import trio
 
-from spielleiter.client.strategies import STRATEGIES
-from spielleiter.common.errors import NotStartedError, SetupError
-from spielleiter.common.own_python import own_python
-from spielleiter.programs.command_line import split_command
-from spielleiter.programs.confinement import Confinement, begin
+from spielleiter.common.errors import NotStartedError, SandboxError, first_error
 from spielleiter.programs.environment import inherited_variables, open_home, own_variables
-from spielleiter.programs.output import Output
+from spielleiter.programs.outputs import Output
 from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.process import KILL_TIMEOUT, READ_SIZE, REPORT_TIMEOUT, Process
-from spielleiter.programs.process_spec import ProcessSpec
+from spielleiter.programs.process import KILL_TIMEOUT, READ_SIZE, REPORT_TIMEOUT, Process, ProcessSpec
 from spielleiter.programs.processes import TAG_VARIABLE, ProcessInfo, Usage
-from spielleiter.programs.start_problem import start_problem
-from spielleiter.programs.windows_command import windows_words
-from spielleiter.server.setting import suggestion
+from spielleiter.programs.sandbox.run import SandboxEndedError, SandboxRun
+from spielleiter.programs.startable import start_error_text
 
-BUILTIN: Final = "builtin:"
-PLACEHOLDERS: Final = ("host", "port", "reservation", "seed", "game")
-"""The names that a command line may contain in braces."""
-
-_PLACEHOLDER: Final = re.compile(r"(?<!\$)\{(\w+)\}")  # but not the shell's ${name}
-_ADDRESS: Final = ("-h", "{host}", "-p", "{port}", "-r", "{reservation}")
-"""The words that are added to a command line in which none of these placeholders occurs."""
-_PACKAGE_SUFFIX: Final = ".zip"
 _TERMINATE_TIMEOUT: Final = 0.5  # seconds for a process to end after SIGTERM, and to read what is left in the pipes
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A program's command line: the text that the user gave, and its words, which may contain placeholders."""
-
-    text: str
-    words: tuple[str, ...]
-
-    @classmethod
-    def parse(cls, text: str, cwd: str = "", platform: str = sys.platform) -> Command:
-        """Parse a command line, or the path of a program, .jar file or package (.zip).
-
-        ``builtin:`` followed by a strategy is a command line, too.
-
-        `cwd` is the directory that relative paths start from (empty for the current one), `platform` a value of
-        `sys.platform`. The path of an existing file is one word, even if it contains blanks. A word that begins with
-        ``~`` means a home folder, as in a shell. Raises SetupError.
-        """
-        if text.startswith(BUILTIN):
-            return cls(text, _builtin_words(text))
-        if _is_file(cwd, path := os.path.expanduser(text)):  # noqa: PTH111 - Path's form raises
-            words = [path]
-        else:
-            try:
-                words = [os.path.expanduser(word) for word in split_command(text, platform)]  # noqa: PTH111
-            except ValueError as error:
-                raise SetupError(f"program {text!r}: {str(error).lower()}") from None
-        if not words:
-            raise SetupError("program '': expected a command line")
-        for name in _PLACEHOLDER.findall(text):
-            if name not in PLACEHOLDERS:
-                known = ", ".join(f"{{{each}}}" for each in PLACEHOLDERS)
-                raise SetupError(f"program {text!r}: there is no placeholder {{{name}}}, expected {known}")
-        if words[0].lower().endswith(".jar"):
-            words = ["java", "-jar", *words]
-        elif words[0].lower().endswith(_PACKAGE_SUFFIX):
-            pass
-        elif platform == "win32":
-            words = windows_words(words, cwd)
-        else:
-            words[0] = _executable(words[0], cwd)
-        if not _has_address(text):
-            words += _ADDRESS
-        return cls(text, tuple(words))
-
-    @property
-    def is_package(self) -> bool:
-        """Whether it names a contest package, a ZIP file, which has to be unpacked before it can be started."""
-        return not self.is_builtin and self.words[0].lower().endswith(_PACKAGE_SUFFIX)
-
-    @property
-    def is_builtin(self) -> bool:
-        """Whether it names a built-in player."""
-        return self.text.startswith(BUILTIN)
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The words after the program, without those that are added to every command line."""
-        return self.words[1:] if _has_address(self.text) else self.words[1 : -len(_ADDRESS)]
-
-    def arguments(self, values: Mapping[str, str]) -> list[str]:
-        """Return the words with the placeholders replaced by `values`, which has one for each of PLACEHOLDERS."""
-        return [_PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), word) for word in self.words]
-
-
-def _has_address(text: str) -> bool:
-    return any(f"{{{name}}}" in text for name in ("host", "port", "reservation"))
-
-
-def _executable(word: str, cwd: str) -> str:
-    """Return the program as the system expects it, so that a file in `cwd` can be named without ``./``."""
-    if not _is_file(cwd, word) or "/" in word or shutil.which(word) is not None:
-        return word
-    return f"./{word}"
-
-
-def _is_file(cwd: str, path: str) -> bool:
-    return os.path.isfile(os.path.join(cwd, path))  # noqa: PTH113, PTH118 - Path's form raises
-
-
-def _builtin_words(text: str) -> tuple[str, ...]:
-    name = text.removeprefix(BUILTIN)
-    if name not in STRATEGIES:
-        raise SetupError(
-            f"program {text!r}: there is no such strategy, expected {', '.join(STRATEGIES)}"
-            f"{suggestion(name, STRATEGIES)}"
-        )
-    # -P: the working directory may contain a module with the name of one that we import
-    play = (*own_python(), "-P", "-m", "spielleiter", "play", "--strategy", name)
-    return (*play, "--game", "{game}", "--seed", "{seed}", "-h", "{host}", "-p", "{port}", "-r", "{reservation}")
+_SANDBOX_START_TIMEOUT: Final = 60.0  # seconds for a sandbox to start a program
 
 
 class Program:
@@ -168,7 +56,7 @@ class Program:
         is_own: bool = False,
         memory: int | None = None,
         stdin: int | None = None,
-        confinement: Confinement | None = None,
+        confinement: SandboxRun | None = None,
     ) -> None:
         self.exited = trio.Event()
         self.gone = trio.Event()
@@ -217,7 +105,7 @@ class Program:
         try:
             process = self._process = await PLATFORM.start(spec)
         except (OSError, ValueError) as error:
-            raise NotStartedError(start_problem(self._spec.arguments[0], error, self._spec.cwd)) from None
+            raise NotStartedError(start_error_text(self._spec.arguments[0], error, self._spec.cwd)) from None
         try:
             if self._confinement is not None:
                 await begin(self._confinement, process, self._program, self._cwd)
@@ -257,10 +145,8 @@ class Program:
         """The processes that could not be ended because they do not react to SIGKILL."""
         return () if self._process is None else self._process.survivors
 
-    @property
-    def seconds_lost(self) -> float:
-        """0: how long a program waits for a processor is measured by its processes (`machine_delay.py`)."""
-        return 0.0
+    seconds_lost = 0.0
+    """How long a program waits for a processor is measured by its processes instead (machine_delay.py)."""
 
     @property
     def supervisor_stops(self) -> int:
@@ -376,3 +262,49 @@ async def _copy(stream: trio.abc.ReceiveStream, output: Output, started_at: floa
                 output.write(bytes(chunk), trio.current_time() - started_at)
         finally:
             output.close()
+
+
+async def begin(run: SandboxRun, process: Process, program: str, cwd: str | None) -> None:
+    """Wait until `program` runs in the sandbox that `process` has started.
+
+    Raises NotStartedError with the same words as outside of a sandbox. A sandbox that fails, or does not start its
+    program within a time limit, is a SandboxError: that is not the program's fault.
+    """
+    problem = ""
+    with trio.move_on_after(_SANDBOX_START_TIMEOUT) as waiting:
+        try:
+            async with trio.open_nursery() as nursery:
+
+                async def cancel_at_exit() -> None:
+                    await process.wait()
+                    await trio.sleep(_TERMINATE_TIMEOUT)  # the sandbox may have reported a start before that
+                    nursery.cancel_scope.cancel()
+
+                nursery.start_soon(cancel_at_exit)
+                await run.begin()
+                nursery.cancel_scope.cancel()
+                return
+        except* (OSError, ValueError) as group:
+            error = first_error(group)
+            assert isinstance(error, OSError | ValueError)
+            problem = start_error_text(program, error, cwd)
+        except* SandboxEndedError:
+            pass
+    out, error_output = process.open_outputs()
+    async with out, error_output:
+        sandbox_problem = "" if problem or waiting.cancelled_caught else await _sandbox_problem(error_output)
+    if waiting.cancelled_caught:
+        raise SandboxError(f"its sandbox has not started it within {_SANDBOX_START_TIMEOUT:g} s")
+    if problem:
+        raise NotStartedError(problem)
+    raise SandboxError(sandbox_problem)
+
+
+async def _sandbox_problem(stream: trio.abc.ReceiveStream) -> str:
+    """Return what a sandbox wrote that has ended without starting the program."""
+    text = b""
+    with trio.move_on_after(_TERMINATE_TIMEOUT):
+        while chunk := await stream.receive_some(READ_SIZE):
+            text += bytes(chunk)
+    lines = text.decode("utf-8", "replace").strip().splitlines()
+    return f"its sandbox could not be started: {lines[-1].strip() if lines else 'it gave no reason'}"

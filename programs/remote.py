@@ -34,12 +34,11 @@ from typing import Any, Final
 import trio
 
 from spielleiter.common.errors import MatchError, SupervisorError
+from spielleiter.programs.command import Command
 from spielleiter.programs.environment import inherited_variables, open_home, own_variables
 from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.process import Process
-from spielleiter.programs.process_spec import ProcessSpec
+from spielleiter.programs.process import Process, ProcessSpec
 from spielleiter.programs.processes import ProcessInfo
-from spielleiter.programs.program import Command
 
 DEFAULT_REMOTE_PROGRAM_PORT: Final = 13051
 

@@ -9,9 +9,8 @@ once because the file that it names for its interpreter does not exist. In case 
 
 from __future__ import annotations
 
-import itertools
+import errno
 import os
-import re
 import shutil
 import sys
 from collections.abc import Iterable
@@ -20,14 +19,13 @@ from typing import Final
 
 from spielleiter.client.strategies import STRATEGIES
 from spielleiter.common.errors import SetupError
-from spielleiter.programs.program import BUILTIN, PLACEHOLDERS, Command
+from spielleiter.programs.command import BUILTIN, PLACEHOLDERS, Command, script_of
 from spielleiter.programs.windows_command import windows_problem
 from spielleiter.server.setting import suggestion
 
 _HEAD_SIZE: Final = 256  # bytes that contain the first line of a file; kernels do not read more of it either
 _SURE: Final = 0.8
 """How similar a command on the PATH must be to be suggested: there are thousands of them."""
-_INTERPRETER: Final = re.compile(r"(python|pypy|py|ruby|perl|php|lua|bash|dash|sh|zsh)[0-9.]*(\.exe)?", re.IGNORECASE)
 _RUNNERS: Final = {".py": "python3", ".rb": "ruby", ".pl": "perl", ".php": "php", ".lua": "lua", ".js": "node"}
 
 
@@ -163,15 +161,22 @@ def _script_problem(words: tuple[str, ...], cwd: str) -> str:
     return f"there is no file {script}{_file_hint(script, cwd)}"
 
 
-def script_of(words: tuple[str, ...]) -> str | None:
-    """Return the file that the interpreter at the beginning of these words runs; None if that is not known."""
-    name = os.path.basename(words[0])
-    if name.lower() in {"java", "java.exe"}:
-        return next((following for word, following in itertools.pairwise(words) if word == "-jar"), None)
-    if _INTERPRETER.fullmatch(name) and len(words) > 1 and not words[1].startswith("-"):
-        return words[1]
-    return None
-
-
 def _has_placeholder(word: str) -> bool:
     return any(f"{{{name}}}" in word for name in PLACEHOLDERS)
+
+
+def start_error_text(word: str, error: OSError | ValueError, cwd: str | None) -> str:
+    """Return why the program `word` cannot be started in the directory `cwd`."""
+    if isinstance(error, ValueError):  # a null byte in a word
+        return f"{word!r}: {error}"
+    if cwd is not None and not Path(cwd).is_dir():
+        return f"{cwd}: the directory to start {word} in does not exist"
+    if error.errno == errno.ENOENT:
+        if Path(cwd or "", word).exists():
+            return f"{word}: the interpreter that its first line names does not exist"
+        return f"{word}: there is no such program"
+    if error.errno == errno.EACCES:
+        return f"{word}: is not executable"
+    if error.errno == errno.ENOEXEC:
+        return f"{word}: is not a program for this machine, and has no first line (#!) that names an interpreter"
+    return f"{word}: {error.strerror or error}"

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from spielleiter.client.removal import remove_tree
+from spielleiter.common.files import remove_tree
 from spielleiter.programs.platforms import PLATFORM
 
 LABEL_PREFIX: Final = "spielleiter"

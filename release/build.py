@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from spielleiter.client.removal import temporary_directory
+from spielleiter.common.files import temporary_directory
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 NAME: Final = "spielleiter"

@@ -42,7 +42,7 @@ from spielleiter.match.reports.texts import (
 )
 from spielleiter.match.summary import Summary
 from spielleiter.match.verdict import Verdict
-from spielleiter.programs.last_words import read_tail
+from spielleiter.programs.outputs import read_tail
 
 PAGE: Final = "report.html"
 REPORTS: Final = ("summary.json", "games.csv", "junit.xml", "summary.md", PAGE)

@@ -1,11 +1,8 @@
-"""Compiled programs: for which system and processor they are, and what they need of Linux and of Java.
+"""Compiled programs and modules: for which system and processor they are, and what they need of Linux, Java and Python.
 
 A run does not show that: this machine may have another processor, a newer glibc, a newer Java and other libraries than
 the contest. Only the few fields that matter are read, as described in the ELF specification (System V ABI) and in the
-Java Virtual Machine Specification.
-
-Invariants: any bytes may be passed; a damaged program is a finding, never an exception. A JAR file is read within the
-same limits as a package.
+Java Virtual Machine Specification. Any bytes may be passed; a damaged program is a finding, never an exception.
 """
 
 from __future__ import annotations
@@ -60,6 +57,13 @@ _USUAL_LIBRARIES: Final = re.compile(
     r"(lib(c|m|pthread|dl|rt|util|resolv|gcc_s|stdc\+\+|atomic|gomp|z)|ld-linux-x86-64)\.so\.[0-9]+"
 )
 _GLIBC: Final = re.compile(rb"(?<=\0)GLIBC_(\d{1,4})\.(\d{1,4})(?=\0)")
+_COMPILED_FOR: Final = re.compile(r"(?:-cp3(?=(?:\d+)-cp)|\.cpython-3)(\d+)(?=-.*\.(?:whl|so)$)")
+_WHEEL: Final = re.compile(
+    r"(?P<name>[^-]+)-[^-]+(?:-\d[^-]*)?-(?P<python>[^-]+)-(?P<abi>[^-]+)-(?P<platform>[^-]+)\.whl"
+)
+_SUITABLE: Final = re.compile(r"any|(many|musl)?linux.*_x86_64")
+_OLD_PYTHON: Final = re.compile(r"py2\d*|cp2\d+|cp3[0-7]|pp2\d+")
+_FOREIGN_MODULE: Final = re.compile(r".*\.pyd|.*\.cpython-\d+-(darwin|.*aarch64.*)\.so")
 _FIRST_RELEASE: Final = 44
 """The version of a class file is the release of Java plus this number."""
 _MANIFEST: Final = "META-INF/MANIFEST.MF"
@@ -247,3 +251,34 @@ def read_manifest(content: bytes) -> dict[str, str]:
             last = last.strip().lower()
             values[last] = value.strip()
     return values
+
+
+def built_for(archive: Archive) -> str:
+    """Return the version of Python that the compiled modules in a package are for; empty if it is not exactly one."""
+    versions = {found[1] for path in archive.files if (found := _COMPILED_FOR.search(path.name))}
+    return f"3.{versions.pop()}" if len(versions) == 1 else ""
+
+
+def module_findings(archive: Archive) -> Iterator[Finding]:
+    """Find Python modules that were made for another system or Python, by the names of files."""
+    paths = sorted(archive.files)
+    wheels = {str(each): found for each in paths if (found := _WHEEL.fullmatch(each.name))}
+    foreign = [
+        name
+        for name, wheel in wheels.items()
+        if not any(_SUITABLE.fullmatch(each) for each in wheel["platform"].split("."))
+    ]
+    old = [
+        name
+        for name, wheel in wheels.items()
+        if name not in foreign
+        and wheel["abi"] != "abi3"
+        and all(_OLD_PYTHON.fullmatch(each) for each in wheel["python"].split("."))
+    ]
+    by_code = {
+        "virtual-environment": [str(each) for each in paths if each.name == "pyvenv.cfg"],
+        "wheel-platform": foreign,
+        "wheel-python": old,
+        "extension-platform": [str(each) for each in paths if _FOREIGN_MODULE.fullmatch(each.name)],
+    }
+    yield from (finding_of(code, names) for code, names in by_code.items() if names)

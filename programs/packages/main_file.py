@@ -57,7 +57,6 @@ _MAX_FIRST_LINE: Final = 255
 _ZIP: Final = b"PK\x03\x04"
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SHELLS: Final = re.compile(r"(ba|da|z|k|a)?sh")
-_PYTHONS: Final = re.compile(r"(python|pypy)[0-9.]*")
 _SYSTEM_FOLDERS: Final = frozenset({"/bin", "/usr/bin"})
 _CERTAIN: Final = re.compile(r"(ba|da)?sh|env|perl|awk|python3(\.\d+)?|java|node")
 """Interpreters that are expected in the contest."""
@@ -183,11 +182,6 @@ class MainFile:
         """Whether a shell executes it."""
         return _SHELLS.fullmatch(self.interpreter) is not None
 
-    @property
-    def is_python(self) -> bool:
-        """Whether Python executes it."""
-        return _PYTHONS.fullmatch(self.interpreter) is not None
-
 
 def read_main(archive: Archive, entry: Entry) -> MainFile:
     """Examine the main file."""
@@ -298,11 +292,7 @@ def _interpreter_findings(name: str, interpreter: str) -> list[Finding]:
 
 def _shell_findings(archive: Archive, main: MainFile) -> Iterator[Finding]:
     """Find the few faults of a shell script that a run on this machine need not show."""
-    name = str(main.entry.path)
     commands = [each.strip() for each in main.text.splitlines() if each.strip() and not each.lstrip().startswith("#")]
-    # here the program plays on; in the contest it ends with the main file
-    if commands and commands[-1].endswith("&") and "wait" not in main.words:
-        yield finding_of("background-start", [name])
     # the shells of some systems remove the CR
     others = [
         str(path)

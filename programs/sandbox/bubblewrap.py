@@ -19,26 +19,34 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from spielleiter.programs.contest_python import FoundPython, find_python, write_commands
-from spielleiter.programs.process_spec import ProcessSpec
+from spielleiter.programs.process import ProcessSpec
 from spielleiter.programs.sandbox.cgroup import MEMORY_RESERVE, TASKS_RESERVE, RunCgroup, delegated_cgroup, own_cgroup
-from spielleiter.programs.sandbox.conditions import MEMORY_LIMIT, PROCESS_LIMIT, Condition
-from spielleiter.programs.sandbox.network_counters import UNREACHABLE_DNS
-from spielleiter.programs.sandbox.python_inside import TOOLS, PythonInside, python_inside
+from spielleiter.programs.sandbox.pythons import (
+    TOOLS,
+    FoundPython,
+    PythonInside,
+    find_python,
+    python_inside,
+    write_commands,
+)
+from spielleiter.programs.sandbox.run import UNREACHABLE_DNS
 from spielleiter.programs.sandbox.sandbox import (
+    BUBBLEWRAP,
     GAMESERVER,
+    MEMORY_LIMIT,
+    PROCESS_LIMIT,
     PROGRAM_ADDRESS,
     PROGRAM_HOST,
     SERVER_ADDRESS,
     SLOWER,
     X86_64,
+    Condition,
     InnerCommand,
     Layout,
     Resources,
     Sandbox,
     mounted_folders,
 )
-from spielleiter.programs.sandbox.settings import BUBBLEWRAP
 
 _PROGRAM: Final = "bwrap"
 _SYSTEM_FOLDERS: Final = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/nix/store")

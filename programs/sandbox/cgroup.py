@@ -21,8 +21,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from spielleiter.programs.sandbox.conditions import PROCESS_LIMIT, Condition
-from spielleiter.programs.sandbox.sandbox import Resources
+from spielleiter.programs.sandbox.sandbox import PROCESS_LIMIT, Condition, Resources
 from spielleiter.programs.temporary_folders import is_stale, new_label
 
 MEMORY_RESERVE: Final = 128 * 1024 * 1024

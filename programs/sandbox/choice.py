@@ -6,8 +6,7 @@ from spielleiter.common.errors import SetupError
 from spielleiter.programs.sandbox.bubblewrap import BubblewrapSandbox, bubblewrap_problem
 from spielleiter.programs.sandbox.containers import ENGINES, ContainerSandbox, engine_problem
 from spielleiter.programs.sandbox.plain import PlainSandbox
-from spielleiter.programs.sandbox.sandbox import Sandbox
-from spielleiter.programs.sandbox.settings import AUTO, BUBBLEWRAP, KINDS, NONE
+from spielleiter.programs.sandbox.sandbox import AUTO, BUBBLEWRAP, KINDS, NONE, Sandbox
 from spielleiter.programs.temporary_folders import remove_stale_folders
 
 

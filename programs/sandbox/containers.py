@@ -21,23 +21,26 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from spielleiter.common.errors import SetupError
-from spielleiter.programs.process_spec import ProcessSpec
-from spielleiter.programs.sandbox.conditions import MEMORY_LIMIT, PROCESS_LIMIT, Condition
-from spielleiter.programs.sandbox.network_counters import UNREACHABLE_DNS
-from spielleiter.programs.sandbox.python_inside import PythonInside, python_inside
+from spielleiter.programs.process import ProcessSpec
+from spielleiter.programs.sandbox.pythons import PythonInside, python_inside
+from spielleiter.programs.sandbox.run import UNREACHABLE_DNS
 from spielleiter.programs.sandbox.sandbox import (
+    DOCKER,
+    MEMORY_LIMIT,
+    PODMAN,
+    PROCESS_LIMIT,
     PROGRAM_ADDRESS,
     PROGRAM_HOST,
     SERVER_ADDRESS,
     SLOWER,
     X86_64,
+    Condition,
     InnerCommand,
     Layout,
     Resources,
     Sandbox,
     mounted_folders,
 )
-from spielleiter.programs.sandbox.settings import DOCKER, PODMAN
 from spielleiter.programs.temporary_folders import is_stale
 
 ENGINES: Final = (DOCKER, PODMAN)

@@ -15,13 +15,21 @@ import platform
 import sys
 from typing import Final
 
-from spielleiter.programs.contest_python import find_python, write_commands
 from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.process_spec import JobLimits, ProcessSpec
-from spielleiter.programs.sandbox.conditions import MEMORY_LIMIT, PROCESS_LIMIT, TIME_LIMIT, Condition
-from spielleiter.programs.sandbox.python_inside import python_outside
-from spielleiter.programs.sandbox.sandbox import HIDDEN_VARIABLES, SLOWER, InnerCommand, Layout, Sandbox
-from spielleiter.programs.sandbox.settings import NONE
+from spielleiter.programs.process import JobLimits, ProcessSpec
+from spielleiter.programs.sandbox.pythons import find_python, python_outside, write_commands
+from spielleiter.programs.sandbox.sandbox import (
+    HIDDEN_VARIABLES,
+    MEMORY_LIMIT,
+    NONE,
+    PROCESS_LIMIT,
+    SLOWER,
+    TIME_LIMIT,
+    Condition,
+    InnerCommand,
+    Layout,
+    Sandbox,
+)
 
 _COMMANDS: Final = "commands"
 _X86_64: Final = frozenset({"x86_64", "amd64"})

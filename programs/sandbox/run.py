@@ -6,27 +6,313 @@ address is known from the beginning; the listening socket exists once the proces
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import errno
 import functools
+import itertools
+import json
 import os
+import shutil
 import socket
-from collections.abc import AsyncIterator, Mapping, Sequence
+import stat
+import sys
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import trio
 
-from spielleiter.programs.confinement import ConfinementError
-from spielleiter.programs.process_spec import ProcessSpec
+from spielleiter.programs.outputs import find_window_attempts
+from spielleiter.programs.process import ProcessSpec
 from spielleiter.programs.processes import TAG_VARIABLE
-from spielleiter.programs.sandbox.conditions import FILE_LIMIT, LIMITS, PROCESS_LIMIT, Condition
-from spielleiter.programs.sandbox.control import Control
-from spielleiter.programs.sandbox.network_counters import count_attempts
-from spielleiter.programs.sandbox.observations import Observations
-from spielleiter.programs.sandbox.sandbox import HIDDEN_VARIABLES, SERVER_ADDRESS, InnerCommand, Resources, Sandbox
-from spielleiter.programs.sandbox.scratch import Scratch
-from spielleiter.programs.sandbox.windows import find_window_attempts
+from spielleiter.programs.sandbox.sandbox import (
+    FILE_LIMIT,
+    HIDDEN_VARIABLES,
+    LIMITS,
+    PROCESS_LIMIT,
+    SERVER_ADDRESS,
+    Condition,
+    InnerCommand,
+    Layout,
+    Resources,
+    Sandbox,
+)
+from spielleiter.programs.temporary_folders import new_folder, remove_folder
+
+
+class SandboxEndedError(Exception):
+    """A program did not start, and its sandbox has ended without a reason."""
+
+
+NAME: Final = "socket"
+_MAX_DESCRIPTORS: Final = 8
+_READ_SIZE: Final = 65536
+_MAX_MESSAGE: Final = 1024 * 1024
+
+
+class Control:
+    """A listening Unix socket in `folder`, and then the connection to the process inside. Raises OSError."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / NAME
+        self._listener: socket.socket | None = None
+        self._connection: socket.socket | None = None
+        self._buffer = b""
+        self.listener: socket.socket | None = None
+        """The socket that the server listens on, once `receive_descriptors` has returned."""
+        self.counters: list[int] = []
+        """The descriptors of the network counters."""
+        if sys.platform != "linux":
+            raise NotImplementedError
+        try:
+            self._listener = socket.socket(socket.AF_UNIX)
+            self._listener.setblocking(False)
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            try:  # a path through /proc is short enough for a socket's address
+                self._listener.bind(f"/proc/self/fd/{descriptor}/{NAME}")
+            finally:
+                os.close(descriptor)
+            self._listener.listen(1)
+        except BaseException:
+            self.close()
+            raise
+
+    async def receive_descriptors(self) -> None:
+        """Wait for the process inside, and take its descriptors. Raises SandboxEndedError and OSError."""
+        if sys.platform != "linux":
+            raise NotImplementedError
+        assert self._listener is not None
+        await trio.lowlevel.wait_readable(self._listener)
+        self._connection, _ = self._listener.accept()
+        self._connection.setblocking(False)
+        self._path.unlink(missing_ok=True)
+        self._listener.close()
+        self._listener = None
+        await trio.lowlevel.wait_readable(self._connection)
+        data, descriptors, _, _ = socket.recv_fds(self._connection, 1, _MAX_DESCRIPTORS)
+        if descriptors:
+            self.listener, self.counters = socket.socket(fileno=descriptors[0]), descriptors[1:]
+        if not data:
+            raise SandboxEndedError
+
+    async def send(self, options: Mapping[str, Any]) -> None:
+        """Send how to start the program. Raises OSError."""
+        assert self._connection is not None
+        data = memoryview(json.dumps(options).encode() + b"\n")
+        while data:
+            await trio.lowlevel.wait_writable(self._connection)
+            data = data[self._connection.send(data) :]
+
+    async def receive(self) -> dict[str, Any]:
+        """Return the next message. Raises SandboxEndedError."""
+        assert self._connection is not None
+        while b"\n" not in self._buffer:
+            await trio.lowlevel.wait_readable(self._connection)
+            try:
+                data = self._connection.recv(_READ_SIZE)
+            except OSError:
+                data = b""
+            if not data or len(self._buffer) > _MAX_MESSAGE:
+                raise SandboxEndedError
+            self._buffer += data
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            raise SandboxEndedError from None
+        if not isinstance(message, dict):
+            raise SandboxEndedError
+        return message
+
+    def disconnect(self) -> None:
+        """Close the connection: everything inside the sandbox ends."""
+        for sock in (self._listener, self._connection):
+            if sock is not None:
+                sock.close()
+        self._listener = self._connection = None
+
+    def close(self) -> None:
+        """Close everything."""
+        self.disconnect()
+        if self.listener is not None:
+            self.listener.close()
+        for descriptor in self.counters:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+        self.counters = []
+
+
+UNREACHABLE_DNS: Final = "nameserver 198.51.100.1\noptions timeout:1 attempts:1\n"
+"""The content of /etc/resolv.conf in a sandbox; the address belongs to nobody (RFC 5737)."""
+
+_MAX_SIZE: Final = 65536
+_NO_ROUTE: Final = "OutNoRoutes"
+_NO_ROUTE_6: Final = "Ip6OutNoRoutes"
+
+
+def count_attempts(descriptors: Iterable[int]) -> int | None:
+    """Return the number of attempts up to now; None if no file can be read.
+
+    The descriptors are those of /proc/net/snmp and /proc/net/snmp6, opened in the sandbox; they can be read again.
+    """
+    counts = [count for each in descriptors if (count := _no_routes(_content(each))) is not None]
+    return sum(counts) if counts else None
+
+
+def _content(descriptor: int) -> str:
+    if sys.platform != "linux":
+        raise NotImplementedError
+    try:
+        return os.pread(descriptor, _MAX_SIZE, 0).decode("ascii", "replace")
+    except OSError:
+        return ""
+
+
+def _no_routes(text: str) -> int | None:
+    """Return the counter in either file: names and values in two lines, or one name and value a line."""
+    names: list[str] = []
+    for line in text.splitlines():
+        fields = line.split()
+        if fields[0] == _NO_ROUTE_6:
+            return int(fields[1])
+        if fields[0] == "Ip:" and not names:
+            names = fields
+        elif fields[0] == "Ip:" and _NO_ROUTE in names:
+            return int(fields[names.index(_NO_ROUTE)])
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Observations:
+    """What was observed of one run. Sizes are in bytes; None means that this sandbox cannot know it."""
+
+    sandbox: str
+    """The name of the sandbox."""
+    peak_memory: int | None = None
+    """The most memory that the program and its processes had together."""
+    exceeded_memory: bool = False
+    """Whether it was killed because it used more memory than the limit."""
+    exceeded_processes: bool = False
+    """Whether it was killed because it had too many processes and threads."""
+    exceeded_disk: bool = False
+    """Whether it was killed because it wrote too much, or made folders that cannot be looked into."""
+    hid_files: bool = False
+    """Whether a process of it did not show its open files, so that its memory and files were not seen completely."""
+    not_limited: tuple[str, ...] = ()
+    """What nothing limited here, of the values of `conditions.LIMITS`."""
+    network_attempts: int | None = None
+    """How many packets and connections to other machines were refused; a look-up of a name counts as well.
+
+    Only attempts that need a route are seen. Connections within the program's own machine are no attempts.
+    """
+    window_attempts: tuple[str, ...] = ()
+    """The lines in its outputs that say that a window could not be opened (windows.py)."""
+    output_size: int = 0
+    """The size of standard output and standard error together, as far as they were read."""
+    files_written: int = 0
+    """The number of files in its folder, home folder and temporary folder that are new or changed."""
+    bytes_written: int = 0
+    """The size of these files."""
+    leftovers: tuple[str, ...] = ()
+    """The processes that outlived it."""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What it tried that the contest does not have, and what could not be limited, in words."""
+        remarks = [f"its {what} could not be limited here" for what in self.not_limited]
+        if self.hid_files:
+            remarks.append("hid open files or memory, so that these could not be watched completely")
+        attempts = (("use the network", self.network_attempts), ("open a window", self.window_attempts))
+        remarks += [f"tried to {what}, which the contest does not have" for what, found in attempts if found]
+        return tuple(remarks)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object whose keys are the names of the fields."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value for name, value in dataclasses.asdict(self).items()
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Observations:
+        """The observations that `to_json` wrote as `value`. Raises TypeError."""
+        names = {field.name for field in dataclasses.fields(cls)}
+        known: dict[str, Any] = {
+            name: tuple(item) if isinstance(item, list) else item for name, item in value.items() if name in names
+        }
+        return cls(**known)
+
+
+MAX_COUNTED: Final = 100_000
+"""The most files that are looked at to count what a program has written."""
+
+_BLOCK: Final = 512  # bytes of a block in `st_blocks`
+_Snapshot = dict[str, tuple[int, int, int]]
+
+
+class Scratch:
+    """The folders of one run, made from a copy of `source`. Blocks. Raises OSError."""
+
+    def __init__(self, source: Path) -> None:
+        self._root = new_folder()
+        self.layout = Layout(
+            root=self._root,
+            program=self._root / "program",
+            home=self._root / "home",
+            temporary=self._root / "tmp",
+            control=self._root / "control",
+            label=self._root.name,
+        )
+        try:
+            shutil.copytree(source, self.layout.program, symlinks=True)
+            for folder in (self.layout.home, self.layout.temporary, self.layout.control):
+                folder.mkdir()
+        except BaseException as error:
+            self.remove()
+            if isinstance(error, RecursionError):  # of the copying, for folders that are nested too deeply
+                raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), str(source)) from None
+            raise
+        self._before = self._snapshot()
+
+    def written(self) -> tuple[int, int]:
+        """Return the number of files that are new or changed, and how many bytes of them are on the disk. Blocks.
+
+        Not counted are files beyond MAX_COUNTED, those whose path is too long for the system, and those in folders that
+        the program has locked.
+        """
+        changed = [entry for path, entry in self._snapshot().items() if self._before.get(path) != entry]
+        return len(changed), sum(size for size, _, _ in changed)
+
+    def remove(self) -> None:
+        """Remove the folders, also those that the program has made read-only. Blocks."""
+        remove_folder(self._root)
+
+    def _snapshot(self) -> _Snapshot:
+        folders = (self.layout.program, self.layout.home, self.layout.temporary)
+        files = itertools.chain.from_iterable(map(_files, folders))
+        return dict(itertools.islice(files, MAX_COUNTED))
+
+
+def _files(folder: Path) -> Iterator[tuple[str, tuple[int, int, int]]]:
+    """Yield each regular file below `folder` with its size on the disk, time of change and inode."""
+    pending = [str(folder)]
+    while pending:
+        with contextlib.suppress(OSError), os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    status = entry.stat(follow_symlinks=False)
+                    if stat.S_ISDIR(status.st_mode):
+                        pending.append(entry.path)
+                    elif stat.S_ISREG(status.st_mode):
+                        yield entry.path, (_size_of(status), status.st_mtime_ns, status.st_ino)
+
+
+def _size_of(status: os.stat_result) -> int:
+    """Return the size of a file in bytes, without its holes."""
+    return min(status.st_size, getattr(status, "st_blocks", status.st_size) * _BLOCK)
+
 
 _LOCAL: Final = "127.0.0.1"
 _BACKLOG: Final = 16
@@ -35,7 +321,7 @@ _REPORT_TIMEOUT: Final = 2.0  # seconds for the last message to arrive after the
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Report:
+class RunReport:
     """What the process inside reported at the end of the program; `returncode` is as in subprocess.
 
     `exceeded` is the value of the condition that the program did not keep and was killed for; empty for none.
@@ -58,7 +344,7 @@ class SandboxRun:
 
     def __init__(self, sandbox: Sandbox, source: Path, scratch: Scratch, resources: Resources) -> None:
         self.sandbox = sandbox
-        self.report: Report | None = None
+        self.report: RunReport | None = None
         """Set by `finish`; None if nothing was reported, since the program was killed or there is no process inside.
 
         If the kernel has killed both for exceeding a limit, it is made from what the kernel has counted.
@@ -131,7 +417,7 @@ class SandboxRun:
     async def begin(self) -> None:
         """Wait until the program is running inside. Raises OSError or ValueError if that is impossible.
 
-        Raises ConfinementError if the process inside ends before that.
+        Raises SandboxEndedError if the process inside ends before that.
         """
         if self._control is None:
             return
@@ -154,16 +440,16 @@ class SandboxRun:
         self.report = await self._received_report(self._control)
         exceeded = self._resources.exceeded()
         if exceeded and self.report is None:  # the kernel has killed the process inside as well
-            self.report = Report(-_SIGKILL, 0.0, self.sandbox.memory, exceeded, is_hidden=False, leftovers=())
+            self.report = RunReport(-_SIGKILL, 0.0, self.sandbox.memory, exceeded, is_hidden=False, leftovers=())
         elif exceeded and self.report is not None and not self.report.exceeded:
             self.report = dataclasses.replace(self.report, exceeded=exceeded, leftovers=())
 
-    async def _received_report(self, control: Control) -> Report | None:
+    async def _received_report(self, control: Control) -> RunReport | None:
         with trio.move_on_after(_REPORT_TIMEOUT):
             try:
                 message = await control.receive()
                 if message["killed"] in {"", *(each.value for each in LIMITS)}:
-                    return Report(
+                    return RunReport(
                         int(message["exit"]),
                         float(message["cpu"]),
                         int(message["peak"]),
@@ -171,7 +457,7 @@ class SandboxRun:
                         bool(message["hidden"]),
                         tuple(map(str, message["left"])),
                     )
-            except (ConfinementError, KeyError, TypeError, ValueError):
+            except (SandboxEndedError, KeyError, TypeError, ValueError):
                 pass
         return None
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from benchmarks.levels import LevelFigures, main, measure_level, positions
-from spielleiter.client.levels.level import Level
+from spielleiter.client.search_budget import Level
 from spielleiter.game.api import Move, State
 from spielleiter.game.blokus.moves import SkipMove
 from spielleiter.game.blokus.state import BLOKUS_2027

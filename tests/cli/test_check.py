@@ -19,7 +19,7 @@ from spielleiter.contest.check import CheckSetup, Status, StepResult
 from spielleiter.contest.package_check import CheckListener
 from spielleiter.contest.package_games import PackageCheckSetup
 from spielleiter.contest.package_report import PackageReport, SandboxReport, State
-from spielleiter.programs.sandbox.settings import SandboxSettings
+from spielleiter.programs.sandbox.sandbox import SandboxSettings
 from tests.cli.background import run
 from tests.cli.terminal import pty
 from tests.contest.package_reports import report
@@ -369,12 +369,6 @@ def test_a_sandbox_that_is_not_there_is_misuse(checks: Checks) -> None:
     done = run("check", "player.zip", "--sandbox", "docker")
     assert (done.exit_code, done.stderr) == (2, f"spielleiter: {checks.error}\n")
     assert not checks.folders[0].exists()
-
-
-def test_a_machine_that_fails_at_a_package_is_one_line(checks: Checks) -> None:
-    checks.error = MachineError("no space left")
-    done = run("check", "player.zip")
-    assert (done.exit_code, done.stderr) == (4, "spielleiter check: no space left\n")
 
 
 @pytest.mark.parametrize(("variable", "is_coloured"), [(None, True), ("NO_COLOR", False)])

@@ -118,7 +118,7 @@ def test_options_of_the_official_test_client_are_understood(tmp_path: Path) -> N
         (("--soft-timeout", "20000", "--no-timeout"), {"server_options": {"soft_timeout": 20.0}}),
         (("--start-piece", "PENTO_Y"), {"server_options": {"start_piece": "PENTO_Y"}}),
         (("--sprt", "elo0=0 elo1=50"), {"sprt": "elo0=0 elo1=50"}),
-        (("--start-timeout", "1", "--game-timeout", "9"), {"patience": {"start": 1.0, "exit": 5.0, "game": 9.0}}),
+        (("--start-timeout", "1", "--game-timeout", "9"), {"timeouts": {"start": 1.0, "exit": 5.0, "game": 9.0}}),
     ],
 )
 def test_options_are_saved_for_resuming(options: tuple[str, ...], expected: dict[str, Any], tmp_path: Path) -> None:

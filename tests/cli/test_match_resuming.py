@@ -19,7 +19,7 @@ from spielleiter.match.plan import Entrant, MatchSetup, Opening, PlannedGame, Pr
 from spielleiter.match.records import GameRecord, load_setup, open_journal, read_journal
 from spielleiter.match.runner import Conditions
 from spielleiter.match.verdict import Verdict
-from spielleiter.programs.program import Command
+from spielleiter.programs.command import Command
 from tests.cli.background import run
 from tests.cli.matches import MATCH, play, setup_of
 from tests.documents import blocks

@@ -121,15 +121,6 @@ def test_a_game_of_a_match_shows_the_verdict_and_the_last_words(saved: Path, mon
     assert run("replay", str(saved), "--text").stdout.splitlines()[-1] == "the file holds no result"
 
 
-def test_a_replay_of_hase_und_igel(tmp_path: Path) -> None:
-    path = tmp_path / "a.xml.gz"
-    path.write_bytes(gzip.compress(replay_of("hase-und-igel-2018", plies=3)))
-    done = run("replay", str(path), "--text")
-    assert done.exit_code == 0
-    assert "hase-und-igel-2018, 3 plies" in done.stdout
-    assert "S start" in done.stdout
-
-
 @pytest.mark.parametrize(
     ("content", "problem"),
     [

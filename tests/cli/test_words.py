@@ -13,7 +13,7 @@ from spielleiter.cli.words import (
     result_line,
     state_line,
 )
-from spielleiter.client.errors import CannotConnectError, ClientError, RequestRefusedError
+from spielleiter.client.client_errors import CannotConnectError, ClientError, RequestRefusedError
 from spielleiter.client.player import GameEnd, GameReport
 from spielleiter.game.blokus.pieces import Shape
 from spielleiter.game.blokus.state import RULES_2021, BlokusState

@@ -1,36 +1,80 @@
-"""Requests of an administrator, the answers to them, and how its connection ends."""
+"""Requests of an administrator, the answers to them, observations, refusals, and how its connection ends."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Awaitable, Callable
+
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MemoryReceiveStream, MemorySendStream, MockClock, wait_all_tasks_blocked
 
-from spielleiter.client.admin import AdminClient
-from spielleiter.client.admin_requests import PreparedRoom
-from spielleiter.client.errors import (
+from spielleiter.client.admin import AdminClient, ObserverEvent, PreparedRoom
+from spielleiter.client.client_errors import (
     AuthenticationError,
     ClientError,
     ConnectionLostError,
+    NoStatusError,
     RequestRefusedError,
     UnspeakableError,
 )
+from spielleiter.client.transport import Transport
+from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
 from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
 from spielleiter.protocol.messages import (
     AuthenticateRequest,
     CloseConnection,
+    ErrorMessage,
+    ErrorPacket,
     JoinedGameRoom,
+    Left,
+    Memento,
+    Observed,
+    ObserveRequest,
+    Paused,
     PauseRequest,
     PlayerScore,
     Prepared,
+    PrepareRequest,
     Slot,
+    Status,
     Testing,
+    UnknownPacket,
 )
-from tests.client.admin_sessions import HELLO, answer_another_observation, refuse, session, watch
-from tests.client.fake import DIALECT, ROOM, FakeServer, connected, together
+from tests.client.fake import (
+    CUT,
+    DIALECT,
+    END,
+    GOODBYE,
+    HELLO,
+    OBSERVE,
+    ROOM,
+    START,
+    STAY_OPEN,
+    FakeServer,
+    Step,
+    administered,
+    connected,
+    refuse,
+    result,
+    script,
+    together,
+    watch,
+)
+from tests.timeouts import HANG_TIMEOUT
 
-GOODBYE = "\n  <sc.protocol.CloseConnection/>\n</protocol>"
+PAUSE = f'\n  <pause roomId="{ROOM}" pause="true"/>'
+PAUSE_NOWHERE = '\n  <pause roomId="nowhere" pause="true"/>'
+OBSERVE_NOWHERE = '\n  <observe roomId="nowhere"/>'
+
+
+def prepare_packet(game: str, *names: str) -> str:
+    slots = (f'\n    <slot displayName="{name}" canTimeout="true" reserved="true"/>' for name in names)
+    return f'\n  <prepare gameType="{game}" pause="false">{"".join(slots)}\n  </prepare>'
+
+
+# -- requests ---------------------------------------------------------------------------------------------------------
 
 
 async def test_a_room_is_prepared() -> None:
@@ -38,17 +82,14 @@ async def test_a_room_is_prepared() -> None:
         slots: list[Slot | str] = ["Alice", Slot("Bob & Co", can_timeout=False, is_reserved=False)]
         assert await admin.prepare("swc_2021_blokus", slots, pause=True) == PreparedRoom(ROOM, ("c1", "c2"))
 
-    async def serve(server: FakeServer) -> None:
-        await server.expect('\n  <prepare gameType="swc_2021_blokus" pause="true">\n    <slot displayName="Alice"')
-        await server.expect(
-            ' canTimeout="true" reserved="true"/>\n'
-            '    <slot displayName="Bob &amp; Co" canTimeout="false" reserved="false"/>\n'
-            "  </prepare>"
-        )
-        await server.send(JoinedGameRoom("some other room", 1), Prepared(ROOM, ("c1", "c2")))
-        await server.expect_goodbye()
-
-    await session(administer, serve)
+    await administered(
+        administer,
+        '\n  <prepare gameType="swc_2021_blokus" pause="true">\n    <slot displayName="Alice" canTimeout="true"'
+        ' reserved="true"/>\n    <slot displayName="Bob &amp; Co" canTimeout="false" reserved="false"/>\n  </prepare>',
+        JoinedGameRoom("some other room", 1),
+        Prepared(ROOM, ("c1", "c2")),
+        GOODBYE,
+    )
 
 
 async def test_requests_without_an_answer_return_once_they_are_sent() -> None:
@@ -59,15 +100,13 @@ async def test_requests_without_an_answer_return_once_they_are_sent() -> None:
         await admin.step(ROOM, forced=True)
         await admin.cancel(ROOM)
 
-    async def serve(server: FakeServer) -> None:
-        await server.expect(
-            f'\n  <pause roomId="{ROOM}" pause="true"/>\n  <pause roomId="{ROOM}" pause="false"/>'
-            f'\n  <step roomId="{ROOM}" forced="false"/>\n  <step roomId="{ROOM}" forced="true"/>'
-            f'\n  <cancel roomId="{ROOM}"/>'
-        )
-        await server.expect_goodbye()
-
-    await session(administer, serve)
+    await administered(
+        administer,
+        f'{PAUSE}\n  <pause roomId="{ROOM}" pause="false"/>'
+        f'\n  <step roomId="{ROOM}" forced="false"/>\n  <step roomId="{ROOM}" forced="true"/>'
+        f'\n  <cancel roomId="{ROOM}"/>',
+        GOODBYE,
+    )
 
 
 async def test_the_score_sheet_is_started_ended_and_read() -> None:
@@ -78,16 +117,16 @@ async def test_the_score_sheet_is_started_ended_and_read() -> None:
         assert await admin.enable_test_mode(is_enabled=False) is False
         assert await admin.score_for_player("Alice") == score
 
-    async def serve(server: FakeServer) -> None:
-        await server.expect('\n  <testMode testMode="true"/>')
-        await server.send(Testing(is_enabled=True))
-        await server.expect('\n  <testMode testMode="false"/>')
-        await server.send(Testing(is_enabled=False))
-        await server.expect('\n  <scoreForPlayer displayName="Alice"/>')
-        await server.send(score)
-        await server.expect_goodbye()
-
-    await session(administer, serve)
+    await administered(
+        administer,
+        '\n  <testMode testMode="true"/>',
+        Testing(is_enabled=True),
+        '\n  <testMode testMode="false"/>',
+        Testing(is_enabled=False),
+        '\n  <scoreForPlayer displayName="Alice"/>',
+        score,
+        GOODBYE,
+    )
 
 
 async def test_several_requests_are_answered_in_order() -> None:
@@ -95,22 +134,16 @@ async def test_several_requests_are_answered_in_order() -> None:
 
     async def administer(admin: AdminClient) -> None:
         async def prepare(name: str) -> None:
-            rooms[name] = await admin.prepare("swc_2021_blokus", [name])
+            rooms[name] = await admin.prepare("chess", [name])
 
         async with trio.open_nursery() as nursery:
             for name in ("a", "b"):
                 nursery.start_soon(prepare, name)
-                await trio.testing.wait_all_tasks_blocked()
+                await wait_all_tasks_blocked()
 
-    async def serve(server: FakeServer) -> None:
-        for name in ("a", "b"):
-            await server.expect('\n  <prepare gameType="swc_2021_blokus" pause="false">\n    <slot displayName="')
-            await server.expect(f'{name}" canTimeout="true" reserved="true"/>\n  </prepare>')
-        await server.send(Prepared("room a"), Prepared("room b"))
-        await server.expect_goodbye()
-
-    await session(administer, serve)
-    assert {name: room.room_id for name, room in rooms.items()} == {"a": "room a", "b": "room b"}
+    answers = Prepared("room a", ("a",)), Prepared("room b", ("b",))
+    await administered(administer, prepare_packet("chess", "a") + prepare_packet("chess", "b"), *answers, GOODBYE)
+    assert rooms == {"a": PreparedRoom("room a", ("a",)), "b": PreparedRoom("room b", ("b",))}
 
 
 async def test_the_answer_to_a_cancelled_call_is_not_taken_for_another_request(autojump_clock: MockClock) -> None:
@@ -119,61 +152,8 @@ async def test_the_answer_to_a_cancelled_call_is_not_taken_for_another_request(a
             await admin.enable_test_mode()
         assert await admin.enable_test_mode(is_enabled=False) is False
 
-    async def serve(server: FakeServer) -> None:
-        await server.expect('\n  <testMode testMode="true"/>\n  <testMode testMode="false"/>')
-        await server.send(Testing(is_enabled=True), Testing(is_enabled=False))
-        await server.expect_goodbye()
-
-    await session(administer, serve)
-
-
-async def test_a_waiting_call_raises_the_refusal_of_the_password() -> None:
-    async def administer(admin: AdminClient) -> None:
-        await admin.prepare("swc_2021_blokus", ["a", "b"])
-
-    async def serve(server: FakeServer) -> None:
-        await refuse(server, "Failed to authenticate", AuthenticateRequest("geheim"))
-
-    with pytest.raises(AuthenticationError, match=r"^Failed to authenticate$"):
-        await session(administer, serve)
-
-
-async def test_leaving_raises_a_refusal_that_no_call_has_raised() -> None:
-    async def administer(admin: AdminClient) -> None:
-        await admin.pause("nowhere")
-
-    async def serve(server: FakeServer) -> None:
-        await server.expect('\n  <pause roomId="nowhere" pause="true"/>')
-        await refuse(server, "Couldn't find a room", PauseRequest("nowhere", is_paused=True))
-
-    with pytest.raises(RequestRefusedError, match=r"^Couldn't find a room$"):
-        await session(administer, serve)
-
-
-async def test_a_refusal_that_arrives_after_the_goodbye_is_raised() -> None:
-    async def administer(admin: AdminClient) -> None:
-        await admin.cancel("nowhere")
-
-    async def serve(server: FakeServer) -> None:
-        await server.expect('\n  <cancel roomId="nowhere"/>' + GOODBYE)
-        await refuse(server, "Couldn't find a room", None)
-
-    with pytest.raises(RequestRefusedError, match=r"^Couldn't find a room$"):
-        await session(administer, serve)
-
-
-async def test_leaving_does_not_raise_a_refusal_again() -> None:
-    async def administer(admin: AdminClient) -> None:
-        with pytest.raises(RequestRefusedError):
-            await admin.observe("nowhere")
-        with pytest.raises(RequestRefusedError):
-            await admin.pause("nowhere")
-
-    async def serve(server: FakeServer) -> None:
-        await server.expect('\n  <observe roomId="nowhere"/>')
-        await refuse(server, "Couldn't find a room", None)
-
-    await session(administer, serve)
+    packets = '\n  <testMode testMode="true"/>\n  <testMode testMode="false"/>'
+    await administered(administer, packets, Testing(is_enabled=True), Testing(is_enabled=False), GOODBYE)
 
 
 async def test_a_request_without_a_packet_in_this_edition_is_not_sent() -> None:
@@ -182,7 +162,7 @@ async def test_a_request_without_a_packet_in_this_edition_is_not_sent() -> None:
             await admin.enable_test_mode()
         await watch(admin)
 
-    await session(administer, answer_another_observation, BLOKUS_2027)
+    await administered(administer, STAY_OPEN, dialect=BLOKUS_2027)
 
 
 async def test_hase_und_igel_is_administered_in_its_own_dialect() -> None:
@@ -190,50 +170,212 @@ async def test_hase_und_igel_is_administered_in_its_own_dialect() -> None:
         assert await admin.prepare("swc_2018_hase_und_igel", ["a", "b"], pause=True) == PreparedRoom(ROOM, ("c", "d"))
         assert await admin.score_for_player("nobody") == PlayerScore("", 0, ())
 
-    async def serve(server: FakeServer) -> None:
-        await server.expect(
-            '\n  <prepare gameType="swc_2018_hase_und_igel">'
-            '\n    <slot displayName="a" canTimeout="true" shouldBePaused="true"/>'
-            '\n    <slot displayName="b" canTimeout="true" shouldBePaused="true"/>\n  </prepare>'
-        )
-        await server.send(Prepared(ROOM, ("c", "d")))
-        await server.expect('\n  <scoreForPlayer displayName="nobody"/>')
-        await server.send(PlayerScore("", 0, ()))
-        await server.expect("\n  <sc.protocol.responses.CloseConnection/>\n</protocol>")
-        await server.end()
-        await server.expect_eof()
-
-    await session(administer, serve, HASE_UND_IGEL_2018, "passphrase")
+    await administered(
+        administer,
+        '\n  <prepare gameType="swc_2018_hase_und_igel">'
+        '\n    <slot displayName="a" canTimeout="true" shouldBePaused="true"/>'
+        '\n    <slot displayName="b" canTimeout="true" shouldBePaused="true"/>\n  </prepare>',
+        Prepared(ROOM, ("c", "d")),
+        '\n  <scoreForPlayer displayName="nobody"/>',
+        PlayerScore("", 0, ()),
+        GOODBYE,
+        dialect=HASE_UND_IGEL_2018,
+        hello=HELLO.replace("password", "passphrase"),
+    )
 
 
-async def test_a_goodbye_without_a_reason_is_not_taken_for_success() -> None:
+# -- observations -----------------------------------------------------------------------------------------------------
+
+EVENTS: list[ObserverEvent] = [
+    Memento(START, ("Alice", "Bob")),
+    Paused(is_paused=True),
+    ErrorMessage("no"),
+    result((0,)),
+]
+
+
+async def test_a_game_is_observed_to_its_end() -> None:
     async def administer(admin: AdminClient) -> None:
-        await admin.pause(ROOM)
+        observation = await admin.observe(ROOM)
+        await wait_all_tasks_blocked()  # no event is lost, however late it is read
+        assert [event async for event in observation] == EVENTS
+        with pytest.raises(StopAsyncIteration):
+            await anext(observation)
 
-    async def serve(server: FakeServer) -> None:
-        await server.expect(f'\n  <pause roomId="{ROOM}" pause="true"/>')
-        await server.send(CloseConnection())
-        await server.end()
-
-    with pytest.raises(ConnectionLostError, match="without giving a reason"):
-        await session(administer, serve)
+    await administered(administer, OBSERVE, Observed(ROOM), *EVENTS, Left("another room"), Left(ROOM), GOODBYE)
 
 
-async def test_unreadable_bytes_are_an_error() -> None:
+async def test_two_rooms_can_be_observed_at_once() -> None:
     async def administer(admin: AdminClient) -> None:
-        await admin.observe(ROOM)
+        first, second = await admin.observe(ROOM), await admin.observe("other")
+        assert [event async for event in second] == []
+        assert [event async for event in first] == [Paused(is_paused=False)]
 
-    async def serve(server: FakeServer) -> None:
-        await server.expect(f'\n  <observe roomId="{ROOM}"/>')
-        await server.send_bytes(b"<protocol><observed></left>")
+    await administered(
+        administer,
+        OBSERVE,
+        Observed(ROOM),
+        '\n  <observe roomId="other"/>',
+        Observed("other"),
+        Paused(is_paused=False),
+        Left(ROOM),
+        Left("other"),
+        GOODBYE,
+    )
 
-    with pytest.raises(ClientError, match="something unreadable"):
-        await session(administer, serve)
+
+async def test_an_observation_ends_with_an_error_if_the_connection_does() -> None:
+    async def administer(admin: AdminClient) -> None:
+        observation = await admin.observe(ROOM)
+        await wait_all_tasks_blocked()
+        assert await anext(observation) == Paused(is_paused=True)
+        for _ in range(2):
+            with pytest.raises(ConnectionLostError, match="the server ended the connection"):
+                await anext(observation)
+
+    await administered(administer, OBSERVE, Observed(ROOM), Paused(is_paused=True), END)
+
+
+# -- refusals ---------------------------------------------------------------------------------------------------------
+
+
+async def expect_refusal(admin: AdminClient) -> None:
+    with pytest.raises(RequestRefusedError, match=r"^no such room$"):
+        await admin.observe("nowhere")
+
+
+REFUSED_OBSERVATION = ErrorPacket("no such room", ObserveRequest("nowhere"))
+REFUSED_PAUSE = ErrorPacket("no such room", PauseRequest("nowhere", is_paused=True))
+
+
+async def test_the_waiting_call_raises_the_refusal_and_the_connection_goes_on() -> None:
+    async def administer(admin: AdminClient) -> None:
+        await expect_refusal(admin)
+        await watch(admin)
+
+    await administered(administer, OBSERVE_NOWHERE, REFUSED_OBSERVATION, STAY_OPEN, dialect=BLOKUS_2027)
+
+
+async def test_a_refusal_goes_to_the_first_request_of_its_kind() -> None:
+    refused: list[str] = []
+
+    async def administer(admin: AdminClient) -> None:
+        async def prepares() -> None:
+            with pytest.raises(RequestRefusedError):
+                await admin.prepare("chess", ["a", "b"])
+            refused.append("prepare")
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(prepares)
+            await wait_all_tasks_blocked()
+            nursery.start_soon(watch, admin)
+
+    await administered(
+        administer,
+        prepare_packet("chess", "a", "b") + OBSERVE,
+        ErrorPacket("no such game", PrepareRequest("chess", ())),
+        Observed(ROOM),
+        Left(ROOM),
+        GOODBYE,
+        dialect=BLOKUS_2027,
+    )
+    assert refused == ["prepare"]
+
+
+async def test_a_wrong_password_is_raised_once() -> None:
+    async def administer(admin: AdminClient) -> None:
+        with pytest.raises(AuthenticationError, match=r"^wrong$"):
+            await admin.observe(ROOM)
+        await watch(admin)
+
+    password = ErrorPacket("wrong", AuthenticateRequest("geheim"))
+    request = ErrorPacket("not allowed", ObserveRequest(ROOM))
+    await administered(administer, OBSERVE, password, request, STAY_OPEN, dialect=BLOKUS_2027)
+
+
+async def test_the_next_request_raises_a_refusal_that_no_call_has_raised() -> None:
+    async def administer(admin: AdminClient) -> None:
+        await admin.pause("nowhere")
+        await wait_all_tasks_blocked()
+        with pytest.raises(RequestRefusedError, match=r"^no such room$"):
+            await admin.pause(ROOM)
+        await watch(admin)
+
+    await administered(administer, PAUSE_NOWHERE, REFUSED_PAUSE, STAY_OPEN, dialect=BLOKUS_2027)
+
+
+async def test_an_old_refusal_is_not_the_reason_for_the_end_of_the_connection() -> None:
+    async def administer(admin: AdminClient) -> None:
+        await expect_refusal(admin)
+        observation = await admin.observe(ROOM)
+        with pytest.raises(ConnectionLostError, match="the server ended the connection"):
+            await anext(observation)
+
+    steps = OBSERVE_NOWHERE, REFUSED_OBSERVATION, OBSERVE, Observed(ROOM), END
+    await administered(administer, *steps, dialect=BLOKUS_2027)
+
+
+async def test_leaving_does_not_raise_a_refusal_again() -> None:
+    async def administer(admin: AdminClient) -> None:
+        await expect_refusal(admin)
+        with pytest.raises(RequestRefusedError):
+            await admin.pause("nowhere")
+
+    await administered(administer, OBSERVE_NOWHERE, refuse("no such room"))
+
+
+async def pause_nowhere(admin: AdminClient) -> None:
+    await admin.pause("nowhere")
+
+
+async def cancel_nowhere(admin: AdminClient) -> None:
+    await admin.cancel("nowhere")
+
+
+async def prepare(admin: AdminClient) -> None:
+    await admin.prepare("chess", ["a", "b"])
+
+
+async def pause(admin: AdminClient) -> None:
+    await admin.pause(ROOM)
+
+
+async def fail(admin: AdminClient) -> None:
+    raise LookupError("no idea")
+
+
+@pytest.mark.parametrize(
+    ("administer", "steps", "error", "text"),
+    [
+        # the connection of a waiting call, or of none, is ended with a refusal
+        (prepare, (refuse("no", AuthenticateRequest("geheim")),), AuthenticationError, "^no$"),
+        (pause_nowhere, (PAUSE_NOWHERE, refuse("no room")), RequestRefusedError, "^no room$"),
+        (
+            cancel_nowhere,
+            ('\n  <cancel roomId="nowhere"/>\n  <sc.protocol.CloseConnection/>\n</protocol>', refuse("no room")),
+            RequestRefusedError,
+            "^no room$",
+        ),
+        (pause, (PAUSE, CloseConnection(), END), ConnectionLostError, "without giving a reason"),
+        (watch, (OBSERVE, b"<protocol><observed></left>"), ClientError, "something unreadable"),
+        (fail, (GOODBYE,), LookupError, "^no idea$"),
+    ],
+)
+async def test_the_reason_for_the_end_of_a_connection_is_raised_as_it_is(
+    administer: Callable[[AdminClient], Awaitable[None]], steps: tuple[Step, ...], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        await administered(administer, *steps)
+
+
+async def test_leaving_raises_a_refusal_that_no_call_has_raised() -> None:
+    with pytest.raises(RequestRefusedError, match=r"^no such room$"):
+        await administered(pause_nowhere, PAUSE_NOWHERE, REFUSED_PAUSE, GOODBYE, dialect=BLOKUS_2027)
 
 
 async def test_sending_over_a_lost_connection_raises_the_reason_that_the_server_sent() -> None:
     transport, server = connected()
-    await refuse(server, "the server stops", None)
+    await refuse("the server stops")(server)
     with pytest.raises(RequestRefusedError, match=r"^the server stops$"):
         async with AdminClient(transport).running("geheim") as admin:
             await admin.pause(ROOM)
@@ -247,26 +389,29 @@ async def test_sending_over_a_lost_connection_without_a_reason() -> None:
             pass
 
 
-async def test_an_error_inside_of_the_block_is_not_wrapped_in_a_group() -> None:
-    async def administer(admin: AdminClient) -> None:
-        raise LookupError("no idea")
+@pytest.mark.parametrize(
+    "_attempt", range(20)
+)  # trio runs tasks that are ready in random order; every order has to work
+async def test_a_request_at_the_end_of_the_stream_raises_the_reason(_attempt: int) -> None:
+    receiving = MemoryReceiveStream()
+    transport = Transport(trio.StapledStream(MemorySendStream(), receiving), BLOKUS_2021_R3)
+    with trio.fail_after(HANG_TIMEOUT):
+        async with AdminClient(transport).running("wrong") as admin:
+            await wait_all_tasks_blocked()
+            receiving.put_data(b'<protocol><errorpacket message="no">')
+            receiving.put_data(b'<originalRequest class="authenticate"/></errorpacket>')
+            receiving.put_data(b"</protocol>")
+            receiving.put_eof()
+            with pytest.raises(AuthenticationError, match=r"^no$"):
+                await admin.prepare("swc_2021_blokus", ["a", "b"])
 
-    async def serve(server: FakeServer) -> None:
-        await server.expect_goodbye()
 
-    with pytest.raises(LookupError, match="no idea"):
-        await session(administer, serve)
+# -- the end of a connection ------------------------------------------------------------------------------------------
 
 
 async def test_leaving_does_not_wait_for_ever_for_the_end_of_the_stream(autojump_clock: MockClock) -> None:
-    async def administer(admin: AdminClient) -> None:
-        await admin.pause(ROOM)
-
-    async def serve(server: FakeServer) -> None:
-        await server.expect(f'\n  <pause roomId="{ROOM}" pause="true"/>' + GOODBYE)
-        await server.expect_eof()
-
-    await session(administer, serve)
+    goodbye = "\n  <sc.protocol.CloseConnection/>\n</protocol>"
+    await administered(pause, PAUSE + goodbye, FakeServer.expect_eof)
 
 
 async def test_connect_opens_and_closes_a_tcp_connection() -> None:
@@ -280,12 +425,47 @@ async def test_connect_opens_and_closes_a_tcp_connection() -> None:
 
     async def serve() -> None:
         stream = await listener.accept()
-        server = FakeServer(stream)
-        await server.expect(HELLO + '\n  <testMode testMode="true"/>')
-        await server.send(Testing(is_enabled=True))
-        await server.expect_goodbye()
+        steps = HELLO + '\n  <testMode testMode="true"/>', Testing(is_enabled=True), GOODBYE
+        await script(*steps)(FakeServer(stream))
         await stream.aclose()
 
     async with listener:
         await together(administer, serve)
     assert b"".join(seen) == b'<protocol>\n  <testing testMode="true"/>\n</protocol>'
+
+
+# -- status -----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_long_status_is_read() -> None:
+    report = {"closed": ["x" * 1000] * 2000}
+
+    async def administer(admin: AdminClient) -> None:
+        assert await admin.status() == report
+
+    await administered(administer, "\n  <status/>", Status(json.dumps(report)), GOODBYE)
+
+
+@pytest.mark.parametrize(
+    ("steps", "error", "text"),
+    [
+        ((refuse("<status> is no packet", UnknownPacket("status")),), NoStatusError, r"only spielleiter does \(<st"),
+        (("\n  <status/>", CUT), NoStatusError, "does not report its status"),
+        (("\n  <status/>", GOODBYE), NoStatusError, "no answer for 10 s"),
+        *(
+            (("\n  <status/>", Status(report), GOODBYE), NoStatusError, "cannot be read")
+            for report in ("{", "[]", "1", '"text"')
+        ),
+        # these are no signs of a server without a status
+        ((refuse("wrong", AuthenticateRequest("geheim")),), AuthenticationError, "^wrong$"),
+        ((refuse("no room", PauseRequest("nowhere", is_paused=True)),), RequestRefusedError, "^no room$"),
+    ],
+)
+async def test_a_server_without_a_status_is_told_apart_from_one_that_refuses(
+    steps: tuple[Step, ...], error: type[Exception], text: str, autojump_clock: MockClock
+) -> None:
+    async def administer(admin: AdminClient) -> None:
+        await admin.status()
+
+    with pytest.raises(error, match=text):
+        await administered(administer, *steps)

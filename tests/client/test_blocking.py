@@ -8,14 +8,16 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import cast
 
 import pytest
 import trio
 
 from spielleiter.client.admin import AdminClient
 from spielleiter.client.blocking import SyncAdminClient, connect_admin, play_game
-from spielleiter.client.errors import (
+from spielleiter.client.client_errors import (
     AuthenticationError,
     CannotConnectError,
     ConnectionLostError,
@@ -151,6 +153,25 @@ def test_an_error_of_the_block_takes_precedence_over_one_of_leaving(server: Back
     assert client_threads() == []
 
 
+def test_a_call_that_begins_during_closing_ends_too() -> None:
+    errors: list[Exception] = []
+
+    def call() -> None:
+        try:
+            admin.status()
+        except ConnectionLostError as error:
+            errors.append(error)
+
+    @asynccontextmanager
+    async def opening() -> AsyncIterator[AdminClient]:
+        yield cast("AdminClient", None)
+        await trio.to_thread.run_sync(call)
+
+    admin = SyncAdminClient(opening)
+    admin.close()
+    assert [str(error) for error in errors] == ["the connection has been closed"]
+
+
 async def _free_port() -> int:
     (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
     async with listener:
@@ -284,6 +305,36 @@ def compute(state):
     time.sleep(1000)
 play_game(compute, port={port})
 """
+
+
+OPENING = """\
+import os, signal, threading
+from contextlib import asynccontextmanager
+import trio
+from spielleiter.client.blocking import SyncAdminClient
+
+@asynccontextmanager
+async def opening():
+    os.kill(os.getpid(), signal.SIGINT)
+    try:
+        await trio.sleep_forever()
+    finally:
+        print("cancelled")
+    yield
+
+try:
+    SyncAdminClient(opening)
+except KeyboardInterrupt:
+    assert threading.active_count() == 1
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_cancels_the_opening() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", OPENING], cwd=ROOT, capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "cancelled\n", "")
 
 
 @pytest.mark.slow

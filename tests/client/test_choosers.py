@@ -1,24 +1,40 @@
-"""Each chooser picks the moves that its strategy describes, in every game."""
+"""Each chooser picks the moves that its strategy describes, in every game; evaluations and levels."""
 
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 
-from spielleiter.client.choosers import first_move, greedy_move, illegal_move, make_chooser, random_move
-from spielleiter.client.errors import StrategyError
+from spielleiter.client.choosers import (
+    CHOOSERS,
+    LADDERS,
+    LEVEL_NUMBERS,
+    cells_and_corners,
+    contenders,
+    evaluation_of,
+    first_move,
+    greedy_move,
+    illegal_move,
+    ladder_of,
+    level_name,
+    make_chooser,
+    points_after,
+    random_move,
+    turns_to_the_goal,
+)
+from spielleiter.client.client_errors import StrategyError
 from spielleiter.client.strategies import STRATEGIES
-from spielleiter.game.api import State
+from spielleiter.game.api import Game, State
 from spielleiter.game.blokus.moves import SetMove
-from spielleiter.game.blokus.pieces import SIZES
-from spielleiter.game.blokus.state import BLOKUS_2021, BlokusState
+from spielleiter.game.blokus.pieces import SIZES, Color, Rotation, Shape
+from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027, RULES_2021, BlokusState
+from spielleiter.game.hase_und_igel import Action, Advance, Board, EatSalad, HaseUndIgelMove, HaseUndIgelState, Player
 from spielleiter.game.hase_und_igel.state import HASE_UND_IGEL_2018
+from spielleiter.server.core.policy import Edition
+from spielleiter.server.editions import EDITIONS
 from tests.client.fake import START
-from tests.documents import ROOT
 
 
 def _positions() -> Iterator[BlokusState]:
@@ -133,8 +149,138 @@ def test_a_strategy_that_needs_a_connection_has_no_chooser() -> None:
         make_chooser("silent")
 
 
+START_I = BlokusState(RULES_2021, Shape.PENTO_I)
+
+
+def test_a_piece_counts_its_cells_then_the_corners_it_opens() -> None:
+    # an I along the edge from the corner: only the diagonal neighbour of its far end is on the board and free
+    along_the_edge = SetMove(Color.BLUE, Shape.PENTO_I, Rotation.RIGHT, False, 0, 0)
+    assert cells_and_corners(START_I, along_the_edge) == (5, 1)
+
+
+def test_occupied_cells_are_not_counted_as_corners() -> None:
+    taken = 1 << (1 * 21 + 5)  # (5, 1), the one corner that the I along the edge would open
+    state = BlokusState(RULES_2021, Shape.PENTO_I, cells=(0, taken, 0, 0))
+    assert cells_and_corners(state, SetMove(Color.BLUE, Shape.PENTO_I, Rotation.RIGHT, False, 0, 0)) == (5, 0)
+
+
+BOARD = Board.from_letters("SCCCCCCCCCLICCCICCCICCLCICCCCCICCCCCCICCCCLICCCCCCICCCCCILCCCCCCG")
+
+
+def hare(index: int, carrots: int, salads: int = 0) -> HaseUndIgelState:
+    """RED is to move, and BLUE is far away."""
+    return HaseUndIgelState(BOARD, (Player(index, carrots, salads), Player(0)))
+
+
+def rated(state: HaseUndIgelState, *actions: Action) -> tuple[int, ...]:
+    return turns_to_the_goal(state, HaseUndIgelMove(actions))
+
+
+def test_a_hare_in_the_goal_is_best() -> None:
+    assert rated(hare(63, 5), Advance(1)) == (True, 0)
+
+
+def test_a_hare_counts_the_turns_that_its_carrots_allow() -> None:
+    # six fields in two leaps cost 6 + 6 carrots, in three leaps 3 + 3 + 3
+    assert rated(hare(57, 13), Advance(1)) == (False, -2)
+    assert rated(hare(57, 12), Advance(1)) == (False, -3)
+    assert rated(hare(57, 6), Advance(1)) == (False, -7)  # one carrot is missing even for single steps
+
+
+def test_surplus_carrots_cost_a_turn_for_each_ten() -> None:
+    # the last two fields use up three carrots at most, and ten may be left
+    assert rated(hare(61, 1 + 3 + 10), Advance(1)) == (False, -1)
+    assert rated(hare(61, 1 + 3 + 10 + 11), Advance(1)) == (False, -3)
+
+
+def test_reaching_a_salad_field_is_better_and_eating_there_is_best() -> None:
+    before = rated(hare(8, 60, 1), Advance(1))
+    at_it = rated(hare(9, 60, 1), Advance(1))
+    eaten = rated(hare(10, 60, 1), EatSalad())
+    assert before < at_it < eaten
+
+
+def test_a_game_without_an_evaluation_is_evaluated_by_its_points() -> None:
+    move = next(START_I.generate_legal_moves())
+    assert points_after(START_I, move) == (SIZES[Shape.PENTO_I],)
+
+    class Other(BlokusState):
+        __slots__ = ()
+
+    assert evaluation_of(START_I) is cells_and_corners
+    assert evaluation_of(Other(RULES_2021, Shape.PENTO_I)) is points_after
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_contenders_are_the_best_moves(seed: int) -> None:
+    rng = random.Random(seed)
+    state: State = START_I
+    fewer = 0
+    for _ in range(30):
+        moves = list(state.generate_legal_moves())
+        evaluate, left = evaluation_of(state), contenders(state, moves)
+        best = max(evaluate(state, move) for move in moves)
+        assert [m for m in left if evaluate(state, m) == best] == [m for m in moves if evaluate(state, m) == best]
+        fewer += len(left) < len(moves)
+        state = state.play(rng.choice(moves))
+        if state.outcome() is not None:
+            break
+    assert fewer > 10
+
+
+def test_without_a_selection_all_moves_are_evaluated() -> None:
+    state = hare(0, 68)
+    moves = list(state.generate_legal_moves())
+    assert contenders(state, moves) is moves
+
+
+STATES = [edition.game.new_state(random.Random(1)) for edition in EDITIONS.values()]
+
+
+@pytest.mark.parametrize("game", [BLOKUS_2021, BLOKUS_2027], ids=lambda game: game.name)
+def test_blokus_has_eight_levels_in_both_seasons(game: Game) -> None:
+    assert len(ladder_of(game.new_state(random.Random(1)))) == 8
+
+
+def test_every_level_is_a_strategy_and_a_chooser() -> None:
+    levels = [name for name in STRATEGIES if name.startswith("level-")]
+    assert levels == [level_name(number) for number in LEVEL_NUMBERS]
+    assert set(levels) <= set(CHOOSERS)
+    assert all(STRATEGIES[name].is_level for name in levels)
+
+
+@pytest.mark.parametrize("edition", EDITIONS.values(), ids=lambda edition: edition.name)
+def test_a_strategy_plays_the_games_that_have_its_level(edition: Edition) -> None:
+    game = edition.game
+    count = len(ladder_of(game.new_state(random.Random(1))))
+    playing = [number for number in LEVEL_NUMBERS if STRATEGIES[level_name(number)].plays(game)]
+    assert playing == list(range(1, count + 1))
+
+
+def test_a_level_that_a_game_does_not_have_is_an_error_that_names_those_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    position, levels = next(iter(LADDERS.items()))
+    monkeypatch.setattr("spielleiter.client.choosers.LADDERS", {position: levels[:4]})
+    state = next(state for state in STATES if isinstance(state, position))
+    with pytest.raises(StrategyError, match="there is no level-6 here: this game has level-1 to level-4"):
+        make_chooser("level-6", seed=1)(state)
+
+
+def test_a_game_without_levels_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spielleiter.client.choosers.LADDERS", {})
+    kind, edition = STRATEGIES["level-1"], next(iter(EDITIONS.values()))
+    assert kind.refusal(edition.game, "chess") == "the strategy level-1 does not play chess: this game has no levels"
+
+
 @pytest.mark.slow
-def test_choosers_do_not_load_trio() -> None:
-    """Many matches start processes that compute the moves of built-in players."""
-    code = "import sys, spielleiter.match.builtin_process; sys.exit('trio' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT).returncode == 0
+def test_every_level_is_described_and_chooses_a_legal_move_for_its_game() -> None:
+    for edition in EDITIONS.values():
+        state = edition.game.new_state(random.Random(1))
+        for level in ladder_of(state):
+            assert state.check(level.choose(state, random.Random(1))) is None
+
+
+def test_the_descriptions_of_a_ladder_differ() -> None:
+    for levels in LADDERS.values():
+        descriptions = [level.description for level in levels]
+        assert all(descriptions)
+        assert len(set(descriptions)) == len(levels)

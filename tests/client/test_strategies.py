@@ -10,8 +10,8 @@ import trio
 from trio.testing import MockClock
 
 from spielleiter.client.choosers import first_move
-from spielleiter.client.levels.level import Level
 from spielleiter.client.player import Player
+from spielleiter.client.search_budget import Level
 from spielleiter.client.strategies import (
     GARBAGE,
     STRATEGIES,
@@ -65,7 +65,7 @@ async def test_a_level_thinks_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> No
         assert may_move.wait(HANG_TIMEOUT)
         return first_move(state, _rng)
 
-    monkeypatch.setattr("spielleiter.client.levels.ladders.LADDERS", {type(START): (Level("waits", choose),)})
+    monkeypatch.setattr("spielleiter.client.choosers.LADDERS", {type(START): (Level("waits", choose),)})
     transport, server = connected()
 
     async def play() -> None:

@@ -22,7 +22,9 @@ from spielleiter.common.files import (
     is_at,
     lock_file,
     portable_name,
+    remove_tree,
     require_writable,
+    temporary_directory,
     write_all,
     write_whole,
     written_parts,
@@ -271,3 +273,68 @@ def test_windows_locks_a_byte_far_behind_the_content(tmp_path: Path, monkeypatch
     FolderLock(tmp_path).close()
     assert calls == [(0x7FFF_0000, 21)]
     assert (tmp_path / LOCK_NAME).stat().st_size == 0
+
+
+# -- removing: a virus scanner has opened a file ----------------------------------------------------------------------
+
+
+class Scanner:
+    """Holds a file for a number of attempts to remove its folder, with an error of Windows; None: of another system."""
+
+    def __init__(self, attempts: int, winerror: int | None = 32) -> None:
+        self.attempts, self.winerror = attempts, winerror
+        self.pauses: list[float] = []
+
+    def remove(self, folder: Path) -> None:
+        if self.attempts:
+            self.attempts -= 1
+            error = PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder / "bot.exe"))
+            if self.winerror is not None:
+                setattr(error, "winerror", self.winerror)  # noqa: B010 - only Windows has it
+            raise error
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "program").mkdir()
+    (tmp_path / "program" / "bot.exe").write_bytes(b"MZ")
+    return tmp_path / "program"
+
+
+@pytest.mark.parametrize("winerror", [5, 32, 33, 145])
+def test_a_folder_is_removed_as_soon_as_its_files_are_let_go(winerror: int, folder: Path) -> None:
+    scanner = Scanner(4, winerror)
+    remove_tree(folder, remove=scanner.remove, sleep=scanner.pauses.append)
+    assert not folder.exists()
+    assert scanner.pauses == [0.01, 0.02, 0.04, 0.08]
+
+
+def test_a_file_that_is_never_let_go_is_an_error_after_a_limited_time(folder: Path) -> None:
+    scanner = Scanner(1000)
+    with pytest.raises(PermissionError, match=r"bot\.exe"):
+        remove_tree(folder, 10, remove=scanner.remove, sleep=scanner.pauses.append)
+    assert folder.exists()
+    assert sum(scanner.pauses) == pytest.approx(10)
+    assert max(scanner.pauses) == 0.5
+
+
+@pytest.mark.parametrize("winerror", [None, 3])
+def test_other_errors_are_not_waited_for(winerror: int | None, folder: Path) -> None:
+    scanner = Scanner(1, winerror)
+    with pytest.raises(PermissionError):
+        remove_tree(folder, remove=scanner.remove, sleep=scanner.pauses.append)
+    assert scanner.pauses == []
+
+
+def test_a_temporary_directory_is_removed() -> None:
+    with temporary_directory("spielleiter-test-") as folder:
+        (folder / "file").write_bytes(b"")
+    assert not folder.exists()
+    with temporary_directory("spielleiter-test-") as folder:
+        folder.rmdir()  # what cannot be removed is no error
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        remove_tree(tmp_path / "missing")

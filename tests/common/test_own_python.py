@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from spielleiter.common.own_python import RUN_PYTHON, is_frozen, own_python, run_as_python
-from spielleiter.programs.program import Command
-from spielleiter.programs.sandbox import python_inside
+from spielleiter.programs.command import Command
+from spielleiter.programs.sandbox import pythons as python_inside
 from spielleiter.viewer.web import analysis_routes
 from tests.documents import ROOT
 from tests.timeouts import HANG_TIMEOUT
@@ -59,7 +59,7 @@ def test_constant_command_lines_start_with_it() -> None:
     """They are made when their modules are imported."""
     commands: list[Sequence[str]] = [analysis_routes.COMMAND]
     if sys.platform == "linux":
-        from spielleiter.programs.fork_server_client import FORK_SERVER_COMMAND
+        from spielleiter.programs.linux import FORK_SERVER_COMMAND
 
         commands.append(FORK_SERVER_COMMAND)
     for command in commands:

@@ -9,8 +9,8 @@ from typing import Final
 import trio
 
 from spielleiter.contest.scripted_server import ScriptedServer, open_scripted_server
+from spielleiter.programs.command import Command
 from spielleiter.programs.processes import find_processes
-from spielleiter.programs.program import Command
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import choose_editions

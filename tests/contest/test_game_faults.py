@@ -17,8 +17,8 @@ from spielleiter.contest.package_games import (
 )
 from spielleiter.match.referee import output_files
 from spielleiter.match.verdict import UNCOUNTED_VERDICTS, VERDICTS, Verdict
-from spielleiter.programs.answer_meter import AnswerTimes
-from spielleiter.programs.sandbox.observations import Observations
+from spielleiter.programs.machine_delay import AnswerTimes
+from spielleiter.programs.sandbox.run import Observations
 from tests.match.sample_records import fault as faulty
 from tests.match.sample_records import game
 

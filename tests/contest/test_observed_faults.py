@@ -13,10 +13,10 @@ from spielleiter.contest.observed_faults import ObservedConditions
 from spielleiter.contest.package_faults import fault
 from spielleiter.contest.package_games import GameResult
 from spielleiter.contest.package_report import ConditionResult, PlayedGame, State
-from spielleiter.programs.answer_meter import AnswerTimes
+from spielleiter.programs.machine_delay import AnswerTimes
 from spielleiter.programs.packages.faults import Finding
-from spielleiter.programs.sandbox.conditions import Condition
-from spielleiter.programs.sandbox.observations import Observations
+from spielleiter.programs.sandbox.run import Observations
+from spielleiter.programs.sandbox.sandbox import Condition
 from tests.match.sample_records import game
 
 MEBIBYTE = 2**20

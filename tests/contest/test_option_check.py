@@ -15,7 +15,7 @@ from spielleiter.contest.scripted_server import InconclusiveError
 from spielleiter.match.plan import ProgramTimeouts
 from spielleiter.programs.packages.package import unpack_package
 from spielleiter.programs.processes import find_processes
-from spielleiter.programs.sandbox.settings import BUBBLEWRAP, NONE
+from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.contest.packages import SOUND, Planted, make_package
 from tests.programs.sandbox.sandboxes import make_sandbox

@@ -18,7 +18,7 @@ from spielleiter.contest.package_report import ConditionResult, PackageReport, S
 from spielleiter.match.plan import ProgramTimeouts
 from spielleiter.programs.processes import find_processes
 from spielleiter.programs.sandbox.bubblewrap import bubblewrap_problem
-from spielleiter.programs.sandbox.settings import BUBBLEWRAP, DOCKER, NONE, SandboxSettings
+from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, DOCKER, NONE, SandboxSettings
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.contest.packages import SOUND, Planted, make_package, write_package
 from tests.timeouts import HANG_TIMEOUT

@@ -17,12 +17,11 @@ from spielleiter.contest.observed_faults import ObservedConditions
 from spielleiter.contest.package_games import GameResult, PackageCheckSetup, PackageGames, affects_game
 from spielleiter.contest.package_report import ConditionResult, State
 from spielleiter.match.plan import ProgramTimeouts
-from spielleiter.programs.command_line import join_command
+from spielleiter.programs.command import join_command
 from spielleiter.programs.packages.faults import Level
 from spielleiter.programs.packages.package import unpack_package
 from spielleiter.programs.processes import find_processes
-from spielleiter.programs.sandbox.conditions import Condition
-from spielleiter.programs.sandbox.settings import BUBBLEWRAP, NONE, SandboxSettings
+from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE, Condition, SandboxSettings
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.contest.faulty_packages import FAULTS, Fault
 from tests.contest.packages import SOUND, Planted, make_package

@@ -29,7 +29,7 @@ from spielleiter.contest.scripted_server import (
     unsplit,
     with_unknown_elements,
 )
-from spielleiter.programs.program import Command
+from spielleiter.programs.command import Command
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import Cause, Memento, MoveData, RoomMessage

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from spielleiter.contest.think_times import ThinkTimes, judge_think_times
-from spielleiter.programs.answer_meter import AnswerTimes
+from spielleiter.programs.machine_delay import AnswerTimes
 
 THINKS_DIFFERENTLY = [0.01, 0.2, 0.35, 0.5, 0.7, 0.75, 0.8, 0.9, 1.0, 1.0]
 QUICK = [0.02] * 200

@@ -21,7 +21,7 @@ from typing import Final
 import trio
 
 from spielleiter.cli.options import recogniser
-from spielleiter.client.errors import ClientError
+from spielleiter.client.client_errors import ClientError
 from spielleiter.client.player import GameEnd, Player
 from spielleiter.client.strategies import DEFAULT_DELAY, make_responder
 from spielleiter.client.transport import Transport

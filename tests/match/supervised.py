@@ -13,9 +13,8 @@ from pathlib import Path
 
 import trio
 
-from spielleiter.programs.fork_server_client import start_supervised_process
-from spielleiter.programs.process_spec import ProcessSpec
-from spielleiter.programs.supervised_process import SupervisedProcess
+from spielleiter.programs.linux import SupervisedProcess, start_supervised_process
+from spielleiter.programs.process import ProcessSpec
 from tests.timeouts import HANG_TIMEOUT
 
 

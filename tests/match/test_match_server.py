@@ -15,7 +15,7 @@ import pytest
 import trio
 import trio.testing
 
-from spielleiter.client.errors import ClientError
+from spielleiter.client.client_errors import ClientError
 from spielleiter.client.player import Player
 from spielleiter.client.strategies import make_responder
 from spielleiter.match.game_folder import SERVER_LOG, WIRE_LOG, GameLogs

@@ -9,7 +9,7 @@ import pytest
 
 from spielleiter.match.referee import memory_text, name_of, remarks_on
 from spielleiter.programs.processes import ProcessInfo
-from spielleiter.programs.sandbox.observations import Observations
+from spielleiter.programs.sandbox.run import Observations
 
 MEBIBYTE = 1024 * 1024
 

@@ -13,7 +13,7 @@ import trio
 from spielleiter.common.errors import MachineError, SetupError
 from spielleiter.match.plan import Entrant, MatchSetup
 from spielleiter.match.preparation import inspect_program, prepare_match, unpacked_programs
-from spielleiter.programs.command_line import split_command
+from spielleiter.programs.command import split_command
 from spielleiter.programs.packages.faults import PackageError
 from tests.programs.packages.broken_packages import BROKEN
 from tests.programs.packages.making import BOT, SHELL_BOT, zipped

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.programs.answer_meter import AnswerMeter
+from spielleiter.programs.machine_delay import AnswerMeter
 
 
 class Program:

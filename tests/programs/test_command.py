@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from spielleiter.common.errors import SetupError
-from spielleiter.programs.program import Command
+from spielleiter.programs.command import Command
 
 VALUES = {"host": "::1", "port": "7", "reservation": "code", "seed": "5", "game": "chess"}
 OPTIONS = ["-h", "::1", "-p", "7", "-r", "code"]

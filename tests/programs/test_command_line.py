@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spielleiter.programs.command_line import join_command, split_command, split_windows
+from spielleiter.programs.command import join_command, split_command, split_windows
 
 EVERYWHERE = ("win32", "linux", "darwin")
 

@@ -10,7 +10,8 @@ import trio
 import trio.testing
 
 from spielleiter.common.errors import NotStartedError, SandboxError
-from spielleiter.programs.confinement import ConfinementError, begin
+from spielleiter.programs.program import begin
+from spielleiter.programs.sandbox.run import SandboxEndedError
 
 
 class Process:
@@ -66,7 +67,7 @@ async def test_a_program_that_ends_at_once_has_started(autojump_clock: trio.test
         (Sandbox(1, OSError(errno.ENOENT, "")), (100, b""), NotStartedError, "./bot: there is no such program"),
         (Sandbox(1, ValueError("embedded null byte")), (100, b""), NotStartedError, "'./bot': embedded null byte"),
         (
-            Sandbox(1, ConfinementError()),
+            Sandbox(1, SandboxEndedError()),
             (100, b"a\nno permission\n"),
             SandboxError,
             "its sandbox could not be started: no permission",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.programs.content import content_of
+from spielleiter.programs.command import content_of
 
 ONE = hashlib.sha256(b"one").hexdigest()
 

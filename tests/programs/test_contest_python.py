@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.programs.contest_python import CONTEST_VERSION, FoundPython, find_python, write_commands
+from spielleiter.programs.sandbox.pythons import CONTEST_VERSION, FoundPython, find_python, write_commands
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="these commands are scripts of a shell")
 

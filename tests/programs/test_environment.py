@@ -10,7 +10,7 @@ import pytest
 
 from spielleiter.programs import environment
 from spielleiter.programs.environment import added_variables, inherited_variables, open_home, own_variables
-from spielleiter.programs.platforms.windows import WindowsPlatform
+from spielleiter.programs.windows import WindowsPlatform
 
 ON_WINDOWS = {
     "COMSPEC": r"C:\Windows\system32\cmd.exe",
@@ -50,7 +50,7 @@ def test_a_program_on_macos_gets_the_same_as_on_linux_but_for_the_libraries(monk
     if sys.platform == "win32":
         pytest.skip("the module needs POSIX")
     else:
-        from spielleiter.programs.platforms.macos import MacPlatform
+        from spielleiter.programs.macos import MacPlatform
 
         expected = {"PATH": "/bin", "LC_ALL": "C", "DYLD_LIBRARY_PATH": "/lib"}
         set_variables(monkeypatch, {**expected, "LC_X": "x", "GH_TOKEN": "x"})

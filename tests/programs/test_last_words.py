@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.programs.last_words import MAX_LENGTH, find_exception, last_words, read_tail
+from spielleiter.programs.outputs import MAX_LENGTH, find_exception, last_words, read_tail
 
 JAVA = """\
 Exception in thread "main" java.lang.IllegalStateException: no legal move

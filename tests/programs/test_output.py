@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spielleiter.programs.output import OUTPUT_LIMIT, Output
+from spielleiter.programs.outputs import OUTPUT_LIMIT, Output
 
 
 def test_each_line_has_one_time_even_if_it_arrives_in_pieces(tmp_path: Path) -> None:

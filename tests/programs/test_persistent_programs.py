@@ -18,7 +18,7 @@ from spielleiter.match.referee import play_game
 from spielleiter.match.verdict import Verdict
 from spielleiter.programs.persistent_programs import PersistentPrograms, open_persistent_programs
 from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.process_spec import ProcessSpec
+from spielleiter.programs.process import ProcessSpec
 from spielleiter.programs.processes import find_processes
 from spielleiter.programs.program import Program
 from spielleiter.programs.temporary_folders import remove_game_folder

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 
-from spielleiter.programs.process_table import ProcessTree, find_tagged, infos_of, kill_by_ids, start_stamp
+from spielleiter.programs.process_tree import ProcessTree, find_tagged, infos_of, kill_by_ids, start_stamp
 from spielleiter.programs.processes import TAG_VARIABLE, ProcessInfo
 from tests.interpreter import PYTHON
 from tests.timeouts import HANG_TIMEOUT

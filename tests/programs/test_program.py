@@ -18,7 +18,7 @@ from pathlib import Path
 import trio
 
 from spielleiter.common.errors import NotStartedError
-from spielleiter.programs.output import OUTPUT_LIMIT
+from spielleiter.programs.outputs import OUTPUT_LIMIT
 from spielleiter.programs.processes import TAG_VARIABLE
 from tests.match.shell_programs import Runner, has_written, lines, wait_until
 from tests.timeouts import HANG_TIMEOUT

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.programs.program import Command
-from spielleiter.programs.program_names import NAME_LENGTH, distinct_names, name_of, names_of
+from spielleiter.programs.command import NAME_LENGTH, Command, distinct_names, name_of, names_of
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import json
 import os
 import shlex
@@ -21,7 +20,7 @@ import pytest
 import trio
 
 from spielleiter.programs import remote
-from spielleiter.programs.program import PLACEHOLDERS, Command
+from spielleiter.programs.command import PLACEHOLDERS, Command
 from spielleiter.programs.remote import (
     PLACEHOLDER_PATTERNS,
     RemoteProgramError,
@@ -181,11 +180,10 @@ async def test_children_are_named_and_ended(options: str) -> None:
 async def test_a_program_that_cannot_be_killed_is_reported_to_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
     if sys.platform == "win32":
         pytest.skip("Windows has nothing like it")
-    module = "spielleiter.programs.unsupervised_process"
-    monkeypatch.setattr(f"{module}.KILL_TIMEOUT", 0.02)
-    monkeypatch.setattr(f"{module}.UnsupervisedProcess._signal_group", lambda _process, _number: None)  # as if stuck
-    macos = importlib.import_module("spielleiter.programs.platforms.macos")
-    monkeypatch.setattr(remote, "PLATFORM", macos.MacPlatform())
+    from spielleiter.programs.macos import MacPlatform
+    from tests.programs.test_macos import Unkillable
+
+    monkeypatch.setattr(remote, "PLATFORM", MacPlatform(Unkillable))
     send_warning, warnings = trio.open_memory_channel[str](1)
     async with trio.open_nursery() as nursery:
         # print may write the end of the line separately, after the pipe has been closed

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spielleiter.common.errors import SetupError
-from spielleiter.programs.program import Command
+from spielleiter.programs.command import Command
 from spielleiter.programs.startable import require_startable
 from tests.interpreter import PYTHON
 

@@ -17,13 +17,11 @@ import trio
 
 from spielleiter.common.errors import NotStartedError
 from spielleiter.programs import program as program_module
-from spielleiter.programs import windows_process
-from spielleiter.programs.platforms.windows import WindowsPlatform
-from spielleiter.programs.process import READ_SIZE
-from spielleiter.programs.process_spec import JobLimits, ProcessSpec
-from spielleiter.programs.process_table import ProcessTree
+from spielleiter.programs import windows as windows_process
+from spielleiter.programs.process import READ_SIZE, JobLimits, ProcessSpec
+from spielleiter.programs.process_tree import ProcessTree
 from spielleiter.programs.program import Program
-from spielleiter.programs.windows_process import WindowsProcess
+from spielleiter.programs.windows import JobObject, WindowsPlatform, WindowsProcess
 from tests.timeouts import HANG_TIMEOUT
 
 CHILD = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(500)']); "
@@ -31,7 +29,7 @@ READY = "print('ready', flush=True); "
 SLEEP = "import time; time.sleep(500)"
 
 
-class FakeJob:
+class FakeJob(JobObject):
     """A stand-in for a Job Object; everything that needs a real process raises OSError before `assign`."""
 
     def __init__(self, memory: int | None = None) -> None:
@@ -155,12 +153,10 @@ async def test_everything_that_a_program_has_started_ends_with_it(any_windows: W
 
 
 @pytest.mark.slow
-async def test_a_child_that_outlives_the_program_is_named_and_killed(
-    windows: Windows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(windows_process, "_CHILD_EXIT_TIMEOUT", 0.0)
+async def test_a_child_that_outlives_the_program_is_named_and_killed(windows: Windows, tmp_path: Path) -> None:
     wait = f"import os, time\nwhile not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.001)\nsys.exit(3)"
     process = await windows.start(CHILD + READY + wait)
+    process.child_exit_timeout = 0.0
     await wait_until_ready(process)
     assert len(process.pids) == 2
     (tmp_path / "go").touch()
@@ -186,10 +182,9 @@ async def test_terminating_a_program_kills_it_at_once(any_windows: Windows) -> N
 
 
 @pytest.mark.slow
-async def test_the_console_hosts_of_windows_are_no_leftovers(windows: Windows, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = Path(sys.executable).name.lower()
-    monkeypatch.setattr(windows_process, "_CONSOLE_HOSTS", frozenset({name}))
+async def test_the_console_hosts_of_windows_are_no_leftovers(windows: Windows) -> None:
     process = await windows.start(CHILD + READY + SLEEP)
+    process.console_hosts = frozenset({Path(sys.executable).name.lower()})
     await wait_until_ready(process)
     assert len(process.pids) == 2
     await process.wait_for_children()
@@ -202,7 +197,7 @@ async def test_a_process_that_cannot_be_killed_is_given_up_and_named(
 ) -> None:
     process = await windows.start(SLEEP)
     pid = process.pids[0]
-    monkeypatch.setattr(windows_process, "KILL_TIMEOUT", 0.02)
+    process.kill_timeout = 0.02
     monkeypatch.setattr(windows.job, "terminate", lambda: None)
     monkeypatch.setattr(windows.job, "close", lambda: None)
     with trio.fail_after(HANG_TIMEOUT):
@@ -210,7 +205,7 @@ async def test_a_process_that_cannot_be_killed_is_given_up_and_named(
     assert process.returncode == 1
     assert [each.pid for each in process.survivors] == [pid]
     psutil.Process(pid).kill()
-    await process._process.wait()
+    await process.wait()
     await finish(process)
 
 

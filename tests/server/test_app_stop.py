@@ -13,8 +13,8 @@ import pytest
 import trio
 from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
-from spielleiter.client.errors import ConnectionLostError
-from spielleiter.client.observation import ObserverEvent
+from spielleiter.client.admin import ObserverEvent
+from spielleiter.client.client_errors import ConnectionLostError
 from spielleiter.client.player import GameReport
 from spielleiter.protocol.messages import Result
 from spielleiter.server import events

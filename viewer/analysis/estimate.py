@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
 
-from spielleiter.client.choosers import greedy_move
-from spielleiter.client.errors import StrategyError
-from spielleiter.client.evaluation import contenders, evaluation_of
+from spielleiter.client.choosers import contenders, evaluation_of, greedy_move
+from spielleiter.client.client_errors import StrategyError
 from spielleiter.game.api import Move, Seat, State
 from spielleiter.viewer.positions.describe import view_of
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import trio
 
-from spielleiter.client.errors import ClientError
+from spielleiter.client.client_errors import ClientError
 from spielleiter.client.player import Player
 from spielleiter.game.api import Move, Seat, State
 from spielleiter.protocol.messages import RoomData, WelcomeMessage

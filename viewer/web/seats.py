@@ -17,7 +17,7 @@ from typing import Final
 
 import trio
 
-from spielleiter.client.errors import ClientError
+from spielleiter.client.client_errors import ClientError
 from spielleiter.client.player import Player
 from spielleiter.client.strategies import STRATEGIES
 from spielleiter.game.api import GameError, Move, Seat, State

@@ -23,7 +23,7 @@ from typing import NoReturn
 
 import trio
 
-from spielleiter.client.errors import ClientError
+from spielleiter.client.client_errors import ClientError
 from spielleiter.client.player import Player
 from spielleiter.client.strategies import make_responder
 from spielleiter.game.api import State

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from spielleiter.programs.packages import archive
 from spielleiter.programs.packages.archive import Archive, name_findings, name_of, open_archive
 from spielleiter.programs.packages.faults import PackageError
-from spielleiter.programs.packages.inspection import inspect_package
-from spielleiter.programs.packages.package import unpack_package
+from spielleiter.programs.packages.package import inspect_package, unpack_package
 from tests.programs.packages.broken_packages import BROKEN, SOUND
 from tests.programs.packages.making import BOT, zipped
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from spielleiter.programs.packages import archive
 from spielleiter.programs.packages.compiled import is_class_file, is_machine_code, read_manifest
 from spielleiter.programs.packages.faults import Finding
-from spielleiter.programs.packages.inspection import inspect_package
+from spielleiter.programs.packages.package import inspect_package
 from tests.programs.packages.binaries import (
     LOADER,
     MACOS_PROGRAM,
@@ -26,7 +26,7 @@ from tests.programs.packages.binaries import (
     jar,
     java_class,
 )
-from tests.programs.packages.making import BOT, program, shell, zipped
+from tests.programs.packages.making import BOT, program, python, shell, zipped
 
 PROGRAM = elf(loader=LOADER, libraries=("libc.so.6", "libx.so"), versions=("GLIBC_2.2.5", "GLIBC_2.40"))
 
@@ -165,3 +165,42 @@ def test_any_changed_jar_file_can_be_examined(changes: list[tuple[int, bytes, in
         content[place : place + length] = new
     with tempfile.TemporaryDirectory() as folder:
         assert set(java_codes({"bot.jar": bytes(content)}, Path(folder))) <= {"newer-java"}
+
+
+@pytest.mark.parametrize(
+    ("files", "version"),
+    [
+        ({"wheels/numpy-2.0-cp312-cp312-manylinux_2_17_x86_64.whl": "", "wheels/x-1-py3-none-any.whl": ""}, "3.12"),
+        ({"a.cpython-310-x86_64-linux-gnu.so": "x"}, "3.10"),
+        ({"numpy-2.0-cp38-abi3-manylinux_2_17_x86_64.whl": ""}, ""),
+        ({"a.cpython-310-x86_64-linux-gnu.so": "x", "b.cpython-312-x86_64-linux-gnu.so": "x"}, ""),
+        ({"a.py": ""}, ""),
+    ],
+)
+def test_the_version_of_compiled_modules_is_known(files: dict[str, bytes | str], version: str, tmp_path: Path) -> None:
+    path = tmp_path / "player.zip"
+    path.write_bytes(python("import a", files))
+    assert inspect_package(path).python == version
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("numpy-2.0-cp312-cp312-manylinux_2_17_x86_64.manylinux2014_x86_64.whl", None),
+        ("numpy-2.0-cp312-cp312-linux_x86_64.whl", None),
+        ("numpy-2.0-1-cp312-cp312-macosx_11_0_arm64.whl", "wheel-platform"),
+        ("numpy-2.0-cp312-cp312-manylinux_2_17_aarch64.whl", "wheel-platform"),
+        ("six-1.0-py2.py3-none-any.whl", None),
+        ("socha-5.1.0-cp36-abi3-manylinux_2_17_x86_64.whl", None),
+        ("numpy-1.0-cp36-cp36m-manylinux1_x86_64.whl", "wheel-python"),
+        ("no wheel.whl", None),
+        ("lib/fast.cpython-312-darwin.so", "extension-platform"),
+        ("lib/fast.cpython-312-aarch64-linux-gnu.so", "extension-platform"),
+        ("lib/fast.cpython-312-x86_64-linux-gnu.so", None),
+    ],
+)
+def test_the_platform_is_in_the_name(name: str, code: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "player.zip"
+    path.write_bytes(zipped({**BOT, name: "x"}))
+    found = [(each.code, each.file) for each in inspect_package(path).findings]
+    assert found == ([] if code is None else [(code, name)])

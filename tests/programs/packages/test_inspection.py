@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.programs.packages.faults import FAULTS, Level
-from spielleiter.programs.packages.inspection import Inspection, inspect_package
+from spielleiter.programs.packages.faults import FAULTS, Level, PackageError, finding_of, shortened
+from spielleiter.programs.packages.package import Inspection, inspect_package
 from tests.programs.packages.binaries import LOADER, elf, jar
 from tests.programs.packages.broken_packages import BROKEN, SOUND, Sample
 from tests.programs.packages.making import BOT, SHELL_BOT, zipped
@@ -50,7 +50,7 @@ def test_a_sound_package_raises_no_alarm(name: str, tmp_path: Path) -> None:
 
 
 def test_there_is_a_broken_package_for_every_fault() -> None:
-    made_elsewhere = {"unreadable-file", "too-large", "uninspectable", "newer-syntax"}
+    made_elsewhere = {"unreadable-file", "too-large", "uninspectable"}
     assert {each.code for each in BROKEN.values()} == set(FAULTS) - made_elsewhere
 
 
@@ -59,7 +59,7 @@ def test_whatever_goes_wrong_is_a_finding(error: Exception, tmp_path: Path, monk
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("spielleiter.programs.packages.inspection.choose_main", fail)
+    monkeypatch.setattr("spielleiter.programs.packages.package.choose_main", fail)
     (tmp_path / "player.zip").write_bytes(zipped(BOT))
     [finding] = inspect_package(tmp_path / "player.zip").findings
     assert (finding.code, finding.level) == ("uninspectable", Level.RED)
@@ -107,7 +107,7 @@ def test_hostile_contents_take_limited_time_and_memory(files: dict[str, bytes | 
     (tmp_path / "player.zip").write_bytes(zipped(content))
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31));"
-        "from pathlib import Path; from spielleiter.programs.packages.inspection import inspect_package;"
+        "from pathlib import Path; from spielleiter.programs.packages.package import inspect_package;"
         "started = sum(resource.getrusage(resource.RUSAGE_SELF)[:2]);"
         "print([each.code for each in inspect_package(Path(sys.argv[1])).findings if each.code == 'uninspectable']);"
         "assert sum(resource.getrusage(resource.RUSAGE_SELF)[:2]) - started < 20"
@@ -115,3 +115,23 @@ def test_hostile_contents_take_limited_time_and_memory(files: dict[str, bytes | 
     command = [sys.executable, "-c", code, str(tmp_path / "player.zip")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False)
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_a_finding_counts_the_other_files() -> None:
+    finding = finding_of("symbolic-link", ["a", "b", "c"])
+    assert finding.file == "a"
+    assert finding.text.startswith("a (and 2 more) is a symbolic link")
+
+
+def test_names_and_values_are_escaped_and_shortened() -> None:
+    finding = finding_of("unusual-loader", ["a\x1b"], loader="b\n{file}")
+    assert finding.text.startswith(r"a\x1b needs the loader b\n{file}, which")
+    assert finding.file == "a\x1b"
+    assert len(shortened("x" * 5000)) == 121
+
+
+def test_several_faults_are_numbered() -> None:
+    one = PackageError(Path("a\n.zip"), [finding_of("crlf", ["start.sh"])])
+    assert str(one).startswith(r"a\n.zip: start.sh has the line ends of Windows")
+    error = PackageError(Path("a.zip"), [finding_of("crlf", ["start.sh"]), finding_of("no-main-file")])
+    assert str(error) == f"a.zip: (1) {error.findings[0].text} (2) {error.findings[1].text}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.programs.packages.inspection import Inspection, inspect_package
+from spielleiter.programs.packages.package import Inspection, inspect_package
 from tests.programs.packages.making import zipped
 from tests.programs.packages.official_packages import (
     FOLDER,

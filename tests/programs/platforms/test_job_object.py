@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from spielleiter.programs.platforms import job_object
-from spielleiter.programs.platforms.job_object import (
+from spielleiter.programs import windows as job_object
+from spielleiter.programs.process import JobLimits
+from spielleiter.programs.windows import (
     BasicAccounting,
     BasicLimits,
     ExtendedLimits,
@@ -18,7 +19,6 @@ from spielleiter.programs.platforms.job_object import (
     declare_functions,
     open_job,
 )
-from spielleiter.programs.process_spec import JobLimits
 
 JOB, PROCESS = 40, 41
 """The handles that the stand-in gives out."""

@@ -6,8 +6,8 @@ import os
 import sys
 
 from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.platforms.platform import Platform, common_gaps
-from spielleiter.programs.platforms.windows import WindowsPlatform
+from spielleiter.programs.process import Platform, common_gaps
+from spielleiter.programs.windows import WindowsPlatform
 
 NAMES = {"linux": "Linux", "win32": "Windows", "darwin": "macOS"}
 
@@ -21,7 +21,7 @@ def test_the_platform_is_that_of_this_machine() -> None:
 def test_every_platform_but_linux_says_what_it_cannot_do() -> None:
     platforms: list[Platform] = [PLATFORM, WindowsPlatform()]
     if sys.platform != "win32":
-        from spielleiter.programs.platforms.macos import MacPlatform
+        from spielleiter.programs.macos import MacPlatform
 
         platforms.append(MacPlatform())
     for platform in platforms:

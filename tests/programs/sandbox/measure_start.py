@@ -14,8 +14,7 @@ from spielleiter.common.errors import SetupError
 from spielleiter.programs.program import Program
 from spielleiter.programs.sandbox.choice import choose_sandbox
 from spielleiter.programs.sandbox.run import open_run
-from spielleiter.programs.sandbox.sandbox import Sandbox
-from spielleiter.programs.sandbox.settings import AUTO, KINDS
+from spielleiter.programs.sandbox.sandbox import AUTO, KINDS, Sandbox
 
 RUNS = 10
 

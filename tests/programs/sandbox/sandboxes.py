@@ -21,14 +21,11 @@ import trio
 from spielleiter.programs.processes import find_processes
 from spielleiter.programs.program import Program
 from spielleiter.programs.sandbox.bubblewrap import BubblewrapSandbox, bubblewrap_problem
-from spielleiter.programs.sandbox.conditions import MEMORY_LIMIT
 from spielleiter.programs.sandbox.containers import ENGINES, ContainerSandbox, _limit_options, engine_problem
-from spielleiter.programs.sandbox.observations import Observations
 from spielleiter.programs.sandbox.plain import PlainSandbox
-from spielleiter.programs.sandbox.python_inside import python_inside, python_outside
-from spielleiter.programs.sandbox.run import SandboxRun, open_run
-from spielleiter.programs.sandbox.sandbox import Sandbox
-from spielleiter.programs.sandbox.settings import BUBBLEWRAP, NONE
+from spielleiter.programs.sandbox.pythons import python_inside, python_outside
+from spielleiter.programs.sandbox.run import Observations, SandboxRun, open_run
+from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, MEMORY_LIMIT, NONE, Sandbox
 from tests.timeouts import HANG_TIMEOUT
 
 KINDS: Final = (NONE, BUBBLEWRAP, *ENGINES)

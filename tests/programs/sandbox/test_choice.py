@@ -9,7 +9,7 @@ import pytest
 from spielleiter.common.errors import SetupError
 from spielleiter.programs.sandbox import choice
 from spielleiter.programs.sandbox.choice import choose_sandbox
-from spielleiter.programs.sandbox.conditions import Condition
+from spielleiter.programs.sandbox.sandbox import Condition
 
 
 def install(folder: Path, name: str, script: str) -> None:

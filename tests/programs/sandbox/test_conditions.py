@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.programs.sandbox.conditions import SENTENCES, Condition
 from spielleiter.programs.sandbox.plain import PlainSandbox
-from spielleiter.programs.sandbox.sandbox import Sandbox
+from spielleiter.programs.sandbox.sandbox import SENTENCES, Condition, Sandbox
 from tests.programs.sandbox.sandboxes import KINDS, make_sandbox
 
 

@@ -17,9 +17,8 @@ from pathlib import Path
 
 import trio
 
-from spielleiter.programs.confinement import ConfinementError
-from spielleiter.programs.sandbox.control import NAME, Control
 from spielleiter.programs.sandbox.inside import connect, hand_out_descriptors
+from spielleiter.programs.sandbox.run import NAME, Control, SandboxEndedError
 
 
 async def connected(folder: Path) -> tuple[Control, socket.socket]:
@@ -75,7 +74,7 @@ async def test_nonsense_is_an_error(data: bytes, tmp_path: Path) -> None:
     control, inside = await connected(tmp_path)
     inside.sendall(data)
     inside.close()
-    with pytest.raises(ConfinementError):
+    with pytest.raises(SandboxEndedError):
         await control.receive()
     control.close()
 
@@ -83,7 +82,7 @@ async def test_nonsense_is_an_error(data: bytes, tmp_path: Path) -> None:
 async def test_an_end_without_a_byte_is_an_error(tmp_path: Path) -> None:
     control = Control(tmp_path)
     connect(str(tmp_path / NAME)).close()
-    with pytest.raises(ConfinementError):
+    with pytest.raises(SandboxEndedError):
         await control.receive_descriptors()
     control.close()
 
@@ -99,7 +98,7 @@ async def test_a_message_has_a_maximum_size(tmp_path: Path) -> None:
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(flood)
-        with pytest.raises(ConfinementError):
+        with pytest.raises(SandboxEndedError):
             await control.receive()
         nursery.cancel_scope.cancel()
     inside.close()

@@ -25,8 +25,7 @@ from spielleiter.match.referee import play_game
 from spielleiter.match.verdict import Verdict
 from spielleiter.programs.processes import find_processes
 from spielleiter.programs.sandbox.bubblewrap import bubblewrap_problem
-from spielleiter.programs.sandbox.sandbox import Sandbox
-from spielleiter.programs.sandbox.settings import BUBBLEWRAP, DOCKER, NONE, SandboxSettings
+from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, DOCKER, NONE, Sandbox, SandboxSettings
 from tests.match.refereed import setup_of
 from tests.programs.sandbox.sandboxes import ISOLATED, image_of, make_sandbox, python
 from tests.timeouts import HANG_TIMEOUT
@@ -165,7 +164,7 @@ def test_nothing_is_left_if_the_match_is_killed(name: str, sandbox: Sandbox, tmp
     code = f"""
 from pathlib import Path
 from spielleiter.match import Entrant, MatchSetup, play_match
-from spielleiter.programs.sandbox.settings import SandboxSettings
+from spielleiter.programs.sandbox.sandbox import SandboxSettings
 sandbox = SandboxSettings({settings.kind!r}, {settings.image!r})
 entrants = Entrant("a", "./bot.sh", cwd={str(package)!r}, sandbox=sandbox), Entrant("b", "builtin:random")
 play_match(MatchSetup(entrants, "swc_2027_blokus", 2, 1, {str(tmp_path)!r}), {str(tmp_path / "match")!r})

@@ -17,7 +17,7 @@ import subprocess
 from pathlib import Path
 
 from spielleiter.programs.sandbox import bubblewrap, inside
-from spielleiter.programs.sandbox.settings import BUBBLEWRAP, NONE
+from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE
 from tests.programs.sandbox.sandboxes import ISOLATED, KINDS, Ran, make_sandbox, python, run_in
 
 MEBIBYTE = 1024 * 1024

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.programs.sandbox.network_counters import count_attempts
+from spielleiter.programs.sandbox.run import count_attempts
 
 SNMP = "Ip: Forwarding OutDiscards OutNoRoutes ReasmOKs\nIp: 1 2 {} 4\nIcmp: InMsgs\nIcmp: 5\n"
 SNMP6 = "Ip6InReceives                   \t7\nIp6OutNoRoutes                  \t{}\n"

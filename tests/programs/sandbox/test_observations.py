@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from spielleiter.programs.sandbox.observations import Observations
+from spielleiter.programs.sandbox.run import Observations
 
 OBSERVED = Observations("none", 5, True, True, True, True, ("disk",), 2, ("a", "b"), 7, 1, 9, ("sleep",))
 

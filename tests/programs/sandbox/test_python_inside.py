@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.programs.sandbox import python_inside as module
-from spielleiter.programs.sandbox.python_inside import TOOLS, python_inside
+from spielleiter.programs.sandbox import pythons as module
+from spielleiter.programs.sandbox.pythons import TOOLS, python_inside
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="sandboxes with a Python of ours exist on Linux only")
 

@@ -12,13 +12,11 @@ import pytest
 import trio
 
 from spielleiter.common.errors import NotStartedError, SandboxError
-from spielleiter.programs.contest_python import FoundPython
 from spielleiter.programs.program import Program
-from spielleiter.programs.sandbox.conditions import Condition
 from spielleiter.programs.sandbox.containers import ContainerSandbox
+from spielleiter.programs.sandbox.pythons import FoundPython
 from spielleiter.programs.sandbox.run import SandboxRun
-from spielleiter.programs.sandbox.sandbox import Sandbox
-from spielleiter.programs.sandbox.settings import BUBBLEWRAP, NONE
+from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE, Condition, Sandbox
 from tests.programs.sandbox.sandboxes import ISOLATED, KINDS, make_sandbox, python, run_in
 
 pytestmark = pytest.mark.slow

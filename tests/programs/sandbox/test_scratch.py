@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from spielleiter.programs.processes import start_ticks_of
-from spielleiter.programs.sandbox import scratch as module
-from spielleiter.programs.sandbox.scratch import Scratch
+from spielleiter.programs.sandbox import run as module
+from spielleiter.programs.sandbox.run import Scratch
 from spielleiter.programs.temporary_folders import is_stale, remove_folder, remove_stale_folders
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.programs.sandbox.windows import MAX_LINES, find_window_attempts
+from spielleiter.programs.outputs import MAX_WINDOW_LINES, find_window_attempts
 
 TEXTS = [
     'Exception in thread "main" java.awt.HeadlessException:',
@@ -45,4 +45,6 @@ def test_other_lines_are_no_attempts(text: str, tmp_path: Path) -> None:
 def test_each_line_is_returned_once_and_not_too_many(tmp_path: Path) -> None:
     lines = [f"    0.002  cannot open display: {number // 2}\n" for number in range(100)]
     (tmp_path / "error").write_text("".join(lines))
-    assert find_window_attempts(tmp_path / "error") == tuple(f"cannot open display: {i}" for i in range(MAX_LINES))
+    assert find_window_attempts(tmp_path / "error") == tuple(
+        f"cannot open display: {i}" for i in range(MAX_WINDOW_LINES)
+    )

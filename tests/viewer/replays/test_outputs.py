@@ -13,7 +13,7 @@ import pytest
 from spielleiter.game.blokus import SkipMove
 from spielleiter.match.game_folder import SERVER_LOG as SERVER_LOG_OF_MATCH
 from spielleiter.match.game_folder import GameLog
-from spielleiter.programs.output import Output
+from spielleiter.programs.outputs import Output
 from spielleiter.server import events
 from spielleiter.viewer.replays.outputs import (
     LONGEST_EVENT,

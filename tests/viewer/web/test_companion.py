@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import trio
 
-from spielleiter.client.errors import AuthenticationError
+from spielleiter.client.client_errors import AuthenticationError
 from spielleiter.server.app import serve
 from spielleiter.server.config import Config
 from spielleiter.server.errors import StartError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from importlib.metadata import version
 
-from spielleiter.client.levels.ladders import ladder_of, level_name
+from spielleiter.client.choosers import ladder_of, level_name
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.positions.describe import view_of
 from spielleiter.viewer.web.info_routes import info_routes

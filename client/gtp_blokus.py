@@ -1,0 +1,417 @@
+"""A player of the contest's Blokus that asks a GTP engine, which plays by the rules of the board game.
+
+Both games have the same pieces and the same rules for all moves but the first. Where they differ:
+
+- An engine's colours start in fixed corners: `START_CORNERS`. In the contest any corner may be chosen, or any cell of
+  the border. If one of the board's symmetries moves each colour to its corner, the engine gets the position turned in
+  this way, as a sequence of moves. Otherwise it gets the position as a file, if it can load one.
+- The first piece is prescribed in the contest. No engine can be told, so the bridge does not ask for it;
+  `first_placements` returns the placements after which a symmetry may still be found.
+- Skips and colours that have left the game need no translation: an engine is asked for a move of one colour,
+  whatever the order of the moves was.
+
+Pieces of one colour never share an edge. So the pieces on the board can be read from the cells of each colour, and the
+bridge needs no history of the game.
+
+Invariants: every move that is sent is legal. If the engine has no legal move in time, a built-in strategy chooses, and
+the reason is counted and said once.
+"""
+
+from __future__ import annotations
+
+import enum
+import itertools
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import trio
+
+from spielleiter.client.choosers import cells_and_corners, greedy_move
+from spielleiter.client.gtp_engine import AsksEngine, EngineError, EngineRefusalError, EngineStartError, shown_text
+from spielleiter.common.files import temporary_directory
+from spielleiter.game.api import Move, State
+from spielleiter.game.blokus import BlokusState, Color, Orientation, SetMove, orientation
+from spielleiter.game.blokus.pieces import ALL_SHAPES_MASK, ORIENTATIONS, SIZE, STRIDE, Cell, bit, scan
+
+_COLUMNS: Final = "abcdefghijklmnopqrst"
+_CELL: Final = re.compile(r"([a-t])([1-9]|1\d|20)", re.ASCII)
+
+
+def cell_name(cell: Cell) -> str:
+    """Return the name of a cell, such as ``a20`` for the upper left corner (0, 0)."""
+    x, y = cell
+    return f"{_COLUMNS[x]}{SIZE - y}"
+
+
+def write_cells(cells: Iterable[Cell]) -> str:
+    """Return the names of cells, separated by commas, in the order a1, b1, ..., a2, and so on."""
+    return ",".join(map(cell_name, sorted(cells, key=lambda cell: (-cell[1], cell[0]))))
+
+
+def read_cells(text: str) -> frozenset[Cell]:
+    """Return the cells that `text` names. Raises ValueError if it is not a list of different cells of the board."""
+    matches = [_CELL.fullmatch(name) for name in text.strip().lower().split(",")]
+    cells = [(_COLUMNS.index(match[1]), SIZE - int(match[2])) for match in matches if match]
+    if len(cells) < len(matches) or len(set(cells)) < len(cells):
+        raise ValueError(f"not a list of cells: {text!r}")
+    return frozenset(cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Symmetry:
+    """A rotation or a reflection of the board: x and y are exchanged first, then each may be mirrored.
+
+    >>> turn_right = Symmetry(is_transposed=True, mirrors_x=True, mirrors_y=False)
+    >>> turn_right.apply((0, 0)), turn_right.apply((19, 0)), turn_right.undo((19, 19))
+    ((19, 0), (19, 19), (19, 0))
+    """
+
+    is_transposed: bool
+    mirrors_x: bool
+    mirrors_y: bool
+
+    def apply(self, cell: Cell) -> Cell:
+        """Return the cell to which `cell` is moved."""
+        x, y = reversed(cell) if self.is_transposed else cell
+        return self._mirrored(x, y)
+
+    def undo(self, cell: Cell) -> Cell:
+        """Return the cell that is moved to `cell`."""
+        x, y = self._mirrored(*cell)
+        return (y, x) if self.is_transposed else (x, y)
+
+    def _mirrored(self, x: int, y: int) -> Cell:
+        return SIZE - 1 - x if self.mirrors_x else x, SIZE - 1 - y if self.mirrors_y else y
+
+
+SYMMETRIES: Final = tuple(Symmetry(*flags) for flags in itertools.product((False, True), repeat=3))
+"""The eight symmetries of the board; the first one is the identity."""
+
+
+VARIANT: Final = "Blokus Two-Player"
+"""The contest's form of the game as engines call it: two players with two colours each."""
+
+POSITIONS: Final = BlokusState
+"""The type of the positions that can be bridged."""
+
+START_CORNERS: Final[tuple[Cell, Cell, Cell, Cell]] = ((0, 0), (SIZE - 1, 0), (SIZE - 1, SIZE - 1), (0, SIZE - 1))
+"""For each colour the cell that an engine's first piece has to cover."""
+
+_BY_MASK: Final = {each.mask: each for each in ORIENTATIONS}
+
+
+class Piece(NamedTuple):
+    """A piece on the board, in the contest's coordinates."""
+
+    color: Color
+    cells: frozenset[Cell]
+
+
+@dataclass(frozen=True, slots=True)
+class EnginePosition:
+    """The position that an engine has: its pieces, and the symmetry that moves them to the engine's places."""
+
+    symmetry: Symmetry
+    pieces: frozenset[Piece]
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The way to an engine's next position: a new beginning or none, then moves.
+
+    `file` is the text of a file to load; `clears` says that the board has to be cleared instead. Each of the `moves` is
+    the arguments of a ``play`` command. `position` is the result.
+    """
+
+    clears: bool
+    file: str | None
+    moves: tuple[tuple[str, str], ...]
+    position: EnginePosition
+
+
+def color_argument(color: Color) -> str:
+    """Return a colour as a command's argument.
+
+    >>> color_argument(Color.BLUE)
+    '1'
+    """
+    return str(color + 1)
+
+
+def is_first_piece(state: BlokusState) -> bool:
+    """Return whether the colour on turn has not placed its first piece yet."""
+    return state.remaining_masks[state.color_on_turn] == ALL_SHAPES_MASK
+
+
+def pieces_of(state: BlokusState) -> frozenset[Piece]:
+    """Return the pieces on the board."""
+    return frozenset(
+        Piece(color, cells) for color in Color for cells in _connected({_cell(i) for i in scan(state.cells[color])})
+    )
+
+
+def fitting_symmetries(state: BlokusState) -> Iterator[Symmetry]:
+    """Yield the symmetries that move each colour on the board to a place that includes its corner."""
+    on_board = [color for color in Color if state.cells[color]]
+    for symmetry in SYMMETRIES:
+        if all(state.cells[color] & bit(*symmetry.undo(START_CORNERS[color])) for color in on_board):
+            yield symmetry
+
+
+def first_placements(state: BlokusState) -> list[SetMove]:
+    """Return the placements of a first piece after which a symmetry fits, or all of them if there are none."""
+    legal = list(state.generate_legal_moves())
+    return [move for move in legal if any(fitting_symmetries(state.play(move)))] or legal
+
+
+def steps_to(state: BlokusState, known: EnginePosition | None, *, loads_files: bool) -> Steps | None:
+    """Return how an engine gets to `state`, in which every colour has placed its first piece; None if it cannot.
+
+    `known` is the position that it has; None if that is not known. `loads_files`: whether it can load positions.
+    """
+    pieces = pieces_of(state)
+    if known is not None and known.pieces <= pieces:
+        return _steps(known.symmetry, known.pieces, pieces)
+    symmetry = next(fitting_symmetries(state), None)
+    if symmetry is not None:
+        return _steps(symmetry, frozenset(), pieces, clears=True)
+    if loads_files:
+        position = EnginePosition(SYMMETRIES[0], pieces)
+        return Steps(clears=False, file=_as_file(pieces, state.color_on_turn), moves=(), position=position)
+    return None
+
+
+def read_move(state: BlokusState, symmetry: Symmetry, text: str) -> SetMove:
+    """Return an engine's answer as a move of the colour on turn. Raises ValueError if it does not name a piece.
+
+    The move may be illegal.
+    """
+    cells = [symmetry.undo(cell) for cell in read_cells(text)]
+    left, top = min(x for x, _ in cells), min(y for _, y in cells)
+    found: Orientation | None = _BY_MASK.get(sum(bit(x - left, y - top) for x, y in cells))
+    if found is None:
+        raise ValueError(f"not a piece: {text!r}")
+    return SetMove(state.color_on_turn, found.shape, found.rotation, found.is_flipped, left, top)
+
+
+def write_move(symmetry: Symmetry, move: SetMove) -> str:
+    """Return `move` as an engine writes it; `read_move` is the inverse."""
+    turned = orientation(move.shape, move.rotation, move.is_flipped)
+    return write_cells(symmetry.apply((move.x + x, move.y + y)) for x, y in turned.cells)
+
+
+def _steps(symmetry: Symmetry, old: frozenset[Piece], new: frozenset[Piece], *, clears: bool = False) -> Steps:
+    start = {color: symmetry.undo(START_CORNERS[color]) for color in Color}
+    moves = tuple(
+        (color_argument(piece.color), write_cells(map(symmetry.apply, piece.cells)))
+        for piece in _in_order(old, new - old, start)
+    )
+    return Steps(clears=clears, file=None, moves=moves, position=EnginePosition(symmetry, new))
+
+
+def _in_order(old: Collection[Piece], new: Iterable[Piece], start: dict[Color, Cell]) -> Iterator[Piece]:
+    """Yield `new` in an order in which they can be placed: each one touches an earlier one of its colour.
+
+    The colours take turns, as in a game.
+    """
+    remaining = sorted(new, key=lambda piece: (piece.color, sorted(piece.cells)))
+    attach = {color: {start[color]} for color in Color}
+    for piece in old:
+        attach[piece.color] |= _corners(piece.cells)
+    for color in itertools.cycle(Color):
+        if not remaining:
+            return
+        of_color = [piece for piece in remaining if piece.color is color]
+        if of_color:
+            chosen = next((piece for piece in of_color if piece.cells & attach[color]), of_color[0])
+            yield chosen
+            remaining.remove(chosen)
+            attach[color] |= _corners(chosen.cells)
+
+
+def _corners(cells: Iterable[Cell]) -> set[Cell]:
+    return {(x + dx, y + dy) for x, y in cells for dx in (-1, 1) for dy in (-1, 1)}
+
+
+def _cell(index: int) -> Cell:
+    y, x = divmod(index, STRIDE)
+    return x, y
+
+
+def _connected(cells: set[Cell]) -> Iterator[frozenset[Cell]]:
+    """Yield the parts of `cells` that are connected by edges. Empties `cells`."""
+    while cells:
+        found, to_visit = set[Cell](), [cells.pop()]
+        while to_visit:
+            x, y = cell = to_visit.pop()
+            found.add(cell)
+            neighbours = {(x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)} & cells
+            cells -= neighbours
+            to_visit += neighbours
+        yield frozenset(found)
+
+
+def _as_file(pieces: Collection[Piece], to_play: Color) -> str:
+    """Return a position as a file in the form of Pentobi, a dialect of SGF."""
+    placed = {color: sorted(write_cells(piece.cells) for piece in pieces if piece.color is color) for color in Color}
+    setup = "".join(
+        f"\nA{color_argument(color)}" + "".join(f"[{cells}]" for cells in placed[color])
+        for color in Color
+        if placed[color]
+    )
+    return f"(;GM[{VARIANT}]{setup}\nPL[{color_argument(to_play)}])\n"
+
+
+DEFAULT_ENGINE_TIMEOUT: Final = 1.5
+"""Seconds that an engine has for a move; the contest's limit is 2 s."""
+START_TIMEOUT: Final = 30.0
+"""Seconds that an engine has until it answers its first commands; some load large files."""
+MAX_LATE_ANSWERS: Final = 3
+
+
+class Reason(enum.Enum):
+    """Why a move was not the engine's; the value is what is said about it."""
+
+    FIRST_PIECE = "the contest prescribes the first piece of each colour, which GTP cannot express"
+    NO_BRIDGE = "the colours started where they cannot in the engine's game, and it loads no positions (loadsgf)"
+    LATE = "the engine did not answer in time"
+    NO_MOVE = "the engine passed or resigned, but the game goes on"
+    UNREADABLE = "the engine's answer is not a move"
+    ILLEGAL = "the engine's move is against the rules of the contest"
+    REFUSED = "the engine refused a command"
+    GONE = "the engine cannot be used any more"
+
+
+class BridgedPlayer:
+    """Chooses moves by asking an engine; `choose` is a strategy for `Player.play`.
+
+    - `engine`: the engine, ready for commands.
+    - `say`: called with a line for the user when a move is not the engine's, once for each `Reason`.
+    - `timeout`: the seconds that the engine has for each move.
+    - `rng`: the source of randomness of the built-in moves.
+    """
+
+    def __init__(self, engine: AsksEngine, say: Callable[[str], None], *, timeout: float, rng: random.Random) -> None:
+        self._engine = engine
+        self._say = say
+        self._timeout = timeout
+        self._rng = rng
+        self._commands = frozenset[str]()
+        self._known: EnginePosition | None = None
+        self._late_answers = 0
+        self._is_lost = False
+        self.name = ""
+        """The engine's name and version."""
+        self.engine_moves = 0
+        """The number of moves that the engine chose."""
+        self.other_moves = Counter[Reason]()
+        """The number of moves that it did not choose, by reason."""
+
+    async def prepare(self) -> None:
+        """Ask the engine what it is, and set its game. Raises EngineStartError if it cannot play."""
+        try:
+            with trio.fail_after(START_TIMEOUT):
+                name, version = await self._engine.ask("name"), await self._engine.ask("version")
+                self._commands = frozenset((await self._engine.ask("list_commands")).split())
+                if "set_game" in self._commands:
+                    await self._engine.ask("set_game", VARIANT)
+        except trio.TooSlowError:
+            raise EngineStartError(f"it did not answer within {START_TIMEOUT:g} s; does it speak GTP?") from None
+        except EngineError as error:
+            raise EngineStartError(str(error)) from error
+        if missing := {"genmove", "play", "clear_board"} - self._commands:
+            words = "command" if len(missing) == 1 else "commands"
+            raise EngineStartError(f"it does not know the {words} {', '.join(sorted(missing))}")
+        self.name = shown_text(f"{name} {version}")
+
+    async def choose(self, state: State) -> Move:
+        """Return a legal move."""
+        assert isinstance(state, BlokusState)
+        if is_first_piece(state):
+            return self._first_piece(state)
+        found = Reason.GONE if self._is_lost else await self._ask(state)
+        if isinstance(found, Reason):
+            self.other_moves[found] += 1
+            return greedy_move(state, self._rng)
+        self.engine_moves += 1
+        return found
+
+    def summary(self) -> str:
+        """Return a line about who chose the moves."""
+        total = self.engine_moves + self.other_moves.total()
+        line = f"{self.name} chose {self.engine_moves} of {total} moves"
+        if self.other_moves:
+            reasons = "; ".join(f"{count} because {reason.value}" for reason, count in self.other_moves.items())
+            line += f", the strategy greedy {self.other_moves.total()}: {reasons}"
+        return line
+
+    def _first_piece(self, state: BlokusState) -> Move:
+        self._note(Reason.FIRST_PIECE)
+        self.other_moves[Reason.FIRST_PIECE] += 1
+        rated = [(cells_and_corners(state, move), move) for move in first_placements(state)]
+        best = max(rating for rating, _ in rated)
+        return self._rng.choice([move for rating, move in rated if rating == best])
+
+    async def _ask(self, state: BlokusState) -> Move | Reason:
+        """Return the engine's move, or the reason why there is none."""
+        if self._late_answers >= MAX_LATE_ANSWERS and self._engine.is_busy:
+            return Reason.LATE
+        known, self._known = self._known, None  # unknown until all commands have succeeded
+        try:
+            with trio.fail_after(self._timeout):
+                position = await self._set_position(state, known)
+                if position is None:
+                    return self._note(Reason.NO_BRIDGE)
+                asks_only = "reg_genmove" in self._commands  # generates a move, but does not place it
+                answer = await self._engine.ask(
+                    "reg_genmove" if asks_only else "genmove", color_argument(state.color_on_turn)
+                )
+        except trio.TooSlowError:
+            self._late_answers += 1
+            return self._note(Reason.LATE, f"limit: {self._timeout:g} s")
+        except EngineRefusalError as error:
+            return self._note(Reason.REFUSED, str(error))
+        except EngineError as error:
+            self._is_lost = True
+            return self._note(Reason.GONE, str(error))
+        self._late_answers = 0
+        if answer.lower() in {"pass", "resign"}:
+            self._known = position
+            return self._note(Reason.NO_MOVE, answer)
+        try:
+            move = read_move(state, position.symmetry, answer)
+        except ValueError as error:
+            return self._note(Reason.UNREADABLE, shown_text(str(error)))
+        if (mistake := state.check(move)) is not None:
+            return self._note(Reason.ILLEGAL, f"{mistake.name}: {move}")
+        self._known = position if asks_only else EnginePosition(position.symmetry, pieces_of(state.play(move)))
+        return move
+
+    async def _set_position(self, state: BlokusState, known: EnginePosition | None) -> EnginePosition | None:
+        """Bring the engine to the position `state`, and return it; None if that is impossible."""
+        steps = steps_to(state, known, loads_files="loadsgf" in self._commands)
+        if steps is None:
+            return None
+        if steps.clears:
+            await self._engine.ask("clear_board")
+        if steps.file is not None:
+            await self._load(steps.file)
+        for arguments in steps.moves:
+            await self._engine.ask("play", *arguments)
+        return steps.position
+
+    async def _load(self, text: str) -> None:
+        with temporary_directory("spielleiter-") as folder:
+            path = trio.Path(folder, "position.blksgf")
+            await path.write_text(text, encoding="utf-8")
+            await self._engine.ask("loadsgf", f'"{path.as_posix()}"')  # forward slashes: a backslash would escape
+
+    def _note(self, reason: Reason, detail: str = "") -> Reason:
+        """Tell the user about `reason`, once."""
+        if not self.other_moves[reason]:
+            self._say(f"not the engine's move: {reason.value}{f' ({detail})' if detail else ''}")
+        return reason

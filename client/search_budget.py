@@ -1,0 +1,73 @@
+"""What the choosers of all games have in common: a level, and the time that it may search.
+
+Invariants: the work of a level is given by numbers, not by time, so a budget is used up only on a very slow machine.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from spielleiter.client.client_errors import StrategyError
+from spielleiter.game.api import Move, State
+
+LONGEST_SEARCH: Final = 1.0
+"""Seconds of processor time after which a search is cut."""
+LONGEST_WAIT: Final = 1.8
+"""Seconds after which a search is cut if the limit for a move is not known. Servers of the contest wait for 2 s."""
+
+
+class SearchBudget:
+    """The time for one move, which begins now.
+
+    - `wait`: seconds of wall-clock time; infinite if there is no limit for a move.
+    - `clock`: returns the processor time of the searching thread, in seconds: time in which others use the processor
+      counts only if the game's own time limit would pass.
+    - `wall_clock`: returns the present instant, in seconds.
+    """
+
+    def __init__(
+        self,
+        wait: float = LONGEST_WAIT,
+        clock: Callable[[], float] = time.thread_time,
+        wall_clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.was_cut = False
+        """Whether a search has found it used up."""
+        self._clock, self._end = clock, clock() + LONGEST_SEARCH
+        self._wall_clock, self._wall_end = wall_clock, wall_clock() + wait
+
+    def is_used_up(self) -> bool:
+        """Whether the search must end now."""
+        if self._clock() >= self._end or self._wall_clock() >= self._wall_end:
+            self.was_cut = True
+        return self.was_cut
+
+
+class Choose(Protocol):
+    """A function that chooses a legal move in a position; the generator is its only source of randomness.
+
+    `budget` is the time for it, which only levels use up; None: the usual one.
+    """
+
+    def __call__(self, state: Any, rng: random.Random, budget: SearchBudget | None = None, /) -> Move: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of a game's ladder. Its number is its place in the ladder, counted from 1.
+
+    - `description`: how it chooses its moves, for tables and documents.
+    - `choose`: chooses a move in a position of this game that has a legal move.
+    """
+
+    description: str
+    choose: Choose
+
+
+def no_move(state: State) -> StrategyError:
+    """Return the error for a position without a legal move."""
+    return StrategyError(f"a move was requested at turn {state.turn}, but no move is possible")

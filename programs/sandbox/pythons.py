@@ -1,0 +1,173 @@
+"""The Pythons of sandboxes: the one that a package is run with, and our own, which runs inside.py there.
+
+Packages are run with the version that they are built for, or else the contest's newest one, if this machine has such a
+Python; otherwise with what is called `python3` here. Whatever an interpreter answers is only compared and shown.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from spielleiter.common.own_python import is_frozen, own_python
+
+CONTEST_VERSION: Final = "3.12"
+"""The newest version of Python in the images of the contest."""
+
+_FOLDERS: Final = (  # below the home folder, where version managers install
+    (".pyenv/versions", "{version}.*/bin/python{version}"),
+    (".local/share/uv/python", "cpython-{version}.*/bin/python{version}"),
+    (".local/share/mise/installs/python", "{version}.*/bin/python{version}"),
+)
+_PROBE: Final = (
+    "import importlib.util, json, platform, sys; print(json.dumps([platform.python_version(), sys.executable, "
+    "sys.base_prefix, importlib.util.find_spec('pip') is not None]))"
+)
+_TIMEOUT: Final = 10.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPython:
+    """An interpreter on this machine: its version, such as ``3.12.1``, its file, and the folder of its installation."""
+
+    version: str
+    executable: str
+    prefix: str
+    has_pip: bool = True
+    is_default: bool = False
+    """Whether it is the one that is called `python3` anyway."""
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether a sandbox can be given its installation without the home folder, which must not be visible there."""
+        home, prefix = Path(os.path.expanduser("~")), Path(self.prefix)  # noqa: PTH111 - as below
+        return not home.is_relative_to(prefix)
+
+    def has_version(self, version: str) -> bool:
+        """Return whether it is of this minor version, such as ``3.12``."""
+        return self.version.startswith(f"{version}.")
+
+
+def find_python(path: str | None = None, built_for: str = "") -> FoundPython | None:
+    """Return the Python to check a package with; None if there is none.
+
+    That is one of the version `built_for`, of the contest's, or the one that is called `python3` in `path`, which is
+    the variable PATH of the program; None for that of this process. One with pip is preferred, since packages install
+    what they contain with it. Blocks for a moment.
+    """
+    default = shutil.which("python3", path=path)
+    python3 = None if default is None else _probe(os.path.realpath(default))
+    if python3 is not None:
+        python3 = replace(python3, is_default=True)
+    for version in dict.fromkeys(filter(None, (built_for, CONTEST_VERSION))):
+        found: list[FoundPython] = []
+        for known in (python3, *map(_probe, _candidates(version))):
+            if known is not None and known.has_version(version) and (known.is_default or known.is_apart):
+                if known.has_pip:
+                    return known
+                found.append(known)
+        if found:
+            return found[0]
+    return python3
+
+
+def write_commands(python: FoundPython, folder: Path) -> None:
+    """Write the commands `python3`, `python`, `pip3` and `pip` for it into `folder`, which is to lead a PATH."""
+    program = shlex.quote(python.executable)
+    for names, words in ((("python3", "python"), program), (("pip3", "pip"), f"{program} -m pip")):
+        for name in names:
+            command = folder / name
+            command.write_text(f'#!/bin/sh\nexec {words} "$@"\n', encoding="utf-8", errors="surrogateescape")
+            command.chmod(0o755)
+
+
+def _candidates(version: str) -> Iterator[str]:
+    """The files that may be a Python of this version; that of a virtual environment is replaced by its base."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    found = [shutil.which(f"python{version}", path=folder) for folder in folders if folder]
+    paths = [path for path in found if path is not None]
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path's form raises without a home folder
+    for folder, pattern in _FOLDERS:
+        paths += map(str, sorted((home / folder).glob(pattern.format(version=version)), reverse=True))
+    return iter(dict.fromkeys(map(os.path.realpath, paths)))
+
+
+def _probe(path: str) -> FoundPython | None:
+    """Ask an interpreter what it is; None if it does not answer, such as the shim of a version manager."""
+    try:
+        done = subprocess.run(  # noqa: S603
+            [path, "-I", "-c", _PROBE], stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT, check=False
+        )
+        answer = json.loads(done.stdout)
+    except (OSError, subprocess.TimeoutExpired, ValueError):
+        return None
+    match answer:
+        case [str(version), str(executable), str(prefix), bool(has_pip)]:
+            # the shim of a version manager may have started that of a virtual environment
+            return FoundPython(version, os.path.realpath(executable), prefix, has_pip)
+    return None
+
+
+TOOLS: Final = "/.spielleiter"
+"""The folder inside a sandbox that holds what belongs to us."""
+
+_LOADER: Final = re.compile(r"ld[-\d.\w]*\.so(?:\.\d+)?$")
+_MAPS: Final = Path("/proc/self/maps")
+_HELPER: Final = Path(__file__).absolute().with_name("inside.py")
+
+
+@dataclass(frozen=True, slots=True)
+class PythonInside:
+    """The command line that runs inside.py, and the paths to mount for it: those on this machine, by those inside."""
+
+    command: tuple[str, ...]
+    mounts: dict[str, str]
+
+
+def python_inside() -> PythonInside:
+    """Return how to run inside.py within a sandbox. Raises OSError if this Python cannot be moved there."""
+    program, *options = own_python()
+    executable = Path(program).resolve()
+    base = executable.parent if is_frozen() else Path(sys.base_prefix).resolve()
+    if not executable.is_relative_to(base):
+        raise OSError(f"{executable} is not below {base}")
+    inner = f"{TOOLS}/python/{executable.relative_to(base)}"
+    mounts = {f"{TOOLS}/python": str(base), f"{TOOLS}/inside.py": str(_HELPER)}
+    loader, libraries = _loaded_libraries()
+    command: tuple[str, ...] = (inner,)
+    if loader is not None:
+        folders = [f"{TOOLS}/python/lib"]  # first: the system may have a libpython of its own
+        for number, folder in enumerate(dict.fromkeys([loader.parent, *libraries])):
+            folders.append(f"{TOOLS}/lib{number}")
+            mounts[folders[-1]] = str(folder)
+        command = (f"{folders[1]}/{loader.name}", "--library-path", ":".join(folders), "--argv0", inner, inner)
+    return PythonInside((*command, *options, "-I", "-S", "-B", f"{TOOLS}/inside.py"), mounts)
+
+
+def python_outside() -> list[str]:
+    """Return the command line that runs inside.py without a sandbox."""
+    program, *options = own_python()
+    return [str(Path(program).resolve()), *options, "-I", "-S", "-B", str(_HELPER)]
+
+
+def _loaded_libraries() -> tuple[Path | None, list[Path]]:
+    """Return the dynamic loader of this process, and the folders of the libraries that it has loaded."""
+    loader, folders = None, []
+    for line in _MAPS.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
+        fields = line.split(maxsplit=5)
+        if len(fields) == 6 and fields[5].startswith("/"):
+            path = Path(fields[5])
+            if _LOADER.match(path.name):
+                loader = path
+            elif path.name.startswith("lib") and ".so" in path.name:
+                folders.append(path.parent)
+    return loader, folders

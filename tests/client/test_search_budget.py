@@ -1,0 +1,53 @@
+"""The time for a search: processor time, and wall-clock time only against the game's own limit."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from spielleiter.client.search_budget import LONGEST_SEARCH, SearchBudget
+
+
+@pytest.mark.parametrize(
+    ("thinks", "waits", "wait", "is_cut"),
+    [
+        (LONGEST_SEARCH - 0.01, 1.7, 1.8, False),  # much of the time others had the processor
+        (LONGEST_SEARCH, 1.0, 1.8, True),
+        (0.1, 1.8, 1.8, True),  # the game's limit would pass
+        (0.1, 100.0, math.inf, False),  # there is none
+        (0.1, 0.5, 0.45, True),
+    ],
+)
+def test_a_search_is_cut_by_its_own_work_or_the_limit_of_the_game(
+    thinks: float, waits: float, wait: float, is_cut: bool
+) -> None:
+    times = {"processor": 50.0, "wall": 900.0}
+    budget = SearchBudget(wait, lambda: times["processor"], lambda: times["wall"])
+    assert not budget.is_used_up()
+    times["processor"] += thinks
+    times["wall"] += waits
+    assert (budget.is_used_up(), budget.was_cut) == (is_cut, is_cut)
+
+
+def test_the_work_of_others_does_not_count() -> None:
+    """Neither another process nor another thread of this one uses up the budget."""
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
+    stop = threading.Event()
+    thread = threading.Thread(target=lambda: [None for _ in iter(stop.is_set, True)])
+    thread.start()
+    try:
+        budget = SearchBudget(math.inf)
+        time.sleep(LONGEST_SEARCH + 0.2)
+        assert not budget.is_used_up()
+    finally:
+        stop.set()
+        thread.join()
+        for process in others:
+            process.kill()
+            process.wait()

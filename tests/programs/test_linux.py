@@ -1,0 +1,395 @@
+"""The fork server, supervisors, and what they find, name and kill."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+if sys.platform != "linux":
+    pytest.skip("only Linux has what is tested here", allow_module_level=True)
+assert sys.platform == "linux"  # for mypy
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import trio
+
+from spielleiter.common.errors import SupervisorError
+from spielleiter.programs.linux import FORK_SERVER_COMMAND, ForkServer, SupervisedProcess, start_supervised_process
+from spielleiter.programs.process import ProcessSpec
+from spielleiter.programs.processes import descendants_of, still_running
+from spielleiter.programs.supervision import READY, find_descendants, kill_all
+from tests.match.shell_programs import Runner
+from tests.match.shell_programs import wait_until as wait_until_async
+from tests.match.supervised import finish, parent_of, start, wait_until
+from tests.timeouts import HANG_TIMEOUT
+
+STRAY = "(env -i setsid sleep 500 &) & "
+"""A process without a tag, in a session of its own, whose parents have ended."""
+TREE = "sleep 500 & (sleep 500 & sleep 500 & wait) & echo ready; wait"
+
+
+@pytest.fixture
+def fork_server() -> Iterator[ForkServer]:
+    fork_server = ForkServer(resume_after=0.01)
+    yield fork_server
+    fork_server.close()
+
+
+def start_in(fork_server: ForkServer, *arguments: str) -> SupervisedProcess:
+    process = fork_server.start(ProcessSpec(arguments, None, dict(os.environ)))
+    assert process is not None
+    return process
+
+
+async def result_of(process: SupervisedProcess) -> int | None:
+    with trio.fail_after(HANG_TIMEOUT):
+        await process.wait()
+    await finish(process)
+    return process.returncode
+
+
+# -- the fork server -------------------------------------------------------------------------------------------------
+
+
+async def test_a_killed_fork_server_is_replaced(fork_server: ForkServer) -> None:
+    first = start_in(fork_server, "sleep", "500")
+    assert fork_server.pid is not None
+    os.kill(fork_server.pid, signal.SIGKILL)
+    assert await result_of(start_in(fork_server, "sh", "-c", "exit 4")) == 4
+    assert still_running([first.pid])  # its supervisor is still there
+    await finish(first)
+    assert not still_running([first.pid])
+
+
+async def test_a_stopped_fork_server_is_resumed(fork_server: ForkServer) -> None:
+    first = start_in(fork_server, "sleep", "500")
+    assert fork_server.pid is not None
+    os.kill(fork_server.pid, signal.SIGSTOP)
+    assert await result_of(start_in(fork_server, "sh", "-c", "exit 4")) == 4
+    await finish(first)
+
+
+def test_waiting_for_an_answer_has_a_time_limit() -> None:
+    silent = ForkServer([sys.executable, "-c", "input()"], resume_after=0.01, answer_timeout=0.02)
+    with pytest.raises(SupervisorError, match="does not answer"):
+        silent.start(ProcessSpec(["true"], None, {}))
+
+
+def test_nothing_is_started_on_a_system_without_supervisors() -> None:
+    fork_server = ForkServer([sys.executable, "-c", ""])
+    for _ in range(2):
+        assert fork_server.start(ProcessSpec(["true"], None, {})) is None
+
+
+def test_it_ends_quietly_if_the_match_has_ended_before_it_was_ready() -> None:
+    ours, theirs = socket.socketpair()
+    ours.close()
+    with theirs:
+        done = subprocess.run(
+            FORK_SERVER_COMMAND, stdin=theirs.fileno(), capture_output=True, timeout=HANG_TIMEOUT, check=False
+        )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_fork_server_ends_when_its_socket_is_closed() -> None:
+    ours, theirs = socket.socketpair()
+    process = subprocess.Popen(FORK_SERVER_COMMAND, stdin=theirs.fileno())
+    theirs.close()
+    with ours:
+        assert ours.recv(1) == READY
+        ours.sendall(b"\0\0")  # half a request
+    assert process.wait(HANG_TIMEOUT) == 0
+
+
+async def test_a_supervisor_outlives_the_fork_server_and_ends_with_its_program(fork_server: ForkServer) -> None:
+    process = start_in(fork_server, "sleep", "500")
+    fork_server.close()
+    process.terminate()
+    assert await result_of(process) == -signal.SIGTERM
+    wait_until(lambda: not still_running([process.supervisor]))
+
+
+async def test_a_program_has_the_given_environment_directory_and_cores(tmp_path: Path) -> None:
+    core = min(os.sched_getaffinity(0))
+    code = "import os; print(os.getcwd(), ascii(os.environ['A']), *os.sched_getaffinity(0))"
+    spec = ProcessSpec([sys.executable, "-ISc", code], str(tmp_path), {"A": "ü\udcff"}, cores=(core,))
+    process = start_supervised_process(spec)
+    assert process is not None
+    with trio.fail_after(HANG_TIMEOUT):
+        await process.wait()
+    assert process.stdout.read().decode() == f"{tmp_path} '\\xfc\\udcff' {core}\n"
+    await finish(process)
+
+
+def test_start_errors_are_those_of_the_system() -> None:
+    with pytest.raises(FileNotFoundError):
+        start_supervised_process(ProcessSpec(["./no-such-program"], None, {}))
+    with pytest.raises(ValueError, match="null byte"):
+        start_supervised_process(ProcessSpec(["a\0b"], None, {}))
+    with pytest.raises(ValueError, match="the memory limit cannot be set"):
+        start("exit 0", memory="much")
+
+
+async def test_memory_is_limited() -> None:
+    code = "import sys; b = bytearray(100_000_000); print(len(b))"
+    arguments = [sys.executable, "-I", "-S", "-c", code]
+    for memory, expected in ((None, 0), (50_000_000, 1)):
+        process = start_supervised_process(ProcessSpec(arguments, None, dict(os.environ), memory=memory))
+        assert process is not None
+        with trio.fail_after(HANG_TIMEOUT):
+            await process.wait()
+        assert process.returncode == expected
+        assert (process.peak_memory > 100_000_000) is (memory is None)
+        assert (b"MemoryError" in process.stderr.read()) is (memory is not None)
+        await finish(process)
+
+
+# -- supervisors -----------------------------------------------------------------------------------------------------
+
+
+def start_with_stray() -> SupervisedProcess:
+    """Start a program whose stray process has left the session and lost its parents."""
+    process = start(f"{STRAY} echo ready; sleep 500")
+    assert process.stdout.readline() == b"ready\n"
+
+    def has_stray() -> bool:
+        pids = process.pids
+        try:
+            return len(pids) == 3 and any(os.getsid(pid) == pid != process.pid for pid in pids)
+        except ProcessLookupError:  # one of its parents has just ended
+            return False
+
+    wait_until(has_stray)
+    return process
+
+
+async def test_a_process_without_parent_session_or_environment_is_found_and_killed() -> None:
+    process = start_with_stray()
+    pids = process.pids
+    assert set(process.find_all()) == set(pids)
+    await finish(process)
+    assert still_running(pids) == ()
+    assert (process.returncode, process.pids) == (-signal.SIGKILL, ())
+
+
+async def test_each_program_has_a_supervisor_of_its_own() -> None:
+    first, second = start("sleep 500"), start("sleep 500")
+    assert len({parent_of(first.pid), parent_of(second.pid), os.getpid()}) == 3
+    await finish(first)
+    assert still_running([second.pid])
+    await finish(second)
+
+
+@pytest.mark.slow  # children have some time to end by themselves
+async def test_processes_that_outlive_a_program_are_named() -> None:
+    process = start(f"{STRAY} exit 3")
+    with trio.fail_after(HANG_TIMEOUT):
+        await process.wait()
+        await process.wait_for_children()
+    assert (process.returncode, [each.name for each in process.leftovers]) == (3, ["sleep"])
+    await finish(process)
+
+
+def test_a_supervisor_kills_everything_when_the_match_is_gone() -> None:
+    code = (
+        f"import os, sys\nfrom spielleiter.programs.linux import start_supervised_process as start\n"
+        f"from spielleiter.programs.process import ProcessSpec\n"
+        f"process = start(ProcessSpec(['sh', '-c', {STRAY + 'echo ready; sleep 500'!r}], None, dict(os.environ)))\n"
+        f"process.stdout.readline()\nprint(*process.find_all(), flush=True)\nos.kill(os.getpid(), 9)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=HANG_TIMEOUT, check=False)
+    pids = [int(word) for word in done.stdout.split()]
+    assert len(pids) >= 2
+    wait_until(lambda: not still_running(pids))
+
+
+async def test_everything_below_a_killed_supervisor_is_killed() -> None:
+    process = start_with_stray()
+    pids = process.pids
+    os.kill(process.supervisor, signal.SIGKILL)
+    with trio.fail_after(HANG_TIMEOUT):
+        await process.wait()
+    assert process.returncode == -signal.SIGKILL
+    wait_until(lambda: not still_running(pids))
+    await finish(process)
+
+
+async def test_a_supervisor_is_killed_without_its_help() -> None:
+    process = start_with_stray()
+    pids, own = process.pids, process.supervisor
+    fork_server = parent_of(own)
+    for pid in (own, fork_server):  # so that neither can do it instead
+        os.kill(pid, signal.SIGSTOP)
+    with trio.fail_after(HANG_TIMEOUT):
+        await process.kill_supervisor()
+    assert still_running(pids) == ()
+    wait_until(lambda: not still_running([own]))
+    os.kill(fork_server, signal.SIGCONT)
+    await finish(process)
+
+
+async def test_a_program_that_keeps_starting_others_is_killed() -> None:
+    process = start("while :; do (setsid sleep 500 &); done & sleep 500")
+    wait_until(lambda: len(process.pids) > 5)
+    await finish(process)
+    assert process.find_all() == ()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)",
+        "resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (100, 100))",
+        "os.sched_setaffinity(os.getppid(), {min(os.sched_getaffinity(0))})",
+        pytest.param(
+            "open(f'/proc/{os.getppid()}/oom_score_adj', 'w').write('1000')",
+            marks=pytest.mark.skipif(os.geteuid() != 0, reason="only root can change it"),
+        ),
+    ],
+    ids=["priority", "limit", "cores", "oom score"],
+)
+async def test_what_a_program_changes_of_its_supervisor_concerns_no_other(change: str) -> None:
+    head = "import os, resource; "
+    show = (
+        "print(os.getpriority(os.PRIO_PROCESS, 0), resource.getrlimit(resource.RLIMIT_NOFILE), os.sched_getaffinity(0),"
+        " open('/proc/self/oom_score_adj').read())"
+    )
+    outputs = []
+    for code in (show, change, show):
+        process = start_supervised_process(ProcessSpec([sys.executable, "-ISc", head + code], None, {}))
+        assert process is not None
+        with trio.fail_after(HANG_TIMEOUT):
+            await process.wait()
+        outputs.append(process.stdout.read())
+        assert process.returncode == 0
+        await finish(process)
+    assert outputs[0] == outputs[2] != b""
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look into every process")
+@pytest.mark.parametrize("name", ["environ", "mem", "maps", "fd"])
+async def test_no_program_can_look_into_its_supervisor(name: str) -> None:
+    code = f"import os; os.listdir(p) if os.path.isdir(p := f'/proc/{{os.getppid()}}/{name}') else open(p)"
+    process = start_supervised_process(ProcessSpec([sys.executable, "-ISc", code], None, {}))
+    assert process is not None
+    assert await result_of(process) == 1
+
+
+# -- programs that stop their supervisors ----------------------------------------------------------------------------
+
+STOPPING = "(read x < {folder}/pipe; while :; do kill -STOP $PPID; done) & "
+"""Stops the supervisor again and again, once something is written to the pipe."""
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Runner:
+    return Runner(tmp_path)
+
+
+@pytest.mark.slow
+async def test_a_program_that_stops_its_supervisor_does_not_delay_the_match(runner: Runner) -> None:
+    program = runner.program("kill -STOP $PPID; exit 3")
+    with trio.fail_after(HANG_TIMEOUT):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(program.run)
+            await program.end(0.1)
+    assert program.returncode == 3
+    assert runner.running == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rest", ["exit 3", "sleep 500"])
+async def test_a_program_that_keeps_stopping_its_supervisor_is_killed(
+    rest: str, runner: Runner, tmp_path: Path
+) -> None:
+    for name in ("pipe", "second"):
+        os.mkfifo(tmp_path / name)
+    program = runner.program(STOPPING.format(folder=tmp_path) + f"read x < {tmp_path}/second; {rest}")
+    with trio.fail_after(HANG_TIMEOUT):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(program.run)
+            await trio.Path(tmp_path / "pipe").write_text("go\n")
+            await wait_until_async(lambda: program.supervisor_stops > 0)
+            with suppress(OSError):  # the program was killed and does not read any more
+                os.write(os.open(tmp_path / "second", os.O_WRONLY | os.O_NONBLOCK), b"go\n")
+    assert program.gone.is_set()
+    assert program.supervisor_stops >= 1
+    assert runner.running == []
+    if rest != "exit 3":  # the supervisor may report this exit between two stops
+        assert (program.has_stopped_supervisor, program.returncode) == (True, -signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_cancelled", [True, False])
+async def test_a_program_that_keeps_stopping_its_supervisor_can_be_ended(
+    is_cancelled: bool, runner: Runner, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    program = runner.program(f"{STOPPING.format(folder=tmp_path)} sleep 500")
+    with trio.fail_after(HANG_TIMEOUT):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(program.run)
+            await trio.Path(tmp_path / "pipe").write_text("go\n")
+            if is_cancelled:
+                nursery.cancel_scope.cancel()
+            else:
+                await program.end(0)
+    assert program.gone.is_set()
+    assert runner.running == []
+
+
+# -- process trees ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tree() -> Iterator[subprocess.Popen[bytes]]:
+    """A shell with one child process and with another shell that has two."""
+    with subprocess.Popen(["sh", "-c", TREE], stdout=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        deadline = time.monotonic() + HANG_TIMEOUT
+        while len(find_descendants(process.pid)) < 4:
+            assert time.monotonic() < deadline
+        yield process
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_descendants_are_found_at_any_depth_but_for_excluded_ones(tree: subprocess.Popen[bytes]) -> None:
+    found = find_descendants(tree.pid)
+    assert len(found) == 4
+    assert {tree.pid, *found} <= set(find_descendants(os.getpid()))
+    assert sorted(descendants_of(tree.pid) or ()) == sorted(found)
+    inner = next(pid for pid in found if find_descendants(pid))
+    assert set(find_descendants(tree.pid, [inner])) == set(found) - {inner, *find_descendants(inner)}
+    assert {tree.pid, *found}.isdisjoint(find_descendants(os.getpid(), [tree.pid]))
+
+
+def test_ended_processes_are_not_found(tree: subprocess.Popen[bytes]) -> None:
+    os.killpg(tree.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, tree.pid, os.WEXITED | os.WNOWAIT)
+    assert tree.pid not in find_descendants(os.getpid())
+
+
+def test_all_processes_are_killed_until_reap_confirms_it(tree: subprocess.Popen[bytes]) -> None:
+    found = {tree.pid, *find_descendants(tree.pid)}
+    reaped: list[int] = []
+
+    def reap() -> bool:
+        reaped.append(1)
+        return len(reaped) > 3  # until then, something may be left
+
+    assert kill_all(lambda: [pid for pid in find_descendants(os.getpid()) if pid in found], reap)
+    assert tree.wait(HANG_TIMEOUT) == -signal.SIGKILL
+    assert len(reaped) > 3
+
+
+def test_killing_is_given_up_after_the_timeout() -> None:
+    assert not kill_all(list, lambda: False, timeout=0.0)
