@@ -276,8 +276,9 @@ def write_pages(
     cannot be made is no failure: one line says why, and the report links to the replay's file instead.
     """
     from spielleiter.common.errors import os_error_text
+    from spielleiter.match.game_folder import REPLAY_PAGE
     from spielleiter.match.verdict import Verdict
-    from spielleiter.viewer.page import PAGE, write_match_pages
+    from spielleiter.viewer.page import write_match_pages
 
     if choice == "auto":
         choice = "all" if sum(map(len, matches.values())) <= FEW_GAMES else "failed"
@@ -292,7 +293,7 @@ def write_pages(
         if chosen:
             replays[folder] = chosen
     missing = sum(
-        not (folder / replay).with_name(PAGE).exists() for folder, names in replays.items() for replay in names
+        not (folder / replay).with_name(REPLAY_PAGE).exists() for folder, names in replays.items() for replay in names
     )
     if missing >= MANY_PAGES:
         print_line(f"making the pages of {missing} replays; Ctrl-C leaves out the rest", err=True)

@@ -17,7 +17,6 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final, Protocol
 
 import trio
@@ -56,7 +55,7 @@ from spielleiter.match.verdict import Verdict
 from spielleiter.programs.command import Command, join_command
 from spielleiter.programs.outputs import last_words
 from spielleiter.programs.packages.faults import Finding
-from spielleiter.programs.packages.package import Inspection, Package, inspect_package, unpack_package
+from spielleiter.programs.packages.package import Package, inspect_package, unpack_package
 from spielleiter.programs.sandbox.choice import choose_sandbox
 from spielleiter.programs.sandbox.sandbox import SENTENCES, Sandbox
 from spielleiter.programs.startable import start_problem
@@ -66,10 +65,6 @@ from spielleiter.server.editions import choose_editions
 _SHORT: Final = {"host": "-h", "port": "-p", "reservation": "-r"}
 _LONG: Final = {"host": "--host", "port": "--port", "reservation": "--reservation"}
 _MIXED: Final = {"host": "-h", "port": "--port", "reservation": "-r"}
-_PLACEHOLDERS: Final[Mapping[str, str]] = MappingProxyType(
-    {"host": "{host}", "port": "{port}", "reservation": "{reservation}"}
-)
-_JOIN: Final = "joinPrepared"
 _ALL_IN_ONE: Final = re.compile(rb'"\$(?:\*|\{\*\})"')
 """What a shell replaces by all parameters as one word."""
 _MAX_SCRIPT: Final = 1024 * 1024
@@ -212,7 +207,7 @@ class _Starts:
                 continue
             except UnexpectedBehaviourError as error:
                 return OptionResult(form, finding=self._fault(form, relative, str(error)))
-            if how != _JOIN:
+            if how != "joinPrepared":
                 return OptionResult(form, seconds, fault("plain-join", relative))
             return OptionResult(form, seconds)
         return OptionResult(form, is_undecided=True)
@@ -220,7 +215,9 @@ class _Starts:
     async def start(self, form: OptionForm, relative: str) -> tuple[str, float]:
         """Start the program; return how it asks for a seat and the seconds until then. Raises MatchError."""
         main, *parameters = self._package.words
-        command = Command.parse(join_command([main, *form.arguments(_PLACEHOLDERS, parameters)]))
+        command = Command.parse(
+            join_command([main, *form.arguments({key: f"{{{key}}}" for key in _SHORT}, parameters)])
+        )
         folder = self._folder / relative
         tag = f"{self._run_id}/{relative}"
         timeout = self._setup.patience.start
@@ -390,7 +387,12 @@ class _PackageCheck:
         self._main = str(inspection.main or "")
         sandbox = dataclasses.replace(setup.sandbox, python=inspection.python)
         self._setup = dataclasses.replace(setup, sandbox=sandbox)
-        self._add_findings(contest.PACKAGE, _inspection_text(inspection), inspection.findings)
+        text = "it cannot be started"
+        if inspection.main is not None:
+            files = sum(not each.is_folder for each in inspection.entries)
+            text = f"main file {inspection.main}, {count_text(files, 'file')}"
+        findings = tuple(inspection.findings)
+        self._add(ConditionResult(contest.PACKAGE, state_of(findings), text, findings))
         if not inspection.is_startable:
             self._skip_rest("not tried, since the program cannot be started as it is")
         else:
@@ -410,23 +412,30 @@ class _PackageCheck:
         setup = self._setup
         confined = setup.sandbox
         sandbox = await trio.to_thread.run_sync(choose_sandbox, confined.image, confined.kind, confined.python)
-        speed = self._speed = await self._known_speed()
-        self._sandbox = sandbox_report(sandbox)
+        if setup.speed is not None:
+            speed = Speed(setup.speed, is_measured=False)
+        else:
+            self._listener.doing("measuring the speed of this machine")
+            speed = await trio.to_thread.run_sync(measure_speed)
+        self._speed = speed
+        self._sandbox = SandboxReport(
+            sandbox.name,
+            tuple(text for condition, text in SENTENCES.items() if condition in sandbox.kept),
+            tuple(sandbox.gaps[condition] for condition in SENTENCES if condition in sandbox.gaps),
+        )
         self._listener.started(self._main, self._sandbox, speed)
         with temporary_folder() as temporary:
             place = temporary / "program"
             package = await trio.to_thread.run_sync(unpack_package, setup.path, place, setup.main, setup.parameters)
-            if sys.platform == "win32" and setup.sandbox.image is None and (missing := _missing_program(package)):
-                self._add(contest.UPLOAD_TEST, State.UNDECIDED, f"Windows cannot start the program: {missing}")
-                self._skip_rest("not tried, since Windows cannot start the program")
-                return
+            if sys.platform == "win32" and setup.sandbox.image is None:
+                missing = start_problem(Command.parse(join_command(package.words)))
+                if missing:
+                    missing = missing.replace(f"{package.folder.absolute()}{os.sep}", "")
+                    text = f"Windows cannot start the program: {missing}"
+                    self._add(ConditionResult(contest.UPLOAD_TEST, State.UNDECIDED, text))
+                    self._skip_rest("not tried, since Windows cannot start the program")
+                    return
             await self._run_program(package, sandbox, speed)
-
-    async def _known_speed(self) -> Speed:
-        if self._setup.speed is not None:
-            return Speed(self._setup.speed, is_measured=False)
-        self._listener.doing("measuring the speed of this machine")
-        return await trio.to_thread.run_sync(measure_speed)
 
     async def _run_program(self, package: Package, sandbox: Sandbox, speed: Speed) -> None:
         setup, tell = self._setup, self._listener.doing
@@ -439,68 +448,35 @@ class _PackageCheck:
         has_no_seat = all(each.record.verdict in _CANNOT_START and each.findings for each in upload)
         if has_no_seat and (finding := await one_word_fault(setup, package, sandbox, self._folder, upload[0])):
             upload = tuple(dataclasses.replace(each, findings=(finding,)) for each in upload)
-        self._add_games(upload, games_result(contest.UPLOAD_TEST, upload))
+        self._add(games_result(contest.UPLOAD_TEST, upload), upload)
         observed.add_games(upload)
         if has_no_seat:
             self._finish(observed, "not tried, since the program does not take its seat")
             return
         options = await try_option_forms(setup, package, sandbox, self._folder, tell)
-        self._add_result(options_result(options))
+        self._add(options_result(options))
         observed.add_starts(each.seconds for each in options if each.seconds is not None)
         pairing = await games.play(contest.PAIRING.key, GREEDY, PAIRING_GAMES, tell)
-        self._add_games(pairing, games_result(contest.PAIRING, pairing))
+        self._add(games_result(contest.PAIRING, pairing), pairing)
         observed.add_games(pairing)
         tell("two games at once")
         known = {finding.code for each in (*upload, *pairing) for finding in each.findings}
         both = await games.play_two_at_once(contest.TWO_GAMES.key, RANDOM)
-        self._add_games(both, two_games_result(both, known))
-        self._add_result(await try_steps(setup, package, sandbox, self._folder, games.time_factor, tell))
+        self._add(two_games_result(both, known), both)
+        self._add(await try_steps(setup, package, sandbox, self._folder, games.time_factor, tell))
         self._finish(observed)
 
     def _finish(self, observed: ObservedConditions, reason: str = "") -> None:
         """Report the conditions that were watched during all games; those before them were not tried for `reason`."""
         for condition in CONDITIONS[len(self._results) :]:
             result = observed.result(condition)
-            self._add_result(result or ConditionResult(condition, State.NOT_CHECKED, reason))
-
-    # -- results ------------------------------------------------------------------------------------------------------
-
-    def _add(self, condition: ContestCondition, state: State, text: str, findings: Iterable[Finding] = ()) -> None:
-        self._add_result(ConditionResult(condition, state, text, tuple(findings)))
-
-    def _add_result(self, result: ConditionResult) -> None:
-        self._results.append(result)
-        self._listener.result(result)
-
-    def _add_games(self, games: Iterable[GameResult], result: ConditionResult) -> None:
-        self._games += [each.game for each in games]
-        self._add_result(result)
-
-    def _add_findings(self, condition: ContestCondition, text: str, findings: Sequence[Finding]) -> None:
-        self._add(condition, state_of(findings), text, findings)
+            self._add(result or ConditionResult(condition, State.NOT_CHECKED, reason))
 
     def _skip_rest(self, reason: str) -> None:
         for condition in CONDITIONS[len(self._results) :]:
-            self._add(condition, State.NOT_CHECKED, reason)
+            self._add(ConditionResult(condition, State.NOT_CHECKED, reason))
 
-
-def _missing_program(package: Package) -> str:
-    """Return what this machine lacks for starting the program, and what to do; empty if it can start it."""
-    problem = start_problem(Command.parse(join_command(package.words)))
-    return problem.replace(f"{package.folder.absolute()}{os.sep}", "")
-
-
-def sandbox_report(sandbox: Sandbox) -> SandboxReport:
-    """Return the conditions that a sandbox keeps and does not keep, in words."""
-    return SandboxReport(
-        sandbox.name,
-        tuple(text for condition, text in SENTENCES.items() if condition in sandbox.kept),
-        tuple(sandbox.gaps[condition] for condition in SENTENCES if condition in sandbox.gaps),
-    )
-
-
-def _inspection_text(inspection: Inspection) -> str:
-    files = sum(not each.is_folder for each in inspection.entries)
-    if inspection.main is None:
-        return "it cannot be started"
-    return f"main file {inspection.main}, {count_text(files, 'file')}"
+    def _add(self, result: ConditionResult, games: Iterable[GameResult] = ()) -> None:
+        self._games += [each.game for each in games]
+        self._results.append(result)
+        self._listener.result(result)

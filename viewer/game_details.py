@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeAlias
 
 from spielleiter.game.api import Seat
+from spielleiter.match.game_folder import SERVER_LOG
+from spielleiter.match.records import SETUP
 from spielleiter.match.verdict import Verdict
 from spielleiter.server.config import Config
 from spielleiter.viewer.game_json import Details
@@ -97,7 +99,6 @@ def seats_in(value: Any) -> tuple[Seat, Seat] | None:
     return None if first is None or second is None or first == second else (first, second)
 
 
-SERVER_LOG: Final = "server.log.gz"
 GAME_STARTED: Final = "game_started"
 MOVE_PLAYED: Final = "move_played"
 
@@ -272,7 +273,6 @@ def verdict_words(verdict: str, offender: str | None, reason: str) -> Words:
 
 RESULTS: Final = "results.jsonl"
 VERDICT: Final = "verdict.json"
-SETUP: Final = "match.json"
 _MOST_BYTES: Final = 4 * 1024 * 1024
 _MOST_RESULTS: Final = 256 * 1024 * 1024
 _MOST_ANSWERS: Final = 1000

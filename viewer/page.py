@@ -25,6 +25,7 @@ from typing import Final
 
 from spielleiter.common.files import write_whole
 from spielleiter.common.text import escaped
+from spielleiter.match.game_folder import REPLAY_PAGE
 from spielleiter.viewer.game_details import details_beside
 from spielleiter.viewer.game_json import describe_game
 from spielleiter.viewer.positions.view import Json
@@ -34,8 +35,6 @@ STATIC: Final = Path(__file__).parent / "static"
 """The folder of the page: index.html, style.css, and the modules, of which main.js is the first."""
 SCRIPT: Final = "replay-page.js"
 """The name of the script that the pages of a match share."""
-PAGE: Final = "replay.html"
-"""The name of the page beside a replay of a match."""
 
 _MAIN: Final = "main.js"
 _IMPORT: Final = re.compile(r'^import \{ ([\w, ]+) \} from "(\.[\w./]+)";$', re.MULTILINE)
@@ -110,7 +109,7 @@ def write_match_pages(folder: Path, replays: Iterable[str]) -> Iterator[str]:
     has_script = False
     for name in replays:
         replay = folder / name
-        page = replay.with_name(PAGE)
+        page = replay.with_name(REPLAY_PAGE)
         if not page.exists():
             try:
                 game = describe_game(load_replay(replay), details_beside(replay))

@@ -112,10 +112,6 @@ class Canvas:
         """Draw a line."""
         self._draw.line((*start, *end), fill=_INDICES[color], width=thickness)
 
-    def dot(self, x: int, y: int, radius: int, color: str) -> None:
-        """Draw a filled circle around (x, y)."""
-        self._draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=_INDICES[color])
-
     def paste(self, other: Canvas, left: int, top: int) -> None:
         """Copy another canvas to this place."""
         self.image.paste(other.image, (left, top))

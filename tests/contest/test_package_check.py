@@ -1,4 +1,4 @@
-"""The whole check of a package: which conditions are tried, in which order, and what is left at the end."""
+"""The whole check of a package: its options, which conditions are tried in which order, and what is left at the end."""
 
 from __future__ import annotations
 
@@ -10,18 +10,243 @@ import trio
 
 from spielleiter.common.errors import MachineError, SetupError
 from spielleiter.contest import package_check
+from spielleiter.contest import package_check as option_check
 from spielleiter.contest.calibration import Speed
-from spielleiter.contest.contest_conditions import CONDITIONS
-from spielleiter.contest.package_check import check_package
-from spielleiter.contest.package_games import PackageCheckSetup
-from spielleiter.contest.package_report import ConditionResult, PackageReport, SandboxReport, State
+from spielleiter.contest.check import ATTEMPTS, Status, StepResult
+from spielleiter.contest.contest_conditions import CONDITIONS, PAIRING, fault
+from spielleiter.contest.package_check import (
+    OptionResult,
+    check_package,
+    games_result,
+    option_forms,
+    options_result,
+    summed_up,
+    try_option_forms,
+    two_games_result,
+)
+from spielleiter.contest.package_games import GameResult, PackageCheckSetup
+from spielleiter.contest.package_report import ConditionResult, PackageReport, PlayedGame, SandboxReport, State
+from spielleiter.contest.scripted_server import InconclusiveError
 from spielleiter.match.plan import ProgramTimeouts
+from spielleiter.match.verdict import Verdict
+from spielleiter.programs.packages.faults import Finding
+from spielleiter.programs.packages.package import unpack_package
 from spielleiter.programs.processes import find_processes
 from spielleiter.programs.sandbox.bubblewrap import bubblewrap_problem
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, DOCKER, NONE, SandboxSettings
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.contest.packages import SOUND, Planted, make_package, write_package
+from tests.match.sample_records import game
+from tests.programs.sandbox.sandboxes import make_sandbox
 from tests.timeouts import HANG_TIMEOUT
+
+CRASH = fault("crash", "pairing/games/0001", game="game 1", reason="x")
+LATE = fault("does-not-end", game="game 1", reason="it still ran")
+FORM = option_forms()[0]
+
+
+def played(*findings: Finding, winner: int = 0, verdict: str = Verdict.REGULAR) -> GameResult:
+    record = game(1, winner, verdict=verdict, reason="because")
+    shown = PlayedGame("pairing", "game 1", verdict, "because", (1, 2), 3, 0.1, "pairing/games/0001", "")
+    return GameResult(record, shown, findings, None, is_undecided=verdict == Verdict.OVERLOAD)
+
+
+def test_sound_games_are_green_and_counted() -> None:
+    result = games_result(PAIRING, [played(), played(winner=1)])
+    assert (result.state, result.text) == (State.GREEN, "2 of 2 games without a fault, 1 won")
+
+
+def test_a_fault_after_the_end_does_not_count_for_the_games() -> None:
+    assert games_result(PAIRING, [played(LATE)]).state is State.GREEN
+
+
+def test_faults_outweigh_games_that_this_machine_spoiled() -> None:
+    spoiled = played(verdict=Verdict.OVERLOAD)
+    undecided = games_result(PAIRING, [played(), spoiled])
+    assert undecided.state is State.UNDECIDED
+    assert undecided.text == "1 of 2 games without a fault, 2 won; overloaded machine: because"
+    red = games_result(PAIRING, [played(CRASH), spoiled, played(CRASH)])
+    assert red.state is State.RED
+    assert [each.code for each in red.findings] == ["crash"]
+    assert red.findings[0].text.endswith("once more")
+
+
+def test_two_games_show_only_what_single_games_do_not_show() -> None:
+    new = two_games_result([played(), played(CRASH)], set())
+    assert (new.state, [each.code for each in new.findings]) == (State.YELLOW, ["not-twice"])
+    assert new.findings[0].file == "pairing/games/0001"
+    known = two_games_result([played(), played(CRASH)], {"crash"})
+    assert (known.state, known.findings) == (State.GREEN, ())
+    assert "no fault that single games" in known.text
+    assert two_games_result([played(), played()], set()).text == "both were played without a fault"
+
+
+def test_a_busy_machine_cannot_check_two_games() -> None:
+    assert two_games_result([played(), played(verdict=Verdict.OVERLOAD)], set()).state is State.NOT_CHECKED
+
+
+def test_options_are_green_if_every_form_is_understood() -> None:
+    good, bad = OptionResult(FORM, 0.1), OptionResult(FORM, finding=fault("option-order", form="f", reason="r"))
+    late = OptionResult(FORM, is_undecided=True)
+    assert options_result([good, good]).text == "2 of 2 orders and forms are understood"
+    assert options_result([good]).state is State.GREEN
+    assert options_result([good, late]).state is State.UNDECIDED
+    red = options_result([good, late, bad])
+    assert (red.state, red.text) == (State.RED, "1 of 3 orders and forms are understood")
+
+
+PASSED = StepResult(1, "starts", "it starts", Status.PASSED, "connected")
+FAILED = StepResult(2, "the end: the opponent leaves", "the process ends", Status.FAILED, "it runs", folder="step02")
+SAME = StepResult(3, "the end: the opponent is too slow", "the process ends", Status.FAILED, "it runs", folder="step03")
+WARNING = StepResult(4, "unknown", "no end", Status.WARNING, "it ended", remark="not required", folder="step04")
+UNDECIDED = StepResult(5, "a pause", "silence", Status.UNDECIDED, "late")
+
+
+def test_all_steps_passed() -> None:
+    done = summed_up([PASSED, PASSED])
+    assert (done.state, done.text, done.findings) == (State.GREEN, "2 of 2 steps passed", ())
+
+
+def test_steps_that_miss_the_same_expectation_are_one_finding() -> None:
+    done = summed_up([PASSED, FAILED, SAME])
+    assert done.state is State.RED
+    [finding] = done.findings
+    assert finding.code == "failed-step"
+    assert finding.file == "protocol/step02"
+    assert finding.text == ("the end: the opponent leaves (and 1 more step): expected the process ends; got: it runs")
+
+
+def test_a_step_that_is_not_required_is_yellow() -> None:
+    done = summed_up([PASSED, WARNING])
+    assert done.state is State.YELLOW
+    assert [each.code for each in done.findings] == ["missed-step"]
+    assert "not required" in done.findings[0].text
+
+
+def test_a_busy_machine_leaves_the_condition_undecided() -> None:
+    assert summed_up([PASSED, UNDECIDED]).state is State.UNDECIDED
+    assert summed_up([FAILED, UNDECIDED]).state is State.RED
+
+
+VALUES = {"host": "gameserver", "port": "13050", "reservation": "590e"}
+
+
+def test_all_orders_of_the_short_options_come_first() -> None:
+    forms = option_forms()[:6]
+    assert forms[0].text() == "-h HOST -p PORT -r CODE"
+    assert len({each.text() for each in forms}) == 6
+    assert all(sorted(each.arguments(VALUES)[::2]) == ["-h", "-p", "-r"] for each in forms)
+    assert not any(each.is_long for each in forms)
+
+
+def test_long_options_follow() -> None:
+    forms = option_forms()[6:]
+    assert forms[0].arguments(VALUES) == ["--reservation", "590e", "--host", "gameserver", "--port", "13050"]
+    assert all(each.is_long for each in forms)
+    assert forms[-1].text() == "--port PORT -r CODE -h HOST"
+
+
+def test_every_form_gives_each_option_its_own_value() -> None:
+    for form in option_forms(["--level", "3"]):
+        words = form.arguments(VALUES, ["--level", "3"])
+        given = {words[index].lstrip("-")[0]: words[index + 1] for index in range(0, len(words), 2)}
+        assert given == {"h": "gameserver", "p": "13050", "r": "590e", "l": "3"}
+
+
+def test_further_parameters_come_first_or_last() -> None:
+    *others, last = option_forms(["fast"])
+    assert all(each.text(["fast"]).startswith("fast -") for each in others)
+    assert last.text(["fast"]) == "-h HOST -p PORT -r CODE fast"
+    assert len(others) == len(option_forms())
+
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("python_on_the_path")]
+
+PATIENT = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
+
+
+async def try_forms(
+    folder: Path, planted: Planted, kind: str = NONE, parameters: tuple[str, ...] = ()
+) -> tuple[tuple[OptionResult, ...], list[str]]:
+    path = make_package(folder / "player.zip", planted)
+    package = unpack_package(path, folder / "program", parameters=parameters)
+    setup = PackageCheckSetup(path, DEFAULT_GAME_TYPE, parameters=parameters, patience=PATIENT)
+    told: list[str] = []
+    with trio.fail_after(HANG_TIMEOUT):
+        results = await try_option_forms(setup, package, make_sandbox(kind), folder / "out", told.append)
+    assert [each for each in find_processes("") if str(folder) in str(each)] == []
+    return results, told
+
+
+def use_forms(monkeypatch: pytest.MonkeyPatch, *indices: int) -> None:
+    """Try only these forms, to save time."""
+    monkeypatch.setattr(
+        option_check, "option_forms", lambda parameters: [option_forms(parameters)[index] for index in indices]
+    )
+
+
+def codes(results: tuple[OptionResult, ...]) -> list[str]:
+    return [each.finding.code for each in results if each.finding is not None]
+
+
+@pytest.mark.parametrize("kind", [NONE, BUBBLEWRAP])
+async def test_a_sound_program_accepts_every_form(kind: str, tmp_path: Path) -> None:
+    results, told = await try_forms(tmp_path, SOUND, kind, ("fast", "--level", "3"))
+    assert codes(results) == []
+    assert len(results) == len(told) == 10
+    assert all(each.seconds is not None and not each.is_undecided for each in results)
+    assert told[-1] == "options as -h HOST -p PORT -r CODE fast --level 3"
+
+
+async def test_options_by_position_fail_in_another_order(tmp_path: Path) -> None:
+    """The remaining orders are not tried; the long options are, and fail as well."""
+    by_position = Planted(start="assert sys.argv[1:6:2] == ['-h', '-p', '-r'], 'expected -h -p -r'")
+    results, _ = await try_forms(tmp_path, by_position)
+    assert codes(results) == ["option-order", "option-names"]
+    assert results[0].finding is None
+    assert len(results) == 3
+    first, second = (each.finding for each in results if each.finding is not None)
+    assert "as -h HOST -r CODE -p PORT" in first.text
+    assert "its last words: AssertionError: expected -h -p -r" in first.text
+    assert "as --reservation CODE --host HOST --port PORT" in second.text
+    assert "AssertionError" in (tmp_path / "out" / first.file / "stderr.log").read_text()
+
+
+async def test_parameters_are_tried_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_forms(monkeypatch, 0, -1)
+    first = Planted(start="assert sys.argv[1] == 'fast', 'the level comes first'")
+    results, _ = await try_forms(tmp_path, first, parameters=("fast",))
+    assert codes(results) == ["parameter-order"]
+
+
+async def test_a_join_without_the_code_is_noticed(tmp_path: Path) -> None:
+    plain = Planted(
+        start="""
+        server = socket.create_connection((options["host"], int(options["port"])))
+        server.sendall(b"<protocol><join/>")
+        server.recv(1)
+        time.sleep(600)
+        """
+    )
+    results, _ = await try_forms(tmp_path, plain)
+    assert set(codes(results)) == {"plain-join"}
+
+
+async def test_a_busy_machine_leaves_a_form_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = 0
+    use_forms(monkeypatch, 0)
+
+    async def late(_server: object) -> None:
+        nonlocal attempts
+        attempts += 1
+        raise InconclusiveError("nobody connected in 30 s; 20 s of it waiting for a processor")
+
+    monkeypatch.setattr("spielleiter.contest.scripted_server.ScriptedServer.wait_for_connection", late)
+    results, _ = await try_forms(tmp_path, SOUND)
+    assert codes(results) == []
+    assert [each.is_undecided for each in results] == [True]
+    assert attempts == ATTEMPTS
+
 
 KEYS = [each.key for each in CONDITIONS]
 
@@ -78,8 +303,9 @@ def states(report: PackageReport) -> dict[str, State]:
 async def test_a_sound_package_is_green(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if kind == BUBBLEWRAP and (problem := bubblewrap_problem()):
         pytest.skip(f"no bubblewrap: {problem}")
-    pairing = 6 if kind == BUBBLEWRAP else 2
+    pairing = 2
     monkeypatch.setattr(package_check, "PAIRING_GAMES", pairing)
+    use_forms(monkeypatch, 0, -1)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))

@@ -1,36 +1,327 @@
-"""Real packages in real sandboxes: every planted fault is named by its own code, and a sound program has none."""
+"""Findings of games: from records, and of real packages in real sandboxes, each with one planted fault.
+
+Every planted fault shows in one or two games, without a sandbox, unless it concerns something that only a sandbox
+forbids. A limit that the fault does not reach is as long as a hanging test.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
 import pytest
 import trio
 
 import spielleiter.match.match_server
 from spielleiter.contest.calibration import Speed
-from spielleiter.contest.contest_conditions import CONDITIONS, UPLOAD_TEST
+from spielleiter.contest.contest_conditions import (
+    CODE_OF_VERDICT,
+    CONDITIONS,
+    DISK,
+    END,
+    FAULTS,
+    INPUT,
+    MEMORY,
+    NETWORK,
+    OUTPUT,
+    PROCESSES,
+    THINK_TIME,
+    UPLOAD_TEST,
+    WINDOW,
+    ContestCondition,
+    fault,
+)
 from spielleiter.contest.observed_faults import ObservedConditions
-from spielleiter.contest.package_games import GameResult, PackageCheckSetup, PackageGames, affects_game
+from spielleiter.contest.package_games import (
+    GameResult,
+    PackageCheckSetup,
+    PackageGames,
+    affects_game,
+    game_findings,
+    is_machines_fault,
+    merged,
+    size_text,
+    was_delayed,
+)
 from spielleiter.contest.package_report import ConditionResult, State
 from spielleiter.match.plan import ProgramTimeouts
+from spielleiter.match.referee import output_files
+from spielleiter.match.verdict import UNCOUNTED_VERDICTS, VERDICTS, Verdict
 from spielleiter.programs.command import join_command
+from spielleiter.programs.machine_delay import AnswerTimes
 from spielleiter.programs.packages.faults import Level
 from spielleiter.programs.packages.package import unpack_package
 from spielleiter.programs.processes import find_processes
+from spielleiter.programs.sandbox.run import Observations
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE, Condition, SandboxSettings
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
-from tests.contest.faulty_packages import FAULTS, Fault
 from tests.contest.packages import SOUND, Planted, make_package
+from tests.match.sample_records import fault as faulty
+from tests.match.sample_records import game
 from tests.programs.sandbox.sandboxes import make_sandbox
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 
+_ONCE: Final = "if moves == 3:\n    "
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A planted fault, the code of the finding, and the condition that is then red or yellow.
+
+    With `needs_isolation`, it shows only in a sandbox that keeps the condition. It shows in the first `games`. `limits`
+    are those that the fault reaches, in seconds: ``move``, ``hard``, ``start`` and ``exit``. LIMIT in the program is
+    the one for a move.
+    """
+
+    code: str
+    condition: ContestCondition
+    planted: Planted
+    needs_isolation: bool = False
+    games: int = 1
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+
+PLANTED: Final[dict[str, Fault]] = {
+    "ends too late": Fault("does-not-end", END, Planted(end="time.sleep(600)"), limits={"exit": 0.2}),
+    "leaves a process": Fault(
+        "leaves-processes",
+        END,
+        Planted(
+            end="""
+            if os.fork() == 0:
+                os.setsid()
+                for each in (0, 1, 2): os.close(each)
+                time.sleep(600)
+            """
+        ),
+    ),
+    "needs too much memory": Fault(
+        "too-much-memory",
+        MEMORY,
+        Planted(move=_ONCE + "kept = [b'x' * (20 * 2**20 + i) for i in range(20)]; time.sleep(1)"),
+    ),
+    "starts too many processes": Fault(
+        "too-many-processes",
+        PROCESSES,
+        Planted(move=_ONCE + "for _ in range(6000): os.fork() or time.sleep(600)"),
+    ),
+    "hides its files": Fault(
+        "too-much-disk",
+        DISK,
+        Planted(move=_ONCE + "for _ in range(3000): os.mkdir('d') or os.chdir('d')\nif moves == 4: time.sleep(600)"),
+    ),
+    "runs out of memory": Fault("out-of-memory", MEMORY, Planted(move=_ONCE + "raise MemoryError")),
+    "needs the network": Fault(
+        "needs-network",
+        NETWORK,
+        Planted(start="socket.create_connection(('192.0.2.1', 80), 0.3)\n"),
+        needs_isolation=True,
+    ),
+    "tries the network": Fault(
+        "uses-network",
+        NETWORK,
+        Planted(
+            start="""
+            try:
+                socket.create_connection(("192.0.2.1", 80), 0.3)
+            except OSError:
+                pass
+            """
+        ),
+        needs_isolation=True,
+    ),
+    "needs a window": Fault(
+        "needs-window",
+        WINDOW,
+        Planted(start="sys.exit('_tkinter.TclError: no display name and no $DISPLAY environment variable')"),
+    ),
+    "tries a window": Fault(
+        "opens-window", WINDOW, Planted(start="print('Error: cannot open display: ', file=sys.stderr, flush=True)")
+    ),
+    "makes an illegal move": Fault(
+        "illegal-move", UPLOAD_TEST, Planted(move="move = move.replace('x=\"', 'x=\"1').replace('y=\"', 'y=\"1')")
+    ),
+    "sends no move": Fault("bad-message", UPLOAD_TEST, Planted(move="move = move.replace('2027', '1999')")),
+    "sends no XML": Fault("bad-message", UPLOAD_TEST, Planted(move="move = '<<<' + move")),
+    "waits for input": Fault("needs-input", INPUT, Planted(start="input('Host? ')")),
+    "needs a terminal": Fault("needs-input", INPUT, Planted(start="os.get_terminal_size(0)")),
+    "writes elsewhere": Fault(
+        "writes-elsewhere", DISK, Planted(start="open('/etc/spielleiter-test.log', 'w').close()"), needs_isolation=True
+    ),
+    "prints 100 MB": Fault(
+        "endless-output",
+        OUTPUT,
+        Planted(move=_ONCE + "for _ in range(100): sys.stdout.write('x' * 99 + '\\n' * 1 + 'y' * (2**20 - 100))"),
+    ),
+    "crashes in the second game": Fault(
+        "crash",
+        UPLOAD_TEST,
+        Planted(move="""if ' turn="1"' in position: 1 / 0"""),
+        games=2,
+    ),
+    "ends before the game": Fault("does-not-start", UPLOAD_TEST, Planted(start="sys.exit(3)")),
+    "connects to no server": Fault("wrong-server", UPLOAD_TEST, Planted(start="options['port'] = '1'")),
+    "never takes its seat": Fault(
+        "takes-no-seat", UPLOAD_TEST, Planted(start="time.sleep(600)"), limits={"start": 1.0}
+    ),
+    "sends nonsense": Fault(
+        "speaks-nonsense",
+        UPLOAD_TEST,
+        Planted(
+            start="""
+            server = socket.create_connection((options["host"], int(options["port"])))
+            server.sendall(b"hello?")
+            time.sleep(600)
+            """
+        ),
+    ),
+    "ends during the game": Fault("ends-early", UPLOAD_TEST, Planted(move=_ONCE + "sys.exit(0)")),
+    "is killed": Fault("crash", UPLOAD_TEST, Planted(move=_ONCE + "os.kill(os.getpid(), 11)")),
+    "leaves the game": Fault(
+        "leaves",
+        UPLOAD_TEST,
+        Planted(move=_ONCE + "server.shutdown(socket.SHUT_RDWR); time.sleep(600)"),
+        limits={"exit": 0.2},
+    ),
+    "needs a module": Fault("missing-when-run", UPLOAD_TEST, Planted(start="import numpy_is_not_here")),
+    "calls a program that is not there": Fault(
+        "missing-when-run", UPLOAD_TEST, Planted(start="sys.exit(os.system('./no-such-program') and 1)")
+    ),
+    "calls a program without a path": Fault("other-place", UPLOAD_TEST, Planted(script='player.py "$@"')),
+    "starts a JAR file without Java": Fault(
+        "wrong-format-when-run",
+        UPLOAD_TEST,
+        Planted(script='printf "PK\\003\\004" > bot.jar; chmod +x bot.jar; exec ./bot.jar "$@"'),
+    ),
+    "calls a second program without chmod": Fault(
+        "not-executable-when-run", UPLOAD_TEST, Planted(start="sys.exit(os.system('./player.py') and 1)")
+    ),
+    "moves too slowly": Fault(
+        "timeout", THINK_TIME, Planted(move=_ONCE + "time.sleep(1.5 * LIMIT)"), limits={"move": 1.0}
+    ),
+    "hangs": Fault("hangs", THINK_TIME, Planted(move=_ONCE + "time.sleep(600)"), limits={"move": 1.0, "hard": 2.0}),
+}
+
+
+TITLE = "game 1 as first player"
+
+
+def test_every_verdict_is_a_fault_the_machines_or_none() -> None:
+    assert set(CODE_OF_VERDICT) == set(VERDICTS) - UNCOUNTED_VERDICTS - {Verdict.REGULAR}
+    assert set(CODE_OF_VERDICT.values()) <= set(FAULTS)
+
+
+@pytest.mark.parametrize("verdict", sorted(CODE_OF_VERDICT))
+def test_a_verdict_gives_one_finding_with_its_reason(verdict: str, tmp_path: Path) -> None:
+    record = faulty(1, 0, verdict, reason="because\x1b of that")
+    [finding] = game_findings(record, None, TITLE, tmp_path / "upload-test")
+    assert finding.code == CODE_OF_VERDICT[verdict]
+    assert finding.text.startswith(f"{TITLE}: ")
+    assert r"because\x1b of that" in finding.text
+    assert finding.file == f"upload-test/{record.folder}"
+
+
+@pytest.mark.parametrize("verdict", sorted(UNCOUNTED_VERDICTS))
+def test_faults_of_the_machine_are_none_of_the_program(verdict: str, tmp_path: Path) -> None:
+    record = game(1, None, verdict=verdict, is_counted=False)
+    assert is_machines_fault(record)
+    assert game_findings(record, None, TITLE, tmp_path) == ()
+
+
+def test_a_fault_of_the_opponent_says_nothing_about_the_program(tmp_path: Path) -> None:
+    record = faulty(1, 1, Verdict.CRASH)
+    assert is_machines_fault(record)
+    assert game_findings(record, None, TITLE, tmp_path) == ()
+    assert not is_machines_fault(game(1))
+
+
+def test_what_the_sandbox_observed_explains_a_crash(tmp_path: Path) -> None:
+    record = faulty(1, 0, Verdict.CRASH, reason="ended by signal 9")
+    memory = Observations("none", peak_memory=2 * 2**30, exceeded_memory=True)
+    window = Observations("none", window_attempts=("Error: cannot open display: ",))
+    assert [each.code for each in game_findings(record, memory, TITLE, tmp_path)] == ["too-much-memory"]
+    assert "2.00 GB" in game_findings(record, memory, TITLE, tmp_path)[0].text
+    assert [each.code for each in game_findings(record, window, TITLE, tmp_path)] == ["needs-window"]
+    assert [each.code for each in game_findings(record, Observations("none"), TITLE, tmp_path)] == ["crash"]
+
+
+WHEEL = "ERROR: socha-5.1.0-cp312-cp312-manylinux1_x86_64.whl is not a supported wheel on this platform."
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "text"),
+    [
+        (WHEEL, "wheel-for-other-python", "--image python:3.12, or build it again with the version of that image"),
+        (WHEEL.replace("312", "311"), "does-not-start", "game 1 as first player"),  # a wheel for another system
+        (WHEEL.replace("socha", "s" * 5000), "does-not-start", "game 1 as first player"),
+        ("SyntaxError: invalid syntax", "other-python", "not valid for Python 3.11.7, which the check used"),
+        ("ModuleNotFoundError: No module named 'Book'", "other-spelling", "looks for Book, but the ZIP has book.py"),
+        ("ModuleNotFoundError: No module named 'numpy'", "missing-when-run", "neither in the ZIP nor in the image"),
+    ],
+)
+def test_the_last_words_name_what_to_do(line: str, code: str, text: str, tmp_path: Path) -> None:
+    record = faulty(1, 0, Verdict.NO_START, reason="ended with exit code 1")
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "book.py").touch()
+    _, error = output_files(tmp_path / record.folder, 0)
+    error.parent.mkdir(parents=True)
+    error.write_text(f"    0.010  {line}\n")
+    [finding] = game_findings(
+        record, None, TITLE, tmp_path, program_folder=tmp_path / "package", python="Python 3.11.7"
+    )
+    assert finding.code == code
+    assert text in finding.text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "offender", "answers", "is_delayed"),
+    [
+        (Verdict.TIMEOUT, 0, [AnswerTimes(0.1, 0.1), AnswerTimes(2.05, 0.01, waited=0.12)], True),  # it sleeps 1.9 s
+        (Verdict.TIMEOUT, 0, [AnswerTimes(2.05, 2.0, waited=0.02)], False),  # as on an idle machine
+        (Verdict.TIMEOUT, 0, [AnswerTimes(2.5, 2.2, waited=0.3)], False),  # too slow without waiting, too
+        (Verdict.TIMEOUT, 0, [], False),
+        (Verdict.TIMEOUT, 1, [AnswerTimes(2.05, 0.01, waited=0.12)], False),
+        (Verdict.ILLEGAL_MOVE, 0, [AnswerTimes(2.05, 0.01, waited=0.12)], False),
+    ],
+)
+def test_a_late_answer_of_a_program_that_had_to_wait_says_nothing(
+    verdict: str, offender: int, answers: list[AnswerTimes], is_delayed: bool
+) -> None:
+    assert was_delayed(faulty(1, offender, verdict), answers, limit=2.0) == is_delayed
+
+
+def test_only_the_end_does_not_affect_the_game() -> None:
+    assert affects_game(fault("crash", game=TITLE, reason="x"))
+    assert affects_game(fault("needs-input", reason="x"))
+    assert not affects_game(fault("does-not-end", game=TITLE, reason="x"))
+
+
+def test_equal_faults_are_merged() -> None:
+    one, two = (fault("crash", game=f"game {number}", reason="x") for number in (1, 2))
+    other = fault("does-not-end", game="game 1", reason="y")
+    assert merged([]) == ()
+    assert merged([one, other]) == (one, other)
+    first, second = merged([one, other, two])
+    assert first.text == f"{one.text}; the same happened once more"
+    assert second == other
+    assert merged([one, two, two])[0].text.endswith("; the same happened 2 more times")
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(1, "1 byte"), (1023, "1023 bytes"), (2048, "2 kB"), (5 * 2**20, "5 MB"), (1536 * 2**20, "1.50 GB")],
+)
+def test_sizes_are_readable(size: int, text: str) -> None:
+    assert size_text(size) == text
+
+
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("python_on_the_path")]
 
-MEMORY = 160 * 1024 * 1024
+MEMORY_HERE = 160 * 1024 * 1024
 NO_LIMITS: Mapping[str, float] = MappingProxyType({})
 
 
@@ -68,7 +359,7 @@ async def play(
     limits: Mapping[str, float] = NO_LIMITS,
 ) -> Played:
     """Play games of a package with this fault; assert that no process is left."""
-    sandbox = make_sandbox(kind, MEMORY)
+    sandbox = make_sandbox(kind, MEMORY_HERE)
     monkeypatch.setattr(spielleiter.match.match_server, "choose_sandbox", lambda *_: sandbox)
     path = make_package(folder / "player.zip", planted)
     package = unpack_package(path, folder / "program")
@@ -123,14 +414,14 @@ def assert_named(played: Played, fault: Fault) -> None:
     assert "\n" not in finding.text
 
 
-@pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if not fault.needs_isolation])
+@pytest.mark.parametrize("name", [name for name, fault in PLANTED.items() if not fault.needs_isolation])
 async def test_a_fault_is_named_by_its_own_code(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    await assert_fault_is_named(FAULTS[name], tmp_path, NONE, monkeypatch)
+    await assert_fault_is_named(PLANTED[name], tmp_path, NONE, monkeypatch)
 
 
 @pytest.mark.parametrize(
     "name",
-    [name for name, fault in FAULTS.items() if fault.needs_isolation]
+    [name for name, fault in PLANTED.items() if fault.needs_isolation]
     + [
         "ends too late",
         "leaves a process",
@@ -141,7 +432,7 @@ async def test_a_fault_is_named_by_its_own_code(name: str, tmp_path: Path, monke
     ],
 )
 async def test_a_fault_is_named_in_a_sandbox(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    await assert_fault_is_named(FAULTS[name], tmp_path, BUBBLEWRAP, monkeypatch)
+    await assert_fault_is_named(PLANTED[name], tmp_path, BUBBLEWRAP, monkeypatch)
 
 
 @pytest.mark.parametrize("kind", [NONE, BUBBLEWRAP])
@@ -210,7 +501,6 @@ async def _two_games(folder: Path, planted: Planted, monkeypatch: pytest.MonkeyP
 
 def test_every_code_of_a_game_has_a_planted_fault() -> None:
     """The others are tested where they arise."""
-    from spielleiter.contest.contest_conditions import FAULTS as KNOWN
 
     elsewhere = {
         "option-order", "option-names", "parameter-order", "plain-join", "not-twice", "failed-step", "missed-step",
@@ -218,8 +508,8 @@ def test_every_code_of_a_game_has_a_planted_fault() -> None:
             "options-in-one-word", "wheel-for-other-python", "other-python", "other-spelling",
             "much-disk", "hides-files", "memory-not-limited", "processes-not-limited", "disk-not-limited",
     }  # fmt: skip
-    assert {fault.code for fault in FAULTS.values()} == set(KNOWN) - elsewhere
-    assert all(KNOWN[fault.code].level is not Level.GREEN for fault in FAULTS.values())
+    assert {fault.code for fault in PLANTED.values()} == set(FAULTS) - elsewhere
+    assert all(FAULTS[fault.code].level is not Level.GREEN for fault in PLANTED.values())
 
 
 _BURN = """

@@ -1,11 +1,13 @@
-"""The scripted server of a check: what it sends, what it accepts from a program, and what is unexpected."""
+"""A scripted server and programs of a few lines: what each does wrong is said in terms of the protocol."""
 
 from __future__ import annotations
 
 import gzip
+import os
 import random
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import trio
@@ -30,13 +32,78 @@ from spielleiter.contest.scripted_server import (
     with_unknown_elements,
 )
 from spielleiter.programs.command import Command
+from spielleiter.programs.processes import Usage, find_processes
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import Cause, Memento, MoveData, RoomMessage
-from spielleiter.server.editions import EDITIONS
-from tests.contest.scripted import EDITION, UNTIL_THE_END, run_scripted, sender
+from spielleiter.server.core.policy import Edition
+from spielleiter.server.editions import EDITIONS, choose_editions
+from tests.interpreter import PYTHON
 from tests.match.answering import answering_program
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
+
+EDITION = choose_editions({}, {})[DEFAULT_GAME_TYPE]
+UNTIL_THE_END: Final = "b''.join(iter(lambda: s.recv(65536), b''))"
+"""An expression of `sender` that reads everything up to the end of the server's stream."""
+
+
+async def run_scripted(
+    command: str,
+    act: Callable[[ScriptedServer], Awaitable[object]],
+    folder: Path,
+    seat: int = 0,
+    connect_timeout: float = HANG_TIMEOUT,
+    edition: Edition = EDITION,
+) -> object:
+    """Start the program against a scripted server and return what `act` returns; afterwards no process is left."""
+    try:
+        with trio.fail_after(HANG_TIMEOUT):
+            async with open_scripted_server(
+                edition, Command.parse(command), seat, folder, str(folder), connect_timeout
+            ) as scripted_server:
+                return await act(scripted_server)
+    finally:
+        assert find_processes(str(folder)) == ()
+    raise AssertionError("a scripted server suppresses no exception")
+
+
+def sender(data: str, then: str = "") -> str:
+    """Return the command of a program that connects, sends bytes and then executes a statement."""
+    script = (
+        f"import socket, sys, time; s = socket.create_connection((sys.argv[1], int(sys.argv[2]))); s.sendall({data})"
+    )
+    return f"""{PYTHON} -I -c "{script}; {then}" {{host}} {{port}}"""
+
+
+SECOND = 1_000_000_000
+BOT, LATER = 77, 78
+
+
+@pytest.fixture
+def wait_times(monkeypatch: pytest.MonkeyPatch) -> dict[int, int]:
+    """Nanoseconds that each process has waited for a processor so far."""
+    so_far = {os.getpid(): 5 * SECOND, BOT: 7 * SECOND}
+
+    def usage_of(pids: Iterable[int]) -> Usage:
+        return Usage({pid: (0, so_far[pid]) for pid in pids if pid in so_far})
+
+    monkeypatch.setattr(Usage, "of", usage_of)
+    return so_far
+
+
+async def test_waiting_time_counts_from_the_start(wait_times: dict[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("trio.current_time", lambda: now)
+    stopwatch = Stopwatch([BOT])
+    now += 10
+    assert (stopwatch.seconds, stopwatch.seconds_lost()) == (10.0, 0.0)
+    wait_times[BOT] += 2 * SECOND
+    wait_times[os.getpid()] += SECOND
+    assert stopwatch.seconds_lost() == pytest.approx(3.0)
+    wait_times[LATER] = 4 * SECOND
+    assert stopwatch.seconds_lost([LATER]) == pytest.approx(5.0)
+    wait_times[BOT] += 50 * SECOND  # never more than the elapsed time
+    assert stopwatch.seconds_lost() == pytest.approx(10.0)
 
 
 async def connect(scripted_server: ScriptedServer) -> None:

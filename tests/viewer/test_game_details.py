@@ -14,24 +14,18 @@ import msgspec
 import pytest
 
 from spielleiter.game.blokus import SkipMove
-from spielleiter.match.game_folder import REPLAY, GameLog
-from spielleiter.match.game_folder import SERVER_LOG as SERVER_LOG_OF_MATCH
-from spielleiter.match.records import SETUP as SETUP_OF_MATCH
-from spielleiter.match.referee import VERDICT as VERDICT_OF_MATCH
+from spielleiter.match.game_folder import REPLAY, SERVER_LOG, GameLog
+from spielleiter.match.records import SETUP
 from spielleiter.match.verdict import VERDICTS
 from spielleiter.programs.outputs import Output
 from spielleiter.server import events
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.game_details import (
-    _VERDICTS,
     LONGEST_EVENT,
     LONGEST_LINE,
     LONGEST_TEXT,
     MOST_LINES,
-    SERVER_LOG,
-    SETUP,
     VERDICT,
-    _divided,
     count_in,
     details_beside,
     open_regular,
@@ -103,8 +97,10 @@ def test_values_of_the_expected_form() -> None:
     assert [seats_in(value) for value in wrong] == [None] * 5
 
 
-def test_every_verdict_of_a_match_is_known() -> None:
-    assert set(_VERDICTS) == set(VERDICTS)
+def test_every_verdict_of_a_match_has_words_of_its_own() -> None:
+    words = [verdict_words(verdict, None, "")["de"] for verdict in VERDICTS]
+    assert len(set(words)) == len(VERDICTS)
+    assert set(words).isdisjoint(VERDICTS)
 
 
 def test_a_verdict_names_the_program_and_the_reason() -> None:
@@ -170,8 +166,10 @@ def test_lines_without_a_time_and_bytes_that_are_no_text(tmp_path: Path) -> None
     assert len(second[0]) == LONGEST_LINE + 1
 
 
-def test_the_number_of_lines_is_bounded() -> None:
-    (answer,) = _divided([(1.0, str(number)) for number in range(5000)], [0.0], 0.0)
+def test_the_number_of_lines_is_bounded(tmp_path: Path) -> None:
+    write_log(tmp_path, (0, 2.0))
+    (tmp_path / stderr_log(0)).write_text("".join(f"    1.000  {number}\n" for number in range(5000)))
+    answer = (read_outputs(tmp_path, RECORD, [0, 1], None)[0] or [[]])[0]
     assert len(answer) == MOST_LINES + 1
     assert answer[-1] == "…"
 
@@ -239,7 +237,6 @@ def test_the_log_of_a_match_has_the_expected_form(tmp_path: Path) -> None:
     record = {"started_at": begin.isoformat(), "program_starts": [0.0, None]}
     write_output(tmp_path, (0.0, "hello\n"))
     assert read_outputs(tmp_path, record, [0, 1], None)[0] == [["hello"]]
-    assert SERVER_LOG == SERVER_LOG_OF_MATCH
 
 
 TALKATIVE = """
@@ -410,7 +407,3 @@ async def test_a_real_game_of_a_match(tmp_path: Path) -> None:
     assert [line for ply in own for line in ply["stderr"]] == [f"output {number}" for number in range(len(own))]
     assert all(ply["stderr"] is None for ply in game["plies"] if ply["player"] == 0)
     assert all(ply["thinkSeconds"] is not None for ply in game["plies"])
-
-
-def test_the_names_of_the_files_are_those_of_a_match() -> None:
-    assert (SETUP, VERDICT) == (SETUP_OF_MATCH, VERDICT_OF_MATCH)

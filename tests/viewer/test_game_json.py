@@ -134,14 +134,6 @@ def test_a_move_that_could_not_be_read_has_no_picture() -> None:
     assert end["illegal"] is None
 
 
-def test_a_whole_game_by_the_rules() -> None:
-    record = record_of(EDITION, played(EDITION))
-    end = describe_end(record)
-    assert end is not None
-    assert (end["cause"], end["offender"]) == ("REGULAR", None)
-    assert end["words"]["de"].startswith(NAMES[end["winner"]])
-
-
 @pytest.mark.parametrize("name", ["blokus-2027", "hase-und-igel-2018"])
 def test_a_file_and_a_running_game_give_the_same_object(name: str) -> None:
     edition = EDITIONS[name]

@@ -25,11 +25,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from spielleiter.game.api import State
+from spielleiter.match.game_folder import GAMES, REPLAY
+from spielleiter.match.records import SETUP
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.game_details import (
-    SETUP,
     VERDICT,
     count_in,
     details_beside,
@@ -54,8 +55,6 @@ REST: Final = 3.0
 """The pause after reading a replay, as a multiple of the time that it took."""
 
 _SUFFIXES: Final = (".xml", ".xml.gz")
-_GAME_REPLAY: Final = "replay.xml.gz"
-_GAMES: Final = "games"
 _MATCHES: Final = "matches"
 _SUMMARY: Final = "summary.json"
 _TOURNAMENT: Final = "tournament.json"
@@ -202,7 +201,7 @@ class ReplayShelf:
             else:
                 folders = (folder for folder in self._folders_with(SETUP) if folder.name == match_name)
             for folder in folders:
-                path = folder / _GAMES / game / _GAME_REPLAY
+                path = folder / GAMES / game / REPLAY
                 if _is_plain(folder.name) and _is_plain(own_name) and _is_file(path):
                     return path
         return None
@@ -334,9 +333,7 @@ def _listed_match(name: str, folder: Path) -> dict[str, Any]:
         "score": [wins + draws / 2, losses + draws / 2] if is_known else None,  # type: ignore[operator]
         "planned": count_in(summary.get("planned")),
         "games": [
-            _listed_game(name, game)
-            for game in _subfolders(folder / _GAMES)[:MOST_LISTED]
-            if _is_file(game / _GAME_REPLAY)
+            _listed_game(name, game) for game in _subfolders(folder / GAMES)[:MOST_LISTED] if _is_file(game / REPLAY)
         ],
     }
 

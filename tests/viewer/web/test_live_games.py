@@ -29,7 +29,6 @@ from spielleiter.viewer.web import live_games as watched_game
 from spielleiter.viewer.web.answers import WebError
 from spielleiter.viewer.web.live_games import (
     BUSY_MOVES,
-    CATCH_UP,
     IDLE,
     MOST_STREAMS,
     SHORTEST_INTERVAL,
@@ -413,44 +412,6 @@ async def updated(watched_game: WatchedGame) -> None:
     watched_game.publish()
 
 
-async def test_a_page_is_sent_the_positions_that_it_lacks() -> None:
-    game = Game()
-    looked_at = watched(game)
-    await updated(looked_at)
-    assert numbers(looked_at.frame_after(0)[0]) == (0, [0])
-    game.play(3)
-    await updated(looked_at)
-    assert looked_at.frame_after(0)[1] == 4
-    assert numbers(looked_at.frame_after(0)[0]) == (0, [0, 1, 2, 3])
-    assert numbers(looked_at.frame_after(1)[0]) == (1, [1, 2, 3])
-    assert numbers(looked_at.frame_after(4)[0]) == (4, [])
-    assert looked_at.frame_after(1)[0] is looked_at.frame_after(1)[0]  # encoded once for all pages
-    assert not looked_at.refresh(1.0)
-
-
-async def test_a_fast_game_leaves_positions_out_until_all_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    described: list[int] = []
-
-    def describe(state: Any, ply: int, previous: Any) -> Any:
-        described.append(ply)
-        return describe_position(state, ply, previous, counts_moves=False)
-
-    monkeypatch.setattr(module, "describe_position", describe)
-    game = Game()
-    looked_at = watched(game)
-    await updated(looked_at)
-    game.play(CATCH_UP + 1)
-    last = game.ply
-    await updated(looked_at)
-    assert numbers(looked_at.frame_after(1)[0]) == (last, [last])
-    assert not looked_at.is_described()
-    assert [position["ply"] for position in as_json(looked_at)["positions"]] == [0]
-    await looked_at.describe_all(breathe)
-    assert looked_at.is_described()
-    assert [position["ply"] for position in as_json(looked_at)["positions"]] == list(range(last + 1))
-    assert sorted(described) == list(range(last + 1))  # each one once
-
-
 def as_json(looked_at: WatchedGame) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(msgspec.json.encode(looked_at.as_replay()))
     return found
@@ -471,21 +432,6 @@ async def test_hints_and_think_times_belong_to_the_ply_of_their_move() -> None:
     for ply in (3, -1):
         with pytest.raises(WebError):
             looked_at.position(ply)
-
-
-async def test_waiting_ends_with_the_next_version() -> None:
-    looked_at = watched(Game())
-    versions = []
-
-    async def wait() -> None:
-        versions.append(await looked_at.versions.newer_than(0))
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(wait)
-        await trio.testing.wait_all_tasks_blocked()
-        assert versions == []
-        await updated(looked_at)
-    assert versions == [1]
 
 
 def test_a_game_whose_room_was_closed_before_it_began_is_gone() -> None:
