@@ -277,7 +277,7 @@ def write_pages(
     """
     from spielleiter.common.errors import os_error_text
     from spielleiter.match.verdict import Verdict
-    from spielleiter.viewer.exports.match_pages import PAGE, write_match_pages
+    from spielleiter.viewer.page import PAGE, write_match_pages
 
     if choice == "auto":
         choice = "all" if sum(map(len, matches.values())) <= FEW_GAMES else "failed"
