@@ -212,7 +212,7 @@ class _BoundedFile(io.BufferedReader):
         return content
 
 
-class Archive:
+class PackageArchive:
     """An open ZIP file: its entries, and what is wrong with it; `findings` without RED ones make it usable."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
@@ -333,14 +333,14 @@ class Archive:
 
 
 @contextmanager
-def open_archive(path: Path) -> Iterator[Archive]:
+def open_archive(path: Path) -> Iterator[PackageArchive]:
     """Open the ZIP file at `path` and examine its form. Raises PackageError if its list of entries cannot be read."""
     try:
         file = _BoundedFile(_open_regular(path))
     except OSError as error:
         raise PackageError(path, [finding_of("unreadable-file", reason=error.strerror or str(error))]) from None
     with file, _read_directory(path, file) as archive:
-        yield Archive(path, archive)
+        yield PackageArchive(path, archive)
 
 
 def _open_regular(path: Path) -> io.FileIO:
@@ -363,7 +363,7 @@ def _read_directory(path: Path, file: _BoundedFile) -> zipfile.ZipFile:
         raise PackageError(path, [_unreadable(file, error)]) from None
 
 
-def read_inner_zip(archive: Archive, entry: Entry) -> zipfile.ZipFile | None:
+def read_inner_zip(archive: PackageArchive, entry: Entry) -> zipfile.ZipFile | None:
     """Open a file of a package that is itself a ZIP file; None if it is too large.
 
     Raises OSError and the exceptions in `DAMAGE`.

@@ -15,13 +15,12 @@ import contextlib
 import errno
 import os
 import re
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Final
 
-from spielleiter.programs.sandbox.sandbox import PROCESS_LIMIT, Condition, Resources
+from spielleiter.programs.sandbox.sandbox import PROCESS_LIMIT, Condition, Resources, run_briefly
 from spielleiter.programs.temporary_folders import is_stale, new_label
 
 MEMORY_RESERVE: Final = 128 * 1024 * 1024
@@ -73,18 +72,12 @@ def delegated_cgroup(own: Path | None, memory: int) -> Path | None:
                 _remove(folder / name, 0)
         trial = RunCgroup(folder / new_label(), memory)
         try:
-            done = subprocess.run(  # noqa: S603 - a fixed script
-                ["/bin/sh", "-c", _ENTER, str(trial.folder / _INNER)],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_TIMEOUT,
-                check=False,
-            )
+            code, _ = run_briefly(["/bin/sh", "-c", _ENTER, str(trial.folder / _INNER)], _TIMEOUT)
         finally:
             trial.release()
-    except (OSError, ValueError, subprocess.TimeoutExpired):
+    except (OSError, ValueError):
         return None
-    return None if done.returncode else folder
+    return None if code else folder
 
 
 class RunCgroup(Resources):

@@ -89,7 +89,7 @@ def main() -> None:
     hand_out_descriptors(control, host, int(port))
     options = _receive_options(control)
     if options is not None:
-        code = Program(control, options, is_first=mode == _FIRST).run()
+        code = ConfinedProgram(control, options, is_first=mode == _FIRST).run()
         os._exit(code if code >= 0 else 128 - code)
 
 
@@ -135,7 +135,7 @@ def _receive_options(control: socket.socket) -> dict[str, Any] | None:
     return options
 
 
-class Program:
+class ConfinedProgram:
     """The program, from its start to its end; `options` is the object received on `control`."""
 
     def __init__(self, control: socket.socket, options: Mapping[str, Any], *, is_first: bool) -> None:

@@ -25,6 +25,7 @@ from spielleiter.programs.sandbox.sandbox import (
     PROCESS_LIMIT,
     SLOWER,
     TIME_LIMIT,
+    X86_64,
     Condition,
     InnerCommand,
     Layout,
@@ -32,7 +33,6 @@ from spielleiter.programs.sandbox.sandbox import (
 )
 
 _COMMANDS: Final = "commands"
-_X86_64: Final = frozenset({"x86_64", "amd64"})
 
 
 class PlainSandbox(Sandbox):
@@ -77,7 +77,7 @@ class PlainSandbox(Sandbox):
                 Condition.MEMORY: "The program can use all memory; it can be limited on Linux only.",
                 Condition.DISPLAY: "The program can open windows; only Linux runs it without a screen.",
             }
-        if sys.platform != "linux" or platform.machine() not in _X86_64:
+        if sys.platform != "linux" or platform.machine() not in X86_64:
             system = f"{platform.system()} on {platform.machine()}"
             self.gaps[Condition.PLATFORM] = f"The program runs on {system}, in the contest on 64-bit Linux (x86-64)."
 

@@ -13,6 +13,7 @@ import abc
 import dataclasses
 import enum
 import itertools
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -250,3 +251,18 @@ class Resources:
 
     def release(self) -> None:
         """Remove it. Blocks for a moment."""
+
+
+NOT_STARTED: Final = 127
+"""The exit code of a command that could not be started, or took too long."""
+
+
+def run_briefly(command: Sequence[str], timeout: float) -> tuple[int, str]:
+    """Run a command; return its exit code and its standard output, or the error if it failed. Blocks."""
+    try:
+        done = subprocess.run(  # noqa: S603
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return NOT_STARTED, str(error)
+    return done.returncode, (done.stderr if done.returncode else done.stdout).decode("utf-8", "replace")

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from spielleiter.programs.packages import package
-from spielleiter.programs.packages.archive import Archive
+from spielleiter.programs.packages.archive import PackageArchive
 from spielleiter.programs.packages.faults import FAULTS, Level, PackageError, finding_of, shortened
 from spielleiter.programs.packages.package import Inspection, Package, inspect_package, unpack_package
 from tests.programs.packages.binaries import LOADER, elf, jar
@@ -206,7 +206,7 @@ def test_names_that_the_file_system_does_not_distinguish_are_a_fault(
 ) -> None:
     original = package._write_files
 
-    def write_to_a_file_system_with_that_name(archive: Archive, folder: Path) -> None:
+    def write_to_a_file_system_with_that_name(archive: PackageArchive, folder: Path) -> None:
         (folder / "bot.py").write_text("another spelling")
         original(archive, folder)
 
