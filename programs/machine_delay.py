@@ -1,6 +1,6 @@
 """Measuring how long this machine delayed programs: they waited for a processor because of others.
 
-Invariants: for a program that thinks for too long, only what happened since its request counts, and only what others
+For a program that thinks for too long, only what happened since its request counts, and only what others
 have caused (`Usage`). The processes are looked at before the request is sent, and then again and again until the
 answer, since the system forgets how long a thread has waited that has ended. Requests that are answered quickly cost
 one look.

@@ -1,9 +1,8 @@
 """Reads a ZIP file that may come from anybody, within limits, and examines the names of its entries.
 
-Invariants: no more than the limits below is read, decompressed or kept, whatever the file says about itself. Every
-exception of the standard library that a damaged file can cause becomes a `PackageError`. An archive without RED
+No more than the limits below is read, decompressed or kept, whatever the file says about itself. An archive without RED
 findings has distinct relative paths with forward slashes that stay in their folder, no links, and contents whose
-checksums are right. The names are the same on every system and with every version of Python.
+checksums are right.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """A sandbox of name spaces of the kernel, made by `bwrap` (bubblewrap), which needs neither root nor an image.
 
-Invariants: inside are the system's programs and libraries (/usr, /etc, /opt), read-only, and the folders of the run.
-The home folders of this machine are not inside, so a program cannot depend on what only its author has installed there;
-only an installation of Python is, if the program is run by it (contest_python.py).
-The network has no device but the loopback; the process inside opens the server's listening socket there and hands it
-out, so packets take no detour. There are no capabilities.
+Inside are the system's programs and libraries (/usr, /etc, /opt), read-only, and the folders of the run. The home
+folders of this machine are not inside, so a program cannot depend on what only its author has installed there; only an
+installation of Python is, if the program is run by it (pythons.py). The network has no device but the loopback.
 """
 
 from __future__ import annotations

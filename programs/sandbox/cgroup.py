@@ -1,12 +1,9 @@
 """A cgroup (version 2) for each run of a program, made in the cgroup of this process if that was delegated to us.
 
-Invariants: nothing is made in a cgroup that belongs to another user or that systemd manages without `Delegate=yes`.
-The processes that are in ours move once, into a child that is never removed, since a cgroup that passes controllers on
-may have no processes of its own. Other matches in the same cgroup find it like that. Whatever cannot be done is no
-error.
-
-A run has two folders, one in the other. The limits are those of the outer one, and its processes are in the inner one,
-which is all that a program can mount, so no program can change its limits.
+Nothing is made in a cgroup that belongs to another user or that systemd manages without `Delegate=yes`. The processes
+that are in ours move once, into a child that is never removed, since a cgroup that passes controllers on may have no
+processes of its own. A run has two folders, one in the other. The limits are those of the outer one, and its processes
+are in the inner one, which is all that a program can mount, so no program can change its limits.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """A sandbox that is a container of Docker or Podman, made from an image that is already on this machine.
 
-Invariants: on Linux the container has no network; the process inside opens the server's listening socket there and
-hands it out, so packets take no detour. A container ends with this process, even if that is killed: the process inside
-notices it and is the container's first process. Each container is removed by `--rm`, once more by its name when its run
-is over or this process is gone, and by its label when the next sandbox is made.
-
-On other systems the engine runs in a virtual machine, out of which no socket can be handed. There the server listens on
-127.0.0.1, the container reaches it through the engine's gateway, and `gaps` says what cannot be kept.
+On Linux the container has no network, and ends with this process: the process inside is its first process and notices
+that. Each container is removed by `--rm`, once more by its name when its run is over or this process is gone, and by
+its label when the next sandbox is made. On other systems the engine runs in a virtual machine, out of which no socket
+can be handed: the server listens on 127.0.0.1, and the container reaches it through the engine's gateway.
 """
 
 from __future__ import annotations

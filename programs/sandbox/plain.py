@@ -1,10 +1,8 @@
 """No sandbox: limits that need no help of the system, for machines without containers and bubblewrap.
 
-Invariants: the program runs in a copy of its folder, with a home folder and a folder for temporary files of its own,
-without variables that lead to a screen or a proxy. On Linux it is bound to one core, and it is killed if it uses too
-much memory, has too many processes or writes too much into its folders. On Windows it is bound to one core, and a Job
-Object gives it no more memory, processes and processor time; on other systems nothing is limited. Everything else that
-the contest forbids is possible, and `gaps` says so.
+The program runs in a copy of its folder, with folders of its own for home and temporary files, without variables that
+lead to a screen or a proxy. On Linux the process inside watches its limits, on Windows a Job Object does; on other
+systems nothing is limited. Everything else that the contest forbids is possible, and `gaps` says so.
 """
 
 from __future__ import annotations

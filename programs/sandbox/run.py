@@ -1,7 +1,7 @@
 """One program in a sandbox, from making its folders to what was observed of it.
 
-Invariants: leaving `open_run` ends everything inside the sandbox and removes its folders, whatever has happened. The
-address is known from the beginning; the listening socket exists once the process inside has started.
+Leaving `open_run` ends everything inside the sandbox and removes its folders, whatever has happened. Everything that a
+program could have changed is checked before it is used.
 """
 
 from __future__ import annotations
@@ -199,14 +199,14 @@ class Observations:
     hid_files: bool = False
     """Whether a process of it did not show its open files, so that its memory and files were not seen completely."""
     not_limited: tuple[str, ...] = ()
-    """What nothing limited here, of the values of `conditions.LIMITS`."""
+    """What nothing limited here, of the values of LIMITS."""
     network_attempts: int | None = None
     """How many packets and connections to other machines were refused; a look-up of a name counts as well.
 
     Only attempts that need a route are seen. Connections within the program's own machine are no attempts.
     """
     window_attempts: tuple[str, ...] = ()
-    """The lines in its outputs that say that a window could not be opened (windows.py)."""
+    """The lines in its outputs that say that a window could not be opened."""
     output_size: int = 0
     """The size of standard output and standard error together, as far as they were read."""
     files_written: int = 0

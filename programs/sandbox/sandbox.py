@@ -1,10 +1,11 @@
-"""What all sandboxes have in common: what they keep of the contest's conditions, and how they start a program.
+"""What all sandboxes have in common: the conditions of the contest, which of them they keep, how they start a program.
 
-Invariants: a sandbox changes nothing on this machine by being made. Each condition is either in `kept` or has a
-sentence in `gaps`. A sandbox may run several programs at the same time; they share nothing.
+A new sandbox is a subclass of `Sandbox` in a file of its own, chosen in choice.py. What it cannot keep of the
+conditions has a sentence in `gaps`.
 
 Where the system is Linux, a small process of ours (inside.py) starts the program within the sandbox. It opens the
-server's listening socket in the sandbox's own network and hands it out, watches the memory, and reports the end.
+server's listening socket in the sandbox's own network and hands it out, so packets take no detour; it watches the
+limits, and reports the end.
 """
 
 from __future__ import annotations
@@ -174,7 +175,7 @@ class Sandbox(abc.ABC):
     """A way to run programs under the contest's conditions."""
 
     name: str
-    """The name in reports: one of `settings.KINDS`, without "auto"."""
+    """The name in reports: one of KINDS, without "auto"."""
     gaps: Mapping[Condition, str]
     """Why a condition cannot be kept here, one sentence for each."""
     host = GAMESERVER
