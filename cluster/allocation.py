@@ -8,6 +8,7 @@ more attempts under way than slots. A machine that has refused a pair gets no mo
 from __future__ import annotations
 
 import enum
+import itertools
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -34,6 +35,9 @@ class Machine:
     """A worker of the cluster; `address` is that of the Dask worker."""
 
     address: str
+    host: str = ""
+    offset: int = 0
+    """Its number among the workers on the same host, from 0."""
     standing: Standing = Standing.PREPARING
     name: str = ""
     slots: int = 0
@@ -82,9 +86,11 @@ class Allocation:
 
     # -- machines ---------------------------------------------------------------------------------------------------
 
-    def join(self, address: str) -> Machine:
+    def join(self, address: str, host: str = "") -> Machine:
         """Add a worker that has joined the cluster; it gets no pairs before it is ready."""
-        machine = self.machines[address] = Machine(address)
+        taken = {each.offset for each in self.machines.values() if each.host == host}
+        offset = next(number for number in itertools.count() if number not in taken)
+        machine = self.machines[address] = Machine(address, host, offset)
         return machine
 
     def make_ready(self, address: str, name: str, slots: int, speed: float) -> None:

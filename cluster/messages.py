@@ -7,6 +7,7 @@ only, so that a machine of the cluster cannot run code in the process that start
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -126,29 +127,15 @@ ToSite: TypeAlias = Prepare | PlayPair | CancelPair
 FromSite: TypeAlias = Ready | Prepared | Unable | PairPlayed | PairRefused
 PairAnswer: TypeAlias = PairPlayed | PairRefused
 
-_ENCODER: Final = msgspec.msgpack.Encoder()
-_TO_SITE: Final = msgspec.msgpack.Decoder(ToSite)
-_FROM_SITE: Final = msgspec.msgpack.Decoder(FromSite)
-
-
-def encode(message: ToSite | FromSite) -> bytes:
-    """Encode a message, without its length."""
-    return _ENCODER.encode(message)
+encode: Final[Callable[[ToSite | FromSite], bytes]] = msgspec.msgpack.Encoder().encode
+"""Encodes a message, without its length."""
+decode_to_site: Final[Callable[[bytes], ToSite]] = msgspec.msgpack.Decoder(ToSite).decode
+"""Decodes a message to a site. Raises msgspec.DecodeError."""
+decode_from_site: Final[Callable[[bytes], FromSite]] = msgspec.msgpack.Decoder(FromSite).decode
+"""Decodes a message of a site. Raises msgspec.DecodeError."""
 
 
 def framed(message: ToSite | FromSite) -> bytes:
     """Encode a message, preceded by its length."""
     data = encode(message)
     return HEAD.pack(len(data)) + data
-
-
-def decode_to_site(data: bytes) -> ToSite:
-    """Decode a message to a site. Raises msgspec.DecodeError."""
-    message: ToSite = _TO_SITE.decode(data)
-    return message
-
-
-def decode_from_site(data: bytes) -> FromSite:
-    """Decode a message of a site. Raises msgspec.DecodeError."""
-    message: FromSite = _FROM_SITE.decode(data)
-    return message
