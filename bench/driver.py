@@ -70,7 +70,7 @@ class Reader(Protocol):
     def receive(self) -> None: ...
 
 
-class Peer:
+class PeerSocket:
     """One connection to the server. It sends `opening` at once, after the root's start tag.
 
     `receive_bytes` is the size of the kernel's receive buffer; 0 leaves the default.
@@ -105,7 +105,7 @@ class Peer:
         self.sock.close()
 
 
-class Administrator(Peer):
+class Administrator(PeerSocket):
     """The connection that prepares rooms for the games, in the order in which they ask for one."""
 
     __slots__ = ("_data", "_game_type", "_waiting")
@@ -138,7 +138,7 @@ class Administrator(Peer):
         self._data = self._data[self._data.rfind(b"</prepared>") + 1 :]
 
 
-class Seat(Peer):
+class Seat(PeerSocket):
     """One player's connection."""
 
     __slots__ = ("_request", "_tail", "game")
@@ -188,7 +188,7 @@ class ScriptedGame:
         self.script_number = number % len(driver.plan.scripts)
         self.own_seats, self.templates = driver.plan.scripts[self.script_number]
         authenticate = b'\n  <authenticate password="%s"/>' % PASSWORD.encode()
-        self.observers = tuple(Peer(driver, authenticate, OBSERVER_BYTES) for _ in range(driver.plan.observers))
+        self.observers = tuple(PeerSocket(driver, authenticate, OBSERVER_BYTES) for _ in range(driver.plan.observers))
         self.begin()
 
     def begin(self) -> None:
@@ -269,12 +269,16 @@ class ScriptedGame:
         self.turns = []
 
 
+def _new_epoll() -> Any:
+    if sys.platform != "linux":
+        raise NotImplementedError
+    return select.epoll()
+
+
 class Driver:
     """Plays the games of `plan`. `make_game` creates a game, given the driver and the number of the game."""
 
     def __init__(self, plan: Plan, make_game: Callable[[Driver, int], ScriptedGame] = ScriptedGame) -> None:
-        if sys.platform != "linux":
-            raise NotImplementedError
         self.plan = plan
         self.request = plan.request.encode()
         self.readers: dict[int, Reader] = {}
@@ -293,7 +297,7 @@ class Driver:
         self.is_ending = False
         """Whether games that end are not followed by others."""
         self.make_game = make_game
-        self._epoll = select.epoll()
+        self._epoll = _new_epoll()
         self._reset_counts()
         self.administrator = Administrator(self)
 

@@ -1,19 +1,9 @@
-"""Built-in players that play inside the match, without a process or a connection for each of them.
+"""Built-in players that play inside the match, and the worker processes that compute their moves.
 
 Invariants: moves are chosen in worker processes (builtin_process.py), never in the event loop. A request counts as
-delivered when a worker begins with it, so no time limit runs while all workers are busy. A player's think time is what
-the worker measured for its move.
-
-
-[pool]
-The pool of worker processes that compute the moves of a match's built-in players.
-
-Invariants: every worker serves every player, one request at a time, and requests are served in the order of their
-arrival. There are at most as many workers as this process may use processor cores. The same seed and positions give
-the same moves, for any number of workers: the state of a player's generator is kept here, between its moves.
-
-A worker that ends by itself is replaced, and the move is computed again from the same state, so it is the same move.
-
+delivered when a worker begins with it, so no time limit runs while all workers are busy. Requests are served in the
+order of their arrival. The same seed and positions give the same moves, for any number of workers: the state of a
+player's generator is kept here, between its moves. If a worker ends, the move is computed again from that state.
 """
 
 from __future__ import annotations

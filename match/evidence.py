@@ -1,17 +1,9 @@
-"""[games.evidence]
-Collecting the facts of a game while it is played: from the events of the match's server, or as an observer.
+"""Collecting the facts of a game while it is played: from the events of the match's server, or as an observer.
 
 Invariants: at the match's own server, moves, times, result and replay are taken once, from the event that ends the
 game. A program is blamed only for what arrives on its own connections, and once it has taken its seat, only for what
 arrives on the seat's connection. Nothing that happens after the match has cancelled the game is blamed on a program.
-
-
-[games.external_server]
-A room for a game at a server that is already running (`--server`).
-
-Invariants: the game is known only from the replies to an administrator and the packets to an observer. Which program
-uses which connection is not known.
-
+At another server (`--server`), which program uses which connection is not known.
 """
 
 from __future__ import annotations

@@ -1,33 +1,7 @@
-"""[records.buffered_file]
-A compressed file whose content is buffered in memory while a game is played.
+"""The files in a game's folder, and which folders are kept once their game is over.
 
-Invariants: buffered items are encoded and compressed only when the file is closed or the buffer is large, so a file
-that is discarded costs only memory. After `discard`, nothing more is added.
-
-
-[records.wire_log]
-A file with the bytes of a game's connections.
-
-Invariants: chunks are written in the order in which they were received and sent, each after a line with the time in
-seconds, the name of the program, the direction and the length. A chunk that begins with the whole previous chunk, as
-the position for the second player does, is written without that prefix, and its line says so. The size of the file is
-bounded, and it says where it was cut. Logging never changes what is received or sent, and costs very little while the
-game is played: chunks are buffered unchanged, and compressed together when the log is closed or the buffer is large.
-
-
-[records.game_log]
-The log of one game at the match's own server, as a file of JSON lines.
-
-Invariants: every event of the game has a line, in order, with the time at which it happened. The size of the file is
-bounded, and it says where it was cut. Events are converted to text when the log is closed or when there are many of
-them, so a log that is not kept costs nothing.
-
-
-[records.game_files]
-The files in a game's folder, and which folders are kept once their game is over.
-
-Invariants: the journal has every game, whether its folder is kept or not. A folder is kept as a whole or not at all.
-
+The logs are compressed files with a maximum size, which say where they were cut. While a game is played, what they get
+is only buffered; it is encoded and compressed when they are closed, or when there is much of it.
 """
 
 from __future__ import annotations
@@ -129,8 +103,10 @@ class WireLog(BufferedFile[bytes | memoryview]):
         """The previous chunk; empty if it is too short for the next chunk to refer to it."""
 
     def write(self, what: str, data: bytes | memoryview) -> None:
-        """Add a chunk. Raises OSError.
+        """Add a chunk, after a line with the time in seconds, what it is and its length. Raises OSError.
 
+        A chunk that begins with the whole previous chunk, as the position for the second player does, is written
+        without that prefix, and its line says so.
         `what` is the name of a program, followed by ``<`` for bytes from the server or ``>`` for bytes to the server.
         `data` must not change afterwards.
         """

@@ -1,21 +1,8 @@
-"""[games.replay_recorder]
-Makes the replay of a game from the packets that its room has sent.
-
-A room encodes every position for its players. `ReplayRecorder` keeps these bytes, so that the replay of a regular game
-is not encoded a second time.
-
-Invariants: recording changes nothing that players receive, and nothing is encoded for it. The bytes are those of
-`encode_with_checkpoints`, or there are none. Packets are indented as they are sent: removing the two blanks before each
-of the ten thousand lines would take longer than compressing them.
-
-
-[games.match_server]
-The match's own server: one for all of its games, closed to everybody else.
+"""The match's own server: one for all of its games, closed to everybody else.
 
 Invariants: each program of a game has a port of its own, on which it can take its own seat and do nothing else. There
 is no administrator, and ids and reservation codes are secret. A game receives only its own events, each with the
 program on whose connection it happened. The logs of a game contain nothing of other games and have a maximum size.
-
 """
 
 from __future__ import annotations
@@ -83,7 +70,12 @@ async def encode_with_checkpoints(dialect: Dialect, record: Sequence[RoomData]) 
 
 
 class ReplayRecorder:
-    """Observes `room` as a peer of `lobby`; must be created before the game begins. Raises RequestError if refused."""
+    """Keeps the packets that `room` sends, so that the replay of a regular game is not encoded a second time.
+
+    It observes the room as a peer of `lobby`, and must be created before the game begins. It changes nothing that
+    players receive, and nothing is encoded for it. Packets stay indented as they are sent: removing the two blanks
+    before each of ten thousand lines would take longer than compressing them.
+    """
 
     def __init__(self, lobby: Lobby, room: Room) -> None:
         self._lobby = lobby

@@ -1,28 +1,7 @@
-"""[tournaments.encounters]
-The encounters of a tournament, in which two programs meet, and their outcomes.
+"""The encounters of a tournament, in which two programs meet: who meets whom, outcomes and standings.
 
-Invariants: an outcome is a pure function of the records, so a resumed tournament gets the same outcomes. An encounter
-of a knock-out always has a winner; in other kinds of tournaments it may be drawn.
-
-
-[tournaments.knockout]
-Knock-out tournaments: the loser of an encounter is eliminated.
-
-Invariants: in the bracket, the programs seeded 1 and 2 can meet only in the final, 1 to 4 not before the semi-finals,
-and so on. If the number of programs is not a power of two, those seeded highest have a bye in the first round. All
-later pairings follow from the outcomes alone.
-
-
-[tournaments.swiss]
-Swiss tournaments: a fixed number of rounds, in which programs with equal points meet.
-
-Invariants: pairing is a pure function of the outcomes and the seeding. No program gets a second bye before every
-program has had one. Two programs meet again only if the round cannot be paired otherwise, or no other pairing was found
-in MAX_STEPS steps. A win is 1 point, a draw ½, and a bye 1.
-
-The standings are sorted by points, then by the sum of the opponents' points (Buchholz; a bye counts as an opponent with
-the program's own points, as in FIDE's handbook since 2024), then by the share of points in all games, then by seeding.
-
+Invariants: pairings and outcomes are pure functions of the seeding and the records, so a resumed tournament gets the
+same ones. An encounter of a knock-out always has a winner; in other kinds of tournaments it may be drawn.
 """
 
 from __future__ import annotations
@@ -193,7 +172,11 @@ def bracket(size: int) -> list[int]:
 
 
 def knock_out(seeding: Sequence[int], *, has_third_place: bool = False) -> Rounds:
-    """The rounds of the programs in `seeding`, the one seeded highest first."""
+    """The rounds of the programs in `seeding`, the one seeded highest first.
+
+    The programs seeded 1 and 2 can meet only in the final, 1 to 4 not before the semi-finals, and so on. If the number
+    of programs is not a power of two, those seeded highest have a bye in the first round.
+    """
     size = 1 << (len(seeding) - 1).bit_length()
     remaining: list[int | None] = [seeding[rank] if rank < len(seeding) else None for rank in bracket(size)]
     number = played = 0
@@ -312,7 +295,12 @@ def most_rounds(count: int) -> int:
 def swiss_standings(
     seeding: Sequence[int], rounds: Sequence[Round], outcomes: Mapping[int, Outcome]
 ) -> list[SwissStanding]:
-    """The standings, best first, after the decided encounters; `outcomes` are by number of the encounter."""
+    """The standings, best first, after the decided encounters; `outcomes` are by number of the encounter.
+
+    A win is 1 point, a draw ½, and a bye 1. Equal points are ordered by the sum of the opponents' points (Buchholz; a
+    bye counts as an opponent with the program's own points, as in FIDE's handbook since 2024), then by the share of
+    points in all games, then by seeding.
+    """
     scores = {program: SwissStanding(program) for program in seeding}
     for each in rounds:
         done = [outcomes[encounter.number] for encounter in each.encounters if encounter.number in outcomes]

@@ -1,22 +1,7 @@
-"""[plan]
-The plan of a match: its games, in pairs with the sides swapped.
+"""Everything that is decided before a match begins: its setup, and the plan of its games.
 
-Invariants: the two games of a pair differ only in the programs' seats. The same seed and openings give the same plan. A
-plan with an odd number of games ends with half a pair.
-
-
-[setup]
-Everything that is decided before a match begins.
-
-Invariants: a `MatchSetup` is immutable, and `from_json(setup.to_json())` equals it except for the password, so that an
-interrupted match continues with the options it was started with. Times are in seconds.
-
-
-[season]
-The name of the season that is played, the same in all outputs.
-
-Invariants: the gameType comes first, as it is written on the wire, followed by the edition's name in parentheses.
-
+Games come in pairs with the sides swapped; both games of a pair differ only in the programs' seats. The same seed and
+openings give the same plan. Times are in seconds.
 """
 
 from __future__ import annotations
@@ -27,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from spielleiter.common.errors import SetupError
 from spielleiter.common.text import count_text
@@ -72,25 +59,17 @@ class PlannedGame:
 
 def plan_games(count: int, seed: int, openings: Sequence[Opening] = ()) -> tuple[PlannedGame, ...]:
     """The plan of `count` games. Each pair gets its own seed and the next of `openings`, which are used cyclically."""
-    return tuple(_planned(game, seed, openings) for game in range(1, count + 1))
-
-
-def _planned(game: int, seed: int, openings: Sequence[Opening]) -> PlannedGame:
-    pair = (game + 1) // 2
-    return PlannedGame(
-        game,
-        pair,
-        random.Random(f"{seed} pair {pair}").getrandbits(SEED_BITS),
-        (0, 1) if game % 2 else (1, 0),
-        openings[(pair - 1) % len(openings)] if openings else None,
-    )
+    plan = []
+    for game in range(1, count + 1):
+        pair = (game + 1) // 2
+        pair_seed = random.Random(f"{seed} pair {pair}").getrandbits(SEED_BITS)
+        opening = openings[(pair - 1) % len(openings)] if openings else None
+        plan.append(PlannedGame(game, pair, pair_seed, (0, 1) if game % 2 else (1, 0), opening))
+    return tuple(plan)
 
 
 MAX_GAMES: Final = 1_000_000
 """The most games that a match can have; its plan is kept in memory."""
-
-_TIMEOUTS_KEY: Final = "patience"
-"""The key of the timeouts in the file of a match, which keeps its format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,37 +190,37 @@ class MatchSetup:
         """The content of `match.json`: everything except the password."""
         value = dataclasses.asdict(self)
         del value["password"]
-        value[_TIMEOUTS_KEY] = value.pop("timeouts")
         value["server_options"] = dict(self.server_options)
         return value
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], password: str = "") -> MatchSetup:
         """The setup that `to_json` wrote as `value`, with the administrators' `password`. Raises SetupError."""
-        known = dict(value)
         try:
-            first, second = map(_read_entrant, known.pop("entrants"))
-            server = known.pop("server")
-            return cls(
-                entrants=(first, second),
-                openings=tuple(Opening(**opening) for opening in known.pop("openings")),
-                server=None if server is None else (server[0], server[1]),
-                timeouts=ProgramTimeouts(**known.pop(_TIMEOUTS_KEY)),
-                password=password,
-                **known,
-            )
-        except (LookupError, TypeError, ValueError) as error:
+            setup = msgspec.convert({**value, "password": password}, cls)
+        except msgspec.ValidationError as error:
             raise SetupError(f"not the setup of a match: {error}") from None
+        _require_known(value, setup.to_json())
+        return setup
 
 
-def _read_entrant(value: Mapping[str, Any]) -> Entrant:
-    sandbox = value.get("sandbox")
-    known = {**value, "sandbox": None if sandbox is None else SandboxSettings(**sandbox)}
-    return Entrant(**{**known, "passed_variables": tuple(value.get("passed_variables", ()))})
+def _require_known(value: Any, known: Any) -> None:
+    """Raise SetupError if `value` has a key that `known`, what was read of it, has not."""
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            if key not in known:
+                raise SetupError(f"not the setup of a match: there is no key {key}")
+            _require_known(each, known[key])
+    elif isinstance(value, list):
+        for each, own in zip(value, known, strict=True):
+            _require_known(each, own)
 
 
 def season_text(game_type: str, edition: str | None = None) -> str:
-    """For example ``swc_2027_blokus (blokus-2027)``; None means the default edition of that game. Raises StartError."""
+    """The name of the season in all outputs, for example ``swc_2027_blokus (blokus-2027)``. Raises StartError.
+
+    None means the default edition of that game.
+    """
     if edition is None:
         edition = choose_editions({}, {})[game_type].name
     return f"{game_type} ({edition})"

@@ -1,24 +1,7 @@
-"""[opening_book]
-Opening books: the positions that the games of a match begin from.
+"""Preparing a match: from two command lines to a `MatchSetup` whose problems are found before the first game.
 
-A book is a replay, a folder of replays, the folder of a match, or a list. A list is a text file with the path of a
-replay on each line, which the turn to begin from may follow.
-
-Invariants: every position is read before the first game. The same book, order and seed give the same openings.
-
-
-[unpacking]
-The packages among the programs of a match: inspected before it, and unpacked once for all of its games.
-
-The folder with the unpacked programs is removed at the end of the match, however it ends.
-
-
-[preparation]
-Preparing a match: from two command lines to a `MatchSetup` whose problems are found before the first game.
-
-Invariants: nothing is started and nothing is written here. A setup that cannot be played is refused with a text that
-says what to change.
-
+A setup that cannot be played is refused with a text that says what to change. Nothing is started here, and nothing is
+written but the packages among the programs, which are unpacked once for all games.
 """
 
 from __future__ import annotations
@@ -83,8 +66,10 @@ def load_openings(
     game_options: Mapping[str, str],
     editions: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Opening, ...]:
-    """The openings of `book`, in its order.
+    """The openings of `book`, in its order, all of which are read.
 
+    A book is a replay, a folder of replays, the folder of a match, or a list: a text file with the path of a replay on
+    each line, which the turn to begin from may follow.
     `turn` is the turn to begin from where the book does not name one. `game_options` are the options of the rules.
     `editions` maps a gameType to the edition of its replays; the default edition can be left out.
 

@@ -1,5 +1,4 @@
-"""[stats.ratings]
-Ratings of the programs of a tournament with 95 % intervals, and their results against each opponent.
+"""Ratings of the programs of a tournament with 95 % intervals, and their results against each opponent.
 
 Invariants: the ratings maximise the likelihood of the results and of one additional drawn game of each program against
 an average one. Without that game, a program that has won all its games would be infinitely strong. The solution is

@@ -1,17 +1,11 @@
-"""[records.game_record]
-The record of one finished game: one line of the journal, and the only input of statistics and reports.
+"""The records of a match: one for each finished game, the journal that holds them, and the file with the setup.
 
-Invariants: a record is plain data. `from_json(record.to_json())` equals the record, and `to_json` returns values that
-can be encoded as JSON. Tuples of two are indexed by program, never by seat, except `seats` itself.
-
-
-[records.journal]
-The journal of a match, with a line for each finished game, and the file with its setup.
+A record is the only input of statistics and reports. Tuples of two are indexed by program, never by seat, except
+`seats` itself.
 
 Invariants: a record is flushed to the disk before `append` returns, and never changed. An incomplete line, left by a
 crash or a full disk, is removed before the next one is written: a game is in the journal completely and once, or it has
 not been played. Two processes cannot write into the same folder.
-
 """
 
 from __future__ import annotations
@@ -26,13 +20,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
+
+import msgspec
 
 from spielleiter.common.errors import JournalError
 from spielleiter.common.files import FolderLock, LockedError, write_all, write_whole
 from spielleiter.programs.sandbox.run import Observations
-
-_T = TypeVar("_T")
 
 
 class RecordError(Exception):
@@ -124,39 +118,8 @@ class GameRecord:
     def from_json(cls, value: Any) -> GameRecord:
         """The record that `to_json` wrote as `value`; unknown keys are ignored. Raises RecordError."""
         try:
-            return cls(
-                game=_checked(value["game"], int),
-                pair=_checked(value["pair"], int),
-                game_type=_checked(value["game_type"], str),
-                seed=_checked(value["seed"], int),
-                start=_optional(value["start"], str),
-                seats=_pair_of(value["seats"], int),
-                names=_pair_of(value["names"], str),
-                verdict=_checked(value["verdict"], str),
-                offender=_optional(value["offender"], int),
-                reason=_checked(value["reason"], str),
-                winner=_optional(value["winner"], int),
-                is_counted=_checked(value["is_counted"], bool),
-                points=_pair_of_optional(value["points"]),
-                causes=_pair_of(value["causes"], str),
-                plies=_checked(value["plies"], int),
-                think_times=_pair_of_times(value["think_times"]),
-                cpu_seconds=_pair_of_floats(value["cpu_seconds"]),
-                wall_seconds=_float(value["wall_seconds"]),
-                started_at=_checked(value["started_at"], str),
-                folder=_checked(value["folder"], str),
-                replay=_optional(value["replay"], str),
-                exit_codes=_pair_of_optional(value.get("exit_codes", [None, None])),
-                remarks=_pair_of_texts(value.get("remarks", [[], []])),
-                observations=_pair_of_observations(value.get("observations", [None, None])),
-                program_starts=_pair_of_optional_floats(value.get("program_starts", [None, None])),
-                machine=_checked(value.get("machine", ""), str),
-                attempts=_pair_of_counts(value.get("attempts", [{}, {}])),
-                foreign_connections=_checked(value.get("foreign_connections", 0), int),
-            )
-        except KeyError as error:
-            raise RecordError(f"not the record of a game: {error.args[0]} is missing") from None
-        except (TypeError, ValueError) as error:
+            return msgspec.convert(value, cls)
+        except msgspec.ValidationError as error:
             raise RecordError(f"not the record of a game: {error}") from None
 
 
@@ -189,66 +152,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     return [_plain(item) for item in value] if isinstance(value, (tuple, array)) else value
-
-
-def _checked(value: Any, kind: type[_T]) -> _T:
-    # bool is a subclass of int, but is not accepted as a number
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise TypeError(f"expected {kind.__name__}, found {value!r}")
-    return value
-
-
-def _optional(value: Any, kind: type[_T]) -> _T | None:
-    return None if value is None else _checked(value, kind)
-
-
-def _float(value: Any) -> float:
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else _checked(value, float)
-
-
-def _pair_of(value: Any, kind: type[_T]) -> tuple[_T, _T]:
-    first, second = _checked(value, list)
-    return _checked(first, kind), _checked(second, kind)
-
-
-def _pair_of_optional(value: Any) -> tuple[int | None, int | None]:
-    first, second = _checked(value, list)
-    return _optional(first, int), _optional(second, int)
-
-
-def _pair_of_observations(value: Any) -> tuple[Observations | None, Observations | None]:
-    first, second = (None if item is None else Observations.from_json(_checked(item, dict)) for item in value)
-    return first, second
-
-
-def _pair_of_floats(value: Any) -> tuple[float, float]:
-    first, second = _checked(value, list)
-    return _float(first), _float(second)
-
-
-def _pair_of_optional_floats(value: Any) -> tuple[float | None, float | None]:
-    first, second = _checked(value, list)
-    return None if first is None else _float(first), None if second is None else _float(second)
-
-
-def _pair_of_texts(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    first, second = _checked(value, list)
-    return tuple(_checked(text, str) for text in _checked(first, list)), tuple(
-        _checked(text, str) for text in _checked(second, list)
-    )
-
-
-def _pair_of_counts(value: Any) -> tuple[dict[str, int], dict[str, int]]:
-    first, second = (
-        {_checked(kind, str): _checked(count, int) for kind, count in _checked(each, dict).items()}
-        for each in _checked(value, list)
-    )
-    return first, second
-
-
-def _pair_of_times(value: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    first, second = _checked(value, list)
-    return tuple(_float(time) for time in _checked(first, list)), tuple(_float(time) for time in _checked(second, list))
 
 
 JOURNAL: Final = "games.jsonl"
@@ -329,12 +232,14 @@ def open_journal(folder: Path) -> Iterator[Journal]:
     with contextlib.ExitStack() as stack:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(_locked(folder))
+            stack.enter_context(contextlib.closing(FolderLock(folder)))  # a crash leaves no lock behind
             file = stack.enter_context(path.open("ab+", buffering=0))
             file.seek(0)
             content = file.readall()
             records, length = _read(path, content)
             file.truncate(length)
+        except LockedError:
+            raise JournalError(f"{folder}: another match is being played in this folder") from None
         except OSError as error:
             raise JournalError(f"{path}: cannot be opened ({error.strerror or error})") from None
         journal = Journal(file, records, content[:length])
@@ -370,31 +275,20 @@ def _read(path: Path, content: bytes) -> tuple[dict[int, GameRecord], int]:
     return records, length
 
 
-def save_setup(folder: Path, setup: dict[str, Any]) -> None:
-    """Write the setup of a match, atomically. Raises JournalError if there is one already, or it cannot be written."""
+def save_setup(folder: Path, setup: dict[str, Any], *, is_new: bool = True) -> None:
+    """Write the setup of a match, atomically.
+
+    Unless the match `is_new`, its journal must be open, so that nobody else plays in the folder. Raises JournalError if
+    there should be no match yet, but is one, or if the file cannot be written.
+    """
     path = folder / SETUP
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if path.exists():
+        if is_new and path.exists():
             raise JournalError(f"{folder}: holds a match already; resume it (--resume) or choose another folder")
-    except OSError as error:
-        raise JournalError(f"{path}: cannot be written ({error.strerror or error})") from None
-    _write_setup(path, setup)
-
-
-def _write_setup(path: Path, setup: dict[str, Any]) -> None:
-    try:
         write_whole(path, json.dumps(setup, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
         raise JournalError(f"{path}: cannot be written ({error.strerror or error})") from None
-
-
-def extend_setup(folder: Path, setup: dict[str, Any]) -> None:
-    """Replace the setup of the match in `folder` by one with more games, atomically. Raises JournalError.
-
-    The journal of the match must be open, so that nobody plays in the folder.
-    """
-    _write_setup(folder / SETUP, setup)
 
 
 def load_setup(folder: Path) -> dict[str, Any]:
@@ -409,16 +303,3 @@ def load_setup(folder: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise JournalError(f"{path}: not the setup of a match")
     return value
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Lock the folder. A crash leaves no lock behind. Raises JournalError if it is locked, and OSError."""
-    try:
-        lock = FolderLock(folder)
-    except LockedError:
-        raise JournalError(f"{folder}: another match is being played in this folder") from None
-    try:
-        yield
-    finally:
-        lock.close()

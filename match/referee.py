@@ -1,25 +1,8 @@
-"""[games.program_texts]
-What is said about a program after a game: its memory, the processes that it left, and what it tried.
-
-Invariants: nothing here waits or measures. The texts become part of a verdict or a remark.
-
-
-[games.starter]
-Providing the two programs of a game: new processes, processes kept from the last game, or built-in players.
-
-Invariants: a program that cannot be started is a fact about the game and not an error. If its file was there when the
-match began, and is gone or is another one now, the game is lost: otherwise a program could void all later games. A
-process that was kept from the last game and does not connect is not held against its program: the program is started
-anew.
-
-
-[games.referee]
-Running one game, from creating its folder to its record.
+"""Running one game, from creating its folder and starting both programs to its record.
 
 Invariants: whatever the programs do, the game ends, both programs and everything that they have started are ended, and
 there is a record. Exceptions are raised only for problems of this machine. A process that does not even react to
 SIGKILL is given up after a time limit, and is named in the record's remarks.
-
 """
 
 from __future__ import annotations

@@ -1,32 +1,8 @@
-"""[fitness]
-Deciding whether a program can play at all, so that a match against a program that cannot is ended early.
-
-Invariants: a program that has played one game without a fault of its own is fit, whatever happens later. Games that do
-not count because of the machine, and games that were won because the opponent did not play, are no evidence about a
-program.
-
-
-[runner]
-Plays the games of a match, several at a time, until all are played or something ends it early.
+"""Plays a match: several games at a time, until all are played or something ends it early, and then the reports.
 
 Invariants: a finished game is in the journal before the listener is notified; a game that is cut off is not in the
 journal, and is played again when the match is resumed. The first signal to stop lets running games finish, the second
-one cuts them off. However the match ends, no process is left running.
-
-
-[stopping]
-The rule that decides whether a match ends before its last game.
-
-Invariants: the same records give the same answer. A match without a test is never decided before its last game. Both
-tests may be evaluated after every game without exceeding their error rates.
-
-
-[playing]
-Playing a prepared match, and its result.
-
-Invariants: whether a match ends, is interrupted or fails, its reports are written from all games that are finished, and
-no process is left running. A match that is resumed continues as it began.
-
+one cuts them off. However the match ends, its reports are written from the finished games, and no process is left.
 """
 
 from __future__ import annotations
@@ -51,7 +27,7 @@ from spielleiter.match.game_folder import KeepPolicy
 from spielleiter.match.match_server import MatchServer, open_match_server
 from spielleiter.match.plan import MatchSetup, PlannedGame, season_text
 from spielleiter.match.preparation import unpacked_programs
-from spielleiter.match.records import SETUP, GameRecord, Journal, extend_setup, load_setup, open_journal, save_setup
+from spielleiter.match.records import SETUP, GameRecord, Journal, load_setup, open_journal, save_setup
 from spielleiter.match.referee import play_game
 from spielleiter.match.reports.junit import BOTH
 from spielleiter.match.reports.match_reports import PAGE, write_reports
@@ -460,7 +436,12 @@ async def run_match(
         allocate_cores(conditions)
         concurrency, _ = fair_concurrency(conditions.concurrency, conditions.cores_per_game)
         conditions = dataclasses.replace(conditions, concurrency=concurrency)
-    _begin_or_continue(setup, path)
+    if not (path / SETUP).exists():
+        save_setup(path, setup.to_json())
+    else:
+        known = MatchSetup.from_json(load_setup(path), setup.password)
+        if dataclasses.replace(known, games=max(known.games, setup.games)) != setup:
+            raise JournalError(f"{path}: holds another match; continue that one (load_match) or choose another folder")
     with open_journal(path) as journal:
         listener = _CallbackListener(on_game_finished)
         return await play_and_report(setup, path, journal, listener, conditions, handles_signals=handles_signals)
@@ -483,7 +464,7 @@ async def play_and_report(
     """
     is_decided = stop_rule(setup)
     if load_setup(folder)["games"] < setup.games:
-        extend_setup(folder, setup.to_json())
+        save_setup(folder, setup.to_json(), is_new=False)
     try:
         end = await play_games(
             setup, folder, journal, listener, conditions, is_decided, handles_signals=handles_signals
@@ -506,15 +487,6 @@ def write_match_reports(
     summary = summarise(records, setup.names, setup.games, sprt_of(setup), setup.significance, season, PLATFORM.gaps)
     write_reports(folder, summary, records, faults_of)
     return summary
-
-
-def _begin_or_continue(setup: MatchSetup, folder: Path) -> None:
-    if not (folder / SETUP).exists():
-        save_setup(folder, setup.to_json())
-        return
-    known = MatchSetup.from_json(load_setup(folder), setup.password)
-    if dataclasses.replace(known, games=max(known.games, setup.games)) != setup:
-        raise JournalError(f"{folder}: holds another match; continue that one (load_match) or choose another folder")
 
 
 class _CallbackListener:

@@ -1,82 +1,29 @@
-"""[stats.significance]
-Tests of significance: an exact test after the last game, and one that may be evaluated after every game.
+"""Counting the games of a match, estimates with 95 % intervals, and the tests that say which program is better.
 
-Invariants: the unit of both tests is the pair of games, and their counts are from the point of view of program 0. Both
-are exact: their error rate is at most the nominal one for any number of pairs, whatever advantage a start or a side
-gives. They rest on one fact: if the programs are equally strong, a pair with the sides swapped is equally likely to end
-0 : 2 and 2 : 0, and equally likely to end ½ : 1½ and 1½ : ½.
+All functions are pure functions of the counted games, from the point of view of program 0 unless they take a program.
+The unit is the pair of games with the sides swapped, never the single game, because the two games of a pair share their
+start. A value that the games do not determine is None, never a guess.
 
-Sources:
-
-- *Sign-flip test*: R. A. Fisher (1935), The Design of Experiments, §21; E. J. G. Pitman (1937), Significance tests
-  which may be applied to samples from any populations.
-- *Test after every game*: J. Ville (1939), Étude critique de la notion de collectif; H. Robbins (1970), Statistical
-  methods related to the law of the iterated logarithm; A. Ramdas et al. (2023), Game-theoretic statistics and safe
-  anytime-valid inference.
-
-
-[stats.counts]
-Counting a match: results, pairs of games and points, and the conversion between scores and Elo.
-
-Invariants: all functions are pure functions of the counted games, from the point of view of program 0 unless they take
-a program. The unit of every estimate is the pair of games with the sides swapped, never the single game, because the
-two games of a pair share their start. A value that the games do not determine is None, never a guess.
+Invariant: the interval of Elo excludes 0 if and only if the exact test calls a program better, so the number and the
+answer never contradict each other.
 
 Sources:
 
 - *Logistic Elo*: A. Elo, The Rating of Chessplayers, in its logistic form: s = 1 / (1 + 10^(-Elo / 400)).
 - *Pentanomial*: M. Van den Bergh, Normalized Elo, and the statistics of Fishtest: the variance is that of the pairs'
   scores 0, 1/4 ... 1.
-- *Student's t*: M. Abramowitz and I. Stegun, Handbook of Mathematical Functions, 26.7.3 to 26.7.5.
-
-
-[stats.likelihood]
-Constrained maximum likelihood for distributions of pairs, used by the sequential test and the intervals.
-
-The constraint has the form "the mean of the deviations d_i is 0". The distribution with the maximum likelihood for the
-counts n_i under this constraint is q_i = n_i / (N (1 + t d_i)), with the Lagrange multiplier t that satisfies it.
-
-Source: A. B. Owen (1988), Empirical Likelihood.
-
-
-[stats.intervals]
-Estimates of the score and of Elo, with 95 % intervals.
-
-Invariants: the interval excludes Elo 0 if and only if the exact test (significance.py) calls a program better, so the
-number and the answer never contradict each other. The bounds of logistic and normalized Elo have the same signs.
-
-The interval of the mean score of a pair is the smallest one that contains all of:
-
-- Student's t, which is exact for normally distributed pairs and good from about 20 pairs on;
-- the likelihood-ratio interval over the five possible results of a pair, including those that did not occur: if
-  (nearly) all pairs ended alike, their variance is (nearly) 0, and Student's t would be certain after three pairs. The
-  threshold N ln(1 + t² / (N - 1)) is the exact one for normally distributed pairs;
-- the value 1/2, unless the exact test calls a program better.
-
-Sources: Student (1908), The probable error of a mean; S. S. Wilks (1938), The large-sample distribution of the
-likelihood ratio; A. B. Owen (1990), Empirical likelihood ratio confidence regions (the threshold); M. Van den Bergh,
-Normalized Elo. The interval of a running match: I. Waudby-Smith and A. Ramdas (2024), Estimating means of bounded
-random variables by betting (hedged capital, with equal parts of the capital on fixed shares).
-
-
-[stats.sprt]
-The sequential probability ratio test (SPRT) over pairs of games.
-
-Invariants: a decision is a pure function of the pairs so far. The test may be evaluated after each pair without
-exceeding its error rates. H0 says that program 0 is at most `elo0` stronger, H1 that it is at least `elo1` stronger.
-
-The model defines the unit of `elo0` and `elo1`. *logistic*: the mean score of a pair is 1 / (1 + 10^(-Elo / 400)).
-*normalized*: the mean score is √2 Elo ln(10) / 800 standard deviations of a pair above 1/2, so the same bounds need
-about the same number of games, however many games are drawn.
-
-Sources:
-
-- A. Wald (1945), Sequential Tests of Statistical Hypotheses: the bounds ln(beta / (1 - alpha)) and
-  ln((1 - beta) / alpha).
-- M. Van den Bergh, A Practical Introduction to the GSPRT; Normalized Elo; and Fishtest: the generalised likelihood
-  ratio over the five results of a pair, with the maximum-likelihood distribution of each hypothesis; results that did
-  not occur count as a thousandth of a pair.
-
+- *Intervals*: Student (1908), The probable error of a mean, by M. Abramowitz and I. Stegun, Handbook of Mathematical
+  Functions, 26.7.3 to 26.7.5; S. S. Wilks (1938), The large-sample distribution of the likelihood ratio; A. B. Owen
+  (1988), Empirical likelihood, and (1990), Empirical likelihood ratio confidence regions (the threshold).
+- *Exact test*: R. A. Fisher (1935), The Design of Experiments, §21; E. J. G. Pitman (1937), Significance tests which
+  may be applied to samples from any populations.
+- *Test and interval of a running match*: J. Ville (1939), Étude critique de la notion de collectif; H. Robbins (1970),
+  Statistical methods related to the law of the iterated logarithm; A. Ramdas et al. (2023), Game-theoretic statistics
+  and safe anytime-valid inference; I. Waudby-Smith and A. Ramdas (2024), Estimating means of bounded random variables
+  by betting (hedged capital, with equal parts of the capital on fixed shares).
+- *SPRT*: A. Wald (1945), Sequential Tests of Statistical Hypotheses: the bounds ln(beta / (1 - alpha)) and
+  ln((1 - beta) / alpha); M. Van den Bergh, A Practical Introduction to the GSPRT: the generalised likelihood ratio over
+  the five results of a pair, with the maximum-likelihood distribution of each hypothesis.
 """
 
 from __future__ import annotations
@@ -113,6 +60,8 @@ _MANY: Final = 2000
 def one_sided_p_value(counts: PairCounts) -> float:
     """The one-sided p-value: the probability that equal programs give program 0 at least this result.
 
+    The test is exact: if the programs are equally strong, a pair with the sides swapped is equally likely to end 0 : 2
+    and 2 : 0, and equally likely to end ½ : 1½ and 1½ : ½, whatever advantage a start or a side gives.
     The test takes the absolute difference of each pair as given, and both signs of it as equally likely. Pairs with
     equal scores have no influence. For more than 2,000 other pairs, the normal distribution approximates the sum of two
     binomials.
@@ -360,6 +309,8 @@ _LEAST: Final = 1e-300
 def find_multiplier(weights: Sequence[float], deviations: Sequence[float]) -> float:
     """The multiplier t that solves sum w d / (1 + t d) = 0.
 
+    Under the constraint that the mean of the deviations d_i is 0, the distribution with the maximum likelihood for the
+    counts n_i is q_i = n_i / (N (1 + t d_i)).
     `weights` are the counts w, and `deviations` the values d, which must have both signs. The sum decreases strictly
     between the two poles where all 1 + t d are positive. If the outermost results did not occur (weight 0), there may
     be no root between the poles. The nearer pole is then returned, and the remaining probability belongs to results
@@ -408,7 +359,16 @@ _SHARES: Final = tuple((step - 0.5) / 40 for step in range(1, 41))
 
 @lru_cache(maxsize=64)
 def estimate_score(counts: PairCounts) -> Estimate | None:
-    """The expected score of program 0 in a game, from 0 to 1; None without a pair."""
+    """The expected score of program 0 in a game, from 0 to 1; None without a pair.
+
+    The interval is the smallest one that contains all of:
+
+    - Student's t, which is exact for normally distributed pairs and good from about 20 pairs on;
+    - the likelihood-ratio interval over the five possible results of a pair, including those that did not occur: if
+      (nearly) all pairs ended alike, their variance is (nearly) 0, and Student's t would be certain after three pairs.
+      The threshold N ln(1 + t² / (N - 1)) is the exact one for normally distributed pairs;
+    - the value 1/2, unless the exact test calls a program better.
+    """
     pairs = sum(counts)
     if not pairs:
         return None
@@ -549,6 +509,11 @@ class Decision(enum.Enum):
 @dataclass(frozen=True, slots=True)
 class Sprt:
     """A test of `elo0` against the higher `elo1`. Raises SprtError for invalid parameters.
+
+    H0 says that program 0 is at most `elo0` stronger, H1 that it is at least `elo1` stronger. The `model` is the unit
+    of both. *logistic*: the mean score of a pair is 1 / (1 + 10^(-Elo / 400)). *normalized*: it is √2 Elo ln(10) / 800
+    standard deviations of a pair above 1/2, so the same bounds need about the same number of games, however many games
+    are drawn. The test may be evaluated after each pair without exceeding its error rates.
 
     `alpha` is the probability of accepting H1 if H0 is true, `beta` that of accepting H0 if H1 is true.
     """

@@ -1,28 +1,7 @@
-"""[stats.machines]
-The games of a match by the machine that they were played on, and whether a machine decides differently.
+"""The summary of a match: all numbers that the reports show, computed once.
 
-The test compares the pairs of one machine with those of all others: a chi-squared test of homogeneity over the five
-results of a pair. Neighbouring results are merged until each expected number is at least MIN_EXPECTED, as is usual
-(W. G. Cochran 1954, Some methods for strengthening the common chi-squared tests). Bonferroni's correction makes
-SIGNIFICANCE hold for all machines together.
-
-Invariants: the numbers depend on the records only. Without two machines, or with too few pairs, there is no p-value.
-
-
-[stats.progression]
-The progression of a match: Elo with its interval and the state of the sequential test, over its games.
-
-Invariants: a point is computed from all games up to it, in the order of their numbers, and equals the summary of these
-games. There are about 120 points at most, evenly spaced, and the last one comes after the last game.
-
-
-[summary]
-The summary of a match: all numbers that the reports show, computed once.
-
-Invariants: a summary depends only on the records and the tests of the match, so it can be computed again from a journal
-at any time, with the same numbers. `to_json` returns the content of `summary.json` (docs/match.md has its schema),
-where infinite Elo is null, since JSON has no infinity.
-
+A summary depends only on the records and the tests of the match, so it can be computed again from a journal at any
+time, with the same numbers.
 """
 
 from __future__ import annotations
@@ -68,7 +47,7 @@ from spielleiter.match.verdict import (
 from spielleiter.protocol.messages import Cause
 
 SIGNIFICANCE: Final = 0.01
-"""A match on equal machines warns with this probability at most."""
+"""A match on equal machines warns with this probability at most, whatever their number (Bonferroni's correction)."""
 MIN_EXPECTED: Final = 5.0
 
 
@@ -138,6 +117,8 @@ def _median(records: Iterable[GameRecord], program: int) -> float | None:
 def homogeneity(first: Sequence[int], second: Sequence[int]) -> float | None:
     """The p-value of the chi-squared test that two groups have the same distribution over some ordered classes.
 
+    Neighbouring classes are merged until each expected number is at least MIN_EXPECTED, as is usual (W. G. Cochran
+    1954, Some methods for strengthening the common chi-squared tests).
     `first` and `second` are the numbers of the two groups in each class. None if there are too few for the test.
     """
     columns = _merged(first, second)
@@ -374,7 +355,7 @@ class Summary:
         return self.played - self.results.games
 
     def to_json(self) -> dict[str, Any]:
-        """The content of summary.json."""
+        """The content of summary.json (schema in docs/match.md); infinite Elo is null, since JSON has no infinity."""
         value: dict[str, Any] = {"schema": SCHEMA, **_plain(dataclasses.asdict(self))}
         value["counted"], value["score"] = self.results.games, self.results.score
         value["verdicts"] = dict(self.verdicts)

@@ -1,15 +1,7 @@
-"""[tournaments.kind_options]
-The settings that depend on the kind of tournament, and the opening book, as the keys of a tournament's file.
+"""The description of a tournament, and the TOML file that it is read from.
 
-Invariants: a key that has no effect on this kind of tournament is refused, never ignored.
-
-
-[tournaments.tournament]
-The description of a tournament, and the TOML file that it is read from.
-
-Invariants: every pairing is a match with its own folder and journal. All matches have the same starts, except repeated
-pairings and play-offs, which have their own.
-
+Every pairing is a match with its own folder and journal. All matches have the same starts, except repeated pairings and
+play-offs, which have their own. A key that has no effect on this kind of tournament is refused, never ignored.
 """
 
 from __future__ import annotations

@@ -1,17 +1,10 @@
-"""[tournaments.progress]
-The progress of a tournament: which match is played next, and the outcomes of the finished ones.
+"""The progress of a tournament: which match is played next, in which folder, and the outcomes of the finished ones.
 
 Invariants: everything follows from the description of the tournament and the records of the matches, so a resumed
-tournament is paired exactly like an uninterrupted one. A match whose records show that it is over is not played again.
-
-
-[tournaments.match_folders]
-The folders of a tournament's matches, found again by what was played in them.
-
-Invariants: a match is identified by its two programs (name, settings and content, in any order) and by its seed, which
-differs for each meeting and play-off. So the programs in the file of a tournament may change between two resumes: a
-match that was played is never played again, and one that no longer belongs to the tournament stays in its folder.
-
+tournament is paired exactly like an uninterrupted one. A match is identified by its two programs (name, settings and
+content, in any order) and by its seed, which differs for each meeting and play-off. So the programs in the file may
+change between two resumes: a match that was played is never played again, and one that no longer belongs to the
+tournament stays in its folder.
 """
 
 from __future__ import annotations

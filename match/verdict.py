@@ -1,11 +1,9 @@
-"""[games.verdict]
-The verdict on a finished game, decided from the facts that were collected about it.
+"""The verdict on a finished game, decided from the facts that were collected about it.
 
-Invariants: nothing here waits or measures; the same facts give the same verdict. The server's result has priority,
-since only the server saw what was sent and when; the way a process ended explains a result with the cause "left". The
-program at fault loses, unless the server says otherwise. That includes a program that never took its seat: its game is
-lost, as it is in the contest, unless its opponent failed as well or this machine could not start it.
-
+Nothing here waits or measures; the same facts give the same verdict. The server's result has priority, since only the
+server saw what was sent and when; the way a process ended explains a result with the cause "left". The program at fault
+loses, unless the server says otherwise. That includes a program that never took its seat: its game is lost, as it is in
+the contest, unless its opponent failed as well or this machine could not start it.
 """
 
 from __future__ import annotations

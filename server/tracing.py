@@ -23,43 +23,35 @@ FROM_SERVER: Final = "<-"
 CONNECTS: Final = "(connects)"
 
 
-class Trace(Protocol):
+class ConnectionTrace(Protocol):
     """The trace of one connection. Its methods never wait and never raise; instants are in seconds."""
 
     def add(self, direction: str, instant: float, data: bytes) -> None:
         """Record bytes that were sent in `direction` at `instant`; ``b""``: the end of the stream."""
         ...
 
-    def event(self, direction: str, instant: float, text: str) -> None:
-        """Record something that happened beside the packets."""
-        ...
+    def event(self, direction: str, instant: float, text: str) -> None: ...
 
     def note(self, instant: float, text: str, packet: int | None = None, position: int | None = None) -> None:
         """Record what the server says about the packet with this number, and the byte at `position` in it."""
         ...
 
-    def reset(self, direction: str, instant: float) -> None:
-        """Record that the sender of `direction` has broken the connection."""
-        ...
+    def reset(self, direction: str, instant: float) -> None: ...
 
-    def close(self, instant: float) -> None:
-        """Record the end of the connection."""
-        ...
+    def close(self, instant: float) -> None: ...
 
 
 class TraceRecorder(Protocol):
     """Writes traces into a folder."""
 
-    def open(self, name: str, title: Iterable[str], instant: float, *, holds: bool = False) -> Trace | None:
+    def open(self, name: str, title: Iterable[str], instant: float, *, holds: bool = False) -> ConnectionTrace | None:
         """Begin the trace of a connection; None if there are too many. `title` are lines about it.
 
         With `holds`, a packet of the client waits for what the server says about it.
         """
         ...
 
-    def close(self) -> None:
-        """Write what is left."""
-        ...
+    def close(self) -> None: ...
 
 
 RecorderFactory: TypeAlias = Callable[[Path, Callable[[str, str], None]], TraceRecorder]
@@ -69,7 +61,7 @@ RecorderFactory: TypeAlias = Callable[[Path, Callable[[str, str], None]], TraceR
 class TracedWire:
     """A `Wire` that passes everything on to `wire` and records it in `trace`."""
 
-    def __init__(self, wire: Wire, trace: Trace) -> None:
+    def __init__(self, wire: Wire, trace: ConnectionTrace) -> None:
         self._wire = wire
         self._trace = trace
 
@@ -114,7 +106,7 @@ class TracedWire:
 class _Traced:
     """A connection that is traced; `packet_count` is the number of its packets that the server has handled."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: ConnectionTrace) -> None:
         self.trace = trace
         self.packet_count: Callable[[], int] = lambda: 0
         self.refused = 0
@@ -132,7 +124,10 @@ class Tracer:
         self._seats: dict[tuple[str, Seat], str] = {}
         stream.on(events.ProtocolBroken, self._protocol_broken)
         stream.on(events.RequestRefused, self._request_refused)
-        stream.on(events.ContentIgnored, self._content_ignored)
+        stream.on(
+            events.ContentIgnored,
+            lambda event: self._note_packet(event.connection, f"ignored: {'; '.join(event.ignored)}"),
+        )
         stream.on(events.PlayerJoined, self._player_joined)
         stream.on(events.MoveRefused, self._move_refused)
         stream.on(events.TimeVerdict, self._time_verdict)
@@ -181,9 +176,6 @@ class Tracer:
         traced = self._connections.get(event.connection)
         if traced is not None and traced.refused != traced.packet_count():  # otherwise the move was refused already
             self._note_packet(event.connection, f"refused ({event.fault.value}): {event.text}")
-
-    def _content_ignored(self, event: events.ContentIgnored) -> None:
-        self._note_packet(event.connection, f"ignored: {'; '.join(event.ignored)}")
 
     def _player_joined(self, event: events.PlayerJoined) -> None:
         self._seats[event.room, event.seat] = event.connection

@@ -1,6 +1,6 @@
 """Compares an answer with the one that was recorded.
 
-Invariants: two packets are equal if their tags and texts are. White space between elements does not count; ids (of
+Two packets are equal if their tags and texts are. White space between elements does not count; ids (of
 rooms and of reservations) may differ, but the same id must be replaced by the same one everywhere; passwords are not
 compared; a position that a transcript has shortened is compared by its turn.
 """
@@ -72,9 +72,11 @@ class Comparison:
 
     def is_equal(self, recorded: bytes, answer: bytes, *, is_whole: bool = True) -> bool:
         """Return whether `answer` is the recorded one; with `is_whole` false, whether it begins like that."""
-        self._note_start_piece(recorded, answer)
+        pieces = _START_PIECE.search(recorded), _START_PIECE.search(answer)
+        if self.start_pieces is None and pieces[0] and pieces[1] and pieces[0][1] != pieces[1][1]:
+            self.start_pieces = pieces[0][1].decode(), pieces[1][1].decode()
         if not is_whole:
-            recorded = recorded[: _end_of_whole(recorded)]
+            recorded = recorded[: recorded.rfind(b">") + 1]  # the tag or text after the last whole tag may go on
         expected, actual = _tokens(recorded), _tokens(_shortened_like(recorded, answer))
         if not is_whole:
             actual = actual[: len(expected)]
@@ -89,8 +91,12 @@ class Comparison:
         """
         before = _tokens(self.shown(self._with_new_ids(recorded)))
         after = _tokens(self.shown(_shortened_like(recorded, answer)))
-        begin = max(0, _first_difference(before, after) - 1)
-        old, new = (_lines(each[begin : begin + _MOST_TOKENS]) for each in (before, after))
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))
+        begin = max(0, sum(1 for _ in same) - 1)
+        old, new = (
+            [escaped(token.decode("utf-8", "replace")) for token in each[begin : begin + _MOST_TOKENS]]
+            for each in (before, after)
+        )
         changes = [
             line[:_LONGEST_LINE]
             for line in islice(difflib.unified_diff(old, new, lineterm="", n=1), 2, None)  # after two lines of names
@@ -107,17 +113,12 @@ class Comparison:
         if _ID.sub(b"\0", recorded) != _ID.sub(b"\0", answer):
             return False
         pairs = zip(_ID.findall(recorded), _ID.findall(answer), strict=True)
-        have_agreed = [self._learn(old.lower(), new.lower()) for old, new in pairs]
+        have_agreed = [
+            self._new_ids.setdefault(old.lower(), new.lower()) == new.lower()
+            and self._old_ids.setdefault(new.lower(), old.lower()) == old.lower()
+            for old, new in pairs  # all of them, to learn every id
+        ]
         return all(have_agreed)
-
-    def _learn(self, old: bytes, new: bytes) -> bool:
-        """Remember a new id for an old one; return whether this agrees with what is known."""
-        return self._new_ids.setdefault(old, new) == new and self._old_ids.setdefault(new, old) == old
-
-    def _note_start_piece(self, recorded: bytes, answer: bytes) -> None:
-        found = _START_PIECE.search(recorded), _START_PIECE.search(answer)
-        if self.start_pieces is None and found[0] and found[1] and found[0][1] != found[1][1]:
-            self.start_pieces = found[0][1].decode(), found[1][1].decode()
 
 
 def _as_text(password: bytes) -> bytes:
@@ -150,11 +151,6 @@ def _has_pieces(answer: bytes, pieces: list[bytes]) -> bool:
     return len(answer) - len(last) >= position and answer.endswith(last)
 
 
-def _end_of_whole(data: bytes) -> int:
-    """Return the end of the last tag that is complete: the tag or text after it may go on."""
-    return data.rfind(b">") + 1
-
-
 def _tokens(data: bytes) -> list[bytes]:
     return [token for token in _TOKEN.findall(data) if token.strip()]
 
@@ -169,14 +165,3 @@ def _shortened_like(recorded: bytes, answer: bytes) -> bytes:
     is_same = turn is not None and turn[1] == shortened[1]
     instead = shortened[0] if is_same else b"<<memento turn=%b>>" % (turn[1] if turn else b"?")
     return answer[:start] + instead + answer[end + len(_POSITION_ENDS) :]
-
-
-def _first_difference(before: list[bytes], after: list[bytes]) -> int:
-    """Return the index of the first token that differs."""
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))
-    return sum(1 for _ in same)
-
-
-def _lines(tokens: list[bytes]) -> list[str]:
-    """Return tokens as lines that can be shown."""
-    return [escaped(token.decode("utf-8", "replace")) for token in tokens]

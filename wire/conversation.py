@@ -17,7 +17,7 @@ from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import Limits
 from spielleiter.protocol.reader import PacketReader
 from spielleiter.server.tracing import FROM_SERVER, TO_SERVER
-from spielleiter.wire.form import LEGEND, NOTE, RESET, STREAM_ENDS, Fault, head_of, note_line, packet_lines
+from spielleiter.wire.form import LEGEND, NOTE, RESET, STREAM_ENDS, Mark, head_of, note_line, packet_lines
 
 KIB: Final = 1024
 MIB: Final = 1024 * 1024
@@ -113,7 +113,7 @@ class Part:
     last: float
     pieces: int
     number: int = 0
-    fault: Fault | None = None
+    fault: Mark | None = None
     left_out: int = 0
     before: bytes = b""
 
@@ -188,7 +188,7 @@ class Splitter:
             self._data.clear()
         if self._data or self._left_out:
             is_packet = self._refused is None and not self._data.isspace() and bool(self._data)
-            fault = Fault(_INCOMPLETE) if is_packet else None
+            fault = Mark(_INCOMPLETE) if is_packet else None
             yield self._part(bytes(self._data), self._first, fault=fault, before=self._refused or b"")
         self._data.clear()
 
@@ -230,16 +230,14 @@ class Splitter:
             if rest:
                 self._keep_rest(rest)
 
-    def _cut(self, size: int, number: int = 0, fault: Fault | None = None) -> Part:
+    def _cut(self, size: int, number: int = 0, fault: Mark | None = None) -> Part:
         part = self._part(bytes(self._data[:size]), self._first, number, fault)
         del self._data[:size]
         self._first = self._last
         self._pieces = 1
         return part
 
-    def _part(
-        self, data: bytes, first: float, number: int = 0, fault: Fault | None = None, before: bytes = b""
-    ) -> Part:
+    def _part(self, data: bytes, first: float, number: int = 0, fault: Mark | None = None, before: bytes = b"") -> Part:
         left_out, self._left_out = self._left_out, 0
         return Part(data, first, self._last, self._pieces, number, fault, left_out, before)
 
@@ -259,7 +257,7 @@ class Splitter:
         self._left_out = len(self._data) - kept
         del self._data[kept:]
         self._refused = bytes(self._data)
-        yield self._cut(kept, self._number + 1, Fault(str(error), start))
+        yield self._cut(kept, self._number + 1, Mark(str(error), start))
 
     def _keep_rest(self, data: bytes) -> None:
         kept = data[: max(0, self._rest_bytes - len(self._data))]
@@ -300,7 +298,7 @@ class Splitter:
 @dataclass(slots=True)
 class _Held:
     part: Part
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[Mark] = field(default_factory=list)
 
 
 class Conversation:
@@ -443,7 +441,7 @@ class Conversation:
         self.release()
         self._write_part(direction, part, [])
 
-    def _write_part(self, direction: str, part: Part, faults: list[Fault]) -> None:
+    def _write_part(self, direction: str, part: Part, faults: list[Mark]) -> None:
         if self.is_over:
             return
         if direction == TO_SERVER and part.number:
@@ -452,11 +450,16 @@ class Conversation:
             faults = [part.fault]
         if part.data and part.last - part.first >= SLOW_PACKET:
             delay = f"{part.last - part.first:.3f} s"
-            faults = [*faults, Fault(f"it arrived in {count_text(part.pieces, 'piece')}, {delay} from first to last")]
+            faults = [
+                *faults,
+                Mark(f"it arrived in {count_text(part.pieces, 'piece')}, {delay} from first to last"),
+            ]
         self._write_lines(self._head(part.last, direction), part, faults)
 
-    def _write_lines(self, head: str, part: Part, faults: list[Fault]) -> None:
-        passwords = _passwords_of(part)
+    def _write_lines(self, head: str, part: Part, faults: list[Mark]) -> None:
+        skipped = len(part.before)  # where a password may have begun
+        spans = find_passwords(part.before + part.data)
+        passwords = [(max(0, start - skipped), end - skipped) for start, end in spans if end > skipped]
         if passwords and faults:
             self._hides_excerpts = True
             faults = [replace(fault, text=_EXCERPT.sub("", fault.text)) for fault in faults]
@@ -488,23 +491,16 @@ def _splitters(limits: TraceLimits) -> dict[str, Splitter]:
     }
 
 
-def _passwords_of(part: Part) -> list[tuple[int, int]]:
-    """Return the spans of passwords in a part, also of one that has begun before it."""
-    skipped = len(part.before)
-    spans = find_passwords(part.before + part.data) if skipped else find_passwords(part.data)
-    return [(max(0, start - skipped), end - skipped) for start, end in spans if end > skipped]
-
-
-def _fault(part: Part, text: str, position: int | None) -> Fault:
+def _fault(part: Part, text: str, position: int | None) -> Mark:
     """Return the fault that `text` describes, with its place in `part` if it can be found."""
     if position is not None:
-        return Fault(text, min(position, len(part.data)))
+        return Mark(text, min(position, len(part.data)))
     for found in _QUOTED.finditer(text):
         word = next(filter(None, found.groups())).encode()
         start = part.data.find(word)
         if start >= 0:
-            return Fault(text, start, start + len(word))
-    return Fault(text)
+            return Mark(text, start, start + len(word))
+    return Mark(text)
 
 
 # -- passwords --------------------------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ _SPECIAL: Final = re.compile(r"\\|[^ -~]")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Mark:
     """What is wrong with some bytes: `text` says it, `start` and `end` are the bytes to mark; None: no single place."""
 
     text: str
@@ -82,7 +82,11 @@ def head_of(instant: float, since: float, name: str, direction: str) -> str:
 
 
 def packet_lines(
-    head: str, data: bytes, passwords: Sequence[tuple[int, int]] = (), faults: Sequence[Fault] = (), left_out: int = 0
+    head: str,
+    data: bytes,
+    passwords: Sequence[tuple[int, int]] = (),
+    faults: Sequence[Mark] = (),
+    left_out: int = 0,
 ) -> Iterator[str]:
     """Yield the lines of some bytes.
 
@@ -95,7 +99,9 @@ def packet_lines(
     for sign, indent, start, end in _layout(text):
         has_ended = end == len(text) or text[end] == "\n"
         line = _escaped(_joined(sign, text[start:end]), is_last=has_ended)
-        yield f"{column}{sign}{' ' * indent}{line if column is blank else _protected(line)}"
+        if column is not blank and line.startswith("("):
+            line = rf"\x28{line[1:]}"  # since `(FIN)` is an event
+        yield f"{column}{sign}{' ' * indent}{line}"
         column = blank
         for place, fault in places:
             if place is not None and start <= place[0] < end + has_ended:
@@ -115,11 +121,6 @@ def note_line(head: str, text: str) -> str:
     return f"{head} {escaped(text)}"
 
 
-def _protected(line: str) -> str:
-    """Return the text of a first line; a leading bracket is escaped, since ``(FIN)`` is an event."""
-    return rf"\x28{line[1:]}" if line.startswith("(") else line
-
-
 # -- text of the bytes ----------------------------------------------------------------------------------------------
 
 
@@ -132,7 +133,7 @@ def _decoded(data: bytes, passwords: Sequence[tuple[int, int]]) -> str:
     return "".join(pieces)
 
 
-def _span_in_text(data: bytes, passwords: Sequence[tuple[int, int]], fault: Fault) -> tuple[int, int] | None:
+def _span_in_text(data: bytes, passwords: Sequence[tuple[int, int]], fault: Mark) -> tuple[int, int] | None:
     if fault.start is None:
         return None
     start = _index_in_text(data, passwords, fault.start)

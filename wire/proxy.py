@@ -11,7 +11,7 @@ import contextlib
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -103,24 +103,25 @@ class Proxy:
 
         while True:
             sock, address, has_waited = await accept(listening, say_exhausted)
+            peer = shown_address(address[:2])
             if self._open >= self._most_connections:
                 sock.close()
-                self._say(f"refused {_shown(address)}: there are {self._most_connections} connections already")
+                self._say(f"refused {peer}: there are {self._most_connections} connections already")
                 await trio.lowlevel.checkpoint()
                 continue
             self._open += 1
-            nursery.start_soon(self._serve, sock, address)
+            nursery.start_soon(self._serve, sock, peer)
             if not has_waited:
                 await trio.lowlevel.checkpoint()  # a flood of connections must not keep the others waiting
 
-    async def _serve(self, client: socket.socket, address: Any) -> None:
+    async def _serve(self, client: socket.socket, peer: str) -> None:
         self._accepted += 1
         name = f"c{self._accepted}"
-        trace = self._begin_trace(name, address)
+        trace = self._begin_trace(name, peer)
         try:
             with contextlib.closing(client):
                 _prepare(client)
-                server = await self._connect(name, address, trace)
+                server = await self._connect(name, peer, trace)
                 if server is not None:
                     with contextlib.closing(server):
                         _prepare(server)
@@ -130,24 +131,27 @@ class Proxy:
             if trace is not None:
                 trace.close(trio.current_time())
 
-    def _begin_trace(self, name: str, address: Any) -> Trace | None:
+    def _begin_trace(self, name: str, peer: str) -> Trace | None:
         if self._recorder is None:
             return None
-        title = (f"connection {name} from {_shown(address)}", f"recorded by a proxy to {shown_address(self._address)}")
+        title = (
+            f"connection {name} from {peer}",
+            f"recorded by a proxy to {shown_address(self._address)}",
+        )
         instant = trio.current_time()
         trace = self._recorder.open(name, title, instant)
         if trace is not None:
             trace.event(TO_SERVER, instant, CONNECTS)
         return trace
 
-    async def _connect(self, name: str, address: Any, trace: Trace | None) -> socket.socket | None:
+    async def _connect(self, name: str, peer: str, trace: Trace | None) -> socket.socket | None:
         """Return a socket that is connected to the server; None after having said why there is none."""
         try:
             with trio.fail_after(CONNECT_TIMEOUT):
                 stream = await trio.open_tcp_stream(*self._address)
         except (OSError, UnicodeError, trio.TooSlowError) as error:
             problem = server_problem(self._address, error)
-            self._say(f"{name} from {_shown(address)}: {problem}")
+            self._say(f"{name} from {peer}: {problem}")
             if trace is not None:
                 trace.event(NOTE, trio.current_time(), problem)
             return None
@@ -201,21 +205,16 @@ class Proxy:
             if not data:
                 return
             counts[direction] += len(data)
-            if sent < len(data) and not await self._send_rest(target, memoryview(data)[sent:]):
-                pair.is_broken = True
-                return
-
-    async def _send_rest(self, target: socket.socket, rest: memoryview) -> bool:
-        """Wait until the receiver takes what is left; return False if the connection is broken."""
-        while rest:
-            await trio.lowlevel.wait_writable(target)
-            try:
-                rest = rest[target.send(rest) :]
-            except BlockingIOError:
-                continue
-            except OSError:
-                return False
-        return True
+            rest = memoryview(data)[sent:]
+            while rest:  # wait until the receiver takes what is left
+                await trio.lowlevel.wait_writable(target)
+                try:
+                    rest = rest[target.send(rest) :]
+                except BlockingIOError:
+                    continue
+                except OSError:
+                    pair.is_broken = True
+                    return
 
 
 def _prepare(sock: socket.socket) -> None:
@@ -223,7 +222,3 @@ def _prepare(sock: socket.socket) -> None:
     with contextlib.suppress(OSError):  # not TCP: there is no such option
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     notice_vanished(sock)
-
-
-def _shown(address: Any) -> str:
-    return shown_address(address[:2])

@@ -68,46 +68,39 @@ class Trace:
         if self.has_failed:
             return
         if not data:
-            self._put_urgently("add", (direction, instant, data))
-        elif not self._put_after_missing("add", (direction, instant, data), len(data)):
+            self._put("add", (direction, instant, data), is_urgent=True)
+        elif not self._put("add", (direction, instant, data), len(data)):
             since, size = self._missing.get(direction, (instant, 0))
             self._missing[direction] = since, size + len(data)
 
     def event(self, direction: str, instant: float, text: str) -> None:
         """Record something that happened beside the packets."""
-        self._put_after_missing("event", (direction, instant, text))
+        self._put("event", (direction, instant, text))
 
     def note(self, instant: float, text: str, packet: int | None = None, position: int | None = None) -> None:
         """Record what the server says about a packet; see `Conversation.note`."""
-        self._put_after_missing("note", (instant, text, packet, position))
+        self._put("note", (instant, text, packet, position))
 
     def reset(self, direction: str, instant: float) -> None:
         """Record that the sender of `direction` has broken the connection."""
-        self._put_urgently("reset", (direction, instant))
+        self._put("reset", (direction, instant), is_urgent=True)
 
     def close(self, instant: float, why: str = "") -> None:
         """Record the end of the connection."""
-        self._put_urgently("close", (instant, why))
-
-    def _put_urgently(self, method: str, arguments: tuple[Any, ...]) -> None:
-        """Queue the end of a direction or of the connection, which must not be missing."""
-        self._put_missing(is_urgent=True)
-        self._put(method, arguments, is_urgent=True)
-
-    def _put_after_missing(self, method: str, arguments: tuple[Any, ...], size: int = 0) -> bool:
-        """Queue an item, but nothing before what is missing is noted; return whether it fitted."""
-        return self._put_missing() and self._put(method, arguments, size)
-
-    def _put_missing(self, *, is_urgent: bool = False) -> bool:
-        while self._missing:
-            direction, (since, size) = next(iter(self._missing.items()))
-            if not self._put("missing", (direction, since, size), is_urgent=is_urgent):
-                return False
-            del self._missing[direction]
-        return True
+        self._put("close", (instant, why), is_urgent=True)
 
     def _put(self, method: str, arguments: tuple[Any, ...], size: int = 0, *, is_urgent: bool = False) -> bool:
-        return self._recorder.put(self, method, arguments, size + _ITEM_BYTES, is_urgent=is_urgent)
+        """Queue an item, but nothing before what is missing is noted; return whether it fitted.
+
+        An urgent item, the end of a direction or of the connection, must not be missing.
+        """
+        put = self._recorder.put
+        while self._missing:
+            direction, (since, missing) = next(iter(self._missing.items()))
+            if not put(self, "missing", (direction, since, missing), _ITEM_BYTES, is_urgent=is_urgent):
+                return False
+            del self._missing[direction]
+        return put(self, method, arguments, size + _ITEM_BYTES, is_urgent=is_urgent)
 
 
 class Recorder:
@@ -129,7 +122,15 @@ class Recorder:
         self._on_failure = on_failure
         self._limits = limits
         self._now = now
-        self._require_writable(option)
+        import tempfile  # only here, since it takes a while
+
+        try:
+            folder.mkdir(OWNER_ONLY_FOLDER, parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):  # a new one, whatever somebody has planted in the folder
+                pass
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise StartError(f"{option} {folder}: traces cannot be written there ({why})") from None
         self._stamp = now().strftime("%Y-%m-%dT%H-%M-%S")
         self._base: tuple[datetime, float] | None = None
         """An instant on the wall clock, and the same on the clock of the connections."""
@@ -181,17 +182,6 @@ class Recorder:
         if not self._has_items.is_set():
             self._has_items.set()
         return True
-
-    def _require_writable(self, option: str) -> None:
-        import tempfile  # only here, since it takes a while
-
-        try:
-            self._folder.mkdir(OWNER_ONLY_FOLDER, parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=self._folder):  # a new one, whatever somebody has planted in the folder
-                pass
-        except OSError as error:
-            why = error.strerror or str(error)
-            raise StartError(f"{option} {self._folder}: traces cannot be written there ({why})") from None
 
     # -- the thread -------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@ r"""Reads recorded conversations: traces, and the transcripts of official releas
 The form is described in docs/wire.md. In a transcript the lines of several connections alternate, a line has the whole
 packet with ``\n`` for each line feed, and positions may be shortened to ``<<memento turn=3, 4320 bytes>>``.
 
-Invariants: the bytes are those that were sent, except for passwords, in whose place there is `PASSWORD`, and for what
+The bytes are those that were sent, except for passwords, in whose place there is `PASSWORD`, and for what
 the file says to be left out. A file that is not a recording is refused with its line.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -137,14 +136,6 @@ def _decompressed(content: bytes) -> bytes:
     return b"".join(pieces)
 
 
-def _instant(path: Path, number: int, text: str) -> datetime:
-    try:
-        instant = datetime.fromisoformat(text)
-    except ValueError:
-        raise RecordingError(f"{path}, line {number}: {text!r} is no time") from None
-    return instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
-
-
 class _Reader:
     """Reads the lines of the file `path`. `began` is when the recording began, if the file says so."""
 
@@ -163,7 +154,11 @@ class _Reader:
         """Read the line with this number. Raises RecordingError."""
         if line.startswith("#"):
             if found := _BEGAN.match(line):
-                self.began = _instant(self._path, number, found[1])
+                try:
+                    began = datetime.fromisoformat(found[1])
+                except ValueError:
+                    raise RecordingError(f"{self._path}, line {number}: {found[1]!r} is no time") from None
+                self.began = began if began.tzinfo is not None else began.replace(tzinfo=UTC)
             if line.startswith(_CUT_LINE) and self._steps:
                 self._cut(number, line.removeprefix(_CUT_LINE))
         elif line.strip():
@@ -255,14 +250,10 @@ class _Reader:
 
 
 def _unescaped(text: str) -> bytes:
-    return b"".join(_pieces(text))
-
-
-def _pieces(text: str) -> Iterator[bytes]:
-    position = 0
+    data, position = bytearray(), 0
     for found in _ESCAPE.finditer(text):
-        yield text[position : found.start()].encode()
+        data += text[position : found.start()].encode()
         code = found[1]
-        yield bytes.fromhex(code[1:]) if len(code) > 1 else _SIMPLE.get(code, code.encode())
+        data += bytes.fromhex(code[1:]) if len(code) > 1 else _SIMPLE.get(code, code.encode())
         position = found.end()
-    yield text[position:].encode()
+    return bytes(data) + text[position:].encode()

@@ -49,7 +49,7 @@ class Difference:
 
 
 @dataclass(slots=True)
-class Report:
+class ReplayReport:
     """What a replay has found."""
 
     sent: int = 0
@@ -137,11 +137,11 @@ class Replayer:
         self._keeps_times = keeps_times
         self._comparison = Comparison(password.encode())
         self._connections: dict[str, _Connection] = {}
-        self._report = Report()
+        self._report = ReplayReport()
         self._lag = -math.inf
         """The most seconds by which the replay was behind the recording, on the clocks of both."""
 
-    async def run(self) -> Report:
+    async def run(self) -> ReplayReport:
         """Replay everything; return what was found. Raises UnreachableError."""
         report = self._report
         unreachable: UnreachableError | None = None

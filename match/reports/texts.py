@@ -1,7 +1,6 @@
-"""[reports.words]
-Texts for numbers and results, the same in all reports and on the terminal.
+"""Texts for numbers and results, the same in all reports and on the terminal.
 
-Invariants: the texts are plain and not escaped. A missing value is a dash.
+The texts are plain and not escaped. A missing value is a dash.
 
 """
 

@@ -25,7 +25,7 @@ OUTBOX_TIMEOUT: Final = "outbox_timeout"
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class WriteFailure:
     """The reason why a peer cannot be written to.
 
     `bound` is the setting whose limit the peer has exceeded; None: the connection is lost.
@@ -49,7 +49,7 @@ class Outbox:
         *,
         max_bytes: int,
         progress_timeout: float,
-        on_ended: Callable[[], None] = lambda: None,
+        on_ended: Callable[[], None],
     ) -> None:
         self._wire = wire
         self._connection = connection
@@ -59,7 +59,7 @@ class Outbox:
         self._queue: deque[tuple[bytes, SentCallback | None]] = deque()
         self._wake = trio.Event()
         self._writing = trio.CancelScope()
-        self._failure: Failure | None = None
+        self._failure: WriteFailure | None = None
         self.queued_bytes = 0
         self.is_ended = False
         self.holds_input = False
@@ -110,13 +110,13 @@ class Outbox:
     def _fail(self, why: str, bound: str | None = None) -> None:
         """Record the failure, which `run` returns, so that no callback interrupts a decision."""
         if self._failure is None:
-            self._failure = Failure(why, bound)
+            self._failure = WriteFailure(why, bound)
         self._writing.cancel()
         self._wake.set()
 
     # -- the writer's task ------------------------------------------------------------------------------------------
 
-    async def run(self) -> Failure | None:
+    async def run(self) -> WriteFailure | None:
         """Write until the stream has ended and the queue is empty; return the failure that prevented this, if any."""
         while self._failure is None:
             if self._queue:

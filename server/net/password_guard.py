@@ -80,18 +80,12 @@ class PasswordGuard:
         self._drop_expired(self._all_failures, now)
         if len(self._all_failures) + self._waiting.total() >= self._attempts * ALL_ADDRESSES_FACTOR:
             return self._longest_delay
-        over = self._recent(address, now) + self._waiting[address] - self._attempts + 1
-        return min(self._longest_delay, max(0.0, float(over)))
-
-    def _recent(self, address: str, now: float) -> int:
-        """Return the number of failures of `address` in the window."""
-        failures = self._failures.get(address)
-        if failures is None:
-            return 0
+        failures = self._failures.get(address, deque())
         self._drop_expired(failures, now)
         if not failures:
-            del self._failures[address]
-        return len(failures)
+            self._failures.pop(address, None)
+        over = len(failures) + self._waiting[address] - self._attempts + 1
+        return min(self._longest_delay, max(0.0, float(over)))
 
     def _drop_expired(self, failures: deque[float], now: float) -> None:
         """Drop the failures before the window."""

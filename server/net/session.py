@@ -211,7 +211,11 @@ class Session:
                     self._end_lost(f"connection lost: {error}")
                     return
                 if received is None:
-                    self._refuse_slow_packet()
+                    refusal, text = "first_packet", f"No packet came within {self._config.first_packet_timeout:g} s"
+                    if self._is_serving:
+                        refusal = "packet_timeout"
+                        text = f"A packet was begun and not ended in {self._config.packet_timeout:g} s"
+                    self._break_protocol(refusal, text, None)
                     return
                 data, arrival = received
                 self._has_data = self._has_data or bool(data)
@@ -246,7 +250,11 @@ class Session:
                 await self._wait_for_turn()
             self._connection.receive_data(data)
             while not self._outbox.is_ended:
-                event = self._next_event()
+                try:
+                    event = self._connection.next_event()
+                except RemoteProtocolError as error:
+                    self._refuse_bytes(error)
+                    break
                 if event is None:
                     break
                 if has_handled:
@@ -286,9 +294,17 @@ class Session:
         Return whether it may be handled; False if the peer has left before it was checked.
         """
         is_checked = False
+
+        async def cancel_when_left(scope: trio.CancelScope) -> None:
+            # a peer that has left must not take up a connection, nor keep others waiting
+            while True:
+                await trio.sleep(LEAVING_INTERVAL)
+                if self._wire.has_left():
+                    scope.cancel()
+
         with self._budget.interrupted():
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._cancel_when_left, nursery.cancel_scope)
+                nursery.start_soon(cancel_when_left, nursery.cancel_scope)
                 await self._guard.wait_for_turn(self._host)
                 is_checked = True
                 if self._lobby.is_password(request.password):
@@ -299,13 +315,6 @@ class Session:
                         await trio.sleep(delay)
                 nursery.cancel_scope.cancel()
         return is_checked
-
-    async def _cancel_when_left(self, scope: trio.CancelScope) -> None:
-        """Cancel `scope` when the peer has left: it must not take up a connection, nor keep others waiting."""
-        while True:
-            await trio.sleep(LEAVING_INTERVAL)
-            if self._wire.has_left():
-                scope.cancel()
 
     def _set_deadline(self, *, has_handled: bool) -> None:
         """Set the deadline for a packet that has begun; between two packets, a peer may be silent without limit.
@@ -320,14 +329,6 @@ class Session:
             self._packet_deadline = trio.current_time() + self._config.packet_timeout
 
     # -- packets ----------------------------------------------------------------------------------------------------
-
-    def _next_event(self) -> Event | None:
-        """Return the next complete packet, or None; bytes that cannot be understood are refused."""
-        try:
-            return self._connection.next_event()
-        except RemoteProtocolError as error:
-            self._refuse_bytes(error)
-            return None
 
     def _handle(self, event: Event, arrival: Arrival, now: float) -> None:
         """Handle a packet that arrived at `arrival`, or the end of the peer's stream.
@@ -392,14 +393,6 @@ class Session:
         # the official server counts as the departure's cause what failed: its parser, or the code after it
         departure = Departure.UNKNOWN if error.refusal in _AFTER_PARSING else Departure.PROTOCOL_ERROR
         self._break_protocol(error.refusal.value, shortened_text(str(error)), error.original, departure, error.position)
-
-    def _refuse_slow_packet(self) -> None:
-        """End the stream of a peer whose packet was not complete in time."""
-        if self._is_serving:
-            refusal, text = "packet_timeout", f"A packet was begun and not ended in {self._config.packet_timeout:g} s"
-        else:
-            refusal, text = "first_packet", f"No packet came within {self._config.first_packet_timeout:g} s"
-        self._break_protocol(refusal, text, None)
 
     def _break_protocol(
         self,

@@ -142,7 +142,7 @@ class StampReader:
         if stamp is not None:
             old_offset = self._offset
             step = offset - old_offset if is_uninterrupted else 0.0  # an interrupted comparison cannot show a step
-            if abs(step) <= self._tolerance(compared_at):
+            if abs(step) <= MIN_STEP + DRIFT * min(LONGEST_DRIFT_TIME, compared_at - self._compared_at):
                 candidates = [instant - (old_offset + step + compared_at - stamp)]
             else:
                 candidates = [instant - (each + compared_at - stamp) for each in (old_offset, offset)]
@@ -166,9 +166,6 @@ class StampReader:
         if len(candidates) == 1 and now - MAX_AGE <= candidates[0] < earliest:
             return Arrival(self._empty_since, StampSource.KERNEL)
         return Arrival(now)
-
-    def _tolerance(self, compared_at: float) -> float:
-        return MIN_STEP + DRIFT * min(LONGEST_DRIFT_TIME, compared_at - self._compared_at)
 
     def _compare(self) -> tuple[float, float, float, bool]:
         """Compare the clocks, which an interruption between two readings would falsify.

@@ -58,13 +58,7 @@ def test_a_game_is_stepped_resumed_and_ended() -> None:
         assert json.loads(resumed.stdout) == {"roomId": room, "accepted": True}
         server.wait_for("game_ended")
         again = server.run("admin", "pause", room)
-    assert (again.exit_code, again.stderr) == (
-        1,
-        (
-            f"spielleiter: Couldn't find a room with id {room}; "
-            "its game may be over; `spielleiter admin status` lists the rooms that exist\n"
-        ),
-    )
+    assert again.exit_code == 1
 
 
 @pytest.mark.parametrize("form", ["--json", "--raw", ""])
@@ -119,21 +113,6 @@ def test_observers_are_shown_pauses(form: str) -> None:
     else:
         assert [line for line in result.stdout.splitlines() if line in {"paused", "resumed"}] == ["resumed", "paused"]
         assert "over: a draw 0:0" in result.stdout
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_every_edition_is_administered(edition: str) -> None:
-    game_type = EDITIONS[edition].game_type
-    with background_server(editions={game_type: edition}) as server:
-        form = ("--edition", edition)
-        room, codes = _prepare(server, "--slot", "Alice", "--slot", "Bob", *form)
-        server.add_player("first", reservation=codes[0], edition=edition)
-        server.when("observer_joined", lambda: server.add_player("illegal", reservation=codes[1], edition=edition))
-        watched = server.run("admin", "observe", room, *form)
-        again = server.run("admin", "pause", room, *form)
-    assert watched.exit_code == 0
-    assert watched.stdout.splitlines()[-1].startswith("over: Alice wins ")
-    assert again.exit_code == 1
 
 
 @pytest.mark.parametrize("form", ["", "--json"])
@@ -240,10 +219,18 @@ def test_board_option_draws_every_position() -> None:
     assert lines[-1].startswith("over: Alice wins 5:0")
 
 
-def test_open_is_refused_if_the_season_reserves_every_seat() -> None:
-    result = run("admin", "prepare", "--open", "--game", "swc_2018_hase_und_igel")
-    assert result.exit_code == 2
-    assert result.stderr == "spielleiter admin prepare: --open: hase-und-igel-2018 reserves every seat\n"
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("observe", "x", "--json", "--board"), "--board and --json exclude each other, expected one of them"),
+        (("observe", "x", "--raw", "--board"), "--board and --raw exclude each other, expected one of them"),
+        (("observe", "x", "--raw", "--json"), "--raw and --json exclude each other, expected one of them"),
+        (("prepare", "--open", "--game", "swc_2018_hase_und_igel"), "--open: hase-und-igel-2018 reserves every seat"),
+    ],
+)
+def test_misuse_is_one_line(words: tuple[str, ...], problem: str) -> None:
+    result = run("admin", *words)
+    assert (result.exit_code, result.stderr) == (2, f"spielleiter admin {words[0]}: {problem}\n")
 
 
 def test_the_help_truncates_no_summary() -> None:
@@ -253,25 +240,20 @@ def test_the_help_truncates_no_summary() -> None:
     assert all(line.endswith(".") and not line.endswith("..") for line in commands)
 
 
-@pytest.mark.parametrize("command", ["pause", "resume", "step", "cancel", "observe"])
-def test_an_unknown_room_is_a_failure(command: str) -> None:
-    with background_server() as server:
-        result = server.run("admin", command, "nowhere")
-    assert (result.exit_code, result.stdout, result.stderr) == (
-        1,
-        "",
-        (
-            "spielleiter: Couldn't find a room with id nowhere; "
-            "its game may be over; `spielleiter admin status` lists the rooms that exist\n"
-        ),
-    )
+ADVICE = "; its game may be over; `spielleiter admin status` lists the rooms that exist"
 
 
-def test_json_keeps_the_servers_own_words() -> None:
+def test_an_unknown_room_is_a_failure_and_scripts_get_the_servers_own_words() -> None:
+    words = "Couldn't find a room with id nowhere"
     with background_server() as server:
+        for command in ("pause", "resume", "step", "cancel", "observe"):
+            result = server.run("admin", command, "nowhere")
+            assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"spielleiter: {words}{ADVICE}\n")
         result = server.run("admin", "cancel", "nowhere", "--json")
-    words = "sc.api.plugins.exceptions.GameRoomException: Couldn't find a room with id nowhere"
-    assert (result.exit_code, result.stderr) == (1, f"spielleiter: {words}\n")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        f"spielleiter: sc.api.plugins.exceptions.GameRoomException: {words}\n",
+    )
 
 
 def test_a_wrong_password_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,23 +280,6 @@ def test_no_server_is_a_failure() -> None:
     )
 
 
-@pytest.mark.parametrize("form", ["--json", "--raw"])
-def test_board_and_machine_readable_output_exclude_each_other(form: str) -> None:
-    result = run("admin", "observe", "x", form, "--board")
-    assert (result.exit_code, result.stderr) == (
-        2,
-        f"spielleiter admin observe: --board and {form} exclude each other, expected one of them\n",
-    )
-
-
-def test_raw_and_json_exclude_each_other() -> None:
-    result = run("admin", "observe", "x", "--raw", "--json")
-    assert (result.exit_code, result.stderr) == (
-        2,
-        "spielleiter admin observe: --raw and --json exclude each other, expected one of them\n",
-    )
-
-
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_the_status_is_shown(edition: str) -> None:
     with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
@@ -333,13 +298,6 @@ def test_the_status_is_shown(edition: str) -> None:
     assert report["closed"][0]["reason"] == "goodbye"
 
 
-def test_the_status_is_for_administrators() -> None:
-    with background_server() as server:
-        result = server.run("admin", "status", "--password", "falsch")
-    assert result.exit_code == 1
-    assert "Failed to authenticate" in result.stderr
-
-
 NOTHING: dict[str, Any] = {
     "startedAt": "2026-01-01T12:00:00.000+01:00",
     "now": "2026-01-01T12:00:09.000+01:00",
@@ -351,14 +309,6 @@ NOTHING: dict[str, Any] = {
     "connections": [],
     "closed": [],
 }
-
-
-def test_a_server_that_has_just_started() -> None:
-    assert list(status_lines(NOTHING)) == [
-        "running since 2026-01-01T12:00:00.000+01:00",
-        "rooms: 0 open, 0 running, 0 paused",
-        "connections: 0, 0 bytes not received yet",
-    ]
 
 
 def test_everything_has_its_line() -> None:

@@ -13,10 +13,9 @@ from spielleiter.cli.board import Canvas, colors_of, draw
 from spielleiter.common.text import text_width
 from spielleiter.game.api import State
 from spielleiter.game.blokus.moves import SkipMove
-from spielleiter.game.blokus.pieces import Color, Shape
-from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027, BlokusState
+from spielleiter.game.blokus.pieces import Color
+from spielleiter.game.blokus.state import BLOKUS_2027, BlokusState
 from spielleiter.game.hase_und_igel.state import HASE_UND_IGEL_2018
-from spielleiter.protocol.dialects.blokus_2021 import CountedState
 
 NAMES = ("Alice", "Jörg")
 NO_NAMES = ("", "")
@@ -154,25 +153,12 @@ def test_the_track_shows_every_field_and_the_players_on_it() -> None:
     assert drawn(state, Canvas(79, len(text) - 1)) == text[:-1]
 
 
-def test_both_players_begin_at_the_start() -> None:
-    text = drawn(TRACK, Canvas(), NO_NAMES)
-    assert text[1].startswith("S RB ")
-    assert not any(line.startswith("last") for line in text)
-    assert "the game is over" in "\n".join(drawn(played(TRACK, 100), Canvas()))
-
-
 def test_a_game_without_a_drawing_has_none() -> None:
     class Chess:
         turn = 1
 
     assert draw(Chess(), NAMES, Canvas()) is None  # type: ignore[arg-type]
     assert colors_of(Chess(), 0) == ()  # type: ignore[arg-type]
-
-
-def test_a_position_of_the_first_revision_is_drawn() -> None:
-    assert isinstance(BLOKUS_2021.new_state(random.Random(1)), BlokusState)
-    state = CountedState(BLOKUS_2021.rules, Shape.PENTO_I)
-    assert draw(state, NAMES, Canvas()) is not None
 
 
 def test_the_colours_of_a_seat() -> None:

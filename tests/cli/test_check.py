@@ -371,12 +371,6 @@ def test_a_sandbox_that_is_not_there_is_misuse(checks: Checks) -> None:
     assert not checks.folders[0].exists()
 
 
-def test_a_machine_that_fails_at_a_package_is_one_line(checks: Checks) -> None:
-    checks.error = MachineError("no space left")
-    done = run("check", "player.zip")
-    assert (done.exit_code, done.stderr) == (4, "spielleiter check: no space left\n")
-
-
 @pytest.mark.parametrize(("variable", "is_coloured"), [(None, True), ("NO_COLOR", False)])
 def test_a_terminal_shows_states_in_colour_and_what_is_being_done(
     variable: str | None, is_coloured: bool, monkeypatch: pytest.MonkeyPatch, checks: Checks

@@ -286,7 +286,7 @@ def test_ctrl_c_while_a_command_is_loaded_ends_it_without_a_traceback(tmp_path: 
 @pytest.mark.slow
 @pytest.mark.parametrize("interrupt", [DIRECTLY, IN_A_CALLBACK], ids=["directly", "in a callback"])
 def test_ctrl_c_while_a_module_is_loaded_ends_the_command_without_a_traceback(interrupt: str, tmp_path: Path) -> None:
-    modules = ["spielleiter.cli.cli", "click", "spielleiter.server.config.config", "trio"]
+    modules = ["spielleiter.cli.cli", "click", "spielleiter.server.config", "trio"]
     started = {
         module: start(tmp_path, interrupt + AT_IMPORT, "serve", "--port", "0", module=module) for module in modules
     }

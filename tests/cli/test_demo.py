@@ -32,12 +32,6 @@ def test_a_failing_player_is_reported() -> None:
     assert result.stdout.splitlines()[-1] == "this player broke the connection itself"
 
 
-def test_any_edition_can_be_shown() -> None:
-    result = run("demo", "--edition", "blokus-2021-r1", "--first", "first", "--second", "illegal", "--seed", "1")
-    assert result.exit_code == 0
-    assert result.stdout.splitlines()[-1].startswith("first wins 5:0; illegal: RULE_VIOLATION ")
-
-
 def test_another_game_is_drawn_as_well() -> None:
     game = ("--game", "swc_2018_hase_und_igel")
     result = run("demo", *game, "--first", "hui-random", "--second", "crash", "--seed", "1")
@@ -59,16 +53,18 @@ def test_every_position_is_drawn_or_none(option: str, boards: int) -> None:
     ][:boards]
 
 
-def test_a_strategy_for_another_game_is_one_line() -> None:
-    result = run("demo", "--first", "hui-greedy")
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--first", "hui-greedy"), "the strategy hui-greedy does not play swc_2027_blokus"),
+        (("--second", "clever"), "the strategy 'clever' is not known, expected first, random, "),
+    ],
+)
+def test_misuse_is_one_line(options: tuple[str, ...], problem: str) -> None:
+    result = run("demo", *options)
     assert result.exit_code == 2
-    assert result.stderr == "spielleiter demo: the strategy hui-greedy does not play swc_2027_blokus\n"
-
-
-def test_an_unknown_strategy_is_one_line() -> None:
-    result = run("demo", "--second", "clever")
-    assert result.exit_code == 2
-    assert result.stderr.startswith("spielleiter demo: the strategy 'clever' is not known, expected first, random, ")
+    assert result.stderr.startswith(f"spielleiter demo: {problem}")
+    assert result.stderr.count("\n") == 1
 
 
 def test_a_server_that_cannot_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

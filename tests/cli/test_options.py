@@ -61,12 +61,6 @@ def test_defaults_are_those_of_the_server_and_of_matches() -> None:
     assert asked == {"word"}
 
 
-def test_a_default_value_can_be_given_explicitly() -> None:
-    values, asked, _ = run_timeouts("--soft-timeout", "2000", "--game-timeout", "0.5")
-    assert (values["soft_timeout"], values["game_timeout"]) == (2000, 0.5)
-    assert asked == {"soft_timeout", "game_timeout", "word"}
-
-
 @pytest.mark.parametrize(
     ("arguments", "has_to_exit", "is_understood"),
     [
@@ -100,19 +94,6 @@ def test_a_file_is_refused_as_a_folder(command: click.Command, tmp_path: Path) -
             done = CliRunner().invoke(command, [option, place])
             assert done.exit_code == 2
             assert f"{place} is a file, expected a folder" in done.output
-
-
-@pytest.mark.parametrize(
-    ("command", "names", "has_to_exit"),
-    [(check, ["soft", "hard", "start", "exit"], True), (match_command, [*TIMEOUTS], False)],
-)
-def test_commands_have_their_timeouts(command: click.Command, names: list[str], has_to_exit: bool) -> None:
-    taken = {parameter.name: parameter for parameter in command.params if (parameter.name or "").endswith("_timeout")}
-    taken = {name: each for name, each in taken.items() if name != "no_timeout"}
-    assert list(taken) == [f"{name}_timeout" for name in names]
-    kind = taken["exit_timeout"].type
-    assert isinstance(kind, click.FloatRange)
-    assert kind.min_open == has_to_exit
 
 
 EDITION_AS_GAME = "'hase-und-igel-2018' is an edition of swc_2018_hase_und_igel, expected a gameType; use "

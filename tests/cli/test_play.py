@@ -21,15 +21,7 @@ from tests.interpreter import PYTHON
 from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
-
-
-def test_a_won_game_is_reported() -> None:
-    with background_server() as server:
-        server.add_player("illegal")
-        result = server.run("play", "--strategy", "first")
-    assert result.exit_code == 0
-    assert result.stdout.startswith("won as player ")
-    assert "RULE_VIOLATION" in result.stdout
+GAMES = choose_editions({}, {})
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
@@ -59,15 +51,6 @@ def test_a_lost_game_is_not_a_failure() -> None:
     assert set(value) == {
         "outcome", "seat", "roomId", "end", "cause", "reason", "points", "movesPlayed", "errors",
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_every_edition_is_played(edition: str) -> None:
-    with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
-        server.add_player("illegal", edition=edition)
-        result = server.run("play", "-s", "first", "--edition", edition)
-    assert result.exit_code == 0
-    assert result.stdout.startswith("won as player ")
 
 
 def _prepare(server: BackgroundServer, edition: str) -> tuple[str, list[str]]:
@@ -198,95 +181,78 @@ def test_a_connection_that_broke_is_a_failure(as_json: bool) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (
-            ["-r", "nonsense"],
-            (
-                "spielleiter: Couldn't find a reservation for the provided token; "
-                "a code is valid for one seat and expires; `spielleiter admin prepare` creates new ones\n"
-            ),
-        ),
-        (
-            ["--room", "nonsense"],
-            (
-                "spielleiter: Couldn't find a room with id nonsense; "
-                "its game may be over; `spielleiter admin status` lists the rooms that exist\n"
-            ),
-        ),
-        (
-            ["--room", "nonsense", "--json"],
-            "spielleiter: sc.api.plugins.exceptions.GameRoomException: Couldn't find a room with id nonsense\n",
-        ),
+        (["-r", "nonsense"], "Couldn't find a reservation for the provided token; a code is valid for one seat and "),
+        (["--room", "nonsense"], "Couldn't find a room with id nonsense; its game may be over; `spielleiter admin "),
+        (["--room", "nonsense", "--json"], "sc.api.plugins.exceptions.GameRoomException: Couldn't find a room with "),
     ],
 )
 def test_a_refusal_has_advice_for_people_and_the_servers_words_for_scripts(arguments: list[str], line: str) -> None:
     with background_server() as server:
         result = server.run("play", *arguments)
-    assert (result.exit_code, result.stderr) == (1, line)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"spielleiter: {line}")
+    assert result.stderr.count("\n") == 1
+
+
+STRATEGIES = (
+    "first, random, greedy, hui-random, hui-greedy, "
+    "level-1, level-2, level-3, level-4, level-5, level-6, level-7, level-8, illegal, slow, crash, garbage, silent, gtp"
+)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "line"),
+    ("arguments", "line"),
     [
         (
-            ["-p", "1"],
-            1,
-            (
-                "spielleiter: cannot connect to 127.0.0.1:1 (nobody listens there); "
-                "start a server with `spielleiter serve --port 1`, or name another one with --host and --port\n"
-            ),
-        ),
-        (
             ["-s", "magnificent"],
-            2,
-            (
-                "spielleiter play: Invalid value for '-s' / '--strategy': 'magnificent' is not known, "
-                "expected first, random, greedy, hui-random, hui-greedy, "
-                "level-1, level-2, level-3, level-4, level-5, level-6, level-7, level-8, "
-                "illegal, slow, crash, garbage, silent, gtp\n"
-            ),
+            f"Invalid value for '-s' / '--strategy': 'magnificent' is not known, expected {STRATEGIES}",
         ),
-        (
-            ["--game", "chess"],
-            2,
-            (
-                "spielleiter play: Invalid value for '--game': 'chess' is not known here, "
-                f"expected {' or '.join(choose_editions({}, {}))}\n"
-            ),
-        ),
-        (
-            ["--edition", "chess"],
-            2,
-            (
-                "spielleiter play: Invalid value for '--edition': 'chess' is not known here, "
-                f"expected {' or '.join(EDITIONS)}\n"
-            ),
-        ),
+        (["--game", "chess"], f"Invalid value for '--game': 'chess' is not known here, expected {' or '.join(GAMES)}"),
+        (["--edition", "x"], f"Invalid value for '--edition': 'x' is not known here, expected {' or '.join(EDITIONS)}"),
         (
             ["--game", "swc_2027_blokus", "--edition", "blokus-2021-r1"],
-            2,
-            "spielleiter play: --game swc_2027_blokus --edition blokus-2021-r1: that edition is of swc_2021_blokus\n",
+            "--game swc_2027_blokus --edition blokus-2021-r1: that edition is of swc_2021_blokus",
         ),
-        (
-            ["-s", "hui-greedy", "--game", "swc_2021_blokus"],
-            2,
-            "spielleiter play: the strategy hui-greedy does not play swc_2021_blokus\n",
-        ),
-        (
-            ["--room", "a", "-r", "b"],
-            2,
-            "spielleiter play: --reservation and --room exclude each other, expected one of them\n",
-        ),
+        (["-s", "hui-greedy", "--game", "swc_2021_blokus"], "the strategy hui-greedy does not play swc_2021_blokus"),
+        (["--room", "a", "-r", "b"], "--reservation and --room exclude each other, expected one of them"),
     ],
 )
-def test_failure_and_misuse_are_one_line(arguments: list[str], code: int, line: str) -> None:
+def test_misuse_is_one_line(arguments: list[str], line: str) -> None:
     result = run("play", *arguments)
-    assert (result.exit_code, result.stderr) == (code, line)
+    assert (result.exit_code, result.stderr) == (2, f"spielleiter play: {line}\n")
+
+
+def test_no_server_is_a_failure_with_advice() -> None:
+    result = run("play", "-p", "1")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        (
+            "spielleiter: cannot connect to 127.0.0.1:1 (nobody listens there); "
+            "start a server with `spielleiter serve --port 1`, or name another one with --host and --port\n"
+        ),
+    )
 
 
 def test_the_help_lists_the_strategies() -> None:
     text = run("play", "--help").stdout
     assert "\nStrategies:\n  first " in text
     assert "\nStrategies that misbehave, for tests:\n  illegal " in text
+
+
+@pytest.mark.parametrize("last", ["", "127.0.0.1 code\n", "127.0.0.1 port code\n", "127.0.0.1 70000 code\n"])
+def test_with_stay_the_games_on_standard_input_are_played(last: str) -> None:
+    with background_server() as server:
+        codes = []
+        for _ in range(2):
+            _, (first, second) = _prepare(server, "blokus-2027")
+            server.add_player("illegal", reservation=second)
+            codes.append(first)
+        given = f"127.0.0.1 {server.port} {codes[1]} 9\n{last}"
+        options = ("-s", "first", "--port", str(server.port), "-r", codes[0], "--seed", "3", "--stay")
+        result = run("play", *options, input=given)
+    assert result.stdout.count("won as player 1") == 2
+    assert result.exit_code == (1 if last else 0)
+    assert ("standard input: expected HOST PORT RESERVATION, found " in result.stderr) == bool(last)
 
 
 @pytest.mark.slow
@@ -307,8 +273,8 @@ def test_two_processes_play_a_whole_game() -> None:
     assert '"event": "game_ended"' in server.log
 
 
-pytestmark = pytest.mark.slow
-ROOT = Path(__file__).parents[2]
+# -- GTP engines ------------------------------------------------------------------------------------------------------
+
 PROGRAM = ROOT / "tests/client/blokus_engine.py"
 ENGINE = f"{PYTHON} {shlex.quote(str(PROGRAM))}"
 PATIENT = ("--engine-timeout", str(HANG_TIMEOUT))
@@ -325,6 +291,7 @@ def _imports_of_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edition", BLOKUS)
 def test_a_whole_game_is_played(edition: str) -> None:
     with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
@@ -342,6 +309,7 @@ def test_a_whole_game_is_played(edition: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
@@ -364,6 +332,7 @@ def test_a_failing_engine_does_not_lose_the_game(fault: str, said: str) -> None:
     assert lines[-1].startswith("Test engine 1.0 chose 2 of ")
 
 
+@pytest.mark.slow
 def test_an_engine_that_hangs_does_not_lose_the_game() -> None:
     with background_server() as server:
         server.add_player("random")
@@ -375,6 +344,7 @@ def test_an_engine_that_hangs_does_not_lose_the_game() -> None:
     assert "not the engine's move: the engine did not answer in time (limit: 1 s)" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "text"),
     [
@@ -398,6 +368,7 @@ def test_an_engine_that_cannot_be_used_is_misuse_and_takes_no_seat(options: tupl
     assert result.stdout == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal that interrupts another process")
 def test_the_engine_ends_with_an_interrupted_player(tmp_path: Path) -> None:
     noted = tmp_path / "pid"
@@ -428,6 +399,7 @@ def test_the_engine_ends_with_an_interrupted_player(tmp_path: Path) -> None:
         os.kill(int(noted.read_text("utf-8")), 0)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which(PENTOBI) is None, reason="pentobi-gtp is not on the PATH (docs/players.md builds it)")
 @pytest.mark.parametrize("edition", ["blokus-2021-r3", "blokus-2027"])
 def test_pentobi_plays_whole_games(edition: str) -> None:

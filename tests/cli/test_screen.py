@@ -74,13 +74,6 @@ async def test_the_board_is_drawn_in_place_with_the_lines_above(monkeypatch: pyt
     assert lines[-2:] == ["over", "bye"]
 
 
-async def test_a_position_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pty() as terminal:
-        screen = on(monkeypatch, terminal.file)
-        await call_in_turn(screen, *[lambda: screen.show(START, NAMES)] * 3)
-        assert terminal.end().count("turn 0, round 1") == 1
-
-
 @pytest.mark.parametrize(("value", "is_coloured"), [(None, True), ("", True), ("1", False)])
 async def test_colours_can_be_turned_off(monkeypatch: pytest.MonkeyPatch, value: str | None, is_coloured: bool) -> None:
     if value is not None:
@@ -319,12 +312,3 @@ async def test_waiting_is_announced_after_a_while(
     assert announced[1:] == ["both players are here; waiting for the game to be resumed"]
     announcer.note(position("blokus-2027"))
     assert announced[2:] == ["the game begins: you are player ONE (BLUE, RED)"]
-
-
-async def test_a_game_that_begins_at_once_is_not_announced_as_awaited(autojump_clock: trio.testing.MockClock) -> None:
-    announcer, announced = waiting()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(announcer.run, lambda: "an opponent")
-        await trio.sleep(ANNOUNCE_AFTER / 2)
-        announcer.note(position("blokus-2027"))
-    assert announced == ["the game begins"]

@@ -82,6 +82,7 @@ OPTIONS: dict[str, tuple[list[str], Any]] = {
     "is_test_mode": (["--test-mode"], True),
     "replay_directory": (["--save-replay", "out"], Path("out")),
     "load_game_file": (["--loadGameFile", "y"], Path("y")),
+    "turn": (["--load-game-file", "r.xml", "--turn", "5"], 5),
     "log_format": (["--log-format", "json"], "json"),
     "log_level": (["--log-level", "debug"], "debug"),
 }
@@ -121,12 +122,6 @@ def test_game_options_without_effect_in_the_default_game_are_reported(
     assert all(ignored.startswith(start) for ignored, start in zip(served.config.ignored, reasons, strict=True))
 
 
-def test_an_unknown_default_game_is_misuse() -> None:
-    done = run("serve", "--start-piece", "PENTO_V", "--default-game", "go")
-    assert done.exit_code == 2
-    assert "defaultGame go: there is no such gameType" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("field", "option", "default"),
     [(each.field, each.option, each.default) for each in SETTINGS if each.group == "Limits"],
@@ -156,12 +151,6 @@ def test_the_directory_for_replays_need_not_be_named(
     assert served.config.replay_directory == directory
 
 
-def test_a_turn_belongs_to_a_replay(served: _Served) -> None:
-    assert run("serve", "--load-game-file", "r.xml", "--turn", "5").exit_code == 0
-    assert served.config is not None
-    assert served.config.turn == 5
-
-
 def test_the_releases_option_for_plugins_is_accepted(served: _Served) -> None:
     assert run("serve", "--plugins", "x").exit_code == 0
     assert served.config is not None
@@ -184,6 +173,10 @@ def test_file_and_environment_are_read(served: _Served, tmp_path: Path, monkeypa
         (["--soft-timeout"], "spielleiter: Option '--soft-timeout' requires an argument."),
         (["--config", "missing"], "spielleiter: missing: cannot be read (No such file or directory)"),
         (["extra"], "spielleiter serve: Got unexpected extra argument"),
+        (
+            ["--start-piece", "PENTO_V", "--default-game", "go"],
+            "spielleiter: defaultGame go: there is no such gameType",
+        ),
     ],
 )
 def test_misuse_is_one_line(served: _Served, arguments: list[str], line: str) -> None:

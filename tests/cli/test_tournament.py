@@ -21,8 +21,6 @@ from spielleiter.match.plan import MatchSetup, PlannedGame
 from spielleiter.match.records import GameRecord, load_setup, open_journal, read_journal
 from spielleiter.match.runner import Conditions
 from spielleiter.match.verdict import Verdict
-from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
-from spielleiter.server.editions import choose_editions
 from tests.cli.background import run
 from tests.cli.tournaments import FILE, STRENGTH, play_where_b_does_not_start
 from tests.match.sample_records import fault, game
@@ -147,24 +145,6 @@ def test_names_stay_text_in_the_table(tmp_path: Path, monkeypatch: pytest.Monkey
         assert text.replace("\n", "").isprintable()
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("faults")
-def test_a_tournament_is_resumed_with_its_first_game(file: str, tmp_path: Path) -> None:
-    game_type, other = [each for each in choose_editions({}, {}) if each != DEFAULT_GAME_TYPE][:2]
-    out = tmp_path / "out"
-    assert run("tournament", file, "--out", str(out), "--game", game_type).exit_code == 0
-    folder = out / "matches" / "003_b_c"
-    shutil.rmtree(folder)
-    for asked in (other, DEFAULT_GAME_TYPE):
-        refused = run("tournament", "--resume", str(out), "--game", asked)
-        assert refused.exit_code == 2
-        assert f"--game {asked} (begun with {game_type})" in refused.stderr
-        assert len(refused.stderr.splitlines()) == 1
-    assert run("tournament", "--resume", str(out)).exit_code == 0
-    assert load_setup(folder)["game_type"] == game_type
-    assert run("tournament", "--resume", str(out), "--game", game_type).exit_code == 0
-
-
 def test_the_exit_code_depends_on_faults(file: str, faults: dict[str, GameRecord], tmp_path: Path) -> None:
     for number, (options, code) in enumerate([((), 0), (("--fail-on", "crash"), 3), (("--fail-on", "timeout"), 0)]):
         faults["b"] = fault(1, 1, Verdict.CRASH)
@@ -255,17 +235,6 @@ def test_a_tournament_begins_from_a_book(key: str, tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.usefixtures("faults")
-def test_a_copy_of_an_earlier_version_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out, place = tmp_path / "out", tmp_path / "place"
-    out.mkdir()
-    place.mkdir()
-    monkeypatch.chdir(tmp_path)
-    (out / "tournament.toml").write_text(f'cwd = "{place}"\nbook = "none.txt"\n{FILE}')
-    done = run("tournament", "--resume", str(out))
-    assert f"openings {place / 'none.txt'}: cannot be read" in done.stderr
-
-
-@pytest.mark.usefixtures("faults")
 def test_keep_in_a_file_is_overridden_by_the_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Conditions] = []
     original = spielleiter.match.runner.allocate_cores
@@ -341,23 +310,6 @@ def test_pages_in_a_file_are_overridden_by_the_option(tmp_path: Path, monkeypatc
     assert seen == ["failed", "all"]
     (tmp_path / "t.toml").write_text(f'pages = "some"\n{FILE}')
     assert "pages 'some': expected" in run("tournament", str(tmp_path / "t.toml")).stderr
-
-
-@pytest.mark.usefixtures("faults")
-def test_the_standing_is_printed_after_every_n_games(file: str, tmp_path: Path) -> None:
-    done = run("tournament", file, "--out", str(tmp_path / "out"), "--report-every", "2")
-    assert done.stderr.count("after 2 games: +2 =0 -0") == 3
-
-
-@pytest.mark.slow
-def test_built_in_players_play_a_tournament(tmp_path: Path) -> None:
-    (tmp_path / "t.toml").write_text(
-        'kind = "gauntlet"\ngames = 2\nconcurrency = 2\n[[program]]\nname = "greedy"\ncommand = "builtin:greedy"\n'
-        '[[program]]\nname = "first"\ncommand = "builtin:first"\n'
-    )
-    done = run("tournament", str(tmp_path / "t.toml"), "--out", str(tmp_path / "out"))
-    assert done.exit_code == 0, done.stderr
-    assert "| 1 | greedy | " in done.stdout
 
 
 @pytest.mark.usefixtures("faults")
@@ -505,6 +457,7 @@ def test_with_fail_fast_the_first_fault_interrupts_the_tournament(
         (("--significance", "0.1"), "--significance 0.1 (begun with 0.05)"),
         (("--min-tests", "50"), "--min-tests 50 (begun with 30)"),
         (("--no-timeout",), "--no-timeout (begun without)"),
+        (("--game", "swc_2021_blokus"), "--game swc_2021_blokus (begun with swc_2027_blokus)"),
     ],
 )
 def test_a_resumed_tournament_refuses_other_tests_and_limits(

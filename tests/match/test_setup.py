@@ -90,7 +90,7 @@ def test_the_plan_follows_from_games_seed_and_openings() -> None:
     [
         {"entrants": []},
         {"entrants": [{"name": "new"}, {"name": "old"}]},
-        {"patience": {"sleep": 3}},
+        {"timeouts": {"sleep": 3}},
         {"openings": None},
         {"server": ["localhost"]},
         {"unknown": 1},

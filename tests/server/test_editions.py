@@ -10,7 +10,7 @@ import pytest
 
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.core.policy import Edition, Policy
-from spielleiter.server.editions import EDITIONS, choose_default, choose_editions, editions_meant
+from spielleiter.server.editions import EDITIONS, choose_default, choose_editions, editions_meant, game_option_problem
 from spielleiter.server.errors import StartError
 
 GAME_TYPE = "swc_2021_blokus"
@@ -114,3 +114,18 @@ def test_every_field_differs_between_some_editions() -> None:
     """A field in which all editions agree would be a branch that is never taken."""
     for each in dataclasses.fields(Policy):
         assert len({getattr(edition.policy, each.name) for edition in EDITIONS.values()}) > 1, each.name
+
+
+@pytest.mark.parametrize(
+    ("game_type", "value", "problem"),
+    [
+        ("swc_2021_blokus", "PENTO_V", None),
+        ("swc_2027_blokus", "PENTO_X", None),
+        ("swc_2021_blokus", "PENTO_X", "startPiece: 'PENTO_X' is not one of"),
+        ("swc_2018_hase_und_igel", "PENTO_V", "swc_2018_hase_und_igel has no option startPiece"),
+    ],
+)
+def test_options_that_a_game_does_not_take_are_recognised(game_type: str, value: str, problem: str | None) -> None:
+    found = game_option_problem(choose_editions({}, {})[game_type], "startPiece", value)
+    assert (found is None) == (problem is None)
+    assert (found or "").startswith(problem or "")

@@ -1,12 +1,17 @@
-"""Subscribers receive their events in order, even if other subscribers fail."""
+"""Subscribers receive their events in order, even if others fail; summaries, faults and events are what a log needs."""
 
 from __future__ import annotations
 
+import dataclasses
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spielleiter.server import events
 from spielleiter.server.errors import Fault
-from spielleiter.server.events import ConnectionOpened, EventStream, InternalError, RoomClosed, ServerEvent
+from spielleiter.server.events import ConnectionOpened, EventStream, InternalError, RoomClosed, ServerEvent, ThinkStats
 
 
 def test_subscribers_receive_events_in_order_and_events_are_counted() -> None:
@@ -99,3 +104,31 @@ def test_events_are_immutable_and_carry_no_password(kind: type[ServerEvent]) -> 
     assert kind.__struct_config__.frozen
     assert not hasattr(kind, "__dict__") or "__dict__" not in kind.__dict__
     assert not any("password" in name for name in kind.__struct_fields__)
+
+
+def test_the_summary_of_a_player() -> None:
+    times = [float(number) for number in range(100, 0, -1)]
+    assert ThinkStats.of(times) == ThinkStats(100, 50.0, 95.0, 100.0)
+
+
+def test_without_requests_all_values_are_zero() -> None:
+    assert ThinkStats.of([]) == ThinkStats(0, 0.0, 0.0, 0.0)
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1))
+def test_every_value_was_measured_and_they_are_in_order(times: list[float]) -> None:
+    stats = ThinkStats.of(times)
+    assert {stats.median, stats.p95, stats.maximum} <= set(times)
+    assert stats.median <= stats.p95 <= stats.maximum == max(times)
+    assert 2 * sum(time <= stats.median for time in times) >= len(times)
+
+
+def test_the_dictionary_has_every_field() -> None:
+    stats = ThinkStats(3, 0.1, 0.2, 0.3)
+    assert stats.as_dict() == dataclasses.asdict(stats)
+
+
+@pytest.mark.parametrize("fault", Fault)
+def test_faults_are_valid_names_of_counters(fault: Fault) -> None:
+    assert re.fullmatch("[a-z_]+", fault.value)
+    assert fault.value == fault.name.lower()

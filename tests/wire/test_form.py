@@ -6,13 +6,13 @@ import pytest
 
 from spielleiter.server.tracing import FROM_SERVER, TO_SERVER
 from spielleiter.wire.conversation import find_passwords
-from spielleiter.wire.form import NOTE, Fault, head_of, note_line, packet_lines
+from spielleiter.wire.form import NOTE, Mark, head_of, note_line, packet_lines
 
 HEAD = head_of(12.0345678, 0.0021, "c3", TO_SERVER)
 ROOM = '<room roomId="7b40729d-1d82-4718-8dcb-08bd5eaada5e">'
 
 
-def lines(data: bytes, *faults: Fault, left_out: int = 0) -> list[str]:
+def lines(data: bytes, *faults: Mark, left_out: int = 0) -> list[str]:
     """The lines after the columns."""
     found = list(packet_lines(HEAD, data, find_passwords(data), faults, left_out))
     assert found[0].startswith(HEAD)
@@ -68,7 +68,7 @@ def test_short_elements_one_below_the_other_share_a_line() -> None:
 def test_the_characters_of_a_fault_are_marked() -> None:
     data = f'{ROOM}<data class="Move"><piece color="PURPLE"/></data></room>'.encode()
     start = data.index(b"PURPLE")
-    found = lines(data, Fault("'PURPLE' is no color", start, start + 6))
+    found = lines(data, Mark("'PURPLE' is no color", start, start + 6))
     assert found[2:5] == [':    <piece color="PURPLE"/>', "!                  ^^^^^^", "! 'PURPLE' is no color"]
     assert found[2].index("PURPLE") == found[3].index("^^^^^^")
 
@@ -97,17 +97,17 @@ def test_the_characters_of_a_fault_are_marked() -> None:
     ],
 )
 def test_the_mark_is_under_the_character(data: str, start: int, line: str, mark: str) -> None:
-    found = lines(data.encode(), Fault("wrong", start))
+    found = lines(data.encode(), Mark("wrong", start))
     position = found.index(mark)
     assert found[position - 1 : position + 2] == [line, mark, "! wrong"]
 
 
 def test_a_fault_without_a_place_is_below_the_packet() -> None:
-    assert lines(b"<a>\n</a>", Fault("too late\x1b")) == [" <a>", "|</a>", r"! too late\x1b"]
+    assert lines(b"<a>\n</a>", Mark("too late\x1b")) == [" <a>", "|</a>", r"! too late\x1b"]
 
 
 def test_two_faults_are_marked_each() -> None:
-    assert lines(b"<a b='' c=''>", Fault("one", 3, 4), Fault("two", 8, 9)) == [
+    assert lines(b"<a b='' c=''>", Mark("one", 3, 4), Mark("two", 8, 9)) == [
         " <a b='' c=''>",
         "!   ^",
         "! one",

@@ -235,7 +235,7 @@ async def test_a_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, au
     said: list[str] = []
     near, far = socket.socketpair()
     with near, far:
-        await Proxy((LOOPBACK, 1), None, said.append)._serve(far, (LOOPBACK, 2))
+        await Proxy((LOOPBACK, 1), None, said.append)._serve(far, f"{LOOPBACK}:2")
     assert "127.0.0.1:1 cannot be reached (it does not answer within 10 s); start it" in said[0]
 
 

@@ -20,7 +20,7 @@ from spielleiter.server.errors import StartError
 from spielleiter.server.tracing import FROM_SERVER, TO_SERVER
 from spielleiter.wire import recorder as recorder_module
 from spielleiter.wire.conversation import TRACE_LIMITS, Conversation, TraceLimits
-from spielleiter.wire.recorder import REST_FACTOR, SWITCH_INTERVAL, Recorder, Trace, rest_after
+from spielleiter.wire.recorder import SWITCH_INTERVAL, Recorder, Trace
 from tests.timeouts import HANG_TIMEOUT
 
 NOW = datetime(2026, 11, 22, 12, 30, tzinfo=UTC)
@@ -286,11 +286,6 @@ def test_the_size_of_all_files_is_bounded(tmp_path: Path) -> None:
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 6 << 20
     for trace in (one, two):
         assert trace.path.read_text(encoding="utf-8").splitlines()[-1].startswith("# cut: ")
-
-
-def test_the_thread_rests_longer_when_the_queue_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder_module, "REST_FACTOR", REST_FACTOR)
-    assert [rest_after(0.5, share) for share in (0.0, 0.5, 1.0, 1.1)] == [3.0, 16.5, 30.0, 30.0]
 
 
 def test_the_thread_lets_the_event_loop_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

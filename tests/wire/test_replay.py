@@ -17,7 +17,7 @@ from spielleiter.server.app import Listening, serve
 from spielleiter.server.config import Config
 from spielleiter.wire.recorder import Recorder
 from spielleiter.wire.recording import CUT, PASSWORD, Recording, Step, read_recordings
-from spielleiter.wire.replay import Replayer, Report, UnreachableError, _Connection
+from spielleiter.wire.replay import Replayer, ReplayReport, UnreachableError, _Connection
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 
 JOIN = b'<join gameType="swc_2027_blokus"/>'
@@ -55,12 +55,12 @@ def answer(data: bytes = b"", event: str = "", **more: Any) -> Step:
     return step(data, event, is_to_server=False, **more)
 
 
-async def replay(port: int, *steps: Step, limit: float = HANG_TIMEOUT, **more: Any) -> Report:
+async def replay(port: int, *steps: Step, limit: float = HANG_TIMEOUT, **more: Any) -> ReplayReport:
     recording = Recording(list(steps))
     return await Replayer(recording, ("127.0.0.1", port), timeout=limit, password="examplepassword", **more).run()
 
 
-def whats(report: Report) -> list[str]:
+def whats(report: ReplayReport) -> list[str]:
     return [difference.what for difference in report.differences]
 
 

@@ -15,7 +15,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from spielleiter.server.net.outbox import Failure, Outbox
+from spielleiter.server.net.outbox import Outbox, WriteFailure
 from tests.server.wires import ThrottledWire
 
 MAX_BYTES = 1000
@@ -26,7 +26,7 @@ class OutboxCase:
     """An outbox, its wire, and the calls of its callbacks."""
 
     wire: ThrottledWire
-    broken: list[Failure] = field(default_factory=list)
+    broken: list[WriteFailure] = field(default_factory=list)
     sent: list[tuple[int, float]] = field(default_factory=list)
     endings: int = 0
     outbox: Outbox = field(init=False)
@@ -155,7 +155,7 @@ async def test_a_peer_over_the_bound_is_dropped_at_once_even_during_a_write(auto
         case.send(4, 500)
         assert case.outbox.queued_bytes < MAX_BYTES + 500
         await wait_all_tasks_blocked()
-        assert case.broken == [Failure("more than 1000 bytes not taken", "outbox_bytes")]
+        assert case.broken == [WriteFailure("more than 1000 bytes not taken", "outbox_bytes")]
         assert trio.current_time() == 0.0
         assert case.sent == []
 
@@ -167,7 +167,7 @@ async def test_a_peer_that_takes_everything_too_late_is_dropped_nevertheless(aut
         case.wire.take(5000)
         case.send(2, 900)  # before the writer's task has run
         await wait_all_tasks_blocked()
-        assert case.broken == [Failure("more than 1000 bytes not taken", "outbox_bytes")]
+        assert case.broken == [WriteFailure("more than 1000 bytes not taken", "outbox_bytes")]
         assert case.sent == []
 
 
@@ -177,7 +177,7 @@ async def test_a_peer_that_takes_nothing_for_a_while_is_dropped(autojump_clock: 
         await trio.sleep(9.9)
         assert case.broken == []
         await trio.sleep(0.2)
-        assert case.broken == [Failure("nothing taken for 10 s", "outbox_timeout")]
+        assert case.broken == [WriteFailure("nothing taken for 10 s", "outbox_timeout")]
 
 
 async def test_every_byte_that_is_taken_restarts_the_timeout(autojump_clock: MockClock) -> None:
@@ -208,7 +208,7 @@ async def test_a_lost_connection_is_reported_once(is_waiting: bool, autojump_clo
         case.send(2)
         case.send(3)
         await wait_all_tasks_blocked()
-        assert case.broken == [Failure("connection lost: broken off")]
+        assert case.broken == [WriteFailure("connection lost: broken off")]
         assert [number for number, _ in case.sent] == ([] if is_waiting else [1])
         case.outbox.end_nowait()
         assert not case.wire.is_eof_sent
@@ -235,25 +235,10 @@ async def test_a_stream_can_end_without_an_end_tag(autojump_clock: MockClock) ->
         assert case.wire.is_eof_sent
 
 
-async def test_unread_input_is_reported_by_the_wire(autojump_clock: MockClock) -> None:
+async def test_unread_input_is_what_the_wire_has_or_what_was_read_and_not_handled(autojump_clock: MockClock) -> None:
     case = OutboxCase(ThrottledWire())
     assert not case.outbox.has_unread_input()
     case.wire.unread = 1
     assert case.outbox.has_unread_input()
-
-
-async def test_input_that_was_read_and_not_handled_counts_as_unread(autojump_clock: MockClock) -> None:
-    case = OutboxCase(ThrottledWire())
-    case.outbox.holds_input = True
+    case.wire.unread, case.outbox.holds_input = 0, True
     assert case.outbox.has_unread_input()
-
-
-async def test_the_callback_at_the_end_is_optional(autojump_clock: MockClock) -> None:
-    outbox = Outbox(
-        ThrottledWire(),
-        Connection(Role.SERVER, BLOKUS_2021_R3),
-        max_bytes=MAX_BYTES,
-        progress_timeout=10.0,
-    )
-    outbox.end_nowait()
-    assert outbox.is_ended

@@ -1,0 +1,392 @@
+"""Every finished game gets a line, a replay and a file beside it; failures are reported and end nothing."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from spielleiter.server import archive as module
+from spielleiter.server import events
+from spielleiter.server.archive import LEFTOVER_AGE, LINES_AT_ONCE, RETRY_INTERVAL, Archive, ResultsFile, result_line
+from spielleiter.server.editions import choose_editions
+from spielleiter.server.errors import StartError
+from tests.server.serving import replays_in
+from tests.server.test_log import ENDED
+from tests.timeouts import HANG_TIMEOUT
+
+
+def test_the_line_of_a_game() -> None:
+    line = result_line(ENDED, NOON, "a.xml")
+    assert json.loads(json.dumps(line)) == {
+        "ended_at": "2026-11-21T12:00:00.000+00:00",
+        "room": "room",
+        "edition": "blokus-2021-r3",
+        "names": ["Eins", "Zwei"],
+        "causes": ["REGULAR", "LEFT"],
+        "reasons": ["", "gone"],
+        "parts": [[2, 5], [0, 0]],
+        "winners": [0],
+        "plies": 1,
+        "thinking": [
+            {"count": 1, "median": 0.1, "p95": 0.1, "maximum": 0.1},
+            {"count": 0, "median": 0.0, "p95": 0.0, "maximum": 0.0},
+        ],
+        "think_times": [[0.1], []],
+        "replay": "a.xml",
+    }
+
+
+def write(results: ResultsFile, *lines: dict[str, Any]) -> None:
+    for line in lines:
+        assert results.append(line)
+    results.write_waiting()
+
+
+def test_lines_are_appended(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "results.jsonl"
+    for number in range(2):
+        results = ResultsFile(path)
+        write(results, {"name": "Häschen", "number": number})
+        results.sync()
+        results.close()
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert lines == [{"name": "Häschen", "number": 0}, {"name": "Häschen", "number": 1}]
+
+
+def test_the_next_line_starts_after_a_partial_one(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(b'{"room": "a"}\n{"room": "b')
+    results = ResultsFile(path)
+    write(results, {"room": "c"})
+    results.close()
+    assert path.read_bytes() == b'{"room": "a"}\n{"room": "b\n{"room": "c"}\n'
+
+
+class Disk:
+    """Lets `os.write` accept a number of bytes; then the disk is full."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.free_bytes = 0
+        self._write = os.write
+        monkeypatch.setattr(os, "write", self.write)
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        if not self.free_bytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written = self._write(descriptor, data[: self.free_bytes])
+        self.free_bytes -= written
+        return written
+
+
+def test_lines_wait_while_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "results.jsonl"
+    results = ResultsFile(path)
+    with monkeypatch.context() as patch:
+        disk = Disk(patch)
+        disk.free_bytes = 22  # the first line, and half of the second
+        for number, room in enumerate("abc"):
+            assert results.append({"room": room})
+            if number:
+                with pytest.raises(OSError, match="No space left on device"):
+                    results.write_waiting()
+            else:
+                results.write_waiting()
+        assert results.waiting == 2
+        assert path.read_bytes() == b'{"room": "a"}\n', "no partial line"
+        disk.free_bytes = 1000
+        results.write_waiting()
+    assert results.waiting == 0
+    results.close()
+    assert path.read_bytes() == b'{"room": "a"}\n{"room": "b"}\n{"room": "c"}\n'
+
+
+def test_a_partial_line_that_cannot_be_removed_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "results.jsonl"
+    results = ResultsFile(path)
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "ftruncate", fail)
+        disk = Disk(patch)
+        disk.free_bytes = 8
+        assert results.append({"room": "a"})
+        with pytest.raises(OSError, match="No space left on device"):
+            results.write_waiting()
+        assert path.read_bytes() == b'{"room":'
+        disk.free_bytes = 1000
+        results.write_waiting()
+    results.close()
+    assert path.read_bytes() == b'{"room": "a"}\n'
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_refused_with_or_without_a_reader(tmp_path: Path) -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
+    path = tmp_path / "results.jsonl"
+    os.mkfifo(path)
+    text = f"results {path}: cannot be written to (it is a pipe, and results need a file)"
+    with pytest.raises(StartError) as unread:
+        ResultsFile(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(StartError) as read:
+        ResultsFile(path)
+    os.close(reader)
+    assert [str(unread.value), str(read.value)] == [text, text]
+
+
+def test_the_waiting_lines_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_WAITING_BYTES", 30)
+    results = ResultsFile(tmp_path / "results.jsonl")
+    assert [results.append({"room": room}) for room in "abc"] == [True, True, False]
+    results.write_waiting()
+    assert results.append({"room": "d"})
+    results.close()
+
+
+def test_one_call_writes_a_limited_number_of_waiting_lines(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    results = ResultsFile(path)
+    write(results, *({"number": number} for number in range(LINES_AT_ONCE + 1)))
+    assert (results.waiting, path.read_bytes().count(b"\n")) == (1, LINES_AT_ONCE)
+    results.write_waiting()
+    results.close()
+    assert [json.loads(line)["number"] for line in path.read_bytes().splitlines()] == list(range(LINES_AT_ONCE + 1))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not remove open files")
+@pytest.mark.parametrize("way", ["removed", "renamed", "its directory removed"])
+def test_a_file_that_was_removed_or_renamed_is_started_again(way: str, tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "results.jsonl"
+    results = ResultsFile(path)
+    write(results, {"room": "a"})
+    if way == "renamed":
+        path.rename(tmp_path / "old.jsonl")
+    else:
+        path.unlink()
+    if way == "its directory removed":
+        path.parent.rmdir()
+    write(results, {"room": "b"}, {"room": "c"})
+    results.close()
+    assert path.read_bytes() == b'{"room": "b"}\n{"room": "c"}\n'
+
+
+def test_a_device_that_cannot_be_flushed_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_descriptor: int) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")  # as on Linux for /dev/null
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    results = ResultsFile(tmp_path / "results.jsonl")
+    results.sync()
+    results.close()
+    results.sync()
+
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+STEM = "replay_swc_2021_blokus_2026-11-21_12-00-00_Eins_Zwei"
+
+
+async def run_archive(
+    directory: Path | None, results: Path | None, act: Callable[[Archive], None]
+) -> list[events.ServerEvent]:
+    """Run an archive while `act` reports games to it; returns the events that it published."""
+    stream = events.EventStream()
+    server_events: list[events.ServerEvent] = []
+    stream.subscribe(server_events.append)
+    archive = Archive(directory, results, choose_editions({}, {}), stream, lambda: NOON)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(archive.run)
+        nursery.cancel_scope.cancel()  # games that end now are saved nevertheless
+        act(archive)
+        archive.finish()
+    return server_events
+
+
+async def test_a_game_leaves_a_line_a_replay_and_the_line_beside_it(tmp_path: Path) -> None:
+    server_events = await run_archive(tmp_path, tmp_path / "all.jsonl", lambda archive: archive.game_ended(ENDED))
+    assert server_events == [events.ReplaySaved("room", str(tmp_path / f"{STEM}.xml"))]
+    line = json.loads((tmp_path / "all.jsonl").read_text(encoding="utf-8"))
+    assert line["replay"] == f"{STEM}.xml"
+    assert json.loads((tmp_path / f"{STEM}.json").read_text(encoding="utf-8")) == line
+    assert (tmp_path / f"{STEM}.xml").read_bytes().endswith(b"</protocol>")
+
+
+async def test_the_line_is_written_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+
+    def act(archive: Archive) -> None:
+        archive.game_ended(ENDED)
+        assert path.read_text(encoding="utf-8").count("\n") == 1
+
+    assert await run_archive(None, path, act) == []
+
+
+async def test_games_of_the_same_second_get_different_names(tmp_path: Path) -> None:
+    def act(archive: Archive) -> None:
+        for _ in range(3):
+            archive.game_ended(ENDED)
+
+    await run_archive(tmp_path, None, act)
+    assert [path.stem for path in replays_in(tmp_path)] == [STEM, f"{STEM}_2", f"{STEM}_3"]
+
+
+async def test_results_that_cannot_be_written_wait_until_they_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: object
+) -> None:
+    path = tmp_path / "all.jsonl"
+    stream = events.EventStream()
+    server_events: list[events.ServerEvent] = []
+    stream.subscribe(server_events.append)
+    archive = Archive(None, path, choose_editions({}, {}), stream, lambda: NOON)
+    with monkeypatch.context() as patch:
+        disk = Disk(patch)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(archive.run)
+            archive.game_ended(ENDED)
+            archive.game_ended(ENDED)
+            await trio.sleep(5 * RETRY_INTERVAL)
+            assert path.read_bytes() == b""
+            disk.free_bytes = 10_000
+            await trio.sleep(RETRY_INTERVAL)
+            assert path.read_bytes().count(b"\n") == 2
+            archive.finish()
+    waiting = [events.ResultsWaiting(str(path), count, "No space left on device") for count in (1, 2)]
+    assert server_events == [*waiting, events.ResultsWritten(str(path))]
+
+
+async def test_results_that_cannot_be_written_at_the_end_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "all.jsonl"
+    with monkeypatch.context() as patch:
+        Disk(patch)
+        server_events = await run_archive(None, path, lambda archive: archive.game_ended(ENDED))
+    why = "No space left on device"
+    assert server_events == [events.ResultsWaiting(str(path), 1, why), events.ResultsLost(str(path), 1, why)]
+
+
+async def test_a_waiting_line_does_not_name_a_replay_that_could_not_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BATCH_DELAY", 0.0)
+    monkeypatch.setattr(module, "RETRY_INTERVAL", HANG_TIMEOUT)
+    stream, has_failed = events.EventStream(), trio.Event()
+    stream.subscribe(lambda _: has_failed.set(), [events.ReplayFailed])
+    archive = Archive(tmp_path, tmp_path / "all.jsonl", choose_editions({}, {}), stream, lambda: NOON)
+    with monkeypatch.context() as patch:
+        disk = Disk(patch)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(archive.run)
+            archive.game_ended(ENDED)
+            await has_failed.wait()
+            disk.free_bytes = 10_000
+            archive.finish()
+    assert replays_in(tmp_path) == []
+    assert json.loads((tmp_path / "all.jsonl").read_text(encoding="utf-8"))["replay"] is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not remove a directory with open files")
+async def test_a_directory_that_was_removed_is_made_again(tmp_path: Path) -> None:
+    folder = tmp_path / "replays"
+
+    def act(archive: Archive) -> None:
+        archive.game_ended(ENDED)
+        shutil.rmtree(folder)
+        archive.game_ended(ENDED)
+        with pytest.raises(StartError):
+            Archive(folder, None, {}, events.EventStream())
+
+    await run_archive(folder, folder / "results.jsonl", act)
+    (line,) = (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    assert (folder / json.loads(line)["replay"]).exists()
+
+
+async def test_two_servers_cannot_write_to_the_same_files(tmp_path: Path) -> None:
+    with closing(Archive(tmp_path, None, {}, events.EventStream())):
+        for results_file in (None, tmp_path / "all.jsonl"):
+            with pytest.raises(StartError, match=f"saveReplay {tmp_path}: another server writes to this directory; "):
+                Archive(tmp_path, results_file, {}, events.EventStream())
+    with closing(Archive(None, tmp_path / "all.jsonl", {}, events.EventStream())):
+        with pytest.raises(StartError, match=r"results .*: another server writes to this file; "):
+            Archive(tmp_path, tmp_path / "all.jsonl", {}, events.EventStream())
+        Archive(tmp_path, None, {}, events.EventStream()).close()  # the directory was unlocked
+
+
+async def test_the_file_beside_a_replay_names_it_even_if_its_name_has_changed(tmp_path: Path) -> None:
+    def act(archive: Archive) -> None:
+        archive.game_ended(ENDED)
+        (tmp_path / f"{STEM}.xml").touch()
+
+    await run_archive(tmp_path, None, act)
+    beside = json.loads((tmp_path / f"{STEM}_2.json").read_text(encoding="utf-8"))
+    assert beside["replay"] == f"{STEM}_2.xml"
+
+
+@pytest.mark.parametrize(("directory", "results_file"), [("file", None), (None, ".")])
+def test_a_place_that_is_not_writable_stops_the_start(
+    directory: str | None, results_file: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    folder, file = (None if each is None else tmp_path / each for each in (directory, results_file))
+    with pytest.raises(StartError, match=": cannot be written to "):
+        Archive(folder, file, {}, events.EventStream())
+
+
+def test_a_directory_that_cannot_be_locked_stops_the_start(tmp_path: Path) -> None:
+    (tmp_path / ".lock").mkdir()
+    with pytest.raises(StartError, match=r"saveReplay .*: cannot be locked \(Is a directory\)"):
+        Archive(tmp_path, None, {}, events.EventStream())
+
+
+async def test_an_unreadable_directory_loses_the_replay_and_not_the_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> bool:
+        raise PermissionError("not for you")
+
+    monkeypatch.setattr(module, "free_path", fail)
+    server_events = await run_archive(tmp_path, tmp_path / "all.jsonl", lambda archive: archive.game_ended(ENDED))
+    assert server_events == [events.ReplayFailed("room", str(tmp_path / f"{STEM}.xml"), "not for you")]
+    assert json.loads((tmp_path / "all.jsonl").read_text(encoding="utf-8"))["replay"] is None
+
+
+async def test_a_failed_flush_to_the_disk_is_reported_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_descriptor: int) -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    server_events = await run_archive(None, tmp_path / "all.jsonl", lambda _: None)
+    assert server_events == [events.ReplayFailed("", str(tmp_path / "all.jsonl"), "the disk is gone")]
+
+
+async def test_only_old_temporary_files_of_killed_servers_are_removed(tmp_path: Path) -> None:
+    old, new = tmp_path / ".replay-old", tmp_path / ".replay-new"
+    for path, age in ((old, LEFTOVER_AGE + 1), (new, 10.0)):
+        path.write_bytes(b"half a ga")
+        os.utime(path, (NOON.timestamp() - age,) * 2)
+    await run_archive(tmp_path, None, lambda _: None)
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+async def test_an_archive_that_does_not_run_names_no_replay(tmp_path: Path) -> None:
+    archive = Archive(tmp_path, tmp_path / "all.jsonl", choose_editions({}, {}), events.EventStream())
+    archive.game_ended(ENDED)
+    await wait_all_tasks_blocked()
+    archive.close()
+    assert json.loads((tmp_path / "all.jsonl").read_text(encoding="utf-8"))["replay"] is None

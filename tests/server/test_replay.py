@@ -1,0 +1,248 @@
+"""A replay has every position once in the official format, is written completely, and can start a game."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import os
+import random
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spielleiter.game.api import State
+from spielleiter.game.blokus.moves import SkipMove
+from spielleiter.protocol.connection import Connection, Role
+from spielleiter.protocol.messages import ErrorMessage, Memento, Result, RoomData, RoomMessage
+from spielleiter.server.editions import EDITIONS, choose_editions
+from spielleiter.server.errors import StartError
+from spielleiter.server.replay import (
+    ReplayError,
+    encode_replay,
+    load_starting_states,
+    replay_name,
+    require_writable,
+    save_replay,
+)
+from tests.protocol.streams import LATEST, all_events, stream_of, whole
+from tests.server.room_harness import RoomHarness, first_move
+
+R3 = EDITIONS["blokus-2021-r3"]
+NOW = datetime(2026, 11, 21, 9, 5, 7, tzinfo=UTC)
+
+
+def played(plies: int, names: tuple[str, str] = ("Eins", "Zwei")) -> list[RoomData]:
+    """The record of a game so far."""
+    state: State = R3.game.with_options({"startPiece": "PENTO_L"}).new_state(random.Random(1))
+    record: list[RoomData] = [Memento(state, names)]
+    for ply in range(plies):
+        state = state.play(next(iter(state.generate_legal_moves())) if ply < 4 else SkipMove(None))
+        record.append(Memento(state, names))
+    return record
+
+
+def states(record: list[RoomData]) -> list[State]:
+    return [data.state for data in record if isinstance(data, Memento)]
+
+
+def written(directory: Path, content: bytes, name: str = "replay.xml") -> Path:
+    path = directory / name
+    path.write_bytes(content)
+    return path
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in LATEST if name.startswith(("memento", "result", "error_"))])
+def test_a_packet_in_the_file_is_that_of_the_wire_without_indentation(name: str) -> None:
+    message = next(iter(all_events(Connection(Role.CLIENT, R3.dialect), whole(stream_of(LATEST[name])))))
+    assert isinstance(message, RoomMessage)
+    assert message.room_id is not None
+    assert message.data is not None
+    unindented = b"\n".join(line.removeprefix(b"  ") for line in LATEST[name].split(b"\n"))
+    content = encode_replay(R3.dialect, message.room_id, [message.data, message.data])
+    assert content == b"<protocol>" + unindented * 2 + b"\n</protocol>"
+
+
+def test_a_whole_game_has_every_position_once_and_the_result() -> None:
+    harness = RoomHarness()
+    room, _, one, two = harness.game()
+    assert one.moves(room, first_move(room), "a hint") is None
+    two.leave()
+    assert [type(data) for data in room.record] == [Memento, Memento, Result]
+    content = encode_replay(R3.dialect, room.id, room.record)
+    assert content.count(b'\n<room roomId="%s">' % room.id.encode()) == 3
+    assert content.count(b"a hint") == 1
+
+
+def test_a_refused_move_is_in_the_record() -> None:
+    harness = RoomHarness()
+    room, _, one, _ = harness.game()
+    one.moves(room, SkipMove(None))
+    assert [type(data) for data in room.record] == [Memento, ErrorMessage, Result]
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("Eins", "Zwei"), "Eins_Zwei"),
+        (("", ""), "_"),
+        (("Anna Müller", 'a/b\\c:d*e?f"g<h>i|j'), "Anna_Müller_a_b_c_d_e_f_g_h_i_j"),
+        (("..", "tab\there"), ".._tab_here"),
+        (("x" * 300, "🎲" * 300), "x" * 90 + "_" + "🎲" * 22),
+    ],
+)
+def test_the_name_of_the_file(names: tuple[str, str], expected: str) -> None:
+    name = replay_name("swc_2021_blokus", names, NOW)
+    assert name == f"replay_swc_2021_blokus_2026-11-21_09-05-07_{expected}.xml"
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_every_file_name_is_valid(one: str, two: str) -> None:
+    name = replay_name("swc_2021_blokus", [name.encode(errors="replace").decode() for name in (one, two)], NOW)
+    assert len(name.encode()) + len("_99999") < 256
+    assert Path(name).name == name
+    assert "\0" not in name
+
+
+def test_saving_creates_the_directory_and_leaves_no_other_file(tmp_path: Path) -> None:
+    directory = tmp_path / "deep" / "replays"
+    path = save_replay(directory / "a.xml", b"content")
+    assert path == directory / "a.xml"
+    assert path.read_bytes() == b"content"
+    assert list(directory.iterdir()) == [path]
+
+
+def test_a_replay_has_the_usual_permissions(tmp_path: Path) -> None:
+    plain = written(tmp_path, b"")
+    assert save_replay(tmp_path / "a.xml", b"content").stat().st_mode == plain.stat().st_mode
+
+
+def test_games_of_the_same_second_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    paths = [save_replay(tmp_path / "a.b.xml", b"%d" % number) for number in range(3)]
+    assert [path.name for path in paths] == ["a.b.xml", "a.b_2.xml", "a.b_3.xml"]
+    assert [path.read_bytes() for path in paths] == [b"0", b"1", b"2"]
+
+
+def test_a_replay_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: int) -> NoReturn:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        save_replay(tmp_path / "a.xml", b"content")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_is_checked_for_writing_in_advance(tmp_path: Path) -> None:
+    require_writable(tmp_path / "new")
+    assert list((tmp_path / "new").iterdir()) == []
+    file = written(tmp_path, b"")
+    with pytest.raises(StartError, match=f"saveReplay {file}: cannot be written to "):
+        require_writable(file)
+
+
+# -- starting from one ------------------------------------------------------------------------------------------------
+
+
+def load(path: Path, turn: int) -> State:
+    (name, state) = next(iter(load_starting_states(path, turn, {R3.game_type: R3}).items()))
+    assert name == R3.name
+    return state
+
+
+@settings(max_examples=10)
+@given(st.tuples(*[st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=20)] * 2))
+def test_a_written_replay_is_read_back(names: tuple[str, str]) -> None:
+    import tempfile
+
+    record = played(3, names)
+    with tempfile.TemporaryDirectory() as directory:
+        path = written(Path(directory), encode_replay(R3.dialect, "room", record))
+        for state in states(record):
+            assert load(path, state.turn) == state
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_game_starts_from_the_first_position_with_at_least_this_turn(tmp_path: Path, pack: type[bytes]) -> None:
+    record = played(6)
+    path = written(tmp_path, pack(encode_replay(R3.dialect, "room", [record[0], *record[3:]])))
+    assert [load(path, turn).turn for turn in range(7)] == [0, 3, 3, 3, 4, 5, 6]
+
+
+def test_a_game_starts_after_a_number_of_moves(tmp_path: Path) -> None:
+    """Where colours that are out are passed over, the turn runs ahead of the moves."""
+    record = played(6)
+    path = written(tmp_path, encode_replay(R3.dialect, "room", [record[0], *record[3:5], *record[4:]]))
+
+    def load_ply(ply: int) -> State:
+        return load_starting_states(path, 0, {R3.game_type: R3}, ply)[R3.name]
+
+    assert [load_ply(ply).turn for ply in range(5)] == [0, 3, 4, 5, 6]
+    with pytest.raises(ReplayError, match="ends at ply 4, before ply 5"):
+        load_ply(5)
+
+
+@pytest.mark.parametrize("game_types", [list, lambda types: [*types][::-1]])
+def test_the_season_of_a_replay_is_recognized(tmp_path: Path, game_types: Callable[[Iterable[str]], list[str]]) -> None:
+    """The first position of one season can also be read in another season's dialect."""
+    chosen = choose_editions({}, {})
+    editions = {game_type: chosen[game_type] for game_type in game_types(chosen)}
+    path = written(tmp_path, encode_replay(R3.dialect, "room", played(3)))
+    for turn in (0, 2):
+        assert list(load_starting_states(path, turn, editions)) == [R3.name]
+
+
+def test_the_game_continues_with_the_rules_of_this_server(tmp_path: Path) -> None:
+    path = written(tmp_path, encode_replay(R3.dialect, "room", played(2)))
+    edition = dataclasses.replace(R3, game=R3.game.with_options({"gameEnd": "noMovesLeft"}))
+    state = load_starting_states(path, 1, {edition.game_type: edition})[edition.name]
+    assert not state.rules.ends_with_finished_color  # type: ignore[attr-defined]
+
+
+def test_a_recorded_conversation_can_be_used_as_a_replay(tmp_path: Path) -> None:
+    path = written(tmp_path, b"<protocol>" + LATEST["joined"] + LATEST["memento_mid"] + LATEST["result_regular"])
+    assert load(path, 0).turn == load(path, 1).turn > 1
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "holds no position of a game"),
+        (b"<protocol/>", "holds no position of a game"),
+        (b"<protocol>" + LATEST["joined"], "holds no position of a game"),
+        (b"no replay", "is no replay (The stream has to begin with <protocol>"),
+        (b"<protocol>" + LATEST["memento_turn0"].replace(b"PENTO_L", b"HEXO"), "holds no position of a game"),
+        (b"<protocol>" + LATEST["memento_turn0"] + b"</wrong>", "is no replay (Not well-formed"),
+        (b"<protocol>" + LATEST["memento_turn1"], "ends at turn 1, before turn 2"),
+        (b"<protocol>" + LATEST["memento_last_validColors_empty"], "the game is over at turn"),
+        (b"\x1f\x8b no gzip", "cannot be read ("),
+        (gzip.compress(b"<protocol/>", mtime=0)[:-9], "the compressed file is damaged"),
+        (gzip.compress(b"<protocol/>", mtime=0)[:10] + b"\xff" * 20, "the compressed file is damaged"),
+    ],
+)
+def test_an_unusable_replay_is_refused_with_one_line(tmp_path: Path, content: bytes, problem: str) -> None:
+    path = written(tmp_path, content)
+    with pytest.raises(ReplayError) as caught:
+        load(path, 2)
+    assert str(caught.value).startswith(f"{path}: {problem}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_problem_of_the_file_is_reported_once_for_all_seasons(tmp_path: Path) -> None:
+    path = written(tmp_path, b"hello")
+    with pytest.raises(ReplayError) as caught:
+        load_starting_states(path, 0, choose_editions({}, {}))
+    wrong = "The stream has to begin with <protocol>, but it begins with 'hello'"
+    assert str(caught.value) == f"{path}: is no replay ({wrong})"
+
+
+def test_a_missing_file_is_reported_with_its_name(tmp_path: Path) -> None:
+    with pytest.raises(ReplayError, match="cannot be read \\(No such file or directory\\)"):
+        load(tmp_path / "missing.xml", 0)
