@@ -135,8 +135,10 @@ lock: $(VENV)/.python ## update the locks to the newest versions that pyproject.
 	@$(PIP) install '$(LOCK_TOOL)'
 	$(SOLVE) --group build --output-file requirements/build.lock
 	$(SOLVE) pyproject.toml --constraints requirements/build.lock --output-file requirements/runtime.lock
-	$(SOLVE) pyproject.toml --extra cluster --constraints requirements/build.lock --constraints requirements/runtime.lock \
-	    --output-file requirements/cluster.lock
+	$(SOLVE) pyproject.toml --extra pictures --constraints requirements/build.lock --constraints requirements/runtime.lock \
+	    --output-file requirements/pictures.lock
+	$(SOLVE) pyproject.toml --extra pictures --extra cluster --constraints requirements/build.lock \
+	    --constraints requirements/pictures.lock --output-file requirements/cluster.lock
 	$(SOLVE) requirements/publishing.in --output-file requirements/publishing.lock
 	$(SOLVE) pyproject.toml --group dev --constraints requirements/build.lock --constraints requirements/cluster.lock \
 	    --output-file requirements/development.lock

@@ -293,8 +293,7 @@ def check_package_in_terminal(
     temporary files.
     """
     from spielleiter.contest.package_check import check_package
-    from spielleiter.contest.package_page import render_page
-    from spielleiter.contest.package_report import render_junit
+    from spielleiter.contest.package_report import render_junit, render_page
     from spielleiter.match.plan import season_text
     from spielleiter.programs.temporary_folders import remove_folder
 
@@ -365,7 +364,7 @@ class PackageScreen:
             click.echo(f"{_ERASE_LINE}  … {escaped(text)[:columns]}", err=True, nl=False)
 
     def result(self, result: ConditionResult) -> None:
-        from spielleiter.contest.package_faults import logs_of
+        from spielleiter.contest.contest_conditions import logs_of
         from spielleiter.programs.packages.faults import Level
 
         self.clear()

@@ -136,8 +136,7 @@ def cluster_of(options: Mapping[str, Any]) -> ClusterSettings | None:
             if options[name]:
                 raise click.UsageError(f"--{name.replace('_', '-')} has no effect without --cluster")
         return None
-    from spielleiter.cluster.address import ClusterAddress
-    from spielleiter.cluster.engine import require_distributed
+    from spielleiter.cluster.dask_engine import ClusterAddress, require_distributed
     from spielleiter.cluster.venue import ClusterSettings
     from spielleiter.common.errors import SetupError
 
@@ -278,7 +277,7 @@ def write_pages(
     """
     from spielleiter.common.errors import os_error_text
     from spielleiter.match.verdict import Verdict
-    from spielleiter.viewer.exports.match_pages import PAGE, write_match_pages
+    from spielleiter.viewer.page import PAGE, write_match_pages
 
     if choice == "auto":
         choice = "all" if sum(map(len, matches.values())) <= FEW_GAMES else "failed"

@@ -20,8 +20,8 @@ from spielleiter.cli.output import json_text, print_line
 from spielleiter.common.files import write_whole
 
 if TYPE_CHECKING:
-    from spielleiter.viewer.replays.game import Details
-    from spielleiter.viewer.replays.reading import Replay
+    from spielleiter.viewer.game_json import Details
+    from spielleiter.viewer.replay_files import Replay
 
 _OUT = click.Path(dir_okay=False, path_type=Path)
 
@@ -117,10 +117,9 @@ class _Game:
     """The game in a file, and the forms in which it can be exported. Raises Misuse if it cannot be read."""
 
     def __init__(self, file: Path) -> None:
-        from spielleiter.viewer.replays.details import details_beside
-        from spielleiter.viewer.replays.errors import ReplayFileError
-        from spielleiter.viewer.replays.game import describe_game
-        from spielleiter.viewer.replays.reading import load_replay
+        from spielleiter.viewer.game_details import details_beside
+        from spielleiter.viewer.game_json import describe_game
+        from spielleiter.viewer.replay_files import ReplayFileError, load_replay
 
         try:
             self.replay: Replay = load_replay(file)
@@ -136,8 +135,7 @@ class _Game:
 
     def analyse(self) -> None:
         """Add the estimate of the moves that cost most."""
-        from spielleiter.viewer.analysis.estimate import AnalysisError
-        from spielleiter.viewer.analysis.report import IMPOSSIBLE, analyse_replay
+        from spielleiter.viewer.analysis import IMPOSSIBLE, AnalysisError, analyse_replay
 
         try:
             self.json["analysis"] = analyse_replay(self.replay)
@@ -145,19 +143,30 @@ class _Game:
             raise Misuse(f"{self.json['source']}: {IMPOSSIBLE['en']}") from None
 
     def html(self) -> bytes:
-        from spielleiter.viewer.exports.html import render_page
+        from spielleiter.viewer.page import render_page
 
         return render_page(self.json)
 
     def png(self, ply: int | None) -> bytes:
-        from spielleiter.viewer.exports.pictures import render_png
+        _require_pillow()
+        from spielleiter.viewer.pictures import render_png
 
         return render_png(self.json, -1 if ply is None else ply)
 
     def gif(self) -> bytes:
-        from spielleiter.viewer.exports.pictures import render_gif
+        _require_pillow()
+        from spielleiter.viewer.pictures import render_gif
 
         return render_gif(self.json)
+
+
+def _require_pillow() -> None:
+    try:
+        import spielleiter.viewer.pictures  # noqa: F401 - whether that works is the question
+    except ImportError as error:
+        raise Misuse(
+            f"--png and --gif need Pillow ({error}); install it with: pip install 'spielleiter[pictures]'"
+        ) from None
 
 
 # -- the terminal -------------------------------------------------------------------------------------------------
@@ -167,7 +176,7 @@ def _print_game(game: _Game, ply: int | None) -> None:
     """Print all moves, the last position and the end of the game; or, with `ply`, one position and its move."""
     from spielleiter.cli.board import draw
     from spielleiter.cli.screen import canvas_of
-    from spielleiter.viewer.replays.game import distinct_positions
+    from spielleiter.viewer.game_json import distinct_positions
 
     shown = game.json
     names = [player["name"] or f"player {number}" for number, player in enumerate(shown["players"], 1)]
@@ -224,7 +233,7 @@ def _print_analysis(analysis: dict[str, Any]) -> None:
 def _serve(file: Path, ply: int, *, is_opened: bool) -> None:
     """Serve the page until Ctrl-C."""
     from spielleiter.server.errors import StartError
-    from spielleiter.viewer.web.replay_server import serve_replay
+    from spielleiter.viewer.web.companion import serve_replay
 
     def announce(address: str) -> None:
         print_line(f"{address} shows {file.name}; Ctrl-C ends it")

@@ -15,7 +15,7 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from importlib.metadata import version
 from pathlib import Path
@@ -23,9 +23,9 @@ from typing import BinaryIO, Final
 
 import trio
 
-from spielleiter.cluster.game_files import collect_files
-from spielleiter.cluster.loop_lag import LoopLag
-from spielleiter.cluster.messages import (
+from spielleiter.cluster.pair_files import collect_files
+from spielleiter.cluster.shipment import setup_at, unpack_item
+from spielleiter.cluster.site_messages import (
     HEAD,
     PROTOCOL,
     CancelPair,
@@ -35,14 +35,13 @@ from spielleiter.cluster.messages import (
     PairRefused,
     PlayPair,
     Prepare,
-    Prepared,
     Ready,
+    SitePrepared,
     ToSite,
     Unable,
     decode_to_site,
     framed,
 )
-from spielleiter.cluster.shipment import setup_at, unpack_item
 from spielleiter.common.errors import MatchError, first_error, os_error_text
 from spielleiter.common.files import write_whole
 from spielleiter.common.process import hide_this_process
@@ -51,12 +50,59 @@ from spielleiter.match.game_folder import KeepPolicy
 from spielleiter.match.match_server import MatchServer, open_match_server
 from spielleiter.match.plan import MatchSetup, Opening, PlannedGame
 from spielleiter.match.preparation import require_playable, unpacked_programs
+from spielleiter.match.records import GameRecord
 from spielleiter.match.referee import play_game
 from spielleiter.match.runner import Conditions, Cores, allocate_cores, usable_cores
 from spielleiter.match.verdict import Verdict
-from spielleiter.programs.persistent_programs import PersistentPrograms, open_persistent_programs
+from spielleiter.programs.persistent_programs import open_persistent_programs
 from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.temporary_folders import remove_folder
+
+INTERVAL: Final = 0.25
+"""Seconds between two measurements."""
+MEMORY: Final = 3.0
+"""For how many seconds a lag counts."""
+PATIENCE: Final = 6.0
+"""Seconds for a machine to catch up before it refuses a pair; more than MEMORY, so that a single lag is waited for."""
+MAX_LAG: Final = 0.2
+"""The lag in seconds from which a machine refuses pairs: a tenth of the time limit of the contest."""
+
+
+class LoopLag:
+    """The largest lag of the event loop in the last seconds, while `run` runs."""
+
+    def __init__(self) -> None:
+        self._lags: list[tuple[float, float]] = []
+
+    async def run(self) -> None:
+        """Measure until cancelled."""
+        while True:
+            deadline = trio.current_time() + INTERVAL
+            await trio.sleep_until(deadline)
+            now = trio.current_time()
+            self.add(now, now - deadline)
+
+    def add(self, now: float, lag: float) -> None:
+        """Add a measurement."""
+        self._lags = [(at, seconds) for at, seconds in self._lags if at > now - MEMORY]
+        self._lags.append((now, lag))
+
+    def largest(self, now: float) -> float:
+        """Return the largest lag of the last MEMORY seconds."""
+        return max((seconds for at, seconds in self._lags if at > now - MEMORY), default=0.0)
+
+    async def catch_up(self) -> float:
+        """Wait until the lag is low again, for at most PATIENCE seconds. Returns the lag if it is still too high, or 0.
+
+        `run` must be running.
+        """
+        deadline = trio.current_time() + PATIENCE
+        while (lag := self.largest(trio.current_time())) > MAX_LAG:
+            if trio.current_time() >= deadline:
+                return lag
+            await trio.sleep(INTERVAL)
+        return 0.0
+
 
 SPEED_VARIABLE: Final = "SPIELLEITER_SPEED"
 """The environment variable that gives the speed of a machine, which is measured otherwise."""
@@ -64,7 +110,7 @@ SPEED_VARIABLE: Final = "SPIELLEITER_SPEED"
 _READ_SIZE: Final = 64 * 1024  # bytes
 
 
-class Site:
+class PairSite:
     """Plays pairs of games on this machine. `scratch` is its scratch folder; answers are sent to `answers`."""
 
     def __init__(self, scratch: Path, answers: trio.MemorySendChannel[FromSite]) -> None:
@@ -110,7 +156,7 @@ class Site:
                     return
                 for each in cores:
                     nursery.start_soon(self._work, playable, request, each, server)
-                await self._answers.send(Prepared())
+                await self._answers.send(SitePrepared())
                 task_status.started()
         finally:
             PLATFORM.kill(PLATFORM.find_tagged(f"{run_id}/"))
@@ -125,60 +171,45 @@ class Site:
 
     async def _work(self, setup: MatchSetup, request: Prepare, cores: tuple[Cores, Cores], server: MatchServer) -> None:
         """Play one pair after the other. After a pair that was cut off, programs are started anew."""
+        keep = KeepPolicy(request.keep)
         while True:
             programs = (
                 nullcontext() if request.is_restarting else open_persistent_programs(self._unable, setup.timeouts.exit)
             )
-            async with programs as persistent_programs:
+            async with programs as persistent:
+
+                async def play(planned: PlannedGame, folder: Path) -> GameRecord:
+                    return await play_game(setup, planned, folder, cores, server, keep, persistent)
+
                 async for job in self._queue:
-                    answer = await self._answer(setup, job, cores, server, request.keep, persistent_programs)
+                    answer = await self._answer(job, play)
                     await self._answers.send(answer)
                     if isinstance(answer, PairRefused):
                         break
 
-    async def _answer(
-        self,
-        setup: MatchSetup,
-        job: PlayPair,
-        cores: tuple[Cores, Cores],
-        server: MatchServer,
-        keep: str,
-        persistent_programs: PersistentPrograms | None,
-    ) -> PairAnswer:
+    async def _answer(self, job: PlayPair, play: Callable[[PlannedGame, Path], Awaitable[GameRecord]]) -> PairAnswer:
+        """Play the games of a pair with `play`, unless this machine is busy or fails, or the pair is called off."""
         answer: PairAnswer = PairRefused(job.key, "the pair was called off")
         try:
             with self._scopes[job.key]:
                 if lag := await self.lag.catch_up():
                     return PairRefused(job.key, f"its event loop was {lag:.1f} s late", is_overloaded=True)
-                answer = await self._play(setup, job, cores, server, KeepPolicy(keep), persistent_programs)
+                async with _temporary_folder(self._scratch) as folder:
+                    opening = await trio.to_thread.run_sync(self._opening_of, job)
+                    records = []
+                    for game, seats in job.games:
+                        record = await play(PlannedGame(game, job.pair, job.seed, seats, opening), folder)
+                        if record.verdict == Verdict.SERVER_FAILED:
+                            return PairRefused(job.key, record.reason)
+                        records.append(record)
+                    files, omitted = await trio.to_thread.run_sync(collect_files, folder, records)
+                answer = PairPlayed(job.key, tuple(record.to_json() for record in records), files, omitted)
         except* (MatchError, OSError) as group:
             error = first_error(group)
             answer = PairRefused(job.key, os_error_text(error) if isinstance(error, OSError) else str(error))
         finally:
             del self._scopes[job.key]
         return answer
-
-    async def _play(
-        self,
-        setup: MatchSetup,
-        job: PlayPair,
-        cores: tuple[Cores, Cores],
-        server: MatchServer,
-        keep: KeepPolicy,
-        persistent_programs: PersistentPrograms | None,
-    ) -> PairAnswer:
-        """Play the games of a pair. Raises MatchError and OSError if this machine fails."""
-        async with _temporary_folder(self._scratch) as folder:
-            opening = await trio.to_thread.run_sync(self._opening_of, job)
-            records = []
-            for game, seats in job.games:
-                planned = PlannedGame(game, job.pair, job.seed, seats, opening)
-                record = await play_game(setup, planned, folder, cores, server, keep, persistent_programs)
-                if record.verdict == Verdict.SERVER_FAILED:
-                    return PairRefused(job.key, record.reason)
-                records.append(record)
-            files, omitted = await trio.to_thread.run_sync(collect_files, folder, records)
-        return PairPlayed(job.key, tuple(record.to_json() for record in records), files, omitted)
 
     def _opening_of(self, job: PlayPair) -> Opening | None:
         """The opening of a pair, whose replay is written to the scratch folder once."""
@@ -244,7 +275,7 @@ async def main(scratch: Path, requests: BinaryIO, answers: BinaryIO) -> None:
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(write)
-        site = Site(scratch, to_writer)
+        site = PairSite(scratch, to_writer)
         await to_writer.send(await trio.to_thread.run_sync(describe_machine))
         nursery.start_soon(read)
         await site.run(from_reader)

@@ -2,39 +2,203 @@
 
 Invariants: this process alone writes the folder of the match. What a machine sends back is compared with the plan
 before it is written, and a pair is written once. However this ends, the pairs under way are called off, and the sites
-that can still be reached are closed.
+that can still be reached are closed. Dask is called in threads only, and every wait for it can be cancelled.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import trio
 
 from spielleiter.cluster import worker
-from spielleiter.cluster.address import ClusterAddress
-from spielleiter.cluster.allocation import Allocation, Attempt, Machine, Standing
-from spielleiter.cluster.engine import Engine, require_distributed
-from spielleiter.cluster.game_files import read_opening
-from spielleiter.cluster.messages import PairPlayed, PairRefused, PlayPair, Ready, decode_from_site, encode
-from spielleiter.cluster.played_pair import checked_records, write_pair
+from spielleiter.cluster.allocation import Allocation, Machine, PairAttempt, Standing
+from spielleiter.cluster.dask_engine import ClusterAddress, DaskEngine, require_distributed
+from spielleiter.cluster.pair_files import checked_records, read_opening, write_pair
 from spielleiter.cluster.shipment import Shipped, read_shipment, setup_to_send
-from spielleiter.cluster.site import SiteGoneError
-from spielleiter.cluster.sites import Sites, machine_name
+from spielleiter.cluster.site_messages import (
+    PROTOCOL,
+    Item,
+    PairPlayed,
+    PairRefused,
+    PlayPair,
+    Prepare,
+    Ready,
+    Unable,
+    decode_from_site,
+    encode,
+)
+from spielleiter.cluster.worker import SiteGoneError
 from spielleiter.common.errors import ClusterError, SetupError
 from spielleiter.match.plan import MatchSetup, PlannedGame
 from spielleiter.match.records import GameRecord
 from spielleiter.match.runner import Conditions, MatchProgress
 from spielleiter.match.stopping import was_played
 from spielleiter.match.verdict import Verdict
+
+if TYPE_CHECKING:
+    from distributed import Future
+
+CHUNK: Final = 8 * 1024 * 1024
+"""Bytes of a shipped file that are sent at once."""
+
+
+class Call:
+    """A Dask task and the event that is set when it has ended in any way."""
+
+    def __init__(self) -> None:
+        self.has_ended = trio.Event()
+        self.future: Future[Any] | None = None
+
+
+class Sites:
+    """The sites of one match; `name` is the beginning of their names."""
+
+    def __init__(
+        self, engine: DaskEngine, name: str, setup: MatchSetup, shipment: Sequence[Shipped], conditions: Conditions
+    ) -> None:
+        self.name = name
+        self.cores = conditions.cores_per_game or (2 if conditions.is_pinned else 1)
+        """The number of cores that a pair takes."""
+        self.by_address: dict[str, str] = {}
+        """By address of a worker: the name of its site, once that can play."""
+        self._opened: dict[str, str] = {}
+        self._engine = engine
+        self._setup = setup
+        self._shipment = shipment
+        self._conditions = conditions
+        self._leases: dict[str, Call] = {}
+        self._numbers = itertools.count()
+
+    async def open(self, address: str) -> tuple[str, float, Ready]:
+        """Open the site of a worker. Returns the worker's label, its cores, and the description of its machine.
+
+        Raises ClusterError, and whatever a function raises on that machine.
+        """
+        name = f"{self.name}-{next(self._numbers)}"
+        lease = self._leases[address] = await self.submit(address, name, worker.open_site, name, name)
+        label, cores, data = await self.result(lease)
+        ready = decode_from_site(data)
+        if not isinstance(ready, Ready) or ready.protocol != PROTOCOL or ready.version != version("spielleiter"):
+            raise ClusterError(f"it has another version of spielleiter, expected {version('spielleiter')} as here")
+        self._opened[address] = name
+        return label, cores, ready
+
+    async def prepare(self, address: str, cores: float, offset: int) -> int:
+        """Prepare an open site, and return the number of pairs that it plays at a time. Raises what `open` raises.
+
+        `offset` is the number of workers on the same host that come before it.
+        """
+        pairs = int(cores // self.cores)
+        if pairs < 1:
+            raise ClusterError(f"it offers {cores:g} cores, and a game needs {self.cores}")
+        name, items = self._opened[address], []
+        for number, each in enumerate(self._shipment):
+            path = ""
+            for start in range(0, max(1, len(each.content)), CHUNK):
+                chunk = each.content[start : start + CHUNK]
+                path = await self._call(address, worker.receive, name, str(number), chunk)
+            items.append(Item(path, each.target, each.digest, each.is_folder))
+        request = Prepare(
+            self._setup.to_json(),
+            pairs,
+            self._conditions.cores_per_game,
+            self._conditions.is_pinned,
+            offset * int(cores),
+            self._conditions.keep.value,
+            self._conditions.is_restarting,
+            tuple(items),
+        )
+        answer = decode_from_site(await self._call(address, worker.prepare, name, encode(request)))
+        if isinstance(answer, Unable):
+            raise ClusterError(answer.reason)
+        self.by_address[address] = name
+        return pairs
+
+    def forget(self, address: str) -> None:
+        """Forget the site of a worker that has left."""
+        self.by_address.pop(address, None)
+        if lease := self._leases.pop(address, None):
+            self.release(lease)
+
+    def is_lost(self, address: str) -> bool:
+        """Whether the lease of a site has ended, since the connection to the scheduler was lost in between."""
+        lease = self._leases.get(address)
+        return lease is not None and lease.future is not None and lease.future.status in {"cancelled", "lost"}
+
+    def close_all(self) -> None:
+        """Close all sites that can be reached. Blocks."""
+        for lease in self._leases.values():
+            self.release(lease)
+        with contextlib.suppress(Exception):  # the workers close them as well when the leases have ended
+            self._engine.call(tuple(self._leases), worker.close_sites, self.name)
+
+    async def _call(self, address: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        call = self._engine.call
+        [answer] = await trio.to_thread.run_sync(call, [address], function, *arguments, abandon_on_cancel=True)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    async def submit(
+        self, address: str, key: str, function: Callable[..., Any], *arguments: Any, cores: float = 0.0
+    ) -> Call:
+        """Let Dask call a function on the worker at `address`. Raises ClusterError and whatever Dask raises."""
+        call, token = Call(), trio.lowlevel.current_trio_token()
+
+        def end(_future: object) -> None:  # in a thread of Dask
+            with contextlib.suppress(trio.RunFinishedError):
+                token.run_sync_soon(call.has_ended.set)
+
+        def submit() -> None:
+            call.future = self._engine.client.submit(
+                function,
+                *arguments,
+                key=key,
+                workers=[address],
+                allow_other_workers=False,
+                resources={worker.CORES: cores} if cores else None,
+                pure=False,
+            )
+            call.future.add_done_callback(end)
+
+        await trio.to_thread.run_sync(submit)
+        return call
+
+    async def result(self, call: Call) -> Any:
+        """Wait for the result of a task. Raises what it has raised, or CancelledError if it was lost."""
+        await call.has_ended.wait()
+        assert call.future is not None
+        return await trio.to_thread.run_sync(call.future.result, abandon_on_cancel=True)
+
+    def release(self, call: Call) -> None:
+        """Let the scheduler forget a task, whether it has ended or not."""
+        if call.future is not None:
+            with contextlib.suppress(Exception):  # without a connection it is forgotten anyway
+                call.future.release()
+
+
+def machine_name(label: str, host: str, taken: Collection[str]) -> str:
+    """The name of a machine: that of its Dask worker, or its host's if the worker is only numbered or has none.
+
+    Further workers on the same host are numbered.
+    """
+    if not (label.isdecimal() or "://" in label):
+        return label
+    if host not in taken:
+        return host
+    return next(name for number in itertools.count(2) if (name := f"{host}-{number}") not in taken)
+
 
 POLL_INTERVAL: Final = 1.0
 """Seconds between two looks at which workers there are."""
@@ -85,7 +249,7 @@ def open_cluster(
     """
     require_distributed()
     shipment = read_shipment(settings.ship, cwd)
-    engine = Engine(settings.address, tell)
+    engine = DaskEngine(settings.address, tell)
     try:
         engine.open()
         yield ClusterVenue(engine, settings, shipment, tell)
@@ -97,12 +261,12 @@ class ClusterVenue:
     """The machines of a cluster, for one match after the other; see `Venue` in match/runner.py."""
 
     def __init__(
-        self, engine: Engine, settings: ClusterSettings, shipment: Sequence[Shipped], tell: Callable[[str], object]
+        self, engine: DaskEngine, settings: ClusterSettings, shipment: Sequence[Shipped], tell: Callable[[str], object]
     ) -> None:
-        self._engine = engine
-        self._settings = settings
-        self._shipment = shipment
-        self._tell = tell
+        self.engine = engine
+        self.settings = settings
+        self.shipment = shipment
+        self.tell = tell
 
     async def play(
         self,
@@ -116,38 +280,31 @@ class ClusterVenue:
         if setup.server is not None:
             raise SetupError("a match on a cluster has servers of its own on each machine, expected no other server")
         name = f"spielleiter-{setup.run_id}-{secrets.token_hex(4)}"
-        sites = Sites(self._engine, name, setup_to_send(setup, self._shipment), self._shipment, conditions)
-        by_pair = {pair: tuple(each) for pair, each in itertools.groupby(games, key=lambda game: game.pair)}
-        allocation = Allocation.of(by_pair, conditions.concurrency or None, self._settings.max_slowdown)
-        await _ClusterMatch(self._engine, sites, allocation, by_pair, setup, folder, progress, self._tell).run()
+        sites = Sites(self.engine, name, setup_to_send(setup, self.shipment), self.shipment, conditions)
+        await ClusterMatch(self, sites, setup, games, folder, conditions, progress).run()
 
 
-class _ClusterMatch:
+class ClusterMatch:
     """One match on a cluster. All decisions are made in this process's event loop."""
 
     def __init__(
         self,
-        engine: Engine,
+        venue: ClusterVenue,
         sites: Sites,
-        allocation: Allocation,
-        games: Mapping[int, Sequence[PlannedGame]],
         setup: MatchSetup,
+        games: Sequence[PlannedGame],
         folder: Path,
+        conditions: Conditions,
         progress: MatchProgress,
-        tell: Callable[[str], object],
     ) -> None:
-        self._engine = engine
+        self._engine = venue.engine
+        self._tell = venue.tell
         self._sites = sites
-        self._allocation = allocation
-        self._games = games
+        self._games = {pair: tuple(each) for pair, each in itertools.groupby(games, key=lambda game: game.pair)}
+        self._allocation = Allocation.of(self._games, conditions.concurrency or None, venue.settings.max_slowdown)
         self._setup = setup
         self._folder = folder
         self._progress = progress
-        self._tell = tell
-        self._hosts: dict[str, str] = {}
-        """By address of a worker: its host."""
-        self._offsets: dict[str, int] = {}
-        """By address: its number among the workers on the same host, from 0."""
         self._machine_names: dict[str, str] = {}
         """By address: the name of the machine, also of one that has left."""
         self._reopenings: Counter[str] = Counter()
@@ -161,7 +318,7 @@ class _ClusterMatch:
         self._losses: Counter[int] = Counter()
         self._starters: dict[str, set[int]] = {}
         """By address: the programs that have played there."""
-        self._held: list[tuple[Attempt, list[GameRecord], PairPlayed]] = []
+        self._held: list[tuple[PairAttempt, list[GameRecord], PairPlayed]] = []
         """Pairs in which a program did not start on a machine; they count if no machine can start it."""
         self._told: set[str] = set()
         self._changed = trio.Event()
@@ -171,7 +328,7 @@ class _ClusterMatch:
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._watch_workers, nursery)
-                while not self._is_over:
+                while not (self._allocation.is_done or (self._progress.is_ending and not self._allocation.running)):
                     changed = self._changed = trio.Event()
                     if not self._progress.is_ending:
                         for attempt in self._allocation.next_attempts(trio.current_time()):
@@ -186,10 +343,6 @@ class _ClusterMatch:
         finally:
             with trio.move_on_after(CLOSE_TIMEOUT, shield=True):
                 await trio.to_thread.run_sync(self._sites.close_all, abandon_on_cancel=True)
-
-    @property
-    def _is_over(self) -> bool:
-        return self._allocation.is_done or (self._progress.is_ending and not self._allocation.running)
 
     # -- machines ---------------------------------------------------------------------------------------------------
 
@@ -217,15 +370,12 @@ class _ClusterMatch:
     def _compare_workers(self, found: Mapping[str, str], nursery: trio.Nursery) -> None:
         allocation = self._allocation
         for address in [each for each in allocation.machines if each not in found or self._sites.is_lost(each)]:
-            self._remove(address)
+            self.remove(address)
         for address in [each for each in found if each not in allocation.machines]:
-            self._hosts[address] = found[address]
-            others = {self._offsets[each] for each in allocation.machines if self._hosts[each] == found[address]}
-            self._offsets[address] = next(number for number in itertools.count() if number not in others)
             scope = self._scopes[address] = trio.CancelScope()
-            nursery.start_soon(self._open_site, allocation.join(address), self._offsets[address], scope)
+            nursery.start_soon(self._open_site, allocation.join(address, found[address]), scope)
 
-    def _remove(self, address: str) -> None:
+    def remove(self, address: str) -> None:
         """Remove a machine whose worker has left, or whose site is lost; if the worker is there, it joins again."""
         if scope := self._scopes.pop(address, None):
             scope.cancel()
@@ -241,19 +391,19 @@ class _ClusterMatch:
             self._exclude(machine, reason)
         else:
             self._tell(f"{machine.name or machine.address} is prepared again: {reason}")
-            self._remove(machine.address)
+            self.remove(machine.address)
 
-    async def _open_site(self, machine: Machine, offset: int, scope: trio.CancelScope) -> None:
+    async def _open_site(self, machine: Machine, scope: trio.CancelScope) -> None:
         """Let the machine play, or note why it cannot. `scope` is cancelled if it leaves before."""
-
-        def describe(label: str, ready: Ready) -> None:
-            if machine.address not in self._machine_names:
-                self._machine_names[machine.address] = machine_name(label, ready.host, self._names)
-            machine.name, machine.speed = self._machine_names[machine.address], ready.speed
-
+        address = machine.address
         with scope:
             try:
-                slots = await self._sites.open(machine.address, offset, describe)
+                label, cores, ready = await self._sites.open(address)
+                if address not in self._machine_names:
+                    names = {each.name for each in self._allocation.machines.values()}
+                    self._machine_names[address] = machine_name(label, ready.host, names)
+                machine.name, machine.speed = self._machine_names[address], ready.speed
+                slots = await self._sites.prepare(address, cores, machine.offset)
             except SiteGoneError as error:
                 self._lose_site(machine, str(error))
             except Exception as error:  # whatever a function raises on another machine
@@ -270,10 +420,6 @@ class _ClusterMatch:
     def _is_present(self, machine: Machine) -> bool:
         """Whether the machine has not left, nor joined again, in the meantime."""
         return self._allocation.machines.get(machine.address) is machine
-
-    @property
-    def _names(self) -> set[str]:
-        return {each.name for each in self._allocation.machines.values()}
 
     def _tell_slow_machines(self) -> None:
         for each in self._allocation.machines.values():
@@ -298,9 +444,12 @@ class _ClusterMatch:
 
     # -- pairs ------------------------------------------------------------------------------------------------------
 
-    async def _play(self, attempt: Attempt) -> None:
+    async def _play(self, attempt: PairAttempt) -> None:
         """Let the cluster play a pair, and keep the result."""
-        self._announce(attempt.pair)
+        if attempt.pair not in self._announced:
+            self._announced.add(attempt.pair)
+            for planned in self._games[attempt.pair]:
+                self._progress.start(planned)
         answer = None
         try:
             with self._attempts[attempt.number]:
@@ -312,7 +461,7 @@ class _ClusterMatch:
             del self._attempts[attempt.number]
             self._changed.set()
 
-    async def _play_there(self, attempt: Attempt) -> tuple[str, bytes] | None:
+    async def _play_there(self, attempt: PairAttempt) -> tuple[str, bytes] | None:
         """The name of the machine's site, and its answer; None if the attempt was lost."""
         games, sites = self._games[attempt.pair], self._sites
         key = f"{sites.name}-pair-{attempt.pair}-{attempt.number}"
@@ -320,12 +469,9 @@ class _ClusterMatch:
         seats = tuple((each.game, each.seats) for each in games)
         request = encode(PlayPair(key, attempt.pair, games[0].seed, seats, opening))
         name = sites.by_address.get(attempt.address, "")
-        resources = {worker.CORES: float(sites.cores)}
         call = None
         try:
-            call = await sites.submit(
-                worker.play_pair, name, key, request, key=key, workers=[attempt.address], resources=resources
-            )
+            call = await sites.submit(attempt.address, key, worker.play_pair, name, key, request, cores=sites.cores)
             data: bytes = await sites.result(call)
         except Exception as error:  # whatever Dask raises if the worker, the scheduler or the connection is gone
             self._count_loss(attempt.pair, error)
@@ -344,7 +490,7 @@ class _ClusterMatch:
         if self._losses[pair] >= MAX_LOSSES:
             raise ClusterError(f"pair {pair} cannot be played on the cluster: {_text_of(error)}")
 
-    async def _take(self, attempt: Attempt, site: str, data: bytes) -> None:
+    async def _take(self, attempt: PairAttempt, site: str, data: bytes) -> None:
         """Take the answer of a site."""
         address = attempt.address
         name = self._machine_names.get(address, address)
@@ -370,7 +516,7 @@ class _ClusterMatch:
             self._tell(f"{machine.name} gets no more pairs: {reason}")
 
     async def _take_played(
-        self, attempt: Attempt, machine: Machine, records: list[GameRecord], played: PairPlayed
+        self, attempt: PairAttempt, machine: Machine, records: list[GameRecord], played: PairPlayed
     ) -> None:
         """Keep a played pair, unless a program has not started on this machine and may start on others."""
         started = self._starters.setdefault(machine.address, set())
@@ -383,7 +529,7 @@ class _ClusterMatch:
             return
         await self._keep(attempt, records, played)
 
-    async def _keep(self, attempt: Attempt, records: list[GameRecord], played: PairPlayed) -> None:
+    async def _keep(self, attempt: PairAttempt, records: list[GameRecord], played: PairPlayed) -> None:
         """Write a played pair into the folder and the journal, unless that was done before."""
         if not self._allocation.accept(attempt):
             return
@@ -392,13 +538,6 @@ class _ClusterMatch:
         for game, name in played.omitted:
             self._tell(f"game {game}: {name} was left out, since its files are too large or too many")
         self._progress.finish(records)
-
-    def _announce(self, pair: int) -> None:
-        """Report the games of a pair as started, unless that was done for an earlier attempt."""
-        if pair not in self._announced:
-            self._announced.add(pair)
-            for planned in self._games[pair]:
-                self._progress.start(planned)
 
 
 def _text_of(error: Exception) -> str:

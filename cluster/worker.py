@@ -1,4 +1,4 @@
-"""The functions that Dask runs on the workers of a cluster, for the process that started the match.
+"""The functions that Dask runs on the workers of a cluster, and the site process that they start there.
 
 A match opens a site on each worker (`open_site`), sends it what it needs (`receive`, `prepare`), lets it play pairs
 (`play_pair`), and closes it (`close_sites`).
@@ -11,17 +11,153 @@ off. Answers are bytes, and are decoded where the match was started.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import secrets
+import subprocess
+import tempfile
 import threading
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from spielleiter.cluster.messages import FromSite, PairRefused, PlayPair, Prepare, decode_to_site, encode
-from spielleiter.cluster.site import Site, SiteGoneError
+import msgspec
+
+from spielleiter.cluster.site_messages import (
+    HEAD,
+    CancelPair,
+    FromSite,
+    PairAnswer,
+    PairPlayed,
+    PairRefused,
+    PlayPair,
+    Prepare,
+    Ready,
+    ToSite,
+    decode_from_site,
+    decode_to_site,
+    encode,
+    framed,
+)
+from spielleiter.common.own_python import own_python
 from spielleiter.common.process import hide_this_process
+from spielleiter.programs.platforms import PLATFORM
+from spielleiter.programs.temporary_folders import remove_folder
 
 if TYPE_CHECKING:
     from distributed import Worker
+
+SCRATCH_PREFIX: Final = "spielleiter-site-"
+_GONE: Final = "the process that plays the games has ended"
+CLOSE_TIMEOUT: Final = 15.0
+"""Seconds for the process to end its programs before it is killed."""
+
+_COMMAND: Final = (*own_python(), "-P", "-m", "spielleiter.cluster.site_process")
+
+
+class SiteGoneError(Exception):
+    """The site process has ended."""
+
+
+class SiteProcess:
+    """A running site process. `ready` and `prepared` are its answers to having been started and to `prepare`."""
+
+    def __init__(self) -> None:
+        self.scratch = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX))
+        self.ready: Future[FromSite] = _pending()
+        self.prepared: Future[FromSite] = _pending()
+        self._pairs: dict[str, Future[PairAnswer]] = {}
+        self._lock = threading.Lock()
+        self._is_gone = False
+        self._tag = ""
+        self._process = subprocess.Popen(  # noqa: S603 - our own program
+            [*_COMMAND, str(self.scratch)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl+C in the terminal is meant for the match, which ends its sites itself
+        )
+        self._reader = threading.Thread(target=self._read, name="spielleiter-site", daemon=True)
+        self._reader.start()
+
+    def prepare(self, message: Prepare) -> Future[FromSite]:
+        """Let the process get ready for a match. Its programs are tagged, so that `close` finds them."""
+        self._tag = f"{message.setup.get('run_id', '')}-{secrets.token_hex(4)}"
+        self._send(msgspec.structs.replace(message, setup={**message.setup, "run_id": self._tag}))
+        return self.prepared
+
+    def play(self, message: PlayPair) -> Future[PairAnswer]:
+        """Let the process play a pair."""
+        answer: Future[PairAnswer] = _pending()
+        with self._lock:
+            if self._is_gone:
+                answer.set_exception(SiteGoneError(_GONE))
+                return answer
+            self._pairs[message.key] = answer
+        self._send(message)
+        return answer
+
+    def cancel(self, key: str) -> None:
+        """Cut off a pair; its answer then is a refusal."""
+        self._send(CancelPair(key))
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process is running."""
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """End the process, and everything that it has started. Blocks for up to CLOSE_TIMEOUT."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(CLOSE_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join(CLOSE_TIMEOUT)
+        if self._tag:  # a process that was killed has left its programs running
+            PLATFORM.kill(PLATFORM.find_tagged(f"{self._tag}/"))
+        remove_folder(self.scratch)
+
+    def _send(self, message: ToSite) -> None:
+        assert self._process.stdin is not None
+        with self._lock, contextlib.suppress(OSError, ValueError):  # `_read` notices that the process is gone
+            self._process.stdin.write(framed(message))
+            self._process.stdin.flush()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        try:
+            with self._process.stdout as answers:
+                while len(head := answers.read(HEAD.size)) == HEAD.size:
+                    (size,) = HEAD.unpack(head)
+                    if len(data := answers.read(size)) < size:
+                        break
+                    match decode_from_site(data):
+                        case Ready() as message:
+                            self.ready.set_result(message)
+                        case PairPlayed(key) | PairRefused(key) as message:
+                            with self._lock:
+                                answer = self._pairs.pop(key)
+                            answer.set_result(message)
+                        case message:
+                            self.prepared.set_result(message)
+        finally:
+            with self._lock:
+                self._is_gone = True
+                waiting: list[Future[Any]] = [self.ready, self.prepared, *self._pairs.values()]
+                self._pairs.clear()
+            for each in waiting:
+                if not each.done():
+                    each.set_exception(SiteGoneError(_GONE))
+
+
+def _pending() -> Future[Any]:
+    """A future that cannot be cancelled, so that an answer to somebody who has gone can be set as well."""
+    future: Future[Any] = Future()
+    future.set_running_or_notify_cancel()
+    return future
 
 
 CORES: Final = "cores"
@@ -36,7 +172,7 @@ _ENDED: Final = frozenset({"cancelled", "released", "forgotten"})
 class _Lease:
     """A site and the Dask tasks that it depends on."""
 
-    site: Site
+    site: SiteProcess
     key: str
     pairs: set[str] = field(default_factory=set)
     closed: threading.Event = field(default_factory=threading.Event)
@@ -58,7 +194,7 @@ async def open_site(name: str, key: str) -> tuple[str, float, bytes]:
     worker = get_worker()
     if CORES not in worker.state.total_resources:
         await worker.set_resources(**{CORES: worker.state.nthreads})
-    site = await asyncio.to_thread(Site)
+    site = await asyncio.to_thread(SiteProcess)
     lease = _LEASES[name] = _Lease(site, key)
     threading.Thread(target=_watch, args=(worker, name, lease), name="spielleiter-lease", daemon=True).start()
     ready = await asyncio.wrap_future(site.ready)
@@ -69,7 +205,12 @@ async def open_site(name: str, key: str) -> tuple[str, float, bytes]:
 async def receive(name: str, file: str, chunk: bytes) -> str:
     """Append `chunk` to a file in the scratch folder of the site; return its path. Raises OSError, SiteGoneError."""
     path = _lease_of(name).site.scratch / f"incoming-{file}"
-    await asyncio.to_thread(_append, path, chunk)
+
+    def append() -> None:
+        with path.open("ab") as out:
+            out.write(chunk)
+
+    await asyncio.to_thread(append)
     return str(path)
 
 
@@ -113,11 +254,6 @@ def _lease_of(name: str) -> _Lease:
     if lease is None:
         raise SiteGoneError("this worker does not know the match")
     return lease
-
-
-def _append(path: Path, chunk: bytes) -> None:
-    with path.open("ab") as file:
-        file.write(chunk)
 
 
 def _watch(worker: Worker, name: str, lease: _Lease) -> None:

@@ -1,24 +1,126 @@
 """The conditions that are watched during all games: times, memory, output, network, windows, input and disk.
 
-Invariants: a condition that the sandbox cannot watch is not checked, and says why; a fault that shows nevertheless is
-reported. Sizes are in bytes, times in seconds.
+A condition that the sandbox cannot watch is not checked, and says why; a fault that shows nevertheless is reported.
+Sizes are in bytes, times in seconds.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from spielleiter.common.text import count_text
 from spielleiter.contest import contest_conditions as contest
 from spielleiter.contest.calibration import Speed
-from spielleiter.contest.contest_conditions import ContestCondition
-from spielleiter.contest.package_faults import FAULTS, fault
+from spielleiter.contest.contest_conditions import FAULTS, ContestCondition, fault
 from spielleiter.contest.package_games import GameResult, affects_game, merged, size_text
 from spielleiter.contest.package_report import ConditionResult, State, state_of
-from spielleiter.contest.think_times import judge_think_times
+from spielleiter.programs.machine_delay import AnswerTimes
 from spielleiter.programs.packages.faults import Finding
 from spielleiter.programs.sandbox.sandbox import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
+
+LIMIT: Final = 2.0
+"""Seconds that a move may take in the contest."""
+WARNING_FROM: Final = 1.5
+"""Seconds from which a move is close to the limit."""
+
+_OUTLIERS: Final = 0.02  # of the answers, and at least one; a single answer is delayed for many reasons
+_SIMILAR: Final = 0.05  # of a time; answers in this range below it take equally long
+_MIN_SIMILAR: Final = 5
+_MIN_DENSITY: Final = 2.0  # how much more frequent these are than those in the range below
+_MIN_BUDGET: Final = 0.1  # seconds; nobody gives a program less than this on purpose
+_DISTURBING_WAIT: Final = 0.1  # of the time of an answer, in which it waited for a processor
+_DISTURBING_LOAD: Final = 0.5  # processors that others used during an answer, which slows down shared caches and cores
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkTimes:
+    """The answers of a program; all times are in seconds."""
+
+    count: int
+    slowest: float
+    """The longest time here."""
+    expected: float
+    """The longest time in the contest, except for outliers."""
+    worst: float
+    """The longest time in the contest."""
+    watches_clock: bool
+    is_disturbed: bool
+    """Whether other programs of this machine used so much of it that the slow answers say nothing."""
+
+    @property
+    def is_too_slow(self) -> bool:
+        """Whether the slow answers are too slow; meaningless if `is_disturbed`."""
+        return self.expected >= LIMIT
+
+    @property
+    def is_close(self) -> bool:
+        """Whether an answer is close to the limit, or is the only one beyond it."""
+        return not self.is_too_slow and self.worst >= WARNING_FROM
+
+
+def judge_think_times(games: Sequence[Sequence[AnswerTimes]], speed: float) -> ThinkTimes:
+    """Return the judgement on the answers of all `games`; `speed` is this machine's compared with the contest's."""
+    answers = list(itertools.chain.from_iterable(games))
+    if not answers:
+        return ThinkTimes(0, 0.0, 0.0, 0.0, watches_clock=False, is_disturbed=False)
+    watches_clock = _watches_clock(games)
+    factor = 1.0 if watches_clock else speed
+    expected = sorted((_expected(each, factor) for each in answers), reverse=True)
+    return ThinkTimes(
+        len(answers),
+        max(each.seconds for each in answers),
+        expected[_outliers(len(answers))],
+        expected[0],
+        watches_clock,
+        _is_disturbed([each for each in answers if _expected(each, factor) >= LIMIT]),
+    )
+
+
+def _outliers(count: int) -> int:
+    """Return how many of `count` answers are left out; never all of them."""
+    return min(count - 1, max(1, int(_OUTLIERS * count)))
+
+
+def _expected(answer: AnswerTimes, factor: float) -> float:
+    """Return how long an answer takes on one core whose processor takes `factor` times as long."""
+    return answer.processor * factor + max(0.0, _undelayed(answer) - answer.processor)
+
+
+def _undelayed(answer: AnswerTimes) -> float:
+    return max(0.0, answer.seconds - answer.waited)
+
+
+def _is_disturbed(slow: Sequence[AnswerTimes]) -> bool:
+    seconds = sum(each.seconds for each in slow)
+    waited, others = sum(each.waited for each in slow), sum(each.others for each in slow)
+    return waited > _DISTURBING_WAIT * seconds or others > _DISTURBING_LOAD * seconds
+
+
+def _watches_clock(games: Sequence[Sequence[AnswerTimes]]) -> bool:
+    """Return whether the long answers take equally long, as those of a program that stops at its own limit.
+
+    Answers of different games are compared only if they are not the same move of their games: the first moves of all
+    games may take the same work.
+    """
+    times = [[_undelayed(answer) for answer in game] for game in games]
+    longest = sorted(itertools.chain.from_iterable(times), reverse=True)
+    limit = longest[_outliers(len(longest))]
+    if limit < _MIN_BUDGET:
+        return False
+    least, most = (1 - _SIMILAR) * limit, (1 + _SIMILAR) * limit
+    in_games = sum(max(0, _count(game, least, most) - 1) for game in times)
+    moves = {move for game in times for move, seconds in enumerate(game) if least <= seconds < most}
+    similar = max(in_games, len(moves) - 1)
+    shorter = _count(longest, (1 - 3 * _SIMILAR) * limit, (1 - _SIMILAR) * limit)
+    return similar >= max(_MIN_SIMILAR - 1, _MIN_DENSITY * shorter)
+
+
+def _count(times: Sequence[float], least: float, most: float) -> int:
+    return sum(least <= each < most for each in times)
+
 
 MEMORY_WARNING: Final = 0.8
 """The share of the memory from which there is a warning."""

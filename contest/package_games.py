@@ -20,8 +20,8 @@ import trio
 from spielleiter.common.text import count_text
 from spielleiter.contest import contest_conditions as contest
 from spielleiter.contest.check import ATTEMPTS
+from spielleiter.contest.contest_conditions import CODE_OF_VERDICT, FAULTS, fault
 from spielleiter.contest.crash_causes import crash_cause, fault_of_name, wheel_version
-from spielleiter.contest.package_faults import CODE_OF_VERDICT, FAULTS, fault
 from spielleiter.contest.package_report import PlayedGame
 from spielleiter.contest.scripted_server import is_delayed
 from spielleiter.match.match_server import MatchServer, open_match_server

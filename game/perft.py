@@ -12,7 +12,7 @@ yields for the colour or player on turn. A game that is over before the n-th mov
 
 from __future__ import annotations
 
-from spielleiter.game.api import Move, State
+from spielleiter.game.api import State
 
 
 def perft(state: State, depth: int) -> int:
@@ -22,22 +22,7 @@ def perft(state: State, depth: int) -> int:
     if depth == 0:
         return 1
     if depth == 1:
-        return _count_legal_moves(state)
+        # a state may have a method that is faster than making every move
+        count = getattr(state, "count_legal_moves", None)
+        return sum(1 for _ in state.generate_legal_moves()) if count is None else count()
     return sum(perft(state.play(move), depth - 1) for move in state.generate_legal_moves())
-
-
-def divide(state: State, depth: int) -> dict[Move, int]:
-    """Return perft(depth - 1) of the position after each legal move. The sum of the counts is perft(state, depth).
-
-    Comparing them with those of another implementation shows which move leads to a wrong count. Raises ValueError for a
-    depth below 1.
-    """
-    if depth < 1:
-        raise ValueError(f"depth is {depth}")
-    return {move: perft(state.play(move), depth - 1) for move in state.generate_legal_moves()}
-
-
-def _count_legal_moves(state: State) -> int:
-    """Count the legal moves; a state may have a method `count_legal_moves` that is faster than making every move."""
-    count = getattr(state, "count_legal_moves", None)
-    return sum(1 for _ in state.generate_legal_moves()) if count is None else count()

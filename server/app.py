@@ -108,11 +108,11 @@ class Server:
         if config.trace_directory is not None and recorder is not None:
             self.tracer = Tracer(config.trace_directory, self.stream, recorder)
         self._default_edition = default_edition
-        self._guard = PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
+        self.password_guard = PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
         self._fair_queue = FairQueue(config.strangers_share, processor_time)
         self._processor_time = processor_time
-        self._sessions: dict[Session, None] = {}
-        self.board = StatusBoard(self.lobby.rooms, self._sessions, self.stream)
+        self.sessions: dict[Session, None] = {}
+        self.board = StatusBoard(self.lobby.rooms, self.sessions, self.stream)
         self.lobby.report = self.board.report
         self.background: list[Callable[[], Awaitable[None]]] = [
             self.timers.run,
@@ -199,17 +199,17 @@ class Server:
             wire = self.tracer.trace(wire, label, address)
         with budget:
             session = Session(
-                label, address, wire, self.lobby, self.stream, self.config, self._guard, budget, dedicated_port
+                label, address, wire, self.lobby, self.stream, self.config, self.password_guard, budget, dedicated_port
             )
         if self.tracer is not None:
             self.tracer.count_packets(label, lambda: session.member.packets_received)
-        self._sessions[session] = None
+        self.sessions[session] = None
         if self._is_stopping:  # it was accepted just before the server began to stop
             session.end(STOPPING, CLOSING_TIME)
         try:
             await session.run()
         finally:
-            del self._sessions[session]
+            del self.sessions[session]
 
     def limit_connections(self, possible: int) -> None:
         """Serve no more than `possible` connections, even if more are configured."""
@@ -282,7 +282,7 @@ class Server:
         self._is_stopping = True
         for room in list(self.lobby.rooms.values()):
             room.cancel()
-        for session in list(self._sessions):
+        for session in list(self.sessions):
             session.end(STOPPING, CLOSING_TIME)
         return games_cut
 

@@ -66,9 +66,8 @@ def try_replay(data: bytes) -> None:
     """Load a replay to start a game from, and show it. The first byte is the turn, the rest is the file."""
     from spielleiter.server.editions import EDITIONS
     from spielleiter.server.replay import ReplayError, load_starting_states
-    from spielleiter.viewer.replays.errors import ReplayFileError
-    from spielleiter.viewer.replays.game import describe_game
-    from spielleiter.viewer.replays.reading import read_replay
+    from spielleiter.viewer.game_json import describe_game
+    from spielleiter.viewer.replay_files import ReplayFileError, read_replay
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "replay.xml"

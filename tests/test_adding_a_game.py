@@ -261,7 +261,7 @@ PARALLEL = ("-q", "-n", "2", "-p", "no:cacheprovider")
 def test_everything_that_depends_on_the_games_passes_with_one_more(project: Project, tmp_path: Path) -> None:
     """The short tests with all games, and of the long ones those that have this game in their name."""
     files = files_with_all_games(project.folder)
-    assert {"tests/game/test_api.py", "tests/cli/test_play.py", "tests/viewer/replays/test_reading.py"} <= set(files)
+    assert {"tests/game/test_api.py", "tests/cli/test_play.py", "tests/viewer/test_replay_files.py"} <= set(files)
     base = f"--basetemp={tmp_path / 'base'}"
     project.run("-m", "pytest", *PARALLEL, base, "-m", "not slow and not no_cover", *files)
     of_this_game = ("-m", "slow", "-k", "[nim or nim]")

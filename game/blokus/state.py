@@ -195,7 +195,10 @@ class BlokusState:
             return BlokusMistake.SKIP_FIRST_TURN if is_first else None
         if not isinstance(move, SetMove):
             if isinstance(move, IncompleteMove):
-                return _check_incomplete(move, color)
+                # its colour is all that can be checked, and a skip has none
+                if move.is_skip or (move.piece is not None and move.piece.color != color):
+                    return BlokusMistake.WRONG_COLOR
+                raise IncompleteMoveError(move)
             raise TypeError(f"not a move of Blokus: {move!r}")
         if move.color != color:
             return BlokusMistake.WRONG_COLOR
@@ -350,16 +353,6 @@ def _with(values: tuple[_T, _T, _T, _T], color: Color, value: _T) -> tuple[_T, _
     changed[color] = value
     blue, yellow, red, green = changed
     return blue, yellow, red, green
-
-
-def _check_incomplete(move: IncompleteMove, color: int) -> BlokusMistake:
-    """Return the rule that an incomplete move breaks while `color` is on turn: its colour is all that can be checked.
-
-    A skip has no colour. Raises IncompleteMoveError if the colour is right, or if there is no piece.
-    """
-    if move.is_skip or (move.piece is not None and move.piece.color != color):
-        return BlokusMistake.WRONG_COLOR
-    raise IncompleteMoveError(move)
 
 
 RULES_2021: Final = Ruleset(

@@ -120,17 +120,30 @@ def position_carrots(board: Board, player: Player, other: Player) -> int:
 
 def attempt(board: Board, player: Player, other: Player, action: Action) -> Player | None:
     """Return `player` after `action`, or None if the action is not allowed. The order attribute is ignored."""
+    field = board.type_at(player.index)
     if isinstance(action, Advance):
-        return _attempt_advance(board, player, other, action)
+        if action.distance < 1 or must_eat_salad(board, player):
+            return None
+        index, carrots = player.index + action.distance, player.carrots - advance_cost(action.distance)
+        return _enter(board, replace(player, index=index, carrots=carrots, last_action=action), other)
     if isinstance(action, Card):
         return _attempt_card(board, player, other, action)
     if isinstance(action, ExchangeCarrots):
-        return _attempt_exchange(board, player, action)
+        carrots = player.carrots + action.value
+        if action.value not in EXCHANGE_VALUES or carrots < 0 or field is not FieldType.CARROT:
+            return None
+        return replace(player, carrots=carrots, last_action=action)
     if isinstance(action, EatSalad):
-        return _attempt_eat_salad(board, player, other, action)
+        if field is not FieldType.SALAD or must_leave(board, player):
+            return None
+        return _eat(replace(player, last_action=action), other)
     if isinstance(action, FallBack):
-        return _attempt_fall_back(board, player, other, action)
-    return None if _has_alternative(board, player, other) else player
+        hedgehog = board.hedgehog_before(player.index)
+        if hedgehog is None or hedgehog == other.index or must_eat_salad(board, player):
+            return None
+        carrots = player.carrots + _RETREAT_CARROTS * (player.index - hedgehog)
+        return replace(player, index=hedgehog, carrots=carrots, last_action=action)
+    return None if _can_do_any(board, player, other, _first_actions(board, player)) else player
 
 
 def execute(
@@ -171,21 +184,6 @@ def generate_moves(board: Board, player: Player, other: Player) -> Iterator[Hase
         yield HaseUndIgelMove((Skip(),))
 
 
-def _attempt_advance(board: Board, player: Player, other: Player, action: Advance) -> Player | None:
-    if action.distance < 1 or must_eat_salad(board, player):
-        return None
-    return _enter(
-        board,
-        replace(
-            player,
-            index=player.index + action.distance,
-            carrots=player.carrots - advance_cost(action.distance),
-            last_action=action,
-        ),
-        other,
-    )
-
-
 def _attempt_card(board: Board, player: Player, other: Player, action: Card) -> Player | None:
     if (
         action.type not in player.cards
@@ -205,27 +203,6 @@ def _attempt_card(board: Board, player: Player, other: Player, action: Card) -> 
         return None
     step = -1 if action.type is CardType.FALL_BACK else 1
     return _enter(board, replace(after, index=other.index + step), other)
-
-
-def _attempt_exchange(board: Board, player: Player, action: ExchangeCarrots) -> Player | None:
-    carrots = player.carrots + action.value
-    if action.value not in EXCHANGE_VALUES or carrots < 0 or board.type_at(player.index) is not FieldType.CARROT:
-        return None
-    return replace(player, carrots=carrots, last_action=action)
-
-
-def _attempt_eat_salad(board: Board, player: Player, other: Player, action: EatSalad) -> Player | None:
-    if board.type_at(player.index) is not FieldType.SALAD or must_leave(board, player):
-        return None
-    return _eat(replace(player, last_action=action), other)
-
-
-def _attempt_fall_back(board: Board, player: Player, other: Player, action: FallBack) -> Player | None:
-    index = board.hedgehog_before(player.index)
-    if index is None or index == other.index or must_eat_salad(board, player):
-        return None
-    carrots = player.carrots + _RETREAT_CARROTS * (player.index - index)
-    return replace(player, index=index, carrots=carrots, last_action=action)
 
 
 def _eat(player: Player, other: Player) -> Player | None:
@@ -252,10 +229,6 @@ def _enter(board: Board, player: Player, other: Player) -> Player | None:
 
 def _has_entered_hare(board: Board, before: Player, after: Player) -> bool:
     return after.index != before.index and board.type_at(after.index) is FieldType.HARE
-
-
-def _has_alternative(board: Board, player: Player, other: Player) -> bool:
-    return _can_do_any(board, player, other, _first_actions(board, player))
 
 
 def _can_do_any(board: Board, player: Player, other: Player, actions: Iterable[Action]) -> bool:

@@ -88,7 +88,11 @@ def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
             inner,
             "entry",
             "",
-            element(innermost, "player", _player(name, dialect.team_names[seat]))
+            element(
+                innermost,
+                "player",
+                attribute("name", None if _is_blank(name) else name) + attribute("team", dialect.team_names[seat]),
+            )
             + element(innermost, "score", "", "".join(leaf(innermost + "  ", "part", str(n)) for n in score.parts)),
         )
         for seat, (score, name) in enumerate(zip(message.scores, message.names, strict=False))
@@ -97,22 +101,20 @@ def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
     return Body("result", "", lines + _winner(message, dialect, indent))
 
 
-def _player(name: str, team_name: str) -> str:
-    return attribute("name", None if _is_blank(name) else name) + attribute("team", team_name)
-
-
 def _winner(message: Result, dialect: Dialect, indent: str) -> str:
     """Return the element `winner`; an empty string if the game ended regularly and there is no winner."""
     faults = [seat for seat, score in enumerate(message.scores) if score.cause is not Cause.REGULAR]
     names = _names(message.names, dialect)
     if faults:
         name = EVERYBODY if len(faults) == len(message.scores) else names[faults[0]]
-        text = _fault(message.scores[faults[0]], name)
+        score = message.scores[faults[0]]
+        sentence = _SENTENCES.get(score.cause)
+        text = score.reason if sentence is None else f"{sentence.start}{name}{sentence.middle}{score.reason}"
     elif not message.winners:
         return ""
     elif len(message.winners) == 1:
-        score = message.score_of(message.winners[0])
-        text = (score.reason if score else "") or BETTER.format(name=names[message.winners[0]])
+        own = message.score_of(message.winners[0])
+        text = (own.reason if own else "") or BETTER.format(name=names[message.winners[0]])
     else:
         text = message.scores[0].reason or TIE
     team = dialect.team_names[message.winners[0]] if len(message.winners) == 1 else None
@@ -129,11 +131,6 @@ def _names(names: tuple[str, str], dialect: Dialect) -> tuple[str, str]:
 def _is_blank(name: str) -> bool:
     """Return whether a name is white space only. For the official server, U+0085 is none, unlike for Python."""
     return not name or (name.isspace() and "\x85" not in name)
-
-
-def _fault(score: Score, name: str) -> str:
-    sentence = _SENTENCES.get(score.cause)
-    return score.reason if sentence is None else f"{sentence.start}{name}{sentence.middle}{score.reason}"
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -177,20 +174,17 @@ def _with_verdict(result: Result, winner: Element, dialect: Dialect) -> Result:
         reason = "" if text == usual else text
         scores = tuple(replace(score, reason=reason) for score in result.scores)
         return replace(result, scores=scores, winners=winners or (0, 1))
-    cause, reason = _read_fault(text, names[1 - winners[0]] if winners else EVERYBODY)
+    cause, reason = Cause.UNKNOWN, text
+    for sentence in _SENTENCES.values():
+        start = f"{sentence.start}{names[1 - winners[0]] if winners else EVERYBODY}{sentence.middle}"
+        if text.startswith(start + sentence.reason_start):
+            cause, reason = sentence.cause, text[len(start) :]
+            break
     scores = tuple(
         score if seat in winners else replace(score, cause=cause, reason=reason)
         for seat, score in enumerate(result.scores)
     )
     return replace(result, scores=scores, winners=winners)
-
-
-def _read_fault(text: str, name: str) -> tuple[Cause, str]:
-    for sentence in _SENTENCES.values():
-        start = f"{sentence.start}{name}{sentence.middle}"
-        if text.startswith(start + sentence.reason_start):
-            return sentence.cause, text[len(start) :]
-    return Cause.UNKNOWN, text
 
 
 PACKAGE: Final = "sc.plugin2027"
@@ -227,22 +221,18 @@ def _without_packet(refusal: MoveRefusal) -> MoveRefusal:
     return dataclasses.replace(refusal, packet=None)
 
 
-def _soft_timeout_reason(seconds: float) -> str:
-    return f"{SOFT_TIMEOUT_START} laenger als {german_seconds(seconds)} Sekunden gebraucht."
-
-
-def _hard_timeout_reason(seconds: float) -> str:
-    return f"{HARD_TIMEOUT_START} {german_seconds(seconds)} Sekunden nach Aufforderung keinen Zug gesendet."
-
-
 TEXTS: Final[Texts] = dataclasses.replace(
     _COMMON_TEXTS,
     illegal=lambda name, mistake, move, state: _without_packet(_COMMON_TEXTS.illegal(name, mistake, move, state)),
     unreadable=lambda name, data: _without_packet(_COMMON_TEXTS.unreadable(name, data)),
     out_of_turn=_refuse_out_of_turn,
     departure_reason=lambda departure: f"{LEFT_START}: {departure.value}",
-    soft_timeout_reason=_soft_timeout_reason,
-    hard_timeout_reason=_hard_timeout_reason,
+    soft_timeout_reason=lambda seconds: (
+        f"{SOFT_TIMEOUT_START} laenger als {german_seconds(seconds)} Sekunden gebraucht."
+    ),
+    hard_timeout_reason=lambda seconds: (
+        f"{HARD_TIMEOUT_START} {german_seconds(seconds)} Sekunden nach Aufforderung keinen Zug gesendet."
+    ),
 )
 """The reasons do not contain the player's name: the result writes it before them."""
 

@@ -49,7 +49,6 @@ from spielleiter.protocol.messages import (
     PrepareRequest,
     Result,
     RoomData,
-    Score,
     TimeoutRequest,
 )
 from spielleiter.protocol.reading import (
@@ -152,24 +151,16 @@ def _order(action: Element) -> int:
     return read_integer(action, "order") if action.get("order") is not None else 0
 
 
-def _read_advance(action: Element) -> Action:
-    return Advance(read_integer(action, "distance"), _order(action))
-
-
 def _read_card(action: Element) -> Action:
     """Read a card. The value may be missing, since only one type of card needs it."""
     value = read_integer(action, "value") if action.get("value") is not None else 0
     return Card(read_enum(action, "type", _CARDS), value, _order(action))
 
 
-def _read_exchange(action: Element) -> Action:
-    return ExchangeCarrots(read_integer(action, "value"), _order(action))
-
-
 _ACTIONS: Final[dict[str, Callable[[Element], Action]]] = {
-    "advance": _read_advance,
+    "advance": lambda action: Advance(read_integer(action, "distance"), _order(action)),
     "card": _read_card,
-    "exchangeCarrots": _read_exchange,
+    "exchangeCarrots": lambda action: ExchangeCarrots(read_integer(action, "value"), _order(action)),
     "eatSalad": lambda action: EatSalad(_order(action)),
     "fallBack": lambda action: FallBack(_order(action)),
     "skip": lambda action: Skip(_order(action)),
@@ -410,7 +401,7 @@ def _write_result(message: Result, _dialect: Dialect, indent: str) -> Body:
     """Write a result. Raises LocalProtocolError for a winner without details."""
     lines = [
         packets.definition_element(message.definition, indent),
-        *(_score(score, indent) for score in message.scores),
+        *(packets.score_element(score, score.reason or None, indent) for score in message.scores),
     ]
     for seat in message.winners:
         player = message.details[seat]
@@ -421,31 +412,14 @@ def _write_result(message: Result, _dialect: Dialect, indent: str) -> Body:
     return Body("result", "", "".join(lines))
 
 
-def _score(score: Score, indent: str) -> str:
-    """Write a score; the attribute `reason` is left out if the reason is empty."""
-    attributes = attribute("cause", score.cause.value) + attribute("reason", score.reason or None)
-    return element(indent, "score", attributes, "".join(leaf(indent + "  ", "part", str(n)) for n in score.parts))
-
-
 def _read_result(data: Element, reading: Reading) -> Result:
     """Read a result. It contains neither the name nor the details of the loser."""
-    definition: tuple[Fragment, ...] = ()
-    scores = []
-    winners: dict[int, NamedPlayer] = {}
-    for child in data:
-        if child.tag == "definition":
-            definition = packets.read_definition(child, reading)
-        elif child.tag == "score":
-            scores.append(packets.read_score(child, reading))
-        elif child.tag == "winner":
-            winner = read_player(child, reading)
-            winners[int(winner.color)] = winner
-        else:
-            reading.skip(child, data)
+    definition, scores, shown = packets.read_result_parts(data, reading, read_player)
+    winners = {int(each.color): each for each in shown}
     first, second = (winners.get(color) for color in PlayerColor)
     return Result(
         definition,
-        tuple(scores),
+        scores,
         tuple(winners),
         ("" if first is None else first.name, "" if second is None else second.name),
         (None if first is None else first.player, None if second is None else second.player),

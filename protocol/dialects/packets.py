@@ -8,7 +8,7 @@ seed documents, and release 21.4.0.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from spielleiter.protocol.dialect import DataReader, Dialect, Reader, Reading, Writer
 from spielleiter.protocol.messages import (
@@ -66,6 +66,8 @@ from spielleiter.protocol.reading import (
     read_text,
 )
 from spielleiter.protocol.writer import Body, attribute, boolean, element, escape_text, leaf, typed_element
+
+_W = TypeVar("_W")
 
 # -- packets of a few attributes --------------------------------------------------------------------------------------
 
@@ -443,20 +445,29 @@ def _write_server_data(message: ServerData, dialect: Dialect, indent: str) -> Bo
 
 def read_result(data: Element, reading: Reading) -> Result:
     """Read a result; only winners have names in it. Raises UnreadableError."""
+    definition, scores, winners = read_result_parts(data, reading, _read_player)
+    names = dict(winners)
+    return Result(definition, scores, tuple(seat for seat, _ in winners), (names.get(0, ""), names.get(1, "")))
+
+
+def read_result_parts(
+    data: Element, reading: Reading, read_winner: Callable[[Element, Reading], _W]
+) -> tuple[tuple[Fragment, ...], tuple[Score, ...], list[_W]]:
+    """Return the definition of the score, the scores, and the winners. Raises UnreadableError."""
     definition: tuple[Fragment, ...] = ()
     scores: list[Score] = []
-    winners: list[tuple[int, str]] = []
+    winners: list[_W] = []
     for child in data:
         if child.tag == "definition":
             definition = read_definition(child, reading)
         elif child.tag == "score":
-            scores.append(read_score(child, reading))
+            parts = tuple([read_integer_text(part) for part in reading.each(child, "part")])
+            scores.append(Score(read_enum(child, "cause", _CAUSES), child.get("reason", ""), parts))
         elif child.tag == "winner":
-            winners.append(_read_player(child, reading))
+            winners.append(read_winner(child, reading))
         else:
             reading.skip(child, data)
-    names = dict(winners)
-    return Result(definition, tuple(scores), tuple(seat for seat, _ in winners), (names.get(0, ""), names.get(1, "")))
+    return definition, tuple(scores), winners
 
 
 def read_definition(definition: Element, reading: Reading) -> tuple[Fragment, ...]:
@@ -469,19 +480,16 @@ def definition_element(definition: Iterable[Fragment], indent: str) -> str:
     return element(indent, "definition", "", "".join(_fragment(part, indent + "  ") for part in definition))
 
 
-def read_score(score: Element, reading: Reading) -> Score:
-    """Read the score of one player. Raises UnreadableError."""
-    parts = tuple([read_integer_text(child) for child in reading.each(score, "part")])
-    return Score(read_enum(score, "cause", _CAUSES), score.get("reason", ""), parts)
+def score_element(score: Score, reason: str | None, indent: str) -> str:
+    """Return the score of one player as XML, without the attribute `reason` if it is None."""
+    attributes = attribute("cause", score.cause.value) + attribute("reason", reason)
+    return element(indent, "score", attributes, "".join(leaf(indent + "  ", "part", str(n)) for n in score.parts))
 
 
 def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
     """Write a result: the definition of the score, the scores, and an element for each winner."""
     lines = [definition_element(message.definition, indent)]
-    for score in message.scores:
-        attributes = attribute("cause", score.cause.value) + attribute("reason", score.reason)
-        parts = "".join(leaf(indent + "  ", "part", str(value)) for value in score.parts)
-        lines.append(element(indent, "score", attributes, parts))
+    lines += [score_element(score, score.reason, indent) for score in message.scores]
     lines += [
         player_element(indent, "winner", message.names[seat], dialect.team_names[seat]) for seat in message.winners
     ]

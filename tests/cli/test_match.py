@@ -34,7 +34,7 @@ from spielleiter.match.tournament_file import PAGES
 from spielleiter.match.verdict import Verdict
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
-from spielleiter.viewer.exports.html import SCRIPT
+from spielleiter.viewer.page import SCRIPT
 from tests.cli.background import run
 from tests.cli.matches import MATCH, play, setup_of
 from tests.interpreter import PYTHON
@@ -609,7 +609,7 @@ def test_which_games_have_a_page(
             written.append(replay)
             yield replay
 
-    monkeypatch.setattr("spielleiter.viewer.exports.match_pages.write_match_pages", write)
+    monkeypatch.setattr("spielleiter.viewer.page.write_match_pages", write)
     records = [fault(n, 0, Verdict.CRASH) if n == 2 else game(n) for n in range(1, games + 1)]
     assert write_pages({tmp_path: records}, choice) == ([tmp_path] if written else [])
     assert [int(Path(replay).parent.name) for replay in written] == list(with_pages)
@@ -642,7 +642,7 @@ def test_pages_that_cannot_be_made_are_one_line(
     def fail(*_arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr("spielleiter.viewer.exports.match_pages.write_whole", fail)
+    monkeypatch.setattr("spielleiter.viewer.page.write_whole", fail)
     assert write_pages({tmp_path: records_with_replays(tmp_path, 1)}, command="tournament")
     assert capsys.readouterr().err == line
     assert write_pages({tmp_path: [game(2, folder="", replay=None)]}) == []

@@ -319,7 +319,7 @@ def test_a_scheduler_that_cannot_be_reached_is_named(tmp_path: Path) -> None:
         "--out",
         str(tmp_path),
     ]
-    patch = "import spielleiter.cluster.engine as engine; engine.CONNECT_TIMEOUT = 0.5; "
+    patch = "import spielleiter.cluster.dask_engine as engine; engine.CONNECT_TIMEOUT = 0.5; "
     patch += "from spielleiter.cli.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", patch, *command[3:]], capture_output=True, text=True, check=False)
     assert done.returncode == 4
@@ -331,7 +331,7 @@ def test_a_scheduler_that_cannot_be_reached_is_named(tmp_path: Path) -> None:
 def test_an_unencrypted_scheduler_on_another_machine_needs_an_option_that_says_so(tmp_path: Path) -> None:
     """The address is one that nobody has, so that the command goes on to look for a scheduler there."""
     words = (*FIRST_MATCH, "--cluster", "tcp://192.0.2.1:8786", "--unencrypted", "--out", str(tmp_path))
-    patch = "import spielleiter.cluster.engine as engine; engine.CONNECT_TIMEOUT = 0.5; "
+    patch = "import spielleiter.cluster.dask_engine as engine; engine.CONNECT_TIMEOUT = 0.5; "
     patch += "from spielleiter.cli.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", patch, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 4

@@ -22,9 +22,9 @@ from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.errors import StartError
 from spielleiter.server.replay import encode_replay
-from spielleiter.viewer.replays.details import details_beside
-from spielleiter.viewer.replays.game import describe_game
-from spielleiter.viewer.replays.reading import load_replay
+from spielleiter.viewer.game_details import details_beside
+from spielleiter.viewer.game_json import describe_game
+from spielleiter.viewer.replay_files import load_replay
 from tests.cli.background import run
 from tests.documents import blocks
 from tests.shell import shell
@@ -114,11 +114,25 @@ def test_a_game_of_a_match_shows_the_verdict_and_the_last_words(saved: Path, mon
         "stderr": ["ValueError"],
     }
     game = {**describe_game(load_replay(saved)), "end": end}
-    monkeypatch.setattr("spielleiter.viewer.replays.game.describe_game", lambda *_: game)
+    monkeypatch.setattr("spielleiter.viewer.game_json.describe_game", lambda *_: game)
     lines = run("replay", str(saved), "--text").stdout.splitlines()
     assert lines[-3:] == ["Berta wins.", "the match's verdict: new: crashed", "     stderr: ValueError"]
-    monkeypatch.setattr("spielleiter.viewer.replays.game.describe_game", lambda *_: {**game, "end": None})
+    monkeypatch.setattr("spielleiter.viewer.game_json.describe_game", lambda *_: {**game, "end": None})
     assert run("replay", str(saved), "--text").stdout.splitlines()[-1] == "the file holds no result"
+
+
+@pytest.mark.parametrize("option", ["--png", "--gif"])
+def test_a_picture_without_pillow_says_what_to_install(
+    option: str, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "spielleiter.viewer.pictures", None)
+    done = run("replay", str(saved), option, str(tmp_path / "out"))
+    assert done.exit_code == 2
+    (line,) = done.stderr.splitlines()
+    assert "need Pillow" in line
+    assert line.endswith("install it with: pip install 'spielleiter[pictures]'")
+    assert not (tmp_path / "out").exists()
+    assert run("replay", str(saved), "--text").exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -278,7 +292,7 @@ def test_without_options_the_page_is_served(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("webbrowser.open", opened.append)
-    monkeypatch.setattr("spielleiter.viewer.web.replay_server.serve_replay", serve)
+    monkeypatch.setattr("spielleiter.viewer.web.companion.serve_replay", serve)
     done = run("replay", str(saved), *options)
     assert done.exit_code == 0
     address = f"http://127.0.0.1:1/#/replay/game.xml/{3 if '--ply' in options else 0}"
@@ -290,6 +304,6 @@ def test_a_page_that_cannot_be_served_is_one_line(saved: Path, monkeypatch: pyte
     async def serve(_path: Path, _on_listening: Any, _ply: int) -> None:
         raise StartError("no port is free")
 
-    monkeypatch.setattr("spielleiter.viewer.web.replay_server.serve_replay", serve)
+    monkeypatch.setattr("spielleiter.viewer.web.companion.serve_replay", serve)
     done = run("replay", str(saved))
     assert (done.exit_code, done.stderr) == (1, "spielleiter: no port is free\n")

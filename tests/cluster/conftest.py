@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from spielleiter.cluster.site import SCRATCH_PREFIX
+from spielleiter.cluster.worker import SCRATCH_PREFIX
 from tests.match.conftest import players, replay
 from tests.timeouts import HANG_TIMEOUT
 

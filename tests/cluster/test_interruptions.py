@@ -13,9 +13,9 @@ from typing import Any
 import psutil
 import pytest
 
-from spielleiter.cluster.address import ClusterAddress
-from spielleiter.cluster.site import SCRATCH_PREFIX
+from spielleiter.cluster.dask_engine import ClusterAddress
 from spielleiter.cluster.venue import ClusterSettings, open_cluster
+from spielleiter.cluster.worker import SCRATCH_PREFIX
 from spielleiter.match import Conditions, EndReason, GameRecord, MatchResult, play_match, prepare_match
 from tests.cluster.dask_commands import HOST, free_port, running_dask
 from tests.timeouts import HANG_TIMEOUT
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 @pytest.fixture(autouse=True)
 def _long_connect_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for a scheduler that has just been started, however busy this machine is."""
-    monkeypatch.setattr("spielleiter.cluster.engine.CONNECT_TIMEOUT", HANG_TIMEOUT)
+    monkeypatch.setattr("spielleiter.cluster.dask_engine.CONNECT_TIMEOUT", HANG_TIMEOUT)
 
 
 class Cluster:

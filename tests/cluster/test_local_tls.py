@@ -17,8 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from spielleiter.cluster.address import ClusterAddress
-from spielleiter.cluster.engine import Engine
+from spielleiter.cluster.dask_engine import ClusterAddress, DaskEngine
 from spielleiter.match.records import read_journal
 from tests.timeouts import HANG_TIMEOUT
 
@@ -33,7 +32,7 @@ class Cluster:
 
     def __init__(self) -> None:
         self.told: list[str] = []
-        self.engine = Engine(ClusterAddress.parse("local:2"), self.told.append)
+        self.engine = DaskEngine(ClusterAddress.parse("local:2"), self.told.append)
         own = psutil.Process()
         before = {*_listening(own), *own.children(recursive=True)}
         self.engine.open()

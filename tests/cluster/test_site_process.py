@@ -1,38 +1,124 @@
-"""The process on a machine that plays pairs, in the process of the tests, with built-in players."""
+"""The process on a machine that plays pairs: in the process of the tests, and as the Dask worker sees it."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shlex
+import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 import trio
+import trio.testing
 
-import spielleiter.cluster.loop_lag
 import spielleiter.cluster.site_process
-from spielleiter.cluster.loop_lag import MAX_LAG
-from spielleiter.cluster.messages import (
+from spielleiter.cluster.shipment import setup_to_send
+from spielleiter.cluster.site_messages import (
     CancelPair,
     FromSite,
     Item,
     PairPlayed,
     PairRefused,
-    Prepared,
+    PlayPair,
+    Prepare,
     Ready,
+    SitePrepared,
     ToSite,
     Unable,
     decode_from_site,
     framed,
 )
-from spielleiter.cluster.site_process import SPEED_VARIABLE, Site, describe_machine, main
+from spielleiter.cluster.site_process import (
+    INTERVAL,
+    MAX_LAG,
+    MEMORY,
+    PATIENCE,
+    SPEED_VARIABLE,
+    LoopLag,
+    PairSite,
+    describe_machine,
+    main,
+)
+from spielleiter.cluster.worker import SiteGoneError, SiteProcess
 from spielleiter.common.errors import MachineError
-from tests.cluster.site_requests import pair_request, prepare_request
+from spielleiter.match import prepare_match
 from tests.match.sample_records import game
+from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = pytest.mark.slow
+
+
+def prepare_request(first: str = "builtin:first", **changes: Any) -> Prepare:
+    setup = prepare_match(
+        first,
+        "builtin:random",
+        games=4,
+        seed=1,
+        soft_timeout=HANG_TIMEOUT,
+        hard_timeout=HANG_TIMEOUT,
+        is_played_elsewhere=True,
+    )
+    values: dict[str, Any] = {
+        "setup": setup_to_send(setup, ()).to_json(),
+        "slots": 1,
+        "cores_per_game": None,
+        "is_pinned": False,
+        "first_core": 0,
+        "keep": "all",
+        "is_restarting": True,
+    }
+    return Prepare(**{**values, **changes})
+
+
+def pair_request(pair: int = 1, **changes: Any) -> PlayPair:
+    values: dict[str, Any] = {"seed": 5, "games": ((2 * pair - 1, (0, 1)), (2 * pair, (1, 0)))}
+    return PlayPair(key=f"key {pair}", pair=pair, **{**values, **changes})
+
+
+async def test_a_lag_is_remembered_for_a_while(autojump_clock: trio.testing.MockClock) -> None:
+    lag = LoopLag()
+    assert lag.largest(trio.current_time()) == 0
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(lag.run)
+        await trio.sleep(10 * INTERVAL)
+        assert lag.largest(trio.current_time()) == 0
+        autojump_clock.jump(INTERVAL + 0.7)  # nothing ran in this time
+        await trio.testing.wait_all_tasks_blocked()
+        assert 0.69 < lag.largest(trio.current_time()) < 0.71 + INTERVAL
+        await trio.sleep(MEMORY + INTERVAL)
+        assert lag.largest(trio.current_time()) == 0
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_single_lag_is_waited_for(autojump_clock: object) -> None:
+    lag, started = LoopLag(), trio.current_time()
+    assert await lag.catch_up() == 0
+    lag.add(trio.current_time(), 5.0)
+    assert await lag.catch_up() == 0
+    assert MEMORY <= trio.current_time() - started < PATIENCE
+
+
+async def test_a_lag_that_goes_on_is_reported(autojump_clock: object) -> None:
+    lag = LoopLag()
+
+    async def be_late() -> None:
+        while True:
+            lag.add(trio.current_time(), MAX_LAG + 0.1)
+            await trio.sleep(1)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(be_late)
+        await trio.testing.wait_all_tasks_blocked()
+        started = trio.current_time()
+        assert await lag.catch_up() == MAX_LAG + 0.1
+        assert trio.current_time() - started < PATIENCE + 2 * INTERVAL
+        nursery.cancel_scope.cancel()
 
 
 def is_empty(folder: Path) -> bool:
@@ -45,7 +131,7 @@ class RunningSite:
     def __init__(self, scratch: Path) -> None:
         self.requests, requests = trio.open_memory_channel[ToSite](10)
         answers, self.answers = trio.open_memory_channel[FromSite](10)
-        self.site = Site(scratch, answers)
+        self.site = PairSite(scratch, answers)
         self._from_test = requests
 
     async def run(self) -> None:
@@ -67,7 +153,7 @@ async def running_site(scratch: Path) -> AsyncIterator[RunningSite]:
 
 async def test_a_pair_is_played_and_its_files_are_sent(tmp_path: Path) -> None:
     async with running_site(tmp_path) as running:
-        assert await running.ask(prepare_request()) == Prepared()
+        assert await running.ask(prepare_request()) == SitePrepared()
         answer = await running.ask(pair_request(2))
     assert isinstance(answer, PairPlayed)
     assert [(each["game"], each["verdict"]) for each in answer.records] == [(3, "regular"), (4, "regular")]
@@ -87,7 +173,7 @@ async def test_games_begin_from_the_opening_that_is_sent(tmp_path: Path, replay:
 
 
 async def test_a_busy_machine_refuses_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spielleiter.cluster.loop_lag, "PATIENCE", 0.0)
+    monkeypatch.setattr(spielleiter.cluster.site_process, "PATIENCE", 0.0)
     async with running_site(tmp_path) as running:
         await running.ask(prepare_request())
         running.site.lag.add(trio.current_time(), MAX_LAG + 0.5)
@@ -180,5 +266,54 @@ async def test_the_process_ends_with_its_input(tmp_path: Path, monkeypatch: pyte
                 size = int.from_bytes(await trio.to_thread.run_sync(received.read, 4))
                 messages.append(decode_from_site(await trio.to_thread.run_sync(received.read, size)))
             assert isinstance(messages[0], Ready)
-            assert messages[1] == Prepared()
+            assert messages[1] == SitePrepared()
             os.close(write_requests)
+
+
+def test_a_site_plays_and_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPIELLEITER_SPEED", "1")
+    site = SiteProcess()
+    ready = site.ready.result(HANG_TIMEOUT)
+    assert isinstance(ready, Ready)
+    assert ready.speed == 1
+    assert site.prepare(prepare_request()).result(HANG_TIMEOUT) == SitePrepared()
+    assert isinstance(site.play(pair_request()).result(HANG_TIMEOUT), PairPlayed)
+    site.close()
+    assert not site.is_running
+    assert not site.scratch.exists()
+    with pytest.raises(SiteGoneError):
+        site.play(pair_request()).result(HANG_TIMEOUT)
+
+
+def test_an_answer_that_nobody_awaits_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPIELLEITER_SPEED", "1")
+    site = SiteProcess()
+    site.prepare(prepare_request()).result(HANG_TIMEOUT)
+    assert site.play(pair_request(1)).cancel() is False
+    assert isinstance(site.play(pair_request(2)).result(HANG_TIMEOUT), PairPlayed)
+    site.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the program is a shell script")
+def test_a_site_that_is_killed_answers_nothing_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SPIELLEITER_SPEED", "1")
+    site = SiteProcess()
+    site.ready.result(HANG_TIMEOUT)
+    has_begun = tmp_path / "has-begun"
+    bot = f"sh -c {shlex.quote(f'touch {shlex.quote(str(has_begun))}; while :; do sleep 0.1; done')} bot"
+    prepared = site.prepare(prepare_request(bot))
+    assert prepared.result(HANG_TIMEOUT) == SitePrepared()
+    answer = site.play(pair_request())
+    deadline = time.monotonic() + HANG_TIMEOUT
+    while not has_begun.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    [process] = [each for each in psutil.Process().children() if str(site.scratch) in each.cmdline()]
+    process.kill()
+    with pytest.raises(SiteGoneError, match="has ended"):
+        answer.result(HANG_TIMEOUT)
+    site.cancel("key 1")  # no effect
+    site.close()
+    assert not site.scratch.exists()
+    left = [each for each in psutil.process_iter(["cmdline"]) if str(has_begun) in " ".join(each.info["cmdline"] or ())]
+    assert left == []  # the program that it had started

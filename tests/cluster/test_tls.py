@@ -40,7 +40,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 
 def match(address: str, out: Path, variables: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    patch = "import spielleiter.cluster.engine as engine; engine.CONNECT_TIMEOUT = 60 if {} else 1; "
+    patch = "import spielleiter.cluster.dask_engine as engine; engine.CONNECT_TIMEOUT = 60 if {} else 1; "
     code = patch.format(bool(variables)) + "from spielleiter.cli.__main__ import main; main()"
     words = ["match", "--player1", "builtin:first", "--player2", "builtin:random", "-n", "2", "--seed", "1"]
     command = [sys.executable, "-c", code, *words, "--cluster", address, "--out", str(out)]

@@ -21,18 +21,23 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 
-from spielleiter.cluster.address import ClusterAddress
-from spielleiter.cluster.allocation import Allocation
-from spielleiter.cluster.messages import encode
-from spielleiter.cluster.sites import machine_name
-from spielleiter.cluster.venue import MAX_LOSSES, ClusterSettings, _ClusterMatch, open_cluster
+from spielleiter.cluster.dask_engine import ClusterAddress
+from spielleiter.cluster.site_messages import PROTOCOL, Ready, encode
+from spielleiter.cluster.venue import (
+    MAX_LOSSES,
+    ClusterMatch,
+    ClusterSettings,
+    machine_name,
+    open_cluster,
+)
 from spielleiter.common.errors import ClusterError
 from spielleiter.match import Conditions, EndReason, GameRecord, MatchResult, play_match, prepare_match, read_journal
 from spielleiter.match.plan import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.match.verdict import Verdict
 from tests.cluster.conftest import FAST, SLOW, TwoMachines, kill
-from tests.cluster.test_played_pair import PLAN, played
+from tests.cluster.test_pair_files import PLAN, played
 from tests.interpreter import PYTHON
 from tests.match.sample_records import NAMES
 from tests.timeouts import HANG_TIMEOUT
@@ -131,7 +136,7 @@ def test_the_connection_of_the_starter_is_lost(machines: TwoMachines, tmp_path: 
     lost: list[GameRecord] = []
     cluster = ClusterSettings(ClusterAddress.parse(machines.address))
     with open_cluster(cluster, tmp_path, told.append) as venue:
-        client: Any = venue._engine.client
+        client: Any = venue.engine.client
 
         def lose_once(record: GameRecord) -> None:
             if not lost:
@@ -307,46 +312,72 @@ def test_machines_are_named_after_their_workers_or_hosts() -> None:
     assert machine_name("1", "pc07", {"pc07", "pc07-2"}) == "pc07-3"
 
 
-class LeavingSites:
-    """The sites of a machine that leaves at the moment at which its answer arrives."""
+class OneMachine:
+    """The scheduler of a cluster with one worker, and the site there, which has played every pair at once."""
 
-    name, cores, by_address = "match", 1, {"tcp://pc01": "site"}
-    on_answer: Callable[[], object]
+    name, cores, is_connected = "match", 1, True
+
+    def __init__(
+        self, submit: Callable[[], object] = lambda: None, result: Callable[[], object] = lambda: None
+    ) -> None:
+        self.by_address: dict[str, str] = {}
+        self._submit, self._result = submit, result
+
+    def workers(self) -> dict[str, str]:
+        return {"tcp://pc01": "pc01"}
+
+    async def open(self, _address: str) -> tuple[str, float, Ready]:
+        return "pc01", 1.0, Ready("", PROTOCOL, "pc01", 1, 1.0)
+
+    async def prepare(self, address: str, _cores: float, _offset: int) -> int:
+        self.by_address[address] = "site"
+        return 1
 
     async def submit(self, *_: object, **__: object) -> None:
         await trio.lowlevel.checkpoint()
+        self._submit()
 
     async def result(self, _call: object) -> bytes:
         await trio.lowlevel.checkpoint()
-        self.on_answer()
+        self._result()
         return encode(played())
+
+    def is_lost(self, _address: str) -> bool:
+        return False
 
     def forget(self, _address: str) -> None: ...
 
+    def close_all(self) -> None: ...
 
-async def test_a_pair_is_kept_if_its_machine_leaves_as_the_answer_arrives(tmp_path: Path) -> None:
-    sites = LeavingSites()
+    def match(self, folder: Path, finished: list[GameRecord]) -> ClusterMatch:
+        progress = SimpleNamespace(start=lambda _: None, finish=finished.extend, is_ending=False)
+        venue = SimpleNamespace(engine=self, tell=print, settings=SimpleNamespace(max_slowdown=None))
+        some: Any = (venue, self, SimpleNamespace(names=NAMES), PLAN, folder, Conditions(0), progress)
+        return ClusterMatch(*some)
+
+
+@pytest.fixture
+def clock() -> trio.testing.MockClock:
+    """A clock that jumps only when nothing has happened for a while, since threads take part."""
+    return trio.testing.MockClock(autojump_threshold=0.05)
+
+
+async def test_a_pair_is_kept_if_its_machine_leaves_as_the_answer_arrives(clock: object, tmp_path: Path) -> None:
     finished: list[GameRecord] = []
-    progress = SimpleNamespace(start=lambda _: None, finish=finished.extend)
-    allocation = Allocation.of([1])
-    allocation.join("tcp://pc01")
-    allocation.make_ready("tcp://pc01", "pc01", 1, 1.0)
-    some: Any = (None, sites, allocation, {1: PLAN}, SimpleNamespace(names=NAMES), tmp_path, progress, print)
-    match = _ClusterMatch(*some)
-    sites.on_answer = lambda: match._remove("tcp://pc01")
-    [attempt] = allocation.next_attempts(0.0)
-    match._attempts[attempt.number] = trio.CancelScope()
-    await match._play(attempt)
-    assert allocation.is_done
+    machine = OneMachine(result=lambda: match.remove("tcp://pc01"))
+    match = machine.match(tmp_path, finished)
+    with trio.fail_after(1000):
+        await match.run()
     assert [record.game for record in finished] == [1, 2]
 
 
-def test_a_scheduler_that_is_gone_is_no_fault_of_a_pair() -> None:
-    some: Any = [None] * 8
-    match = _ClusterMatch(*some)
-    for _ in range(MAX_LOSSES + 1):
-        match._count_loss(1, ClusterError("there is no connection to the scheduler"))
-    for _ in range(MAX_LOSSES - 1):
-        match._count_loss(1, ValueError("a worker fails"))
-    with pytest.raises(ClusterError, match="pair 1 cannot be played"):
-        match._count_loss(1, ValueError("a worker fails"))
+async def test_a_scheduler_that_is_gone_is_no_fault_of_a_pair(clock: object, tmp_path: Path) -> None:
+    gone = [ClusterError("there is no connection to the scheduler")] * (MAX_LOSSES + 1)
+    errors = iter([*gone, *[ValueError("a worker fails")] * MAX_LOSSES])
+
+    def fail() -> None:
+        raise next(errors)
+
+    with trio.fail_after(1000), pytest.RaisesGroup(pytest.RaisesExc(ClusterError, match="pair 1 cannot be played")):
+        await OneMachine(submit=fail).match(tmp_path, []).run()
+    assert next(errors, None) is None

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from spielleiter.contest.calibration import Speed
-from spielleiter.contest.contest_conditions import CONDITIONS, PAIRING
-from spielleiter.contest.package_faults import fault
+from spielleiter.contest.contest_conditions import CONDITIONS, PAIRING, fault
 from spielleiter.contest.package_report import (
     ConditionResult,
     PackageReport,

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from spielleiter.contest.check import Status, StepResult
-from spielleiter.contest.contest_conditions import PAIRING
-from spielleiter.contest.option_check import OptionResult, option_forms
-from spielleiter.contest.package_check import games_result, options_result, summed_up, two_games_result
-from spielleiter.contest.package_faults import fault
+from spielleiter.contest.contest_conditions import PAIRING, fault
+from spielleiter.contest.package_check import (
+    OptionResult,
+    games_result,
+    option_forms,
+    options_result,
+    summed_up,
+    two_games_result,
+)
 from spielleiter.contest.package_games import GameResult
 from spielleiter.contest.package_report import PlayedGame, State
 from spielleiter.match.verdict import Verdict

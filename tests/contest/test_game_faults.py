@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.contest.package_faults import CODE_OF_VERDICT, FAULTS, fault
+from spielleiter.contest.contest_conditions import CODE_OF_VERDICT, FAULTS, fault
 from spielleiter.contest.package_games import (
     affects_game,
     game_findings,

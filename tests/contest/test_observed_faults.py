@@ -8,9 +8,8 @@ import pytest
 
 from spielleiter.contest import contest_conditions as contest
 from spielleiter.contest.calibration import Speed
-from spielleiter.contest.contest_conditions import ContestCondition
+from spielleiter.contest.contest_conditions import ContestCondition, fault
 from spielleiter.contest.observed_faults import ObservedConditions
-from spielleiter.contest.package_faults import fault
 from spielleiter.contest.package_games import GameResult
 from spielleiter.contest.package_report import ConditionResult, PlayedGame, State
 from spielleiter.programs.machine_delay import AnswerTimes

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from spielleiter.contest import option_check
+from spielleiter.contest import package_check as option_check
 from spielleiter.contest.check import ATTEMPTS
-from spielleiter.contest.option_check import OptionResult, option_forms, try_option_forms
+from spielleiter.contest.package_check import OptionResult, option_forms, try_option_forms
 from spielleiter.contest.package_games import PackageCheckSetup
 from spielleiter.contest.scripted_server import InconclusiveError
 from spielleiter.match.plan import ProgramTimeouts

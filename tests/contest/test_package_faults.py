@@ -6,8 +6,7 @@ import string
 
 import pytest
 
-from spielleiter.contest.contest_conditions import CONDITIONS
-from spielleiter.contest.package_faults import FAULTS, fault
+from spielleiter.contest.contest_conditions import CONDITIONS, FAULTS, fault
 from spielleiter.programs.packages.faults import FAULTS as STATIC_FAULTS
 from tests.documents import rows
 

@@ -210,7 +210,7 @@ async def _two_games(folder: Path, planted: Planted, monkeypatch: pytest.MonkeyP
 
 def test_every_code_of_a_game_has_a_planted_fault() -> None:
     """The others are tested where they arise."""
-    from spielleiter.contest.package_faults import FAULTS as KNOWN
+    from spielleiter.contest.contest_conditions import FAULTS as KNOWN
 
     elsewhere = {
         "option-order", "option-names", "parameter-order", "plain-join", "not-twice", "failed-step", "missed-step",

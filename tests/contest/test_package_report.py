@@ -8,10 +8,8 @@ import json
 import pytest
 from lxml import etree, html
 
-from spielleiter.contest.contest_conditions import CONDITIONS
-from spielleiter.contest.package_faults import fault
-from spielleiter.contest.package_page import render_page
-from spielleiter.contest.package_report import FORMAT, State, render_junit, state_of
+from spielleiter.contest.contest_conditions import CONDITIONS, fault
+from spielleiter.contest.package_report import FORMAT, State, render_junit, render_page, state_of
 from spielleiter.programs.packages.faults import Finding, Level
 from tests.contest.package_reports import HOSTILE, report
 from tests.match.xunit import assert_is_xunit

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from spielleiter.contest.think_times import ThinkTimes, judge_think_times
+from spielleiter.contest.observed_faults import ThinkTimes, judge_think_times
 from spielleiter.programs.machine_delay import AnswerTimes
 
 THINKS_DIFFERENTLY = [0.01, 0.2, 0.35, 0.5, 0.7, 0.75, 0.8, 0.9, 1.0, 1.0]

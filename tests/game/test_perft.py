@@ -1,4 +1,4 @@
-"""The counts of `perft` equal those of the official rule code, and the counts of `divide` add up to them."""
+"""The counts of `perft` equal those of the official rule code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from spielleiter.game.api import Mistake, Move, Outcome, Seat, State
 from spielleiter.game.blokus.state import BlokusState
-from spielleiter.game.perft import divide, perft
+from spielleiter.game.perft import perft
 from tests.game.blokus.oracle import parse_position, read_perft
 
 FAST, SLOW = 1500, 75_000
@@ -38,21 +38,6 @@ def shared(name: str) -> BlokusState:
     return next(parse_position(line["season"], line["position"]) for line in read_perft() if line["id"] == name)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
-def test_divide_adds_up(depth: int) -> None:
-    state = shared("2021-shared-8")
-    divided = divide(state, depth)
-    assert list(divided) == list(state.generate_legal_moves())
-    assert sum(divided.values()) == perft(state, depth)
-
-
-def test_divide_gives_each_move_its_own_count() -> None:
-    state = shared("2021-shared-8")
-    divided = divide(state, 2)
-    assert divided == {move: perft(state.play(move), 1) for move in state.generate_legal_moves()}
-    assert len(set(divided.values())) > 1
-
-
 def test_depth_zero_is_one_sequence() -> None:
     assert perft(shared("2021-shared-8"), 0) == 1
 
@@ -64,15 +49,12 @@ def test_a_finished_game_has_no_sequences() -> None:
     assert over.outcome() is not None
     assert perft(over, 0) == 1
     assert perft(over, 1) == 0
-    assert divide(over, 1) == {}
 
 
-def test_invalid_depths_are_refused() -> None:
+def test_a_negative_depth_is_refused() -> None:
     state = shared("2021-shared-8")
     with pytest.raises(ValueError, match="-1"):
         perft(state, -1)
-    with pytest.raises(ValueError, match="0"):
-        divide(state, 0)
 
 
 @dataclass(frozen=True)
@@ -110,4 +92,3 @@ class Countdown:
 def test_perft_works_with_any_game() -> None:
     state: State = Countdown(turn=0, left=5)
     assert [perft(state, depth) for depth in range(7)] == [1, 2, 4, 7, 5, 1, 0]
-    assert divide(state, 3) == {1: 4, 2: 3}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import cast
+from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 from lxml import etree
@@ -32,107 +32,58 @@ def error_packet(name: str) -> m.ErrorPacket:
     return packet
 
 
-def error_in_room(name: str) -> m.ErrorMessage:
+def data_of(name: str) -> Any:
     packet = sample(name)
     assert isinstance(packet, m.RoomMessage)
-    assert isinstance(packet.data, m.ErrorMessage)
     return packet.data
 
 
-def room_of(packet: m.ErrorPacket) -> m.RoomMessage:
-    assert isinstance(packet.original_request, m.RoomMessage)
-    return packet.original_request
-
-
-def move_of(data: m.RoomData | None) -> SetMove:
-    assert isinstance(data, m.MoveData)
-    assert isinstance(data.move, SetMove)
-    return data.move
-
-
 def reasons(name: str) -> list[str]:
-    packet = sample(name)
-    assert isinstance(packet, m.RoomMessage)
-    assert isinstance(packet.data, m.Result)
-    return [score.reason for score in packet.data.scores if score.reason]
+    return [score.reason for score in data_of(name).scores if score.reason]
 
 
 # -- recorded ---------------------------------------------------------------------------------------------------------
 
 
 def test_an_illegal_move() -> None:
-    error, packet = error_in_room("error_illegal_move"), error_packet("errorpacket_illegal_move")
-    move, mistake = move_of(error.original), BlokusMistake.NOT_IN_CORNER
-    refusal = TEXTS.illegal("Eins", mistake, move, random_game(0)[0])
+    error, packet = data_of("error_illegal_move"), error_packet("errorpacket_illegal_move")
+    refusal = TEXTS.illegal("Eins", BlokusMistake.NOT_IN_CORNER, error.original.move, random_game(0)[0])
     (reason,) = reasons("result_rule_violation")
-    assert refusal == MoveRefusal(reason, error.message, error.message, packet.message, m.MoveData(move))
+    assert refusal == MoveRefusal(reason, error.message, error.message, packet.message, error.original)
 
 
 def test_a_move_out_of_turn() -> None:
-    error, packet = error_in_room("error_not_your_turn"), error_packet("errorpacket_not_your_turn")
-    assert error.original is not None
+    error, packet = data_of("error_not_your_turn"), error_packet("errorpacket_not_your_turn")
     refusal = TEXTS.out_of_turn(0, 0, 1, NAMES, error.original)
     (reason,) = reasons("result_left")
     assert refusal == MoveRefusal(reason, error.message, error.message, packet.message, error.original)
 
 
-@pytest.mark.parametrize("name", ["errorpacket_non_move", "errorpacket_room_no_data"])
-def test_a_room_packet_without_a_move(name: str) -> None:
-    packet = error_packet(name)
-    assert TEXTS.non_move(room_of(packet)) == packet.message
-
-
-def test_a_room_of_which_the_client_is_no_member() -> None:
-    packet = error_packet("errorpacket_not_member")
-    assert TEXTS.not_member(room_of(packet).room_id) == packet.message
-
-
-def test_a_full_room() -> None:
-    packet = error_packet("errorpacket_room_full")
-    assert isinstance(packet.original_request, m.JoinRoomRequest)
-    assert TEXTS.room_full(packet.original_request.room_id) == packet.message
-
-
-def test_an_unknown_room() -> None:
-    packet = error_packet("errorpacket_unknown_room")
-    assert isinstance(packet.original_request, m.ObserveRequest)
-    assert TEXTS.unknown_room(packet.original_request.room_id) == packet.message
-    assert TEXTS.unknown_room(None).endswith("Couldn't find a room with id null")
-
-
-def test_an_unknown_game() -> None:
-    packet = error_packet("errorpacket_unknown_gametype")
-    assert isinstance(packet.original_request, m.JoinRequest)
-    assert TEXTS.unknown_game_type(packet.original_request.game_type, ["swc_2021_blokus"]) == packet.message
-    assert TEXTS.unknown_game_type("x", ("a", "b")).endswith("Unknown GameType UUID: x (available: a,b)")
-
-
-def test_an_unknown_reservation() -> None:
-    assert TEXTS.unknown_reservation == error_packet("errorpacket_unknown_reservation").message
-
-
-def test_a_wrong_password() -> None:
-    assert TEXTS.wrong_password == error_packet("errorpacket_wrong_password").message
-
-
 @pytest.mark.parametrize(
-    "name",
+    ("name", "text_for"),
     [
-        "errorpacket_unauthenticated_observe",
-        "errorpacket_unauthenticated_prepare",
-        "errorpacket_unauthenticated_step",
+        ("non_move", TEXTS.non_move),
+        ("room_no_data", TEXTS.non_move),
+        ("not_member", lambda request: TEXTS.not_member(request.room_id)),
+        ("room_full", lambda request: TEXTS.room_full(request.room_id)),
+        ("unknown_room", lambda request: TEXTS.unknown_room(request.room_id)),
+        ("unknown_gametype", lambda request: TEXTS.unknown_game_type(request.game_type, ["swc_2021_blokus"])),
+        ("unknown_reservation", lambda _: TEXTS.unknown_reservation),
+        ("wrong_password", lambda _: TEXTS.wrong_password),
+        ("unauthenticated_observe", TEXTS.unauthenticated),
+        ("unauthenticated_prepare", TEXTS.unauthenticated),
+        ("unauthenticated_step", TEXTS.unauthenticated),
+        ("server_packet", TEXTS.server_packet),
     ],
 )
-def test_a_request_without_authentication(name: str) -> None:
-    packet = error_packet(name)
-    assert packet.original_request is not None
-    assert TEXTS.unauthenticated(packet.original_request) == packet.message
+def test_a_refused_request(name: str, text_for: Callable[[Any], str]) -> None:
+    packet = error_packet(f"errorpacket_{name}")
+    assert text_for(packet.original_request) == packet.message
 
 
-def test_a_packet_that_only_a_server_sends() -> None:
-    packet = error_packet("errorpacket_server_packet")
-    assert packet.original_request == m.Left("x")
-    assert TEXTS.server_packet(m.Left("x")) == packet.message
+def test_missing_and_several_names() -> None:
+    assert TEXTS.unknown_room(None).endswith("Couldn't find a room with id null")
+    assert TEXTS.unknown_game_type("x", ("a", "b")).endswith("Unknown GameType UUID: x (available: a,b)")
 
 
 def test_reasons_in_results() -> None:
@@ -231,9 +182,7 @@ def test_data_as_the_official_server_describes_it(data: m.RoomData | None, descr
 
 
 def test_a_result_as_the_official_server_describes_it() -> None:
-    packet = sample("result_left")
-    assert isinstance(packet, m.RoomMessage)
-    assert TEXTS.describe_data(packet.data) == (
+    assert TEXTS.describe_data(data_of("result_left")) == (
         "GameResult(winner=[Team 1(Eins)], scores=["
         "Player1(cause=REGULAR, reason='', parts=[Gewinner=2, ∅ Punkte=15]), "
         "Player2(cause=LEFT, reason='Der Spieler hat das Spiel verlassen', parts=[Gewinner=0, ∅ Punkte=10])])"
@@ -291,8 +240,3 @@ def test_server_packets_by_the_names_of_their_classes(packet: m.Message, name: s
 
 def test_an_unknown_player() -> None:
     assert TEXTS.unknown_player("A") == 'java.lang.IllegalArgumentException: Score for "A" could not be found!'
-
-
-def test_a_season_replaces_the_texts_that_differ() -> None:
-    other = dataclasses.replace(TEXTS, unknown_reservation="weg")
-    assert (other.unknown_reservation, other.wrong_password) == ("weg", TEXTS.wrong_password)

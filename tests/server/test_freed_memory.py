@@ -79,7 +79,7 @@ def end_all_sessions(harness: ServerHarness) -> None:
     A task that a deadline wakes up holds the Cancelled exception's traceback until the next task runs. From Python
     3.12 on this keeps the frames of all its callers alive, and with them their local variables.
     """
-    for session in list(harness.server._sessions):
+    for session in list(harness.server.sessions):
         session.end("over")
 
 

@@ -13,6 +13,9 @@ from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Ending
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.replay import encode_replay
+from spielleiter.viewer.game_json import Details, describe_game
+from spielleiter.viewer.positions.view import Json
+from spielleiter.viewer.replay_files import Replay
 
 NAMES = ("Anton", "Berta")
 
@@ -50,6 +53,13 @@ def replay_of(name: str, seed: int = 1, plies: int = 1000) -> bytes:
     """A replay of the edition `name`."""
     edition = EDITIONS[name]
     return encode_replay(edition.dialect, "room", record_of(edition, played(edition, seed, plies)))
+
+
+def described(
+    edition: Edition, record: Sequence[RoomData], source: str = "", details: Details | None = None, **options: bool
+) -> Json:
+    """The JSON object of a game with these packets."""
+    return describe_game(Replay(edition, tuple(record), source), details or Details(), **options)
 
 
 def states_in(content: bytes) -> list[ET.Element]:

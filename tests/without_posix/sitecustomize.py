@@ -31,8 +31,8 @@ from pathlib import Path
 from typing import Any
 
 LOADED_BEFORE = (
-    "asyncio", "click", "click._compat", "concurrent.futures.thread", "ctypes.util", "email.message", "h11", "h2",
-    "http.client", "hypercorn", "hypercorn.trio", "javaproperties", "logging.handlers", "lxml.etree", "msgspec",
+    "asyncio", "click", "click._compat", "concurrent.futures.thread", "ctypes.util", "email.message", "h11",
+    "http.client", "javaproperties", "logging.handlers", "lxml.etree", "msgspec",
     "multiprocessing", "multiprocessing.connection", "PIL.Image", "PIL.ImageDraw", "PIL.ImageFont", "prometheus_client",
     "psutil", "socketserver", "starlette.applications", "starlette.responses", "starlette.routing", "tarfile",
     "tempfile", "trio", "trio.testing", "urllib.request", "uuid", "webbrowser", "xml.parsers.expat", "zipfile",

@@ -34,7 +34,7 @@ _PIECES: Final = {
     shape.name: [list(cell) for cell in orientation(shape, Rotation.NONE, is_flipped=False).cells] for shape in Shape
 }
 
-_WORDS: Final[Mapping[BlokusMistake, Words]] = {
+RULE_WORDS: Final[Mapping[BlokusMistake, Words]] = {
     BlokusMistake.WRONG_COLOR: {
         "de": "Eine andere Farbe ist am Zug.",
         "en": "It is another colour's turn.",
@@ -146,7 +146,7 @@ class BlokusView(View):
             return None
         piece, cells = (move.shape.name, _covered(move)) if isinstance(move, SetMove) else (None, [])
         offending = [cell for cell in cells if _offends(position, mistake, cell)]
-        return {"piece": piece, "cells": cells, "offendingCells": offending, "words": dict(_WORDS[mistake])}
+        return {"piece": piece, "cells": cells, "offendingCells": offending, "words": dict(RULE_WORDS[mistake])}
 
 
 def _own(state: State) -> BlokusState:

@@ -29,7 +29,7 @@ from spielleiter.viewer.positions.view import Json, View, Words, shortened_text
 _MOST_CARROTS: Final = 1000
 """More than anybody can collect in 30 rounds; the number of carrots bounds the number of moves."""
 
-_WORDS: Final[Mapping[HaseUndIgelMistake, Words]] = {
+RULE_WORDS: Final[Mapping[HaseUndIgelMistake, Words]] = {
     HaseUndIgelMistake.NO_ACTION_LIST: {
         "de": "Der Zug enthält keine Aktion.",
         "en": "The move has no action.",
@@ -159,7 +159,7 @@ class HaseUndIgelView(View):
         field = position.play(move).players[seat].index
         return {
             "field": None if field == position.players[seat].index else field,
-            "actions": [_action(action) for action in move.in_order],
+            "actions": [describe_action(action) for action in move.in_order],
         }
 
     def illegal_move(self, state: State, move: Move) -> Json | None:
@@ -167,7 +167,7 @@ class HaseUndIgelView(View):
         mistake = position.check(move)
         if mistake is None:
             return None
-        return {"piece": None, "cells": [], "offendingCells": [], "words": dict(_WORDS[mistake])}
+        return {"piece": None, "cells": [], "offendingCells": [], "words": dict(RULE_WORDS[mistake])}
 
 
 def _own(state: State) -> HaseUndIgelState:
@@ -175,7 +175,7 @@ def _own(state: State) -> HaseUndIgelState:
     return state
 
 
-def _action(action: Action) -> Json:
+def describe_action(action: Action) -> Json:
     """Return an action: its name on the wire, its distance or value, and its card."""
     match action:
         case Advance():

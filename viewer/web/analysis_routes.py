@@ -7,7 +7,7 @@ outlives the page that has asked for it, nor `TIMEOUT` seconds. What the process
 from __future__ import annotations
 
 import subprocess
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from typing import Annotated, Any, Final
 
@@ -19,13 +19,10 @@ from starlette.routing import BaseRoute, Route
 
 from spielleiter.common.own_python import own_python
 from spielleiter.server.replay import encode_replay
-from spielleiter.viewer.web.answers import read_json
-from spielleiter.viewer.web.errors import WebError
-from spielleiter.viewer.web.guard import Receive, Scope, Send
-from spielleiter.viewer.web.hub import Hub
+from spielleiter.viewer.web.answers import EventStreamResponse, WebError, frame, read_json
+from spielleiter.viewer.web.guard import client_share
+from spielleiter.viewer.web.live_games import Hub
 from spielleiter.viewer.web.replay_shelf import ReplayShelf
-from spielleiter.viewer.web.server_sent_events import HEADERS, cancel_when_left, frame
-from spielleiter.viewer.web.shares import client_address
 
 MOST_WAITING: Final = 4
 """The number of requests that may wait for the analysis of another one."""
@@ -36,16 +33,12 @@ COMMAND: Final = (*own_python(), "-P", "-m", "spielleiter.viewer.analysis", "--e
 
 _PROGRESS: Final = "progress"
 _EVENTS: Final = frozenset({_PROGRESS, "result", "failed"})
-_FAILED: Final = {
-    "error": {"de": "Die Analyse ist fehlgeschlagen.", "en": "The analysis has failed."},
-}
-_TOO_SLOW: Final = {
-    "error": {"de": "Die Analyse hat zu lange gedauert.", "en": "The analysis took too long."},
-}
+_FAILED: Final = {"error": {"de": "Die Analyse ist fehlgeschlagen.", "en": "The analysis has failed."}}
+_TOO_SLOW: Final = {"error": {"de": "Die Analyse hat zu lange gedauert.", "en": "The analysis took too long."}}
 _Text = Annotated[str, msgspec.Meta(max_length=300)]
 
 
-class _Wish(msgspec.Struct):
+class _AnalysisForm(msgspec.Struct):
     replay: _Text | None = None
     room: _Text | None = None
 
@@ -55,88 +48,62 @@ def analysis_routes(shelf: ReplayShelf, hub: Hub, command: tuple[str, ...] = COM
     running = trio.CapacityLimiter(1)
 
     async def analyse(request: Request) -> Response:
-        wish = await read_json(request, _Wish)
-        if (wish.replay is None) == (wish.room is None):
+        form = await read_json(request, _AnalysisForm)
+        if (form.replay is None) == (form.room is None):
             raise WebError(
                 400, "Erwartet wird genau eines von replay und room.", "Expected exactly one of replay and room."
             )
-        content = await _content(wish)
+        content = await replay_content(form)
         if running.statistics().tasks_waiting >= MOST_WAITING:
             raise WebError(
                 429,
                 "Es warten schon zu viele Analysen; versuche es später noch einmal.",
                 "Too many analyses are waiting; try again later.",
             )
-        address = client_address(request)
+        address = client_share(request)
         hub.open_stream(address)
-        return _AnalysisResponse(content, command, running, lambda: hub.close_stream(address))
 
-    async def _content(wish: _Wish) -> bytes:
-        if wish.replay is not None:
-            return await shelf.content(wish.replay)
-        game = hub.game(wish.room or "").game
-        if game.phase_name != "over":
+        async def write(send_frame: Callable[[bytes], Awaitable[None]]) -> None:
+            async with running:
+                await _analyse(command, content, send_frame)
+
+        return EventStreamResponse(write, lambda: hub.close_stream(address))
+
+    async def replay_content(form: _AnalysisForm) -> bytes:
+        if form.replay is not None:
+            return await shelf.content(form.replay)
+        game = hub.game(form.room or "").game
+        if game.phase != "over":
             raise WebError(409, "Dieses Spiel ist noch nicht zu Ende.", "This game is not over yet.")
         return await trio.to_thread.run_sync(encode_replay, game.edition.dialect, game.id, game.record)
 
     return [Route("/api/analysis", analyse, methods=["POST"])]
 
 
-class _AnalysisResponse(Response):
-    """The events of one analysis; `content` is the replay, and `on_close` is called when the page has left."""
-
-    def __init__(
-        self, content: bytes, command: tuple[str, ...], running: trio.CapacityLimiter, on_close: Callable[[], None]
-    ) -> None:
-        super().__init__(media_type="text/event-stream")
-        self._content = content
-        self._command = command
-        self._running = running
-        self._on_close = on_close
-
-    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the process and send its events to one page."""
-        try:
-            await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(cancel_when_left, receive, nursery.cancel_scope)
-                async with self._running:
-                    await self._send_events(send)
-                nursery.cancel_scope.cancel()
-        finally:
-            self._on_close()
-
-    async def _send_events(self, send: Send) -> None:
-        last: bytes | None = None
-        with trio.move_on_after(TIMEOUT) as scope:
-            last = await self._send_until_last(send)
-        if last is None:
-            last = frame("failed", _TOO_SLOW if scope.cancelled_caught else _FAILED)
-        await send({"type": "http.response.body", "body": last, "more_body": False})
-
-    async def _send_until_last(self, send: Send) -> bytes | None:
-        """Send the events except for the last one, which is returned; None if there is none."""
-        last: bytes | None = None
+async def _analyse(command: tuple[str, ...], content: bytes, send_frame: Callable[[bytes], Awaitable[None]]) -> None:
+    """Run the process with the replay `content` as its input, and send its events; the last one says how it ended."""
+    last = frame("failed", _FAILED)
+    with trio.move_on_after(TIMEOUT) as scope:
         pipe = subprocess.PIPE
-        process = await trio.lowlevel.open_process(self._command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+        process = await trio.lowlevel.open_process(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
         assert process.stdin is not None
         assert process.stdout is not None
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_write, process.stdin, self._content)
+                nursery.start_soon(_write, process.stdin, content)
                 async with aclosing(_events(process.stdout)) as events:
                     async for event, data in events:
                         if event != _PROGRESS:
                             last = frame(event, data)
                             break
-                        await send({"type": "http.response.body", "body": frame(event, data), "more_body": True})
+                        await send_frame(frame(event, data))
                 nursery.cancel_scope.cancel()
         finally:
             process.kill()
             with trio.CancelScope(shield=True):
                 await process.wait()
                 await process.stdout.aclose()
-        return last
+    await send_frame(frame("failed", _TOO_SLOW) if scope.cancelled_caught else last)
 
 
 async def _write(stream: trio.abc.SendStream, content: bytes) -> None:

@@ -1,28 +1,75 @@
-"""Reads JSON from requests and writes it into answers.
-
-Invariants: a body is read up to a limit of bytes and of time. Whatever cannot be read is a WebError with status 4xx.
-"""
+"""What requests of pages have in common: their errors, JSON in both directions, and streams of server-sent events."""
 
 from __future__ import annotations
 
-from contextlib import aclosing
-from typing import Any, Final, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 import msgspec
 import trio
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
-from spielleiter.viewer.web.errors import WebError
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 JSON_BYTES: Final = 16 * 1024
 """The maximum size of a body with JSON."""
 BODY_TIMEOUT: Final = 10.0
 """Seconds within which a body must be complete."""
-MOST_DIGITS: Final = 10
+COMMENT_INTERVAL: Final = 15.0
+"""Seconds after which an idle stream sends a comment, which keeps it open and shows whether the page is still there."""
 JSON: Final = "application/json"
+_EVENTS: Final = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store"}
+"""The headers of a stream of server-sent events."""
+_MOST_DIGITS: Final = 9
 
 _Form = TypeVar("_Form")
+
+
+class WebError(Exception):
+    """A request was refused. `status` is the one of HTTP; the texts say whose fault it is and what to do."""
+
+    def __init__(self, status: int, de: str, en: str) -> None:
+        super().__init__(en)
+        self.status = status
+        self.de = de
+        self.en = en
+
+    def as_json(self) -> dict[str, dict[str, str]]:
+        """Return the body of the answer."""
+        return {"error": {"de": self.de, "en": self.en}}
+
+
+def unknown_room(room_id: str) -> WebError:
+    """Return the error for a room that does not exist, or is forgotten already."""
+    shown = room_id[:80]
+    return WebError(404, f"Den Raum {shown} gibt es nicht (mehr).", f"There is no room {shown} (any more).")
+
+
+def unknown_game_type(game_type: str, known: Iterable[str]) -> WebError:
+    """Return the error for a gameType that this server does not play; `known` are those that it plays."""
+    names = ", ".join(known)
+    return WebError(
+        400,
+        f"Das Spiel {game_type} gibt es hier nicht; bekannt sind: {names}.",
+        f"There is no game {game_type} here; known are: {names}.",
+    )
+
+
+def unknown_ply(ply: int) -> WebError:
+    """Return the error for a position that a game does not have."""
+    return WebError(404, f"Das Spiel hat keinen Zug {ply}.", f"The game has no ply {ply}.")
+
+
+def refused_by_server(status: int, error: object) -> WebError:
+    """Return the error for what the server itself refuses, as it does on the game port."""
+    return WebError(status, f"Der Server lehnt das ab ({error}).", f"The server refuses this ({error}).")
+
+
+# -- requests and answers --------------------------------------------------------------------------------------------
 
 
 def json_response(value: Any, status: int = 200) -> Response:
@@ -38,7 +85,7 @@ def error_response(error: WebError) -> Response:
 def whole_number(request: Request, name: str) -> int:
     """Return a parameter of the address that is a whole number from 0. Raises WebError if it is not one."""
     text = request.query_params.get(name, "")
-    if not (text.isascii() and text.isdigit() and len(text) < MOST_DIGITS):
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
         raise WebError(
             400,
             f"Der Parameter {name} muss eine ganze Zahl ab 0 sein.",
@@ -47,23 +94,28 @@ def whole_number(request: Request, name: str) -> int:
     return int(text)
 
 
+def printable(name: str) -> str:
+    """Return `name`, which becomes the name of a player. Raises WebError if it contains control characters."""
+    if not name.isprintable():
+        raise WebError(400, "Der Name enthält Steuerzeichen.", "The name contains control characters.")
+    return name
+
+
 async def read_body(request: Request, most_bytes: int) -> bytes:
     """Return the body of `request`. Raises WebError if it is too large or arrives too slowly."""
     body = bytearray()
     with trio.move_on_after(BODY_TIMEOUT):
-        try:
-            async with aclosing(request.stream()) as parts:
-                async for part in parts:
-                    body += part
-                    if len(body) > most_bytes:
-                        raise WebError(
-                            413,
-                            f"Diese Anfrage ist zu groß: höchstens {most_bytes} Bytes sind erlaubt.",
-                            f"This request is too large: at most {most_bytes} bytes are allowed.",
-                        )
-        except ClientDisconnect:
-            raise WebError(400, "Die Anfrage brach ab.", "The request broke off.") from None
-        return bytes(body)
+        while True:
+            part = await request.receive()
+            body += part.get("body", b"")
+            if len(body) > most_bytes:
+                raise WebError(
+                    413,
+                    f"Diese Anfrage ist zu groß: höchstens {most_bytes} Bytes sind erlaubt.",
+                    f"This request is too large: at most {most_bytes} bytes are allowed.",
+                )
+            if not part.get("more_body", False):
+                return bytes(body)
     raise WebError(408, "Die Anfrage kam zu langsam an.", "The request arrived too slowly.")
 
 
@@ -78,3 +130,95 @@ async def read_json(request: Request, form: type[_Form]) -> _Form:
         raise WebError(
             400, "Diese Anfrage hat nicht die Form, die hier erwartet wird.", f"This request cannot be read ({error})."
         ) from None
+
+
+# -- server-sent events ----------------------------------------------------------------------------------------------
+
+
+def frame(event: str, data: Any) -> bytes:
+    """Return an event with `data` as JSON, which contains no line break."""
+    return b"event: %b\ndata: %b\n\n" % (event.encode(), msgspec.json.encode(data))
+
+
+class EventStreamResponse(Response):
+    """An answer of server-sent events.
+
+    `write` sends them with the function that it is given, until it returns or is cancelled because the page has left;
+    `close` is called then.
+    """
+
+    def __init__(
+        self, write: Callable[[Callable[[bytes], Awaitable[None]]], Awaitable[None]], close: Callable[[], None]
+    ) -> None:
+        super().__init__(headers=_EVENTS)
+        self._write = write
+        self._close = close
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        async def send_frame(data: bytes) -> None:
+            await send({"type": "http.response.body", "body": data, "more_body": True})
+
+        try:
+            headers = [(name.encode(), value.encode()) for name, value in _EVENTS.items()]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            if scope["method"] != "HEAD":  # the toolkit answers it wherever it answers GET
+                await self._write(send_frame)
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            self._close()
+
+
+def single_frame(data: bytes) -> EventStreamResponse:
+    """Return an answer of one frame."""
+    return EventStreamResponse(lambda send_frame: send_frame(data), lambda: None)
+
+
+class FrameSource(Protocol):
+    """What a stream of the newest data sends."""
+
+    async def next_frame(self) -> bytes | None:
+        """Wait for something new and return the newest frame; None at the end of the stream."""
+        ...
+
+    def close(self) -> None:
+        """Forget the page; called once, when the stream has ended in any way."""
+        ...
+
+
+def newest_frames(source: FrameSource) -> EventStreamResponse:
+    """Return an answer of the frames of `source`.
+
+    Nothing is queued: the next frame is asked for only when the page has taken the last one, so a page that does not
+    read gets the newest data when it reads again, and costs nothing in between.
+    """
+
+    async def write(send_frame: Callable[[bytes], Awaitable[None]]) -> None:
+        while True:
+            data: bytes | None = b": still here\n\n"
+            with trio.move_on_after(COMMENT_INTERVAL):
+                data = await source.next_frame()
+            if data is None:
+                return
+            await send_frame(data)
+
+    return EventStreamResponse(write, source.close)
+
+
+class Versions:
+    """Counts the versions of something that pages look at, and wakes those that wait for a newer one."""
+
+    def __init__(self) -> None:
+        self.newest = 0
+        self._changed = trio.Event()
+
+    def publish(self) -> None:
+        """Count one more."""
+        self.newest += 1
+        self._changed.set()
+        self._changed = trio.Event()
+
+    async def newer_than(self, version: int) -> int:
+        """Wait until there is a newer version than `version`, and return the newest."""
+        while self.newest == version:
+            await self._changed.wait()
+        return self.newest

@@ -1,10 +1,9 @@
-"""Refuses requests that do not come from a page of this server, and adds the headers that browsers need for safety.
+"""Refuses requests that do not come from a page of this server, adds the headers that browsers need, and shares limits.
 
 Invariants: no request reaches the application unless its Host is a name of this machine, which prevents DNS rebinding,
 and unless its origin, if the browser names one, is this very address. If the viewer has a password, nothing is answered
 without it; wrong passwords are answered late, like those of administrators. Only `/healthz`, which says nothing about
-the games, is answered in any case, since a container is asked by the name that it has in its network. Every answer
-forbids scripts and styles from elsewhere and inside the page, and forbids other pages to embed it.
+the games, is answered in any case, since a container is asked by the name that it has in its network.
 
 A page with a password needs no check of its Host: a browser sends the password only to the address where it was typed.
 """
@@ -16,21 +15,16 @@ import binascii
 import hmac
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Final, TypeAlias
+from collections import Counter
+from collections.abc import MutableMapping
+from typing import Any, Final
 
 import trio
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import Response
+from starlette.requests import Request
 
 from spielleiter.server.net.password_guard import PasswordGuard
-from spielleiter.viewer.web.answers import error_response
-from spielleiter.viewer.web.errors import WebError
-
-Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+from spielleiter.viewer.web.answers import Application, Receive, Scope, Send, WebError, error_response
 
 CONTENT_SECURITY_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -44,21 +38,8 @@ SAFETY_HEADERS: Final = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-_READING: Final = frozenset({"GET", "HEAD"})
-_OPEN_PATHS: Final = frozenset({"/healthz"})
-_PAGE_PATHS: Final = frozenset({"/"})
-"""The paths that a link on a page of somebody else may lead to."""
 
-_WRONG_HOST: Final = WebError(
-    421,
-    "Diese Adresse ist kein Name dieses Rechners; öffne die Seite unter der Adresse, die der Server nennt.",
-    "This is not a name of this machine; open the page at the address that the server names.",
-)
-_WRONG_ORIGIN: Final = WebError(
-    403,
-    "Diese Anfrage kommt von einer fremden Seite.",
-    "This request comes from a page of somebody else.",
-)
+
 _PASSWORD_NEEDED: Final = WebError(
     401,
     "Der Betrachter hat ein Passwort (Einstellung viewerPassword); der Benutzername ist beliebig.",
@@ -85,28 +66,37 @@ class Guard:
             return
         if scope["type"] != "http":  # there is nothing to prepare at the start
             return
-        refusal = await self._refusal(scope)
-        if refusal is not None:
-            await refusal(scope, receive, _with_safety_headers(send))
+        send = _with_safety_headers(send)
+        try:
+            await self._check(scope)
+        except WebError as error:
+            response = error_response(error)
+            if error.status == _PASSWORD_NEEDED.status:
+                response.headers["www-authenticate"] = 'Basic realm="spielleiter", charset="UTF-8"'
+            await response(scope, receive, send)
             return
-        await self._app(scope, receive, _with_safety_headers(send))
+        await self._app(scope, receive, send)
 
-    async def _refusal(self, scope: Scope) -> Response | None:
-        """Return the answer to a request that is not permitted, None if it is."""
+    async def _check(self, scope: Scope) -> None:
+        """Raise WebError for a request that is not permitted."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        path = scope["path"]
-        if path in _OPEN_PATHS:
-            return None
+        if scope["path"] == "/healthz":
+            return
         if self._password is not None:
-            refusal = await self._check_password(headers, (scope.get("client") or ("",))[0])
-            if refusal is not None:
-                return refusal
+            await self._check_password(self._password, headers, (scope.get("client") or ("",))[0])
         elif not self._is_own_name(host):
-            return error_response(_WRONG_HOST)
-        if not _is_own_origin(headers, host, path, scope["method"]):
-            return error_response(_WRONG_ORIGIN)
-        return None
+            raise WebError(
+                421,
+                "Diese Adresse ist kein Name dieses Rechners; öffne die Seite unter der Adresse, die der Server nennt.",
+                "This is not a name of this machine; open the page at the address that the server names.",
+            )
+        if not _is_own_origin(headers, host, scope["path"], scope["method"]):
+            raise WebError(
+                403,
+                "Diese Anfrage kommt von einer fremden Seite.",
+                "This request comes from a page of somebody else.",
+            )
 
     def _is_own_name(self, host: str) -> bool:
         """Return whether `host`, a value of the header Host, is an address or a name of this machine.
@@ -122,23 +112,15 @@ class Guard:
             return False
         return True
 
-    async def _check_password(self, headers: Headers, address: str) -> Response | None:
-        assert self._password is not None
+    async def _check_password(self, password: bytes, headers: Headers, address: str) -> None:
         given = _given_password(headers.get("authorization", ""))
         if given is None:
-            return _asking_for_password()
+            raise _PASSWORD_NEEDED
         await self._password_guard.wait_for_turn(address)
-        if hmac.compare_digest(given, self._password):
-            self._password_guard.note_success()
-            return None
-        await self._password_guard.answer_late(address, self._password_guard.delay(address, trio.current_time()))
-        return _asking_for_password()
-
-
-def _asking_for_password() -> Response:
-    response = error_response(_PASSWORD_NEEDED)
-    response.headers["www-authenticate"] = 'Basic realm="spielleiter", charset="UTF-8"'
-    return response
+        if not hmac.compare_digest(given, password):
+            await self._password_guard.answer_late(address, self._password_guard.delay(address, trio.current_time()))
+            raise _PASSWORD_NEEDED
+        self._password_guard.note_success()
 
 
 def _given_password(authorization: str) -> bytes | None:
@@ -167,7 +149,8 @@ def _is_own_origin(headers: Headers, host: str, path: str, method: str) -> bool:
     if origin is not None and origin != f"http://{host}" and origin != f"https://{host}":
         return False
     site = headers.get("sec-fetch-site", "none")
-    return site in {"none", "same-origin"} or (path in _PAGE_PATHS and method in _READING)
+    # a link on a page of somebody else may lead to the page itself
+    return site in {"none", "same-origin"} or (path == "/" and method in {"GET", "HEAD"})
 
 
 def _with_safety_headers(send: Send) -> Send:
@@ -180,3 +163,39 @@ def _with_safety_headers(send: Send) -> Send:
         await send(message)
 
     return send_with_headers
+
+
+# -- shares ----------------------------------------------------------------------------------------------------------
+
+
+def may_take(taken: Counter[str], address: str, most: int) -> bool:
+    """Return whether `address` may take one more of `most`, of which each address has `taken` some already.
+
+    It may as long as it has fewer than are free. So a single address gets half of all, and the next one half of the
+    rest, and there is always some left for others. This is no fixed share: a class behind one address (a router, a
+    proxy, this machine) has half of everything while nobody else is there, and many addresses with a few each can use
+    up all.
+    """
+    return taken[address] < most - taken.total()
+
+
+def client_address(request: Request) -> str:
+    """Return the address of the client without its port; empty if it is unknown."""
+    return request.client.host if request.client else ""
+
+
+def client_share(request: Request) -> str:
+    """Return what stands for all addresses that the client can choose.
+
+    This machine can choose among those of loopback, and a machine with IPv6 usually in a network of 64 bits.
+    """
+    address = client_address(request)
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:  # a Unix socket
+        return address
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    if found.is_loopback:
+        return "loopback"
+    return str(found if found.version == 4 else ipaddress.ip_network((found, 64), strict=False))

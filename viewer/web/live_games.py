@@ -1,155 +1,97 @@
-"""Games that are played now or ended a short while ago, as the pages see them.
+"""Live data for all pages: the list of rooms, and the games that pages look at.
 
-Invariants: nothing is kept while nobody looks. A running game is read from its room when a page needs it; of the games
-that have ended, the last `ENDED_GAMES` are kept, so that a page can still show the end. Looking changes nothing.
+Invariants: while no page is open, nothing is computed, and of the games only the last ones that ended are kept. Looking
+changes nothing. Each page gets at most ten updates a second, always the newest data. All pages together get a bounded
+number of updates a second, and describing positions takes a bounded share of one processor; both bounds are lower while
+many moves are played, so that pages do not slow games down. A position is described and encoded at most once. Nothing
+waits for a page: its task takes the newest data when the page is ready for it. The number of streams is bounded, in all
+and for each address.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
+
+import msgspec
+import trio
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from spielleiter.game.api import Seat, State
-from spielleiter.protocol.messages import Result, RoomData
+from spielleiter.protocol.messages import Memento, Result, RoomData
 from spielleiter.server import events
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.core.room import Phase, Room
-from spielleiter.viewer.positions.describe import view_of
-from spielleiter.viewer.replays.ending import result_points, shown_name
+from spielleiter.server.core.room import Phase, PlayerSlot, Room
+from spielleiter.viewer.game_json import FORMAT, LONGEST_HINT, MOST_HINTS, describe_end, result_points, shown_name
+from spielleiter.viewer.positions.describe import describe_legal_moves, describe_position, view_of
+from spielleiter.viewer.web.answers import (
+    Versions,
+    WebError,
+    frame,
+    json_response,
+    newest_frames,
+    single_frame,
+    unknown_ply,
+    unknown_room,
+    whole_number,
+)
+from spielleiter.viewer.web.guard import client_share, may_take
 
 ENDED_GAMES: Final = 32
 """The number of ended games that the pages can still show."""
 MOST_LISTED: Final = 200
 """The maximum number of rooms in the list."""
+MOST_STREAMS: Final = 384
+"""The maximum number of event streams of all pages together; the pages of one address get half of them."""
+MOST_WAITING: Final = 16
+"""The number of requests that may wait until a whole game is described."""
+CATCH_UP: Final = 8
+"""The number of plies that are described in one update. If there are more new ones, only the newest is."""
+SHORTEST_INTERVAL: Final = 0.1
+"""Seconds between two updates of a page."""
+BUSY_MOVES: Final = 200.0
+"""Moves per second from which on the server counts as busy."""
 
+GONE: Final = frame("gone", {})
+"""What a page is told when the game that it looks at does not exist any more."""
 
-class LiveGame(Protocol):
-    """A game in a room, running or over."""
-
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def edition(self) -> Edition: ...
-
-    @property
-    def names(self) -> tuple[str, str]: ...
-
-    @property
-    def state(self) -> State:
-        """The last position."""
-        ...
-
-    @property
-    def record(self) -> Sequence[RoomData]:
-        """The content of the replay so far: every position once, errors, and the result."""
-        ...
-
-    @property
-    def ply(self) -> int: ...
-
-    @property
-    def is_paused(self) -> bool: ...
-
-    @property
-    def phase_name(self) -> str:
-        """``waiting``, ``running``, ``paused`` or ``over``."""
-        ...
-
-    @property
-    def free_seats(self) -> int:
-        """The number of seats that anyone may take."""
-        ...
-
-    @property
-    def is_prepared(self) -> bool: ...
-
-    @property
-    def soft_limit(self) -> float | None:
-        """The lower time limit in seconds of a player that has one; None if nobody has one."""
-        ...
-
-    def think_times(self, seat: Seat) -> Sequence[float]:
-        """The think time of each answered request of this seat in seconds."""
-        ...
-
-    def to_move(self, now: float) -> dict[str, Any] | None:
-        """The seat whose move is requested, and for how many seconds; None if none is."""
-        ...
-
-
-class RoomGame:
-    """The game of a room that is open."""
-
-    __slots__ = ("_room",)
-
-    def __init__(self, room: Room) -> None:
-        self._room = room
-
-    @property
-    def id(self) -> str:
-        return self._room.id
-
-    @property
-    def edition(self) -> Edition:
-        return self._room.edition
-
-    @property
-    def names(self) -> tuple[str, str]:
-        return self._room.names
-
-    @property
-    def record(self) -> Sequence[RoomData]:
-        return self._room.record
-
-    @property
-    def ply(self) -> int:
-        return self._room.ply
-
-    @property
-    def is_paused(self) -> bool:
-        return self._room.is_paused
-
-    @property
-    def phase_name(self) -> str:
-        if self._room.phase is Phase.OPEN:
-            return "waiting"
-        return "paused" if self._room.is_paused else "running"
-
-    @property
-    def free_seats(self) -> int:
-        if self._room.phase is not Phase.OPEN:
-            return 0
-        return sum(slot.peer is None and slot.reservation is None for slot in self._room.player_slots)
-
-    @property
-    def is_prepared(self) -> bool:
-        return self._room.is_prepared
-
-    @property
-    def soft_limit(self) -> float | None:
-        limits = [slot.clock.limits.soft_timeout for slot in self._room.player_slots]
-        return min((limit for limit in limits if limit is not None), default=None)
-
-    @property
-    def state(self) -> State:
-        return self._room.state
-
-    def think_times(self, seat: Seat) -> Sequence[float]:
-        return self._room.player_slots[seat].clock.think_times
-
-    def to_move(self, now: float) -> dict[str, Any] | None:
-        for slot in self._room.player_slots:
-            if slot.clock.is_running:
-                return {"player": slot.seat, "since": round(slot.clock.elapsed(now), 3)}
-        return None
+Checkpoint = Callable[[], Awaitable[None]]
+"""Awaited between two positions, so that other tasks can run."""
 
 
 @dataclass(frozen=True, slots=True)
-class EndedGame:
-    """A game that is over; its room does not exist any more."""
+class Allowance:
+    """What the pages may cost."""
+
+    updates: float
+    """Updates per second, for all pages together."""
+    share: float
+    """The share of one processor that describing positions may take."""
+
+
+IDLE: Final = Allowance(updates=1000.0, share=0.1)
+BUSY: Final = Allowance(updates=25.0, share=0.005)
+
+
+# -- games in rooms --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LiveGame:
+    """A game in a room, as it is now or as it ended.
+
+    - `record`: the content of the replay so far: every position once, errors, and the result; it grows.
+    - `phase`: ``waiting``, ``running``, ``paused`` or ``over``.
+    - `free_seats`: the number of seats that anyone may take.
+    - `soft_limit`: the lower time limit in seconds of a player that has one; None if nobody has one.
+    - `think_times`: by seat, the seconds that each answer took.
+    - `slots`: those whose clocks may run.
+    """
 
     id: str
     edition: Edition
@@ -157,18 +99,60 @@ class EndedGame:
     state: State
     record: Sequence[RoomData]
     ply: int
+    phase: str
+    is_paused: bool
+    free_seats: int
     is_prepared: bool
     soft_limit: float | None
-    times: tuple[tuple[float, ...], tuple[float, ...]]
-    is_paused: bool = False
-    phase_name: str = "over"
-    free_seats: int = 0
+    think_times: tuple[Sequence[float], Sequence[float]]
+    slots: Sequence[PlayerSlot] = ()
 
-    def think_times(self, seat: Seat) -> Sequence[float]:
-        return self.times[seat]
-
-    def to_move(self, _now: float) -> dict[str, Any] | None:
+    def to_move(self, now: float) -> dict[str, Any] | None:
+        """Return the seat whose move is requested, and for how many seconds; None if none is."""
+        for slot in self.slots:
+            if slot.clock.is_running:
+                return {"player": slot.seat, "since": round(slot.clock.elapsed(now), 3)}
         return None
+
+    def summary(self) -> dict[str, Any]:
+        """Return one line of the list of rooms; the points are those of the result, as soon as there is one."""
+        is_over = self.phase == "over"
+        result = next((data for data in reversed(self.record) if isinstance(data, Result)), None) if is_over else None
+        points = [self.state.points(seat)[0] for seat in (0, 1)]
+        return {
+            "id": self.id,
+            "gameType": self.edition.game_type,
+            "game": view_of(self.state).name,
+            "players": [shown_name(name) for name in self.names],
+            "ply": self.ply,
+            "points": points if result is None else result_points(result, self.state),
+            "state": self.phase,
+            "isPaused": self.is_paused,
+            "freeSeats": self.free_seats,
+            "isPrepared": self.is_prepared,
+        }
+
+
+def game_in(room: Room) -> LiveGame:
+    """Return the game in an open room."""
+    is_open = room.phase is Phase.OPEN
+    slots = room.player_slots
+    limits = [slot.clock.limits.soft_timeout for slot in slots]
+    return LiveGame(
+        room.id,
+        room.edition,
+        room.names,
+        room.state,
+        room.record,
+        room.ply,
+        "waiting" if is_open else "paused" if room.is_paused else "running",
+        room.is_paused,
+        sum(slot.peer is None and slot.reservation is None for slot in slots) if is_open else 0,
+        room.is_prepared,
+        min((limit for limit in limits if limit is not None), default=None),
+        (slots[0].clock.think_times, slots[1].clock.think_times),
+        slots,
+    )
 
 
 class LiveGames:
@@ -176,67 +160,485 @@ class LiveGames:
 
     def __init__(self, rooms: Mapping[str, Room], stream: events.EventStream) -> None:
         self._rooms = rooms
-        self._ended: OrderedDict[str, EndedGame] = OrderedDict()
+        self._ended: OrderedDict[str, LiveGame] = OrderedDict()
         stream.on(events.GameEnded, self._keep)
 
     def find(self, room_id: str) -> LiveGame | None:
         """Return the game in the room `room_id`; None if there is none, or it is forgotten."""
         room = self._rooms.get(room_id)
-        return self._ended.get(room_id) if room is None else RoomGame(room)
-
-    def room(self, room_id: str) -> Room | None:
-        """Return the room itself; None if it does not exist any more."""
-        return self._rooms.get(room_id)
+        return self._ended.get(room_id) if room is None else game_in(room)
 
     def listed(self) -> list[dict[str, Any]]:
-        """Return the list of rooms as JSON objects: those with a game first, and then the games that have ended."""
-        listed = [summary(game) for game in self._open_games()]
-        for ended in reversed(self._ended.values()):
-            if len(listed) >= MOST_LISTED:
-                break
-            listed.append(summary(ended))
-        return listed
-
-    def _open_games(self) -> Iterator[LiveGame]:
-        """Yield the games of open rooms: running ones first, then waiting ones."""
-        rooms = list(self._rooms.values())
-        chosen = [room for room in rooms if room.phase is not Phase.OPEN][:MOST_LISTED]
-        chosen += [room for room in rooms if room.phase is Phase.OPEN][: MOST_LISTED - len(chosen)]
-        return map(RoomGame, chosen)
+        """Return the list of rooms as JSON objects: running games, then waiting rooms, then games that have ended."""
+        rooms = sorted(self._rooms.values(), key=lambda room: room.phase is Phase.OPEN)[:MOST_LISTED]
+        ended = list(reversed(self._ended.values()))[: MOST_LISTED - len(rooms)]
+        return [game.summary() for game in (*map(game_in, rooms), *ended)]
 
     def _keep(self, ended: events.GameEnded) -> None:
         room = self._rooms.get(ended.room)
         if room is None:  # a test that publishes an event by itself
             return
-        self._ended[ended.room] = EndedGame(
-            ended.room,
-            room.edition,
+        game = game_in(room)
+        self._ended[ended.room] = LiveGame(
+            game.id,
+            game.edition,
             ended.names,
-            room.state,
+            game.state,
             ended.record,
             ended.plies,
-            room.is_prepared,
-            RoomGame(room).soft_limit,
+            "over",
+            False,
+            0,
+            game.is_prepared,
+            game.soft_limit,
             ended.think_times,
         )
         while len(self._ended) > ENDED_GAMES:
             self._ended.popitem(last=False)
 
 
-def summary(game: LiveGame) -> dict[str, Any]:
-    """Return one line of the list of rooms; the points are those of the result, as soon as there is one."""
-    state = game.state
-    is_over = game.phase_name == "over"
-    result = next((data for data in reversed(game.record) if isinstance(data, Result)), None) if is_over else None
-    return {
-        "id": game.id,
-        "gameType": game.edition.game_type,
-        "game": view_of(state).name,
-        "players": [shown_name(name) for name in game.names],
-        "ply": game.ply,
-        "points": [state.points(seat)[0] for seat in (0, 1)] if result is None else result_points(result, state),
-        "state": game.phase_name,
-        "isPaused": game.is_paused,
-        "freeSeats": game.free_seats,
-        "isPrepared": game.is_prepared,
-    }
+# -- one game that pages look at -------------------------------------------------------------------------------------
+
+
+class WatchedGame:
+    """A game and what has been encoded of it so far. `find` returns the game as it is now, or None.
+
+    If a game plays faster than its positions may be described, the newest one comes first, and the positions before it
+    are left out; a page that needs them asks for the whole game.
+    """
+
+    def __init__(self, game: LiveGame, find: Callable[[], LiveGame | None]) -> None:
+        self.game = game
+        self.watchers = 0
+        self.versions = Versions()
+        """Grow whenever there is something new for the pages."""
+        self.is_gone = False
+        """Whether the room was closed before its game started, so that there is nothing to show any more."""
+        self._find = find
+        self._mementos: list[Memento] = []
+        self._scanned = 0
+        self._seats: list[tuple[Seat, int]] = []
+        """For each ply, the seat that moved, and the number of its moves before."""
+        self._moves = [0, 0]
+        self._positions: list[bytes | None] = []
+        self._plies: list[bytes | None] = []
+        self._key: object = None
+        self._tail: dict[str, Any] = {}
+        self._frames: dict[int, tuple[bytes, int]] = {}
+        """The frames of this version, by the number of positions that a page has."""
+
+    # -- what the hub calls
+
+    def refresh(self, now: float) -> bool:
+        """Look at the game; return whether anything has changed since the last time. Describes no position."""
+        found = self._find()
+        if found is not None:
+            self.game = found
+        self.is_gone = found is None and self.game.phase != "over"
+        self._scan()
+        to_move = self.game.to_move(now)
+        player = None if to_move is None else to_move["player"]
+        key = (len(self._mementos), self.game.is_paused, self.game.phase, player, found is None)
+        if key == self._key:
+            return False
+        self._key = key
+        self._tail = {
+            "end": describe_end(self.game.record),
+            "isPaused": self.game.is_paused,
+            "state": self.game.phase,
+            "players": self._players(),
+            "toMove": to_move,
+        }
+        return True
+
+    async def describe_new(self, checkpoint: Checkpoint, most: int = CATCH_UP) -> None:
+        """Describe the plies that are new; if there are more than `most`, only the newest one."""
+        count, first = len(self._mementos), self._shown_count()
+        for ply in range(first if count - first <= most else count - 1, count):
+            self._describe(ply)
+            await checkpoint()
+
+    def publish(self) -> None:
+        """Let the pages know that there is something new."""
+        self._frames.clear()
+        self.versions.publish()
+
+    # -- what a page's task calls
+
+    def frame_after(self, known: int) -> tuple[bytes, int]:
+        """Return the newest data for a page that has `known` positions, and the number that it has then."""
+        cached = self._frames.get(known)
+        if cached is None:
+            start = count = self._shown_count()
+            while start > known and self._positions[start - 1] is not None:
+                start -= 1
+            data = {
+                "from": start,
+                "positions": _raw(self._positions[start:]),
+                "plies": _raw(self._plies[max(start, 1) : count]),
+                **self._tail,
+            }
+            cached = self._frames[known] = frame("position", data), count
+        return cached
+
+    def content(self) -> object:
+        """Return a value that changes whenever a page would be shown something else."""
+        return self._shown_count(), self._key
+
+    def _shown_count(self) -> int:
+        """Return the number of positions up to the last one that is described; the record may have grown since."""
+        count = len(self._positions)
+        while count and self._positions[count - 1] is None:
+            count -= 1
+        return count
+
+    def is_described(self) -> bool:
+        """Return whether all positions so far are described."""
+        self._scan()
+        return None not in self._positions
+
+    async def describe_all(self, checkpoint: Checkpoint) -> None:
+        """Describe all positions so far."""
+        self._scan()
+        for ply in range(len(self._mementos)):
+            if self._positions[ply] is None:
+                self._describe(ply)
+                await checkpoint()
+
+    def as_replay(self) -> dict[str, Any]:
+        """Return the game as far as it is described, in the form of a replay."""
+        game, edition = self.game, self.game.edition
+        count = next((ply for ply, data in enumerate(self._positions) if data is None), len(self._positions))
+        view = view_of(game.state)
+        return {
+            "format": FORMAT,
+            "id": game.id,
+            "state": game.phase,
+            "isPaused": game.is_paused,
+            "freeSeats": game.free_seats,
+            "isPrepared": game.is_prepared,
+            "game": view.name,
+            "gameType": edition.game_type,
+            "edition": edition.name,
+            "title": " – ".join(shown_name(name) or f"{number}" for number, name in enumerate(game.names, 1)),
+            "players": self._players(),
+            "positions": _raw(self._positions[:count]),
+            "plies": _raw(self._plies[1:count]),
+            "softLimitSeconds": game.soft_limit,
+            "end": describe_end(self.game.record),
+            "pieces": view.pieces(),
+            "source": "",
+        }
+
+    def position(self, ply: int) -> State:
+        """Return the position of this ply. Raises WebError if the game has not reached it."""
+        self._scan()
+        if not 0 <= ply < len(self._mementos):
+            raise unknown_ply(ply)
+        return self._mementos[ply].state
+
+    def _players(self) -> list[dict[str, str]]:
+        teams = self.game.edition.dialect.team_names
+        return [{"name": shown_name(name), "team": team} for name, team in zip(self.game.names, teams, strict=True)]
+
+    def _scan(self) -> None:
+        """Take note of the positions that were added to the record."""
+        record = self.game.record
+        for data in record[self._scanned :]:
+            if isinstance(data, Memento):
+                if self._mementos:
+                    seat = self._mementos[-1].state.seat_on_turn
+                    self._seats.append((seat, self._moves[seat]))
+                    self._moves[seat] += 1
+                else:
+                    self._seats.append((0, 0))  # no move led to the first position
+                self._mementos.append(data)
+                self._positions.append(None)
+                self._plies.append(None)
+        self._scanned = len(record)
+
+    def _describe(self, ply: int) -> None:
+        state = self._mementos[ply].state
+        previous = self._mementos[ply - 1].state if ply else None
+        self._positions[ply] = msgspec.json.encode(describe_position(state, ply, previous))
+        if previous is None:
+            return
+        seat, number = self._seats[ply]
+        times = self.game.think_times[seat]
+        hints = self._mementos[ply].hints[:MOST_HINTS]
+        self._plies[ply] = msgspec.json.encode(
+            {
+                "ply": ply,
+                "player": seat,
+                "color": view_of(previous).color(previous, seat),
+                "thinkSeconds": round(times[number], 4) if number < len(times) else None,
+                "hints": [{"content": hint[:LONGEST_HINT]} for hint in hints],
+                "stderr": None,
+            }
+        )
+
+
+def _raw(parts: list[bytes | None]) -> list[msgspec.Raw]:
+    return [msgspec.Raw(part) for part in parts if part is not None]
+
+
+# -- all pages -------------------------------------------------------------------------------------------------------
+
+
+class Hub:
+    """Computes live data for the pages.
+
+    `games` are the games to show, `count_moves` returns the number of moves that were played so far, and
+    `processor_time` is the clock that measures the cost of describing, in seconds.
+    """
+
+    def __init__(
+        self,
+        games: LiveGames,
+        count_moves: Callable[[], int],
+        processor_time: Callable[[], float] = time.thread_time,
+    ) -> None:
+        self.games = games
+        self._count_moves = count_moves
+        self._processor_time = processor_time
+        self._streams: Counter[str] = Counter()
+        """The number of open event streams by address."""
+        self._has_streams = trio.Event()
+        self._list_watchers = 0
+        self._list: list[dict[str, Any]] | None = None
+        self._list_frame = b""
+        self._list_versions = Versions()
+        self._watched: dict[str, WatchedGame] = {}
+        self._describing = trio.CapacityLimiter(1)
+        self._describes_after = trio.current_time()
+        self._is_busy = False
+        self._moves = count_moves()
+        self._looked_at = trio.current_time()
+
+    @property
+    def stream_count(self) -> int:
+        """The number of open event streams."""
+        return self._streams.total()
+
+    def open_stream(self, address: str) -> None:
+        """Count one more stream to `address`; `close_stream` must follow. Raises WebError if there are too many."""
+        if not may_take(self._streams, address, MOST_STREAMS):
+            count, own = self.stream_count, self._streams[address]
+            raise WebError(
+                429,
+                f"Es sind schon {count} Seiten offen, {own} davon von deiner Adresse, mehr erlaubt der Server nicht.",
+                f"There are {count} pages open already, {own} of them from your address, as many as is allowed.",
+            )
+        self._streams[address] += 1
+        self._has_streams.set()
+
+    def close_stream(self, address: str) -> None:
+        """Count one stream to `address` less."""
+        self._streams[address] -= 1
+        self._streams += Counter()  # drop addresses whose count is 0
+        if not self._streams:
+            self._has_streams = trio.Event()
+
+    def watch_list(self, address: str) -> ListSource:
+        """Return the frames of the list of rooms for one page. Raises WebError if there are too many pages."""
+        self.open_stream(address)
+        self._list_watchers += 1
+        if self._list_watchers == 1:
+            self._refresh_list()  # it is as old as the last page
+        return ListSource(self, address)
+
+    async def newest_list(self, version: int) -> tuple[bytes, int]:
+        """Wait for a list that is newer than `version`; return its frame and its version."""
+        newest = await self._list_versions.newer_than(version)
+        return self._list_frame, newest
+
+    def leave_list(self, address: str) -> None:
+        """Forget a page that has watched the list."""
+        self._list_watchers -= 1
+        self.close_stream(address)
+
+    def game(self, room_id: str) -> WatchedGame:
+        """Return the game in the room `room_id`, running, over or not started. Raises WebError if there is none."""
+        watched = self._watched.get(room_id)
+        if watched is not None:
+            return watched
+        found = self.games.find(room_id)
+        if found is None:
+            raise unknown_room(room_id)
+        return WatchedGame(found, lambda: self.games.find(room_id))
+
+    async def whole_game(self, room_id: str) -> dict[str, Any]:
+        """Return the whole game in the room `room_id`. Raises WebError if there is none."""
+        watched = self.game(room_id)
+        await self._describe_whole(watched)
+        return watched.as_replay()
+
+    def watch_game(self, room_id: str, address: str) -> GameSource:
+        """Return the frames of one game for one page. Raises WebError if there is no such game, or too many pages."""
+        watched = self.game(room_id)
+        self.open_stream(address)
+        watched.watchers += 1
+        self._watched[room_id] = watched
+        return GameSource(self, watched, address)
+
+    async def describe_first(self, watched: WatchedGame) -> None:
+        """Describe a game that a page has just opened: all of it, or only the newest position if the server is busy."""
+        has_changed = watched.refresh(trio.current_time())
+        if self._is_busy:
+            await watched.describe_new(trio.lowlevel.checkpoint)
+        else:
+            await self._describe_whole(watched)
+        if has_changed:
+            watched.publish()
+
+    def leave_game(self, watched: WatchedGame, address: str) -> None:
+        """Forget a page that has watched this game."""
+        watched.watchers -= 1
+        if not watched.watchers:
+            self._watched.pop(watched.game.id, None)
+        self.close_stream(address)
+
+    async def run(self) -> None:
+        """Compute live data while pages are open; runs until cancelled."""
+        while True:
+            await self._has_streams.wait()
+            moves, now = self._count_moves(), trio.current_time()
+            self._is_busy = (moves - self._moves) / max(now - self._looked_at, SHORTEST_INTERVAL) > BUSY_MOVES
+            self._moves, self._looked_at = moves, now
+            cost = await self._timed(self._update)
+            allowance = self._allowance
+            await trio.sleep(max(SHORTEST_INTERVAL, self.stream_count / allowance.updates, cost / allowance.share))
+
+    @property
+    def _allowance(self) -> Allowance:
+        return BUSY if self._is_busy else IDLE
+
+    async def _update(self, checkpoint: Checkpoint) -> None:
+        """Compute everything that has changed."""
+        if self._list_watchers:
+            self._refresh_list()
+        for watched in list(self._watched.values()):
+            if watched.refresh(trio.current_time()):
+                await watched.describe_new(checkpoint, 1 if self._is_busy else CATCH_UP)
+                watched.publish()
+            else:
+                await checkpoint()
+
+    def _refresh_list(self) -> None:
+        listed = self.games.listed()
+        if listed != self._list:
+            self._list = listed
+            self._list_frame = frame("rooms", listed)
+            self._list_versions.publish()
+
+    async def _describe_whole(self, watched: WatchedGame) -> None:
+        """Describe all positions of a game, one game at a time, within the share of the processor that is allowed.
+
+        Raises WebError if too many requests wait for this.
+        """
+        if watched.is_described():
+            return
+        if self._describing.statistics().tasks_waiting >= MOST_WAITING:
+            raise WebError(
+                429,
+                "Der Server ist gerade zu beschäftigt, um dieses Spiel ganz zu zeigen; versuche es gleich noch einmal.",
+                "The server is too busy to show all of this game; try again in a moment.",
+            )
+        async with self._describing:
+            await trio.sleep_until(self._describes_after)
+            cost = await self._timed(watched.describe_all)
+            self._describes_after = trio.current_time() + cost / self._allowance.share
+
+    async def _timed(self, describe: Callable[[Checkpoint], Awaitable[None]]) -> float:
+        """Await `describe`, and return the processor time that it took without its checkpoints, in seconds."""
+        cost = 0.0
+        before = self._processor_time()
+
+        async def checkpoint() -> None:
+            nonlocal cost, before
+            cost += self._processor_time() - before
+            await trio.lowlevel.checkpoint()
+            before = self._processor_time()
+
+        await describe(checkpoint)
+        return cost + self._processor_time() - before
+
+
+class ListSource:
+    """The frames of the list of rooms for one page."""
+
+    def __init__(self, hub: Hub, address: str) -> None:
+        self._hub = hub
+        self._address = address
+        self._version = 0
+
+    async def next_frame(self) -> bytes | None:
+        data, self._version = await self._hub.newest_list(self._version)
+        return data
+
+    def close(self) -> None:
+        self._hub.leave_list(self._address)
+
+
+class GameSource:
+    """The frames of one game for one page: everything at first, and then what is new."""
+
+    def __init__(self, hub: Hub, watched: WatchedGame, address: str) -> None:
+        self._hub = hub
+        self._address = address
+        self._watched = watched
+        self._version: int | None = None
+        self._content: object = None
+        self._known = 0
+        self._is_gone = False
+
+    async def next_frame(self) -> bytes | None:
+        if self._is_gone:
+            return None
+        watched = self._watched
+        if self._version is None:
+            await self._hub.describe_first(watched)
+        while self._version is not None and watched.content() == self._content:
+            self._version = await watched.versions.newer_than(self._version)
+        self._version, self._content = watched.versions.newest, watched.content()
+        if watched.is_gone:
+            self._is_gone = True
+            return GONE
+        data, self._known = watched.frame_after(self._known)
+        return data
+
+    def close(self) -> None:
+        self._hub.leave_game(self._watched, self._address)
+
+
+def room_routes(hub: Hub) -> list[BaseRoute]:
+    """Return the routes of rooms: the list, one game, its legal moves, and both as event streams."""
+
+    async def rooms(_request: Request) -> Response:
+        return json_response({"rooms": hub.games.listed()})
+
+    async def room(request: Request) -> Response:
+        return json_response(await hub.whole_game(request.path_params["room"]))
+
+    async def legal(request: Request) -> Response:
+        ply = whole_number(request, "ply")
+        return json_response(describe_legal_moves(hub.game(request.path_params["room"]).position(ply), ply))
+
+    async def list_events(request: Request) -> Response:
+        return newest_frames(hub.watch_list(client_share(request)))
+
+    async def room_events(request: Request) -> Response:
+        room_id = request.path_params["room"]
+        try:
+            hub.game(room_id)
+        except WebError:  # a page with an event stream cannot read the body of a refusal
+            return single_frame(GONE)
+        return newest_frames(hub.watch_game(room_id, client_share(request)))
+
+    return [
+        Route("/api/rooms", rooms),
+        Route("/api/rooms/{room}", room),
+        Route("/api/rooms/{room}/legal", legal),
+        Route("/api/events", list_events),
+        Route("/api/rooms/{room}/events", room_events),
+    ]

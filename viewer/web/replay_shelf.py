@@ -16,22 +16,32 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from urllib.parse import unquote
 
 import msgspec
 import trio
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from spielleiter.game.api import State
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
-from spielleiter.viewer.replays.contents import read_bytes
-from spielleiter.viewer.replays.details import SETUP, VERDICT, details_beside
-from spielleiter.viewer.replays.ending import shown_name
-from spielleiter.viewer.replays.errors import ReplayFileError
-from spielleiter.viewer.replays.game import Details, describe_game, distinct_positions
-from spielleiter.viewer.replays.reading import Replay, load_replay, read_replay
-from spielleiter.viewer.replays.untrusted_json import count_in, read_object, seat_in, seats_in, text_in
-from spielleiter.viewer.web.errors import WebError, unknown_ply
+from spielleiter.viewer.game_details import (
+    SETUP,
+    VERDICT,
+    count_in,
+    details_beside,
+    read_object,
+    seat_in,
+    seats_in,
+    text_in,
+)
+from spielleiter.viewer.game_json import Details, describe_game, distinct_positions, shown_name
+from spielleiter.viewer.positions.describe import describe_legal_moves
+from spielleiter.viewer.replay_files import Replay, ReplayFileError, load_replay, read_bytes, read_replay
+from spielleiter.viewer.web.answers import JSON, WebError, json_response, read_body, unknown_ply, whole_number
 
 MOST_LISTED: Final = 500
 """The maximum number of replays in the list, and of games of a match."""
@@ -363,3 +373,40 @@ def _names(names: Any) -> list[str]:
     if not isinstance(names, list) or len(names) != 2:
         return []
     return [shown_name(name) if isinstance(name, str) else "" for name in names]
+
+
+MOST_DROPPED_BYTES: Final = 4 * 1024 * 1024
+"""The maximum size of a dropped file; the official replays have up to one MiB, and are compressed further."""
+_BINARY: Final = "application/octet-stream"
+_FILE_NAME: Final = "x-file-name"
+_LONGEST_NAME: Final = 200
+
+
+def replay_routes(shelf: ReplayShelf) -> list[BaseRoute]:
+    """Return the routes for the replays of `shelf`."""
+
+    async def replays(_request: Request) -> Response:
+        return json_response(await shelf.listed())
+
+    async def replay(request: Request) -> Response:
+        found = await shelf.find(request.path_params["name"])
+        return Response(found.game, media_type=JSON)
+
+    async def legal(request: Request) -> Response:
+        ply = whole_number(request, "ply")
+        found = await shelf.find(request.path_params["name"])
+        return json_response(describe_legal_moves(found.state(ply), ply))
+
+    async def drop(request: Request) -> Response:
+        if request.headers.get("content-type", "") != _BINARY:
+            raise WebError(415, f"Erwartet wird Content-Type {_BINARY}.", f"Expected the Content-Type {_BINARY}.")
+        source = unquote(request.headers.get(_FILE_NAME, ""))[:_LONGEST_NAME]
+        found = await shelf.drop(await read_body(request, MOST_DROPPED_BYTES), source)
+        return Response(found.game, media_type=JSON)
+
+    return [
+        Route("/api/replays", replays),
+        Route("/api/replays", drop, methods=["POST"]),
+        Route("/api/replays/{name}", replay),
+        Route("/api/replays/{name}/legal", legal),
+    ]

@@ -8,10 +8,9 @@ from typing import Any, Final
 
 from playwright.sync_api import Page, expect
 
-from spielleiter.viewer.exports.html import encode_game
-from spielleiter.viewer.page import standalone_page
-from spielleiter.viewer.replays.game import Details, describe_game
-from spielleiter.viewer.replays.reading import read_replay
+from spielleiter.viewer.game_json import Details, describe_game
+from spielleiter.viewer.page import render_page
+from spielleiter.viewer.replay_files import read_replay
 
 OFFICIAL: Final = Path(__file__).parent / "official"
 """Replays that the official server has written, one of each season."""
@@ -24,7 +23,7 @@ def game_in(content: bytes, details: Details | None = None) -> dict[str, Any]:
 def export(folder: Path, game: dict[str, Any]) -> Path:
     """Write the page that holds this game."""
     path = folder / "Spiel für später.html"
-    path.write_bytes(standalone_page(encode_game(game), title="A game"))
+    path.write_bytes(render_page({"title": "A game", **game}))
     return path
 
 

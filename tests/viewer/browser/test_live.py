@@ -17,9 +17,9 @@ from spielleiter.game.blokus import BlokusState
 from spielleiter.game.blokus.moves import SetMove
 from spielleiter.protocol.messages import Memento, MoveData
 from spielleiter.server.editions import EDITIONS
-from spielleiter.viewer.replays.game import describe_game
-from spielleiter.viewer.replays.reading import load_replay
-from spielleiter.viewer.web.hub import MOST_STREAMS
+from spielleiter.viewer.game_json import describe_game
+from spielleiter.viewer.replay_files import load_replay
+from spielleiter.viewer.web.live_games import MOST_STREAMS
 from tests.timeouts import HANG_TIMEOUT
 from tests.viewer.browser.browsers import Visit, cells_on, expect_ply, ply_on
 from tests.viewer.browser.served import PASSWORD, Served

@@ -1,4 +1,4 @@
-"""Replays on the page: every key, every ply of official games, charts, and the page in a single file."""
+"""A game of a file in the browser: on the board, in the lists and in the table, opened, exported and explained."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import gzip
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -15,13 +16,16 @@ from spielleiter.protocol.messages import Memento
 from spielleiter.server.core.room import Ending
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.replay import encode_replay
-from spielleiter.viewer.replays.game import Details, describe_record
+from spielleiter.viewer.analysis import METHOD, Moment, describe_moment
+from spielleiter.viewer.game_json import Details, describe_game, distinct_positions
+from spielleiter.viewer.positions.describe import view_of
+from spielleiter.viewer.replay_files import read_replay
 from tests.cli.background import run
 from tests.viewer.browser.browsers import Visit, cells_on, expect_ply, ply_on
-from tests.viewer.browser.replay_pages import OFFICIAL, drop, export, game_in
+from tests.viewer.browser.replay_pages import OFFICIAL, choose, drop, export, game_in
 from tests.viewer.browser.served import Served
-from tests.viewer.positions.test_describe import Nim, Take
-from tests.viewer.replay_files import played, record_of, refused_record, replay_of
+from tests.viewer.replay_files import described, played, record_of, refused_record, replay_of
+from tests.viewer.test_positions import Nim, Take
 
 pytestmark = pytest.mark.slow
 
@@ -239,7 +243,7 @@ def test_a_game_without_a_drawing_module_is_a_table(width: int, visit: Callable[
     edition = replace(EDITIONS["blokus-2027"], name="nim-1", game_type="swc_nim")
     ending = Ending.by_rules(Outcome(1, "last"))
     result = ending.result(edition, states[-1], ("Ann", "Ben"))
-    game = describe_record(edition, [*(Memento(state, ("Ann", "Ben")) for state in states), result], "nim.xml")
+    game = described(edition, [*(Memento(state, ("Ann", "Ben")) for state in states), result], "nim.xml")
     watching = visit(base=export(tmp_path, game).as_uri(), viewport={"width": width, "height": 800})
     page = watching.open("")
     board = page.get_by_role("table", name="Fields of the position")
@@ -313,3 +317,139 @@ def test_the_moves_that_cost_most_are_estimated(visit: Callable[..., Visit], ser
     expect_ply(page, ply)
     expect(page.locator(".better-text")).to_contain_text("an estimate, ticked on the board")
     expect(page.locator(".better-pawn")).to_have_count(1)
+
+
+BAD_FILES: dict[str, tuple[bytes, str, str]] = {
+    "truncated": (
+        replay_of("blokus-2027", plies=6)[:-900],
+        "Die Datei ist nicht vollständig: Ihr Ende fehlt.",
+        "The file is incomplete: its end is missing.",
+    ),
+    "truncated and compressed": (
+        gzip.compress(replay_of("blokus-2027", plies=6))[:-90],
+        "Die gepackte Datei ist beschädigt oder nicht vollständig.",
+        "The compressed file is damaged or incomplete.",
+    ),
+    "no XML": (
+        b"PK\x03\x04 this is something else",
+        "Die Datei ist kein Replay: Sie enthält kein XML, das sich lesen lässt.",
+        "The file is not a replay: it holds no XML that can be read",
+    ),
+    "another season": (
+        b'<protocol><room roomId="r"><data class="memento"><state/></data></room></protocol>',
+        "Das Replay stammt aus einem Spieljahr, das dieses Programm nicht kennt",
+        "The replay is of a season that this program does not know",
+    ),
+    "huge when unpacked": (
+        gzip.compress(b"<protocol>" + b" " * 40_000_000),
+        "Die Datei ist zu groß für ein Replay: Sie hat ausgepackt mehr als 16 MiB.",
+        "The file is too large for a replay: it has more than 16 MiB when it is unpacked.",
+    ),
+}
+"""By fault: the file, and how the sentence about it begins in German and in English."""
+
+
+@pytest.mark.parametrize("fault", BAD_FILES)
+def test_a_bad_file_is_refused_with_one_sentence(fault: str, visit: Callable[..., Visit]) -> None:
+    content, german, english = BAD_FILES[fault]
+    watching = visit(locale="de-DE")
+    watching.expected_statuses = {400, 413, 422}
+    page = watching.open("#/replays")
+    drop(page, content)
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text(german)
+    assert alert.inner_text().endswith(".")
+    assert "\n" not in alert.inner_text()
+    page.get_by_role("button", name="EN", exact=True).click()
+    choose(page, content, "Open a file")
+    expect(alert).to_contain_text(english)
+    assert alert.inner_text().endswith(".")
+    assert page.url.endswith("#/replays")
+    if fault == "another season":
+        watching.screenshot("bad-file")
+
+
+def test_a_file_is_chosen_with_the_button(visit: Callable[..., Visit]) -> None:
+    content = (OFFICIAL / "2027.xml.gz").read_bytes()
+    watching = visit(locale="de-DE")
+    watching.expected_statuses = {422}
+    page = watching.open("#/replays")
+    choose(page, b"", "Datei öffnen")
+    expect(page.get_by_role("alert")).to_contain_text("Die Datei ist leer.")
+    for _ in range(2):  # the same file again, too
+        page.get_by_role("button", name="Datei öffnen").focus()
+        choose(page, content, "Datei öffnen", by_key=True)
+        expect_ply(page, 0)
+        assert "#/replay/" in page.url
+        page.keyboard.press("End")
+        assert cells_on(page) == game_in(gzip.decompress(content))["positions"][-1]["board"]["cells"]
+        page.get_by_role("link", name="Replays").click()
+
+
+def with_estimate(content: bytes, ply: int, index: int) -> dict[str, Any]:
+    """Return a game with an estimate: instead of its move `ply`, the legal move `index` would have been better."""
+    replay = read_replay(content, "game.xml")
+    states = [memento.state for memento in distinct_positions(replay.record)]
+    before, played = states[ply - 1], getattr(states[ply], "last_move", None)
+    better = list(before.generate_legal_moves())[index]
+    assert better != played
+    moments = [describe_moment(Moment(ply, before.seat_on_turn, 7.5, played, better), before, states[ply])]
+    return {**describe_game(replay), "analysis": {"moments": moments, "method": METHOD}}
+
+
+def test_a_better_move_is_drawn_at_its_ply(visit: Callable[..., Visit], tmp_path: Path) -> None:
+    game = with_estimate(replay_of("blokus-2027", plies=20), 9, -1)
+    better = game["analysis"]["moments"][0]["better"]["cells"]
+    watching = visit(base=export(tmp_path, game).as_uri(), locale="de-DE")
+    page = watching.open("#/replay/x/8")
+    expect_ply(page, 8)
+    expect(page.locator(".better-cell")).to_have_count(0)
+    expect(page.locator(".better-text")).to_be_hidden()
+    page.get_by_role("link", name="Zug 9").click()
+    expect_ply(page, 9)
+    drawn = page.locator(".better-cell").evaluate_all(
+        "(cells) => cells.map((cell) => [Number(cell.dataset.x), Number(cell.dataset.y)])"
+    )
+    assert sorted(drawn) == sorted(better)
+    expect(page.locator(".better-tick")).to_have_count(len(better))  # seen without colours
+    expect(page.locator(".better-text")).to_contain_text(f"legt {game['analysis']['moments'][0]['better']['piece']}")
+    expect(page.get_by_role("status").filter(has_text="Zug 9: ")).to_contain_text("besser wäre: ")
+    marked = page.locator(".cell[aria-label$='besserer Zug']").evaluate_all(
+        "(cells) => cells.map((cell) => [Number(cell.dataset.x), Number(cell.dataset.y)])"
+    )
+    assert sorted(marked) == sorted(better)
+    assert cells_on(page) == game["positions"][9]["board"]["cells"]  # the board itself is that of the game
+    watching.screenshot("better-move-blokus")
+    assert watching.accessibility_violations() == []
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".better-cell, .cell[aria-label$='besserer Zug']")).to_have_count(0)
+
+
+@pytest.mark.parametrize("moves_on", [True, False], ids=["to another field", "on its field"])
+def test_a_better_move_on_the_track_is_a_pawn_with_a_tick(
+    moves_on: bool, visit: Callable[..., Visit], tmp_path: Path
+) -> None:
+    content = gzip.decompress((OFFICIAL / "2018.xml.gz").read_bytes())
+    states = [memento.state for memento in distinct_positions(read_replay(content, "game.xml").record)]
+    ply, index = next(
+        (ply, index)
+        for ply, before in enumerate(states[:-1], 1)
+        for index, move in enumerate(before.generate_legal_moves())
+        if move != getattr(states[ply], "last_move", None)
+        if (view_of(before).move(before, move)["field"] is not None) == moves_on
+    )
+    game = with_estimate(content, ply, index)
+    better = game["analysis"]["moments"][0]["better"]["field"]
+    player = game["positions"][ply - 1]["sideToMove"]["player"]
+    field = better if moves_on else game["positions"][ply - 1]["players"][player]["field"]
+    watching = visit(base=export(tmp_path, game).as_uri())
+    page = watching.open(f"#/replay/x/{ply}")
+    expect_ply(page, ply)
+    expect(page.locator(".better-pawn")).to_have_count(1)
+    expect(page.locator(".better-pawn .better-tick")).to_have_count(1)
+    expect(page.locator(".field[aria-label$='better move']")).to_have_attribute("data-field", str(field))
+    expect(page.locator(".better-text")).to_contain_text("This would have been better")
+    watching.screenshot(f"better-move-track-{'on' if moves_on else 'same'}")
+    assert watching.accessibility_violations() == []
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".better-pawn, .field[aria-label$='better move']")).to_have_count(0)

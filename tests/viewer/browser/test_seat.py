@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Position, Route, expect
 
-from spielleiter.viewer.replays.game import describe_game
-from spielleiter.viewer.replays.reading import load_replay
+from spielleiter.viewer.game_json import describe_game
+from spielleiter.viewer.replay_files import load_replay
 from tests.viewer.browser.browsers import Visit, cells_on, expect_ply, ply_on
 from tests.viewer.browser.served import Served
 

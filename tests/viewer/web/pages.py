@@ -18,7 +18,7 @@ from spielleiter.server.app import Server
 from spielleiter.server.config import Config
 from spielleiter.server.core.room import Room
 from spielleiter.server.garbage import PauseMeter
-from spielleiter.viewer.web.guard import Application
+from spielleiter.viewer.web.answers import Application
 from spielleiter.viewer.web.site import Site
 
 GAME_TYPE = "swc_2027_blokus"
@@ -48,7 +48,6 @@ class Stream:
 
     receive_event: trio.MemoryReceiveChannel[tuple[str, Any]]
     scope: trio.CancelScope
-    left: trio.Event
     status: int = 200
 
     async def next(self) -> tuple[str, Any]:
@@ -64,7 +63,7 @@ class Stream:
 
     def leave(self) -> None:
         """Let the page go, as a browser does that is closed."""
-        self.left.set()
+        self.scope.cancel()
 
 
 def request_scope(method: str, path: str, headers: Mapping[str, str], client: str = "127.0.0.1") -> dict[str, Any]:
@@ -144,7 +143,7 @@ class Pages:
     async def open(self, path: str, *, most_unread: float = 1000) -> Stream:
         """Open an event stream; the page takes no more than `most_unread` events before they are looked at."""
         send_event, receive_event = trio.open_memory_channel[tuple[str, Any]](most_unread)
-        stream = Stream(receive_event, trio.CancelScope(), trio.Event())
+        stream = Stream(receive_event, trio.CancelScope())
         await self.nursery.start(self._follow, path, send_event, stream)
         return stream
 
@@ -156,8 +155,8 @@ class Pages:
         task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
         async def receive() -> MutableMapping[str, Any]:
-            await stream.left.wait()
-            return {"type": "http.disconnect"}
+            await trio.sleep_forever()
+            raise AssertionError
 
         async def send(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
@@ -198,7 +197,8 @@ async def open_pages(**settings: Any) -> AsyncIterator[Pages]:
     stop = trio.Event()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(server.run, [], stop)
-        site = Site(server, GAME_PORT, PORT, PauseMeter(), stop.is_set)
+        host = "127.0.0.1" if server.config.host == "0.0.0.0" else server.config.host
+        site = Site(server, (host, GAME_PORT), PORT, PauseMeter(), stop.is_set)
         nursery.start_soon(site.hub.run)
         nursery.start_soon(site.loopback.run)
         nursery.start_soon(site.seats.run)

@@ -14,7 +14,7 @@ from spielleiter.viewer.web.analysis_routes import analysis_routes
 from spielleiter.viewer.web.replay_shelf import ReplayShelf
 from spielleiter.viewer.web.site import application
 from tests.viewer.web.pages import JSON, Answer, Pages, call, open_pages
-from tests.viewer.web.test_room_routes import play_game
+from tests.viewer.web.test_live_games import play_game
 
 READS = "import sys; size = len(sys.stdin.buffer.read()); "
 WORKS = READS + (

@@ -1,4 +1,4 @@
-"""Bodies of requests: bounded in size and time; what cannot be read is refused with a sentence."""
+"""Bodies of requests are bounded in size and time; event streams send the newest data, and comments while idle."""
 
 from __future__ import annotations
 
@@ -9,10 +9,20 @@ import msgspec
 import pytest
 import trio
 from starlette.requests import Request
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
-from spielleiter.viewer.web.answers import BODY_TIMEOUT, JSON_BYTES, json_response, read_body, read_json, whole_number
-from spielleiter.viewer.web.errors import WebError
+from spielleiter.viewer.web.answers import (
+    BODY_TIMEOUT,
+    COMMENT_INTERVAL,
+    JSON_BYTES,
+    WebError,
+    frame,
+    json_response,
+    newest_frames,
+    read_body,
+    read_json,
+    whole_number,
+)
 from tests.viewer.web.pages import JSON, request_scope
 
 
@@ -25,14 +35,12 @@ def request(
 ) -> Request:
     """A request whose body comes in parts, each `pause` seconds after the one before.
 
-    `end` is what follows: ``complete``, ``left`` (the page has left) or ``stalled`` (nothing more comes).
+    `end` is what follows: ``complete`` or ``stalled`` (nothing more comes).
     """
     messages: list[MutableMapping[str, Any]] = [
         {"type": "http.request", "body": part, "more_body": end != "complete" or number < len(parts)}
         for number, part in enumerate(parts, 1)
     ]
-    if end == "left":
-        messages.append({"type": "http.disconnect"})
 
     async def receive() -> MutableMapping[str, Any]:
         await trio.sleep(pause if messages else float("inf"))
@@ -76,12 +84,6 @@ async def test_a_body_is_read_up_to_its_limit() -> None:
     assert refused.value.status == 413
 
 
-async def test_a_body_that_breaks_off_is_refused() -> None:
-    with pytest.raises(WebError, match="broke off") as refused:
-        await read_body(request(b"x", end="left"), 100)
-    assert refused.value.status == 400
-
-
 async def test_a_body_that_comes_too_slowly_is_refused(autojump_clock: MockClock) -> None:
     assert await read_body(request(b"x", b"y", pause=BODY_TIMEOUT / 3), 100) == b"xy"
     for slow in (request(b"x", end="stalled"), request(*[b"x"] * 50, pause=1)):
@@ -103,3 +105,66 @@ def test_an_answer_is_json() -> None:
     response = json_response({"a": "ä"}, 201)
     assert (response.status_code, bytes(response.body)) == (201, '{"a":"ä"}'.encode())
     assert response.headers["content-type"] == "application/json"
+
+
+class Source:
+    """Frames that a test puts in; None ends the stream."""
+
+    def __init__(self) -> None:
+        self.put, self._frames = trio.open_memory_channel[bytes | None](100)
+        self.is_closed = False
+
+    async def next_frame(self) -> bytes | None:
+        return await self._frames.receive()
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_the_data_of_an_event_is_one_line() -> None:
+    assert frame("rooms", {"a": "x\n\ndata: y\r"}) == b'event: rooms\ndata: {"a":"x\\n\\ndata: y\\r"}\n\n'
+
+
+async def test_an_idle_stream_is_kept_open_by_comments_and_leaving_ends_it(mock_clock: MockClock) -> None:
+    source = Source()
+    sent: list[MutableMapping[str, Any]] = []
+    reads = trio.Event()
+    reads.set()
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        await reads.wait()
+        sent.append(message)
+
+    async def serve(ends: trio.Event) -> None:
+        await newest_frames(source)({"method": "GET"}, trio.sleep_forever, send)
+        ends.set()
+
+    async with trio.open_nursery() as nursery:
+        has_ended = trio.Event()
+        nursery.start_soon(serve, has_ended)
+        await wait_all_tasks_blocked()
+        headers = dict(sent[0]["headers"])
+        assert headers[b"content-type"] == b"text/event-stream; charset=utf-8"
+        assert headers[b"cache-control"] == b"no-store"
+        for count in (1, 2):
+            mock_clock.jump(COMMENT_INTERVAL)
+            await wait_all_tasks_blocked()
+            assert [message["body"] for message in sent[1:]] == [b": still here\n\n"] * count
+        source.put.send_nowait(b"new")
+        source.put.send_nowait(None)
+        await has_ended.wait()
+        assert sent[-2:] == [
+            {"type": "http.response.body", "body": b"new", "more_body": True},
+            {"type": "http.response.body", "body": b"", "more_body": False},
+        ]
+        assert source.is_closed
+        # a page that does not take what it is sent, and leaves
+        source.is_closed = False
+        nursery.start_soon(serve, trio.Event())
+        await wait_all_tasks_blocked()
+        reads = trio.Event()
+        source.put.send_nowait(b"never taken")
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert source.is_closed
+    assert b"never taken" not in [message.get("body") for message in sent]

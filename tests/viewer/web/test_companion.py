@@ -1,15 +1,20 @@
-"""The pages beside the games of a real server, over real sockets."""
+"""The pages beside the games of a real server, over real sockets, and the page for one replay."""
 
 from __future__ import annotations
 
 import base64
 import contextlib
+import errno
 import io
 import json
+import os
+import socket
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import trio
@@ -18,13 +23,24 @@ from spielleiter.client.client_errors import AuthenticationError
 from spielleiter.server.app import serve
 from spielleiter.server.config import Config
 from spielleiter.server.errors import StartError
-from spielleiter.viewer.web import companion
-from spielleiter.viewer.web.companion import open_pages
-from spielleiter.viewer.web.hub import MOST_STREAMS
+from spielleiter.viewer.web import companion as listening
+from spielleiter.viewer.web.companion import (
+    FOR_EVERYBODY,
+    FOR_PASSWORD_HOLDERS,
+    FOR_THIS_MACHINE,
+    access_to,
+    listen_for_pages,
+    network_address,
+    open_pages,
+    serve_replay,
+)
+from spielleiter.viewer.web.live_games import MOST_STREAMS
 from spielleiter.viewer.web.seats import MOST_SEATS
 from tests.documents import ROOT
 from tests.server.harness import GAME_TYPE, PASSWORD
 from tests.server.serving import Serving, read_all, serving
+from tests.timeouts import HANG_TIMEOUT
+from tests.viewer.web.test_replay_shelf import saved_replay
 
 LOOPBACK = ("127.0.0.1", 0)
 
@@ -199,12 +215,9 @@ async def test_an_address_that_cannot_be_used_costs_the_pages_only() -> None:
 
 
 async def test_pages_that_fail_cost_the_pages_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> None:
-        raise ImportError("no such library")
-
-    monkeypatch.setattr(companion, "_load", broken)
+    monkeypatch.setitem(sys.modules, "spielleiter.viewer.web.site", None)
     async with serving(companion=open_pages, viewer=LOOPBACK) as harness:
-        assert "no such library" in (await logged(harness, "internal_error"))["error"]
+        assert "viewer.web.site" in (await logged(harness, "internal_error"))["error"]
         await (await harness.connect()).aclose()
 
 
@@ -219,7 +232,128 @@ async def test_a_port_in_use_is_reported_with_the_option_of_the_metrics() -> Non
 def test_the_libraries_are_loaded_only_when_pages_are_served() -> None:
     code = (
         "import sys, spielleiter.server.app, spielleiter.viewer.web.companion; "
-        "print([m for m in ('h11', 'hypercorn', 'starlette', 'anyio', 'prometheus_client') if m in sys.modules])"
+        "print([m for m in ('h11', 'starlette', 'anyio', 'prometheus_client') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_the_configured_port_is_used() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    pages = listen_for_pages("127.0.0.1", port)
+    assert (pages.port, pages.url, pages.note) == (port, f"http://127.0.0.1:{port}/", "")
+    pages.close()
+    assert pages.sockets[0].fileno() == -1
+
+
+def test_another_port_is_used_if_it_is_taken() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        pages = listen_for_pages("127.0.0.1", port)
+        assert pages.port not in {0, port}
+        assert pages.url == f"http://127.0.0.1:{pages.port}/"
+        assert pages.note == f"127.0.0.1:{port} is in use already, perhaps by another server"
+        pages.close()
+
+
+def test_an_address_that_this_machine_does_not_have_gives_no_pages() -> None:
+    pages = listen_for_pages("203.0.113.7", 13080)
+    assert pages.sockets == ()
+    assert pages.note.startswith("cannot listen on 203.0.113.7:13080")
+
+
+def test_an_address_of_this_machine_alone_is_not_shown_to_others() -> None:
+    pages = listen_for_pages("127.0.0.1", 0)
+    assert pages.elsewhere == ""
+    pages.close()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_every_address_is_shown_as_one_for_this_machine_and_one_for_others(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for outside, shown in (("192.168.1.20", "http://192.168.1.20:{port}/"), (None, "")):
+        monkeypatch.setattr(listening, "network_address", lambda outside=outside: outside)
+        pages = listen_for_pages(host, 0)
+        assert (pages.url, pages.elsewhere) == (f"http://127.0.0.1:{pages.port}/", shown.format(port=pages.port))
+        pages.close()
+
+
+def test_the_address_in_the_network_is_one_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    address = network_address()
+    if address is not None:
+        socket.create_server((address, 0)).close()
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENETUNREACH, "Network is unreachable")
+
+    for method in ("connect", "__init__"):
+        with monkeypatch.context() as patch:
+            patch.setattr(socket.socket, method, refuse)
+            assert network_address() is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "access"),
+    [
+        ({}, FOR_THIS_MACHINE),
+        ({"viewer_password": "geheim"}, FOR_PASSWORD_HOLDERS),
+        ({"viewer": ("0.0.0.0", 1), "viewer_password": "geheim"}, FOR_PASSWORD_HOLDERS),
+        ({"viewer": ("0.0.0.0", 1), "is_viewer_open": True}, FOR_EVERYBODY),
+    ],
+)
+def test_the_log_says_who_can_look(settings: dict[str, object], access: str) -> None:
+    assert access_to(Config(**settings)) == access  # type: ignore[arg-type]
+
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_pages_are_served_by_default(tmp_path: Path) -> None:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
+    command = [sys.executable, "-P", "-m", "spielleiter", "serve", "--port", "0", "--log-format", "json"]
+    with subprocess.Popen(command, cwd=tmp_path, env=environ, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            lines = map(json.loads, process.stderr)
+            url = next(line["url"] for line in lines if line["event"] == "viewer_started")
+            assert url.startswith("http://127.0.0.1:")  # another port than 13080 if that is taken
+            with urllib.request.urlopen(url, timeout=HANG_TIMEOUT) as answer:
+                assert b"main.js" in answer.read()
+        finally:
+            process.terminate()
+            process.wait(HANG_TIMEOUT)
+
+
+async def fetch(port: int, path: str, body: dict[str, object] | None = None) -> tuple[int, bytes]:
+    data = b"" if body is None else json.dumps(body).encode()
+    head = f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+    head += f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
+    async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        await stream.send_all(head.encode() + data)
+        answer_head, _, answer = (await read_all(stream)).partition(b"\r\n\r\n")
+    return int(answer_head.split()[1]), answer
+
+
+@pytest.mark.slow
+async def test_a_replay_is_shown_and_played_on(tmp_path: Path) -> None:
+    replay = (await saved_replay(tmp_path)).rename(tmp_path / "mein Spiel.replay")
+    addresses: list[str] = []
+    with trio.fail_after(HANG_TIMEOUT):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(serve_replay, replay, addresses.append)
+            while not addresses:
+                await trio.lowlevel.checkpoint()
+            address = urlsplit(addresses[0])
+            assert address.fragment == "/replay/mein%20Spiel.replay/0"
+            port = address.port or 0
+            status, page = await fetch(port, "/")
+            assert (status, b"<html" in page) == (200, True)
+            status, game = await fetch(port, "/api/replays/mein%20Spiel.replay")
+            assert (status, json.loads(game)["source"]) == (200, "mein Spiel.replay")
+            wish = {"opponent": {"strategy": "first"}, "from": {"replay": replay.name, "ply": 4}}
+            assert (await fetch(port, "/api/seat", wish))[0] == 200
+            status, info = await fetch(port, "/api/info")
+            assert json.loads(info)["hasAdmin"] is False
+            nursery.cancel_scope.cancel()

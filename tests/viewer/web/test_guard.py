@@ -12,7 +12,8 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from spielleiter.server.net.password_guard import PasswordGuard
-from spielleiter.viewer.web.guard import Guard, Receive, Scope, Send
+from spielleiter.viewer.web.answers import Receive, Scope, Send
+from spielleiter.viewer.web.guard import Guard
 from tests.viewer.web.pages import HOST, call, request_scope
 
 

@@ -12,8 +12,8 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from spielleiter.viewer.web.guard import Receive, Scope, Send
-from spielleiter.viewer.web.http_server import IDLE_TIMEOUT, SEND_TIMEOUT, Application, HttpServer
+from spielleiter.viewer.web.answers import Application, Receive, Scope, Send
+from spielleiter.viewer.web.http_server import IDLE_TIMEOUT, SEND_TIMEOUT, HttpServer
 from tests.server.serving import read_all
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -131,18 +131,13 @@ async def test_a_client_that_sends_no_request_is_disconnected(mock_clock: MockCl
 async def test_a_client_that_does_not_read_waits_alone_and_is_disconnected(mock_clock: MockClock) -> None:
     has_ended = trio.Event()
 
-    async def endless(_scope: Scope, receive: Receive, send: Send) -> None:
-        async def watch() -> None:
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            has_ended.set()
-            nursery.cancel_scope.cancel()
-
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(watch)
+    async def endless(_scope: Scope, _receive: Receive, send: Send) -> None:
+        try:
             await send({"type": "http.response.start", "status": 200, "headers": []})
             while True:
                 await send({"type": "http.response.body", "body": b"x" * 65536, "more_body": True})
+        finally:
+            has_ended.set()
 
     async with running(endless) as server, await server.connect(receives=4096) as stream:
         await stream.send_all(REQUEST)
@@ -186,3 +181,34 @@ async def test_a_listening_socket_that_fails_is_an_error_for_the_caller() -> Non
         with pytest.raises(ExceptionGroup) as raised:
             await fail_soon()
         assert raised.group_contains(OSError)
+
+
+_HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
+_KEY = b"dGhlIHNhbXBsZSBub25jZQ=="
+_UPGRADES = [
+    b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n\r\n",
+    b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+    b"Connection: Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %b\r\n\r\n" % _KEY,
+]
+
+
+@pytest.mark.parametrize("upgrade", _UPGRADES)
+async def test_a_request_for_another_protocol_is_answered_in_this_one(upgrade: bytes, mock_clock: MockClock) -> None:
+    async with running(hello) as server, await server.connect() as stream:
+        await stream.send_all(_HEAD + upgrade)
+        answer = b""
+        while not answer.endswith(b"hello"):
+            answer += (part := await stream.receive_some())
+            assert part, answer
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        await wait_all_tasks_blocked(0.01)
+        mock_clock.jump(IDLE_TIMEOUT + 1)
+        assert await read_all(stream) == b""
+        assert server.bugs == []
+
+
+async def test_http_2_is_refused() -> None:
+    async with running(hello) as server, await server.connect() as stream:
+        await stream.send_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+        assert (await read_all(stream)).startswith(b"HTTP/1.1 505 ")
+        assert server.bugs == []

@@ -15,10 +15,10 @@ import trio
 from trio.testing import MockClock
 
 from spielleiter.viewer.web import replay_shelf
-from spielleiter.viewer.web.errors import WebError
+from spielleiter.viewer.web.answers import WebError
 from spielleiter.viewer.web.replay_shelf import REST, ReplayShelf
 from tests.viewer.web.pages import GAME_TYPE, Answer, Pages, call, open_pages
-from tests.viewer.web.test_room_routes import play_game
+from tests.viewer.web.test_live_games import play_game
 
 BINARY = {"content-type": "application/octet-stream"}
 
@@ -169,7 +169,7 @@ async def test_a_file_that_is_no_replay_is_one_sentence(content: bytes) -> None:
 
 
 async def test_dropped_files_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spielleiter.viewer.web.replay_routes.MOST_DROPPED_BYTES", 100)
+    monkeypatch.setattr("spielleiter.viewer.web.replay_shelf.MOST_DROPPED_BYTES", 100)
     async with open_pages() as pages:
         assert (await drop(pages, b"x" * 101)).status == 413
         assert (await call(pages.site.app, "POST", "/api/replays", {}, b"x")).status == 415

@@ -1,17 +1,25 @@
-"""A person's seat is that of an ordinary player: against a built-in player, a program, or somebody who waits."""
+"""A person's seat is that of an ordinary player, and only moves that are asked for are played."""
 
 from __future__ import annotations
 
+import gc
+import shlex
 from functools import partial
 from typing import Any
 
+import click
 import pytest
 import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
 
+from spielleiter.cli.cli import cli
 from spielleiter.client.player import Player
 from spielleiter.client.strategies import make_responder
+from spielleiter.protocol.defaults import DEFAULT_HOST
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.web import seats as seats_module
+from spielleiter.viewer.web.seats import ABANDON_TIMEOUT, Loopback, joining_commands, program_arguments
+from tests.server.harness import open_harness
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 from tests.viewer.web.pages import GAME_TYPE, Pages, Stream, open_pages
 
@@ -207,3 +215,125 @@ async def test_a_server_that_has_too_many_waiting_rooms_refuses_another_one() ->
         pages.open_room("A", "B")
         answer = await pages.post("/api/seat", {"gameType": GAME_TYPE, "opponent": {"program": True}})
         assert answer.status == 429
+
+
+async def test_moves_that_are_not_asked_for_are_refused() -> None:
+    async with open_pages() as pages:
+        seat = await take_seat(pages, {"strategy": "first"})
+        address = f"/api/seat/{seat['seat']}/move"
+        stream = await pages.open(f"/api/seat/{seat['seat']}/events")
+        while (request := await stream.until("request"))["moves"] is None:
+            pass
+        count = len(request["moves"])
+        for form, status in (
+            ({"ply": 1, "index": 0}, 409),
+            ({"ply": 0, "index": count}, 400),
+            ({"ply": 0, "index": -1}, 400),
+            ({"ply": 0, "skip": True}, 409),  # the first piece has to be placed
+            ({"ply": 0}, 400),
+            ({"ply": "0", "index": 0}, 400),
+            ([], 400),
+        ):
+            answer = await pages.post(address, form)
+            assert (answer.status, form) == (status, form)
+        assert (await pages.post(address, {"ply": 0, "index": 0})).status == 200
+        assert (await pages.post(address, {"ply": 0, "index": 0})).status == 409
+        gone = await pages.open("/api/seat/unknown/events")
+        assert (await gone.until("gone"))["error"]["en"] == "There is no such seat (any more)."
+        assert (await pages.post("/api/seat/unknown/move", {"ply": 0, "index": 0})).status == 404
+
+
+async def test_leaving_ends_the_game() -> None:
+    async with open_pages() as pages:
+        seat = await take_seat(pages, {"strategy": "first"})
+        stream = await pages.open(f"/api/seat/{seat['seat']}/events")
+        while (await stream.until("request"))["moves"] is None:
+            pass
+        assert (await pages.post(f"/api/seat/{seat['seat']}/leave")).json == {}
+        while (await stream.until("seat"))["state"] != "over":
+            pass
+        rooms = await pages.open("/api/events")
+        while (await rooms.until("rooms"))[0]["state"] != "over":
+            pass
+        assert pages.logged("game_ended")[0]["causes"] == ["LEFT", "REGULAR"]
+
+
+async def test_a_room_that_nobody_has_joined_is_closed_with_its_seat() -> None:
+    async with open_pages() as pages:
+        seat = await take_seat(pages, {"program": True})
+        stream = await pages.open(f"/api/seat/{seat['seat']}/events")
+        await pages.post(f"/api/seat/{seat['seat']}/leave")
+        while (await stream.until("seat"))["state"] != "over":
+            pass
+        await wait_all_tasks_blocked()
+        assert pages.server.lobby.rooms == {}
+
+
+async def test_a_seat_is_given_up_when_no_page_looks_at_it(mock_clock: MockClock) -> None:
+    async with open_pages() as pages:
+        seat = await take_seat(pages, {"program": True})
+        stream = await pages.open(f"/api/seat/{seat['seat']}/events")
+        await wait_all_tasks_blocked()
+        mock_clock.jump(ABANDON_TIMEOUT + 1)
+        await wait_all_tasks_blocked()
+        found = pages.site.seats.find(seat["seat"])
+        assert found.state == "waiting"
+        stream.leave()
+        await wait_all_tasks_blocked()
+        mock_clock.jump(ABANDON_TIMEOUT / 2)
+        await wait_all_tasks_blocked()
+        assert found.state == "waiting"
+        mock_clock.jump(ABANDON_TIMEOUT)
+        while found.state != "over":  # the server closes the connection through real sockets
+            await trio.lowlevel.checkpoint()
+
+
+GAME = "swc_2027_blokus"
+
+
+def test_only_arguments_that_differ_from_the_defaults_are_there() -> None:
+    assert program_arguments(DEFAULT_HOST, 13050) == ""
+    assert program_arguments(DEFAULT_HOST, 13051) == "--port 13051"
+    assert program_arguments("10.0.0.7", 13050, "c-1") == "--host 10.0.0.7 --reservation c-1"
+
+
+@pytest.mark.parametrize("is_windows", [False, True])
+def test_there_is_a_line_for_each_kind_of_program(is_windows: bool) -> None:
+    arguments = "--host 10.0.0.7 --port 1 --reservation c-1"
+    lines = joining_commands("10.0.0.7", 1, GAME, "c-1", is_windows=is_windows)
+    assert {line["kind"]: line["text"] for line in lines} == {
+        "java": f"java -jar program.jar {arguments}",
+        "python": f"{'python' if is_windows else 'python3'} program.py {arguments}",
+        "executable": f"{'.' + chr(92) + 'program.exe' if is_windows else './program'} {arguments}",
+        "builtin": f"spielleiter play --strategy greedy {arguments}",
+    }
+
+
+def test_without_a_reservation_the_builtin_player_is_told_the_game() -> None:
+    lines = {line["kind"]: line["text"] for line in joining_commands(DEFAULT_HOST, 13050, GAME)}
+    assert lines["java"] == "java -jar program.jar"
+    assert lines["builtin"] == f"spielleiter play --strategy greedy --game {GAME}"
+
+
+@pytest.mark.parametrize("reservation", [None, "c-1"])
+def test_the_line_of_the_builtin_player_is_accepted(reservation: str | None) -> None:
+    (line,) = (each["text"] for each in joining_commands("10.0.0.7", 1, GAME, reservation) if each["kind"] == "builtin")
+    _, name, *arguments = shlex.split(line)
+    play = cli.get_command(click.Context(cli), name)
+    assert play is not None
+    given = play.make_context(name, arguments).params
+    assert (given["host"], given["port"], given["reservation"]) == ("10.0.0.7", 1, reservation)
+
+
+async def test_a_connection_that_comes_too_late_is_cancelled_and_leaves_nothing_open(autojump_clock: object) -> None:
+    async with open_harness() as harness:
+        loopback = Loopback(harness.server)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(loopback.run)
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+        with trio.move_on_after(1) as scope:
+            async with loopback.connect(EDITIONS["blokus-2027"].dialect, "late"):
+                raise AssertionError("connected to a server that has stopped")
+        assert scope.cancelled_caught
+    gc.collect()  # a socket that is still open is a warning, which is an error

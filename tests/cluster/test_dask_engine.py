@@ -1,0 +1,115 @@
+"""The value of --cluster, and the connection to Dask."""
+
+from __future__ import annotations
+
+import socketserver
+import threading
+from typing import Any
+
+import psutil
+import pytest
+
+import spielleiter.cluster.dask_engine
+from spielleiter.cluster.dask_engine import MAX_LOCAL_WORKERS, ClusterAddress, DaskEngine
+from spielleiter.common.errors import ClusterError, SetupError
+
+
+@pytest.mark.parametrize(
+    ("text", "workers", "is_open"),
+    [
+        ("tcp://pc01:8786", None, True),
+        ("tcp://10.0.0.7:8786", None, True),
+        ("tcp://localhost:8786", None, False),
+        ("tcp://127.0.0.1:8786", None, False),
+        ("tls://10.0.0.7:8786", None, False),
+        ("tcp://[::1]:8786", None, False),
+        ("local:1", 1, False),
+        (f"local:{MAX_LOCAL_WORKERS}", MAX_LOCAL_WORKERS, False),
+    ],
+)
+def test_addresses_are_read(text: str, workers: int | None, is_open: bool) -> None:
+    address = ClusterAddress.parse(text)
+    assert (address.text, address.local_workers, address.is_open) == (text, workers, is_open)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "pc01",
+        "pc01:8786",
+        "http://pc01:8786",
+        "tcp://pc01",
+        "tcp://:8786",
+        "tcp://pc01:0",
+        "tcp://pc01:70000",
+        "tcp://pc01:8786/x",
+        "local",
+        "local:0",
+        "local:-1",
+        "local:257",
+        "local:x",
+        "tcp://a b:1",
+    ],
+)
+def test_other_texts_are_refused(text: str) -> None:
+    with pytest.raises(SetupError, match=r"expected tcp://HOST:PORT or tls://HOST:PORT"):
+        ClusterAddress.parse(text)
+
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+
+
+def test_what_is_started_here_listens_on_the_loopback_interface_only() -> None:
+    engine = DaskEngine(ClusterAddress.parse("local:1"))
+    own = psutil.Process()
+    before = {each.pid for each in own.children(recursive=True)}
+    engine.open()
+    try:
+        started = [each for each in own.children(recursive=True) if each.pid not in before]
+        workers = [each for each in started if _listening(each)]
+        sockets = [sock for each in (own, *workers) for sock in _listening(each)]
+        [worker] = engine.workers()
+        assert {sock.laddr.ip for sock in sockets} == {"127.0.0.1"}
+        assert int(worker.rpartition(":")[2]) in {sock.laddr.port for sock in sockets}
+        assert engine.is_connected
+    finally:
+        engine.close()
+    assert workers
+    assert not any(each.is_running() for each in workers)
+    with pytest.raises(ClusterError, match="local:1: there is no connection to the scheduler"):
+        engine.workers()
+
+
+def _listening(process: psutil.Process) -> list[Any]:
+    return [sock for sock in process.net_connections() if sock.status == "LISTEN"]
+
+
+def test_without_a_scheduler_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spielleiter.cluster.dask_engine, "CONNECT_TIMEOUT", 0.2)
+    engine = DaskEngine(ClusterAddress.parse("tcp://127.0.0.1:1"))
+    with pytest.raises(ClusterError, match="no Dask scheduler can be reached there"):
+        engine.open()
+    assert not engine.is_connected
+    assert not engine.reconnect()
+    engine.close()
+
+
+def test_something_else_that_listens_there_is_no_scheduler() -> None:
+    class Greeting(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.sendall(b"SSH-2.0-OpenSSH_9.2\r\n" * 10)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greeting) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            with pytest.raises(ClusterError, match="Dask scheduler"):
+                DaskEngine(ClusterAddress.parse(f"tcp://127.0.0.1:{server.server_address[1]}")).open()
+        finally:
+            server.shutdown()
+
+
+def test_tls_needs_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spielleiter.cluster.dask_engine, "CONNECT_TIMEOUT", 0.2)
+    with pytest.raises(ClusterError, match=r"for TLS, name the files of the certificates"):
+        DaskEngine(ClusterAddress.parse("tls://127.0.0.1:1")).open()

@@ -1,0 +1,210 @@
+"""A whole game as one JSON object, from the packets of its room, and how it ended in words.
+
+Ply n leads from position n - 1 to position n, and both lists are in this order. What is not known is null. The players'
+names, hints and outputs are data of strangers: they are bounded here, and escaped by whoever shows them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from spielleiter.game.api import Move, Seat, State
+from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, MoveData, Result, RoomData
+from spielleiter.viewer.positions.describe import describe_illegal_move, describe_position, view_of
+from spielleiter.viewer.positions.view import Json, Words
+from spielleiter.viewer.replay_files import Replay
+
+LONGEST_NAME: Final = 100
+_LONGEST_REASON: Final = 1000
+
+_FAULTS: Final[Mapping[Cause, Words]] = {
+    Cause.LEFT: {"de": "{name} hat das Spiel verlassen", "en": "{name} left the game"},
+    Cause.RULE_VIOLATION: {"de": "{name} hat gegen eine Regel verstoßen", "en": "{name} broke a rule"},
+    Cause.PROCESS_VIOLATION: {
+        "de": "{name} hat einen Zug geschickt, ohne an der Reihe zu sein",
+        "en": "{name} sent a move out of turn",
+    },
+    Cause.SOFT_TIMEOUT: {
+        "de": "{name} hat für einen Zug zu lange gebraucht",
+        "en": "{name} took too long for a move",
+    },
+    Cause.HARD_TIMEOUT: {"de": "{name} hat keinen Zug geschickt", "en": "{name} sent no move in time"},
+    Cause.UNKNOWN: {"de": "{name} hat das Spiel abgebrochen", "en": "{name} broke off the game"},
+}
+_WINS: Final[Words] = {"de": "{name} gewinnt", "en": "{name} wins"}
+_DRAW: Final[Words] = {"de": "Unentschieden", "en": "A draw"}
+_NOBODY: Final[Words] = {"de": "Niemand gewinnt", "en": "Nobody wins"}
+_PLAYER: Final[Words] = {"de": "Spieler {number}", "en": "Player {number}"}
+_POINTS: Final[Words] = {"de": "{first} : {second} Punkte", "en": "{first} : {second} points"}
+_ON_BOARD: Final[Words] = {"de": "; auf dem Brett {first} : {second}", "en": "; {first} : {second} on the board"}
+"""Added where the result has other points than the last position: in some seasons a player at fault gets none."""
+
+
+def shown_name(name: str) -> str:
+    """Return a player's name, cut to a length that fits on a page."""
+    name = name.strip()
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
+
+
+def describe_end(record: Sequence[RoomData]) -> Json | None:
+    """Return the end of a game, from the packets of its room; None if they contain no result or no position."""
+    result = next((data for data in reversed(record) if isinstance(data, Result)), None)
+    last = next((data for data in reversed(record) if isinstance(data, Memento)), None)
+    return None if result is None or last is None else _end(result, last.state, names_in(record), record)
+
+
+def names_in(record: Sequence[RoomData]) -> tuple[str, str]:
+    """Return the players' names: those in the last position or, if it has none, in the result."""
+    for data in reversed(record):
+        if isinstance(data, Memento | Result) and any(data.names):
+            return data.names
+    return "", ""
+
+
+def _end(result: Result, state: State, names: Sequence[str], record: Sequence[RoomData]) -> Json:
+    faults = [seat for seat in (0, 1) if result.scores[seat].cause is not Cause.REGULAR]
+    cause = result.scores[faults[0]].cause if faults else Cause.REGULAR
+    reason = next((score.reason for score in (result.scores[seat] for seat in faults or (0, 1)) if score.reason), "")
+    return {
+        "cause": cause.value,
+        "winner": result.winners[0] if len(result.winners) == 1 else None,
+        "isDraw": len(result.winners) > 1,
+        "points": result_points(result, state),
+        "offender": faults[0] if len(faults) == 1 else None,
+        "reason": reason[:_LONGEST_REASON],
+        "words": {language: _sentence(language, result, faults, state, names) for language in ("de", "en")},
+        "illegal": _illegal_move(state, record) if cause is Cause.RULE_VIOLATION else None,
+    }
+
+
+def result_points(result: Result, state: State) -> list[int]:
+    """Return the points by seat as the result has them; those of the last position `state` if it has none."""
+    return [
+        score.parts[1] if len(score.parts) > 1 else state.points(seat)[0] for seat, score in enumerate(result.scores)
+    ]
+
+
+def _sentence(language: str, result: Result, faults: Sequence[Seat], state: State, names: Sequence[str]) -> str:
+    def name(seat: Seat) -> str:
+        return shown_name(names[seat]) or _PLAYER[language].format(number=seat + 1)
+
+    parts = [_FAULTS[result.scores[seat].cause][language].replace("{name}", name(seat)) for seat in faults]
+    match result.winners:
+        case ():
+            parts.append(_NOBODY[language])
+        case (winner,):
+            parts.append(_WINS[language].replace("{name}", name(winner)))
+        case _:
+            parts.append(_DRAW[language])
+    final, on_board = result_points(result, state), [state.points(seat)[0] for seat in (0, 1)]
+    points = _POINTS[language].format(first=final[0], second=final[1])
+    if final != on_board:
+        points += _ON_BOARD[language].format(first=on_board[0], second=on_board[1])
+    return f"{'; '.join(parts)} ({points})."
+
+
+def _illegal_move(state: State, record: Sequence[RoomData]) -> Json | None:
+    """Return the move that ended the game, as far as the record has it; the last error is the one about it."""
+    for data in reversed(record):
+        if isinstance(data, ErrorMessage):
+            move: Move | None = data.original.move if isinstance(data.original, MoveData) else None
+            return None if move is None else describe_illegal_move(state, move, data.message[:_LONGEST_REASON])
+    return None
+
+
+FORMAT: Final = 1
+MOST_HINTS: Final = 32
+"""The number of hints of one ply that are shown."""
+LONGEST_HINT: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What is known about a game besides its replay; the default values say that nothing is."""
+
+    think_times: tuple[Sequence[float], Sequence[float]] = ((), ())
+    """By seat: the seconds that each answer took, in order. There may be one more than plies, for a refused move."""
+    soft_limit: float | None = None
+    """The think time in seconds from which on a move is too late."""
+    outputs: tuple[Sequence[Sequence[str]] | None, Sequence[Sequence[str]] | None] = (None, None)
+    """By seat: for each answer the lines that the program wrote to its standard error from the request until the next
+    one; None if nothing is known about this program. There may be one more than plies, for a move that never came."""
+    verdict: str | None = None
+    """What a match says about the game, in English; None for a game outside a match."""
+    verdict_words: Words | None = None
+
+
+def describe_game(replay: Replay, details: Details = Details(), *, counts_moves: bool = True) -> Json:
+    """Return the JSON object of a game that was read from a file.
+
+    - `details`: what is known about the game besides.
+    - `counts_moves`: whether to count the legal moves in each position, which takes about a millisecond each.
+    """
+    edition, record = replay.edition, replay.record
+    mementos = list(distinct_positions(record))
+    states = [memento.state for memento in mementos]
+    shown = [shown_name(name) for name in names_in(record)]
+    ending = describe_end(record)
+    if ending is not None:
+        ending |= {"verdict": details.verdict, "verdictWords": details.verdict_words}
+        ending["stderr"] = _last_output(details, states, ending["offender"])
+    return {
+        "format": FORMAT,
+        "game": view_of(states[0]).name,
+        "gameType": edition.game_type,
+        "edition": edition.name,
+        "title": " – ".join(name or f"{number}" for number, name in enumerate(shown, 1)),
+        "players": [{"name": name, "team": team} for name, team in zip(shown, edition.dialect.team_names, strict=True)],
+        "positions": [
+            describe_position(state, ply, states[ply - 1] if ply else None, counts_moves=counts_moves)
+            for ply, state in enumerate(states)
+        ],
+        "plies": _describe_plies(mementos, details),
+        "softLimitSeconds": details.soft_limit,
+        "end": ending,
+        "pieces": dict(view_of(states[0]).pieces()),
+        "source": replay.source,
+    }
+
+
+def distinct_positions(record: Sequence[RoomData]) -> Iterator[Memento]:
+    """Yield the positions of a record; one that was sent twice in succession is yielded once."""
+    previous: State | None = None
+    for data in record:
+        if isinstance(data, Memento) and data.state != previous:
+            previous = data.state
+            yield data
+
+
+def _describe_plies(mementos: Sequence[Memento], details: Details) -> list[Json]:
+    """Return what is known about each ply, from 1 on: who moved, how long it took, hints, and the program's output."""
+    plies: list[Json] = []
+    answers = [0, 0]
+    for ply, (before, after) in enumerate(itertools.pairwise(mementos), 1):
+        seat = before.state.seat_on_turn
+        number = answers[seat]
+        answers[seat] += 1
+        times, output = details.think_times[seat], details.outputs[seat]
+        plies.append(
+            {
+                "ply": ply,
+                "player": seat,
+                "color": view_of(before.state).color(before.state, seat),
+                "thinkSeconds": times[number] if number < len(times) else None,
+                "hints": [{"content": hint[:LONGEST_HINT]} for hint in after.hints[:MOST_HINTS]],
+                "stderr": None if output is None else list(output[number]) if number < len(output) else [],
+            }
+        )
+    return plies
+
+
+def _last_output(details: Details, states: Sequence[State], offender: Seat | None) -> list[str] | None:
+    """Return what the program at fault wrote after its last request, to which no ply belongs; None if there is none."""
+    if offender is None:
+        return None
+    output = details.outputs[offender]
+    plies = sum(1 for state in states[:-1] if state.seat_on_turn == offender)
+    return list(output[plies]) if output is not None and len(output) > plies else None

@@ -1,1 +1,0 @@
-"""Replay files, ours and the official ones: reading them, and what is known about a game beside its replay."""
