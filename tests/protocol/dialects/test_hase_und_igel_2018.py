@@ -98,12 +98,6 @@ def test_a_refused_move_is_shown_as_it_was_carried_out() -> None:
     assert refusal.shown == m.MoveData(HaseUndIgelMove((advance, card)))
 
 
-def test_a_move_without_actions_is_shown_without_actions() -> None:
-    refusal = TEXTS.illegal("Alice", HaseUndIgelMistake.NO_ACTION_LIST, HaseUndIgelMove(None), STATE)
-    assert refusal.shown == m.MoveData(HaseUndIgelMove(None))
-    assert refusal.error == "Ungueltiger Zug von 'Alice'.\nAktionen sind null"
-
-
 def test_a_move_out_of_turn_is_refused_as_recorded() -> None:
     refusal = TEXTS.out_of_turn(0, 0, 1, NAMES, m.MoveData(HaseUndIgelMove((Skip(),))))
     assert m.ErrorMessage(refusal.error, refusal.shown) == error_of("error_not_your_turn")
@@ -385,13 +379,6 @@ def test_an_unreadable_result_says_why() -> None:
     data = data_of(text.replace('color="BLUE"', 'color="TWO"'))
     assert isinstance(data, m.UnreadableData)
     assert data.problem == 'winner color="TWO" gibt es nicht; erlaubt: RED, BLUE'
-
-
-def test_unknown_children_of_a_result_are_noted() -> None:
-    notes: list[str] = []
-    text = RECORDED["result_left"].decode().replace("<winner ", "<loser/><winner ")
-    assert HASE_UND_IGEL_2018.encode(decode(HASE_UND_IGEL_2018, text, notes)) == RECORDED["result_left"]
-    assert notes == ["<loser> in <data>"]
 
 
 # -- requests ---------------------------------------------------------------------------------------------------------

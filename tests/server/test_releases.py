@@ -1,4 +1,4 @@
-"""What a player may send to the editions that follow a release, and how its game ends otherwise.
+"""What may be sent to the editions that follow a release, how games end otherwise, and what is said and written then.
 
 The outcomes are those of the releases: recorded, or derived from how they read packets (`docs/compatibility.md`). In
 the first turn BLUE has to place PENTO_U, which `placed()` does in the usual form.
@@ -22,6 +22,7 @@ from spielleiter.server.errors import Fault
 from tests.server.harness import Game, ServerHarness, open_harness
 
 EDITIONS: Final = {"blokus-2027": "sc.plugin2027", "blokus-2021-21.4.0": "sc.plugin2021"}
+RELEASES = pytest.mark.parametrize("edition", EDITIONS)
 
 
 class Outcome(enum.Enum):
@@ -202,7 +203,7 @@ MOVES: Final[list[tuple[str, Outcome]]] = [
 ]
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
+@RELEASES
 @pytest.mark.parametrize(("data", "outcome"), MOVES)
 async def test_a_packet_of_the_player_on_turn(
     edition: str, data: str, outcome: Outcome, autojump_clock: object
@@ -214,7 +215,7 @@ async def test_a_packet_of_the_player_on_turn(
         assert await outcome_of(harness, game, edition) is outcome
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
+@RELEASES
 @pytest.mark.parametrize(
     ("packet", "outcome"),
     [
@@ -240,7 +241,7 @@ async def test_what_comes_around_a_move(edition: str, packet: str, outcome: Outc
         assert await outcome_of(harness, game, edition) is outcome
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
+@RELEASES
 @pytest.mark.parametrize(
     ("text", "is_flipped"),
     [
@@ -258,7 +259,7 @@ async def test_every_text_is_a_boolean(edition: str, text: str, is_flipped: bool
         assert played.move.is_flipped is is_flipped
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
+@RELEASES
 async def test_a_request_of_our_own_is_unknown_unless_an_administrator_sends_it(
     edition: str, autojump_clock: object
 ) -> None:
@@ -428,7 +429,7 @@ def written(move: SetMove | SkipMove, package: str, rng: random.Random) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("edition", EDITIONS)
+@RELEASES
 async def test_a_whole_game_in_all_accepted_forms(edition: str, autojump_clock: object) -> None:
     rng = random.Random(edition)
     async with open_harness(edition) as harness:
@@ -445,3 +446,315 @@ async def test_a_whole_game_in_all_accepted_forms(edition: str, autojump_clock: 
         assert len(harness.happened(events.MovePlayed)) > 40
         assert harness.happened(events.ProtocolBroken) == []
         assert not game.one.is_ended
+
+
+PREPARE: Final = '<prepare gameType="GAME" pause="false">SLOTS</prepare>'
+A, B = '<slot displayName="a" canTimeout="true" reserved="true"/>', '<slot displayName="b" reserved="true"/>'
+
+
+def prepare(slots: str) -> str:
+    return PREPARE.replace("SLOTS", slots)
+
+
+REQUESTS: Final[list[tuple[str, str, str]]] = [
+    # request; answer of 27.0.4; answer of 21.4.0: a part of what is sent, "" for silence, END for a disconnection
+    (prepare(A + B), "reservation", "reservation"),
+    (prepare('<slot displayName="a"/><slot displayName="b"/>'), "NO RESERVATION", "NO RESERVATION"),
+    (prepare('<slot displayName="a" reserved="1"/><slot displayName="b" reserved=" true"/>'),)
+    + ("NO RESERVATION",) * 2,
+    (prepare(A + '<slot displayName="b" reserved="TRUE"/>'), "reservation", "reservation"),
+    (prepare(A + "<slot><displayName>b</displayName><reserved>true</reserved></slot>"), "reservation", "reservation"),
+    (prepare(A + '<slotDescriptors displayName="b"/>'), "reservation", "reservation"),
+    (prepare(A + '<slot displayName="b" shouldBePaused="true"/>'), "reservation", "reservation"),
+    (prepare(A + '<slot displayName="b" foo="x"/>'), "reservation", "reservation"),
+    (prepare(A), "reservation", "reservation"),
+    (prepare(""), "END", "END"),
+    (prepare(A + "<slot/>"), "END", "END"),
+    (prepare(A + '<slot displayname="b"/>'), "END", "END"),
+    (prepare(A + '<slot class="null"/>'), "END", "END"),
+    (prepare(A + B + B), "END", "END"),
+    (prepare(A + '<slot displayName="b"><foo/></slot>'), "END", "END"),
+    (prepare(A + '<slotDescriptor displayName="b"/>'), "END", "END"),
+    (prepare(A + "<Slot/>"), "END", "END"),
+    (prepare(A + B + "<pause>true</pause>"), "END", "END"),
+    (prepare(A + B).replace("GAME", "nonsense"), "END", "Unknown GameType"),
+    (prepare(A + B).replace(' gameType="GAME"', ""), "reservation", "END"),
+    (prepare(A + B).replace(' gameType="GAME"', "").replace("</prepare>", "<gameType>GAME</gameType></prepare>"),)
+    + ("reservation",) * 2,
+    ('<join gameType="GAME"/>', "joined", "joined"),
+    ('<join gameType="GAME" foo="x" id="1" reference="y">text<!-- c --></join>', "joined", "joined"),
+    ("<join><gameType>GAME</gameType></join>", "joined", "joined"),
+    ('<join class="joinRoom" roomId="x"/>', "Couldn't find a room with id x", "Couldn't find a room with id x"),
+    ('<foo class="join" gameType="GAME"/>', "joined", "joined"),
+    ('<sc.protocol.requests.JoinGameRequest gameType="GAME"/>', "joined", "joined"),
+    ("<join/>", "joined", "END"),
+    ('<join GameType="GAME"/>', "joined", "END"),
+    ('<join gameType="GAME "/>', "END", "Unknown GameType"),
+    ('<join gameType=""/>', "END", "Unknown GameType"),
+    ('<join gameType="GAME"><foo/></join>', "END", "END"),
+    ('<join gameType="GAME"><hint content="x"/></join>', "END", "END"),
+    ('<join gameType="GAME"><gameType>GAME</gameType></join>', "END", "END"),
+    ('<Join gameType="GAME"/>', "END", "END"),
+    ('<join class="foo" gameType="GAME"/>', "END", "END"),
+    ('<p:join xmlns:p="u" gameType="GAME"/>', "END", "END"),
+    ("<joinRoom/>", "Couldn't find a room with id null", "Couldn't find a room with id null"),
+    ('<joinRoom roomId="x"><bar/></joinRoom>', "END", "END"),
+    ('<jo_.0069nRoom roomId="x"/>', "Couldn't find a room with id x", "Couldn't find a room with id x"),
+    ('<joinRoom room_.0049d="x"/>', "Couldn't find a room with id null", "Couldn't find a room with id null"),
+    ("<joinRoom><room_.0049d>x</room_.0049d></joinRoom>",) + ("Couldn't find a room with id x",) * 2,
+    ('<joinRoom room_.0049d="x" roomId="x"/>', "END", "END"),
+    ('<joinRoom roomId="x" a_.-07b=""/>',) + ("Couldn't find a room with id x",) * 2,
+    ('<joinRoom roomId="x" a_.--07=""/>', "END", "END"),
+    ('<joinRoom roomId="a\0b"/>',) + ("Couldn't find a room with id a\ufffdb",) * 2,
+    ("<joinPrepared/>", "UnknownReservation", "UnknownReservation"),
+    ("<joinPrepared><reservationCode>x</reservationCode></joinPrepared>", "UnknownReservation", "UnknownReservation"),
+    ("<observe/>", "Couldn't find a room with id null", "Couldn't find a room with id null"),
+    ('<pause roomId="x" pause="1"/>', "Couldn't find a room with id x", "Couldn't find a room with id x"),
+    ("<step><roomId>x</roomId></step>", "Couldn't find a room with id x", "Couldn't find a room with id x"),
+    ('<cancel roomId="x"/>', "Couldn't find a room with id x", "Couldn't find a room with id x"),
+    ("<cancel/>", "END", "END"),
+    ("<cancel roomid='x'/>", "END", "END"),
+    ('<joined roomId="x"/>', "Unhandled Packet", "Unhandled Packet"),
+    ("<joined><roomId>x</roomId></joined>",) + ('class="joined" roomId="x"',) * 2,
+    ("<left><foo/></left>", "END", "END"),
+    ("<prepared><reservation>x</reservation></prepared>",) + ("<reservation>x</reservation>",) * 2,
+    ("<errorpacket/>",) + ('class="errorpacket"/>',) * 2,
+    ("<errorpacket><originalRequest class='null'/></errorpacket>",) + ('class="errorpacket"/>',) * 2,
+    ("<errorpacket><originalRequest class='step'/></errorpacket>",) + ('class="step" forced="false"/>',) * 2,
+    ("<errorpacket><originalRequest class='foo'/></errorpacket>", "END", "END"),
+    ("<foo/>", "END", "END"),
+    ("<int>1</int>", "END", "END"),
+    ("<null/>", "END", "END"),
+    ('<data class="sc.plugin2027.SkipMove"/>', "END", "END"),
+]
+
+
+@pytest.mark.parametrize(("edition", "column"), [("blokus-2027", 1), ("blokus-2021-21.4.0", 2)])
+@pytest.mark.parametrize("row", REQUESTS, ids=[row[0] for row in REQUESTS])
+async def test_a_request_of_an_administrator(
+    edition: str, column: int, row: tuple[str, str, str], autojump_clock: object
+) -> None:
+    async with open_harness(edition) as harness:
+        admin = await harness.admin()
+        await admin.receive()
+        await admin.send(row[0].replace("GAME", harness.game_type))
+        received = html.unescape((await admin.receive()).decode())
+        expected = row[column]
+        if expected == "END":
+            assert admin.is_ended
+            assert ("<errorpacket" in received) == (edition == "blokus-2027")
+        elif expected == "NO RESERVATION":
+            assert "<prepared" in received
+            assert "<reservation>" not in received
+        else:
+            assert expected in received
+            is_refused = "<errorpacket" in received
+            assert admin.is_ended == (is_refused and edition != "blokus-2027")
+
+
+@pytest.mark.parametrize(
+    ("first", "is_ended"),
+    [
+        ("<protocol>", False),
+        ("\n <protocol>", False),
+        ('<?xml version="1.0"?>\n<protocol>', False),
+        ('\ufeff<?xml version="1.0"?><protocol>', False),
+        ("<anything foo='bar'>", False),
+        ('\n<?xml version="1.0"?><protocol>', True),
+        ('\ufeff <?xml version="1.0"?><protocol>', True),
+        ("<protocol><?xml version='1.0'?>", True),
+        ("<protocol><protocol>", True),
+        ("<protocol>\n<protocol>\n", True),
+    ],
+)
+async def test_the_beginning_of_the_stream(first: str, is_ended: bool, autojump_clock: object) -> None:
+    async with open_harness("blokus-2027") as harness:
+        caller = await harness.call()
+        await caller.send(first + "<join/>")
+        assert (b"<joined" in await caller.receive()) is not is_ended
+        assert caller.is_ended is is_ended
+
+
+async def test_a_request_without_slots_is_described_as_the_release_does(autojump_clock: object) -> None:
+    async with open_harness("blokus-2027") as harness:
+        caller = await harness.call()
+        await caller.send("<protocol><prepare/>")
+        received = html.unescape((await caller.receive()).decode())
+        assert "Request PrepareGameRequest(gameType=null, slotDescriptors=null, pause=false) requires" in received
+        assert not caller.is_ended
+
+
+@pytest.mark.parametrize("request_", ['<join gameType="nonsense"/>', '<join gameType=""/>'])
+async def test_a_player_that_asks_for_an_unknown_game_leaves_its_own(request_: str, autojump_clock: object) -> None:
+    async with open_harness("blokus-2027") as harness:
+        game = await harness.game()
+        await game.two.send(request_)
+        received = await game.two.receive()
+        assert b"Unknown GameType" in received
+        assert received.endswith(b"\n  <close/>\n</protocol>")
+        assert game.two.is_ended
+        (ended,) = harness.happened(events.GameEnded)
+        assert ended.result.winners == (0,)
+        assert ended.result.scores[1].reason == "hat das Spiel verlassen: UNKNOWN"
+
+
+UNTURNED = '<piece color="BLUE" kind="PENTO_U" isFlipped="false"><position x="0" y="0"/></piece>'
+
+
+@pytest.mark.parametrize(
+    ("sent", "cause"),
+    [
+        # an end of input within a tag is an error of the parser, anywhere else a lost connection
+        ("<room", "PROTOCOL_ERROR"),
+        ('<room roomId="ROOM"><data', "PROTOCOL_ERROR"),
+        ("<room>text<", "PROTOCOL_ERROR"),
+        ("<room>&am", "PROTOCOL_ERROR"),
+        ('<room roomId="ROOM"><data class="null"/>text', "LOST_CONNECTION"),
+        ("<!-- c", "PROTOCOL_ERROR"),
+        ("text &am", "PROTOCOL_ERROR"),
+        ("text &amp; text", "LOST_CONNECTION"),
+        (" \n", "LOST_CONNECTION"),
+        ("<!-- c -->", "LOST_CONNECTION"),
+    ],
+)
+async def test_the_end_of_the_input(sent: str, cause: str, autojump_clock: object) -> None:
+    async with open_harness("blokus-2027") as harness:
+        game = await harness.game()
+        await game.one.send(sent.replace("ROOM", game.id))
+        assert not harness.happened(events.GameEnded)
+        await game.one.end_input()
+        (ended,) = harness.happened(events.GameEnded)
+        assert ended.result.scores[0].reason == f"hat das Spiel verlassen: {cause}"
+        assert ended.result.winners == (1,)
+
+
+@RELEASES
+async def test_the_end_of_the_input_ends_the_open_packet(edition: str, autojump_clock: object) -> None:
+    package = {"blokus-2027": "sc.plugin2027", "blokus-2021-21.4.0": "sc.plugin2021"}[edition]
+    async with open_harness(edition) as harness:
+        game = await harness.game()
+        await game.one.send(f'<room roomId="{game.id}"><data class="{package}.SetMove">{PIECE} ')
+        assert not harness.happened(events.MovePlayed)
+        await game.one.end_input()
+        assert len(harness.happened(events.MovePlayed)) == 1
+        (ended,) = harness.happened(events.GameEnded)
+        assert ended.result.winners == (1,)
+        assert ended.result.scores[0].cause is Cause.LEFT
+
+
+@pytest.mark.parametrize(
+    ("sent", "cause"),
+    [
+        # a packet that stands for no object
+        ("<null/>", "UNKNOWN"),
+        ('<room class="null"/>', "UNKNOWN"),
+        ('<join class=""/>', "UNKNOWN"),
+        ('<foo resolves-to=""/>', "UNKNOWN"),
+        ("<foo/>", "PROTOCOL_ERROR"),
+        ('<room><data class=""/></room>', "PROTOCOL_ERROR"),
+        # references without a name or number, between packets and in the first tag of one
+        ("&;", "UNKNOWN"),
+        ("&#;", "UNKNOWN"),
+        ("&#x;", "UNKNOWN"),
+        ("&#a;", "UNKNOWN"),
+        ("&#99999999999;<room/>", "UNKNOWN"),
+        ('<room roomId="&;"/>', "UNKNOWN"),
+        ("&a;<room/>", "PROTOCOL_ERROR"),
+        ("& ;", "PROTOCOL_ERROR"),
+        # another fault, near a reference that is right
+        ("&#9;]]>", "PROTOCOL_ERROR"),
+        ("&#9;<room roomId=></room>", "PROTOCOL_ERROR"),
+        ("<&;/>", "PROTOCOL_ERROR"),
+        ("<room &;/>", "PROTOCOL_ERROR"),
+        ("&#+1;", "PROTOCOL_ERROR"),
+        ("<room>&;</room>", "PROTOCOL_ERROR"),
+        ('<room><data class="&;"/></room>', "PROTOCOL_ERROR"),
+        # what is missing shows only when the whole packet has been read
+        (f'<room roomId="ROOM"><data class="sc.plugin2027.SetMove">{UNTURNED}</data></room>', "UNKNOWN"),
+        (f'<room roomId="ROOM"><data class="sc.plugin2027.SetMove">{UNTURNED}</data><foo/></room>', "PROTOCOL_ERROR"),
+        (f'<room roomId="ROOM"><data class="sc.plugin2027.SetMove">{UNTURNED}<foo/></data></room>', "PROTOCOL_ERROR"),
+    ],
+)
+async def test_the_cause_of_a_packet_that_cannot_be_read(sent: str, cause: str, autojump_clock: object) -> None:
+    async with open_harness("blokus-2027") as harness:
+        game = await harness.game()
+        await game.one.send(sent.replace("ROOM", game.id))
+        (ended,) = harness.happened(events.GameEnded)
+        assert ended.result.scores[0].cause is Cause.LEFT
+        assert ended.result.scores[0].reason == f"hat das Spiel verlassen: {cause}"
+        assert game.one.is_ended
+
+
+@RELEASES
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [("", "null"), ('<data class="null"/>', "null"), ('<data class="paused"/>', "GamePaused(paused=false)")],
+)
+async def test_a_packet_that_is_no_move_is_refused_before_its_sender(
+    edition: str, data: str, shown: str, autojump_clock: object
+) -> None:
+    async with open_harness(edition) as harness:
+        game = await harness.game()
+        stranger = await harness.call()
+        await stranger.send(f'<protocol><room roomId="{game.id}">{data}</room>')
+        received = (await stranger.receive()).decode()
+        assert f"Received non-move packet: RoomPacket(roomId={game.id}, data={shown})" in received
+        assert not harness.happened(events.GameEnded)
+
+
+@RELEASES
+@pytest.mark.parametrize(
+    ("sent", "repeated"),
+    [
+        ("a\tb", "a&#x9;b"),
+        ("a\nb\r\nc\rd", "a b c d"),
+        ("a&#9;b&#10;c&#13;d", "a&#x9;b&#xa;c&#xd;d"),
+        ("a\x7fb\x80c\x85d\x9fe\xa0f", "a&#x7f;b&#x80;c&#x85;d&#x9f;e\xa0f"),
+    ],
+)
+async def test_characters_that_are_repeated(edition: str, sent: str, repeated: str, autojump_clock: object) -> None:
+    async with open_harness(edition) as harness:
+        stranger = await harness.call()
+        await stranger.send(f'<protocol><joinRoom roomId="{sent}"/>')
+        assert f'<originalRequest class="joinRoom" roomId="{repeated}"/>' in (await stranger.receive()).decode()
+
+
+async def test_a_name_that_is_blank_for_python_but_not_for_the_release(autojump_clock: object) -> None:
+    async with open_harness("blokus-2027") as harness:
+        admin = await harness.admin()
+        _room_id, codes = await harness.prepare(admin, ("\x85", "\xa0"))
+        one, two = [await harness.take_seat(code) for code in codes]
+        await two.receive()
+        await one.close()
+        received = (await two.receive()).decode()
+        assert '<player name="&#x85;" team="ONE"/>' in received
+        assert '<player team="TWO"/>' in received
+        assert 'reason="&#x85; hat das Spiel verlassen: LOST_CONNECTION"' in received
+
+
+async def test_a_move_of_a_paused_game_in_2021(autojump_clock: object) -> None:
+    """Its sender learns who is on turn, or that nobody was asked."""
+    slots = "".join(f'<slot displayName="{name}" reserved="true"/>' for name in ("Eins", "Zwei"))
+    for seat, error, packet in (
+        (0, "Move from Team 1(Eins) has not been requested.", "exceptions.GameLogicException: Move from"),
+        (1, "It&apos;s not your turn yet; expected: Team 1(Eins), got Team 2(Zwei)", "expected=Team 1(Eins), actual="),
+    ):
+        async with open_harness("blokus-2021-21.4.0") as harness:
+            admin = await harness.admin()
+            await admin.send(f'<prepare gameType="swc_2021_blokus" pause="true">{slots}</prepare>')
+            room_id, *codes = re.findall(r"[0-9a-f-]{36}", (await admin.receive()).decode())
+            sender = [await harness.take_seat(code) for code in codes][seat]
+            skip = '<data class="sc.plugin2021.SkipMove"><color>BLUE</color></data>'
+            await sender.send(f'<room roomId="{room_id}">{skip}</room>')
+            received = (await sender.receive()).decode()
+            assert f'<data class="error" message="{error}' in received
+            assert packet in received
+
+
+async def test_the_score_of_an_unknown_player_in_2021(autojump_clock: object) -> None:
+    async with open_harness("blokus-2021-21.4.0") as harness:
+        admin = await harness.admin()
+        await admin.receive()
+        await admin.send('<scoreForPlayer displayName="nobody"/>')
+        assert admin.is_ended
+        assert await admin.receive() == b""
