@@ -56,7 +56,7 @@ start, subprocess.Popen = subprocess.Popen, start_and_interrupt
 options = {"arguments": ["sleep", "500"], "cwd": "/", "core": None, "memory": None, "cgroup": False}
 options |= {"processes": 500, "disk": 2**30, "files": 1000, "folders": [], "own_users": False}
 ours, theirs = socket.socketpair()
-program = runpy.run_path(sys.argv[1], run_name="inside")["Program"]
+program = runpy.run_path(sys.argv[1], run_name="inside")["ConfinedProgram"]
 print(program(ours, {**options, "hidden": [], "environment": {}}, is_first=False).run())
 """
 

@@ -64,7 +64,7 @@ class Prepare(msgspec.Struct, frozen=True, tag=True):
     items: tuple[Item, ...] = ()
 
 
-class Prepared(msgspec.Struct, frozen=True, tag=True):
+class SitePrepared(msgspec.Struct, frozen=True, tag="Prepared"):
     """Site: it can play."""
 
 
@@ -124,7 +124,7 @@ class PairRefused(msgspec.Struct, frozen=True, tag=True):
 
 
 ToSite: TypeAlias = Prepare | PlayPair | CancelPair
-FromSite: TypeAlias = Ready | Prepared | Unable | PairPlayed | PairRefused
+FromSite: TypeAlias = Ready | SitePrepared | Unable | PairPlayed | PairRefused
 PairAnswer: TypeAlias = PairPlayed | PairRefused
 
 encode: Final[Callable[[ToSite | FromSite], bytes]] = msgspec.msgpack.Encoder().encode

@@ -1,8 +1,4 @@
-"""The reason why a program ended is found in its output: an exception, or else the last line.
-
-The outputs in this file were written by real runtimes: Java 17, Python 3.11, Rust 1.95 and 1.60, Go 1.19, GCC 12,
-clang, Ruby 3.1 and 3.4, Node.js 20 and .NET 8.
-"""
+"""What programs write: files of limited size, the reason of an end, windows that could not be opened."""
 
 from __future__ import annotations
 
@@ -10,7 +6,80 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.programs.outputs import MAX_LENGTH, find_exception, last_words, read_tail
+from spielleiter.programs.outputs import (
+    MAX_LENGTH,
+    MAX_WINDOW_LINES,
+    OUTPUT_LIMIT,
+    Output,
+    find_exception,
+    find_window_attempts,
+    last_words,
+    read_tail,
+)
+
+
+def test_each_line_has_one_time_even_if_it_arrives_in_pieces(tmp_path: Path) -> None:
+    output = Output(tmp_path / "out")
+    output.open()
+    output.write(b"one\ntw", 1.5)
+    output.write(b"o\nthree\n", 2.0)
+    output.close()
+    assert (tmp_path / "out").read_bytes() == b"    1.500  one\n    1.500  two\n    2.000  three\n"
+
+
+def test_output_beyond_the_limit_is_cut_and_the_file_says_so(tmp_path: Path) -> None:
+    output = Output(tmp_path / "out")
+    output.open()
+    for _ in range(20):
+        output.write(b"x" * (OUTPUT_LIMIT // 10), 0.0)
+    output.close()
+    text = (tmp_path / "out").read_bytes()
+    assert OUTPUT_LIMIT <= len(text) < 1.2 * OUTPUT_LIMIT
+    assert text.endswith(b"\n(the rest was not kept)\n")
+
+
+def test_the_next_file_begins_with_a_new_line(tmp_path: Path) -> None:
+    output = Output(tmp_path / "one")
+    output.open()
+    output.write(b"begun", 0.0)
+    output.redirect_to(tmp_path / "two")
+    output.write(b"next\n", 1.0)
+    output.close()
+    assert (tmp_path / "one").read_bytes() == b"    0.000  begun"
+    assert (tmp_path / "two").read_bytes() == b"    1.000  next\n"
+
+
+def test_the_file_of_a_paused_output_can_be_removed_and_the_next_file_is_written(tmp_path: Path) -> None:
+    output = Output(tmp_path / "one")
+    output.open()
+    output.write(b"kept\n", 0.0)
+    output.pause()
+    output.write(b"dropped\n", 0.0)
+    (tmp_path / "one").rename(tmp_path / "old")  # Windows refuses this for an open file
+    output.redirect_to(tmp_path / "two")
+    output.write(b"next\n", 1.0)
+    output.close()
+    assert (tmp_path / "old").read_bytes() == b"    0.000  kept\n"
+    assert (tmp_path / "two").read_bytes() == b"    1.000  next\n"
+
+
+def test_an_output_that_is_closed_while_it_is_paused_stays_closed(tmp_path: Path) -> None:
+    output = Output(tmp_path / "one")
+    output.open()
+    output.pause()
+    output.close()
+    output.redirect_to(tmp_path / "two")
+    assert not (tmp_path / "two").exists()
+
+
+def test_nothing_is_written_after_close(tmp_path: Path) -> None:
+    output = Output(tmp_path / "one")
+    output.open()
+    output.close()
+    output.redirect_to(tmp_path / "two")
+    output.write(b"late", 0.0)
+    assert not (tmp_path / "two").exists()
+
 
 JAVA = """\
 Exception in thread "main" java.lang.IllegalStateException: no legal move
@@ -249,3 +318,45 @@ def test_only_complete_lines_at_the_end_of_a_long_file_are_read(tmp_path: Path) 
     file = output_file(tmp_path, "error", "one\ntwo\nthree")
     assert read_tail(file, 20) == ["three", ""]
     assert read_tail(file) == ["one", "two", "three", ""]
+
+
+TEXTS = [
+    'Exception in thread "main" java.awt.HeadlessException:',
+    "No X11 DISPLAY variable was set, but this program performed an operation which requires it.",
+    "java.lang.UnsupportedOperationException: Unable to open DISPLAY",
+    "_tkinter.TclError: no display name and no $DISPLAY environment variable",
+    '_tkinter.TclError: couldn\'t connect to display ":0"',
+    "(bot:12): Gtk-WARNING **: 10:00:00.000: cannot open display: ",
+    "qt.qpa.xcb: could not connect to display ",
+    "pygame.error: No available video device",
+    "GLFWError: (65544) b'X11: The DISPLAY environment variable is missing'",
+    "xterm: Xt error: Can't open display: ",
+    'pyglet.display.xlib.NoSuchDisplayException: Cannot connect to "None"',
+]
+HARMLESS = [
+    "I display the board:",
+    "DISPLAY is not needed",
+    "java.awt.headless=true",
+    "opening move 3",
+    "pygame 2.5.2 (SDL 2.28.2, Python 3.12.3)",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_errors_of_toolkits_are_known(text: str, tmp_path: Path) -> None:
+    (tmp_path / "error").write_text(f"    0.001  start\n    0.002  {text}\n")
+    assert find_window_attempts(tmp_path / "missing", tmp_path / "error") == (" ".join(text.split()),)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_other_lines_are_no_attempts(text: str, tmp_path: Path) -> None:
+    (tmp_path / "error").write_text(f"    0.002  {text}\n")
+    assert find_window_attempts(tmp_path / "error") == ()
+
+
+def test_each_line_is_returned_once_and_not_too_many(tmp_path: Path) -> None:
+    lines = [f"    0.002  cannot open display: {number // 2}\n" for number in range(100)]
+    (tmp_path / "error").write_text("".join(lines))
+    assert find_window_attempts(tmp_path / "error") == tuple(
+        f"cannot open display: {i}" for i in range(MAX_WINDOW_LINES)
+    )
