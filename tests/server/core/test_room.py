@@ -19,7 +19,6 @@ from spielleiter.protocol.messages import (
     JoinRequest,
     MoveRequest,
     ObserveRequest,
-    Paused,
     PauseRequest,
     Prepared,
     PrepareRequest,
