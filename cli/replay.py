@@ -85,9 +85,9 @@ def replay(
     if analysis:
         game.analyse()
     outputs = [(html, game.html), (png, lambda: game.png(ply)), (gif, game.gif)]
-    for path in filter(None, (html, png, gif)):
+    for given in filter(None, (html, png, gif)):
         with contextlib.suppress(OSError):  # there is no such file yet
-            if path.samefile(file):
+            if given.samefile(file):
                 raise Misuse(f"{file} is the replay itself, and would be overwritten; choose another name")
     for path, render in outputs:
         if path is not None:
