@@ -63,7 +63,7 @@ def replay_wire(
     """
     from spielleiter.wire.comparison import TREATED_AS_EQUAL
     from spielleiter.wire.recording import RecordingError, read_recordings
-    from spielleiter.wire.replay import Replayer, UnreachableError
+    from spielleiter.wire.replayer import Replayer, UnreachableError
 
     try:
         recording = read_recordings(list(files))
