@@ -54,18 +54,17 @@ def _parse_text(text: str) -> str:
     return text
 
 
-def _parse_utf8(text: str) -> str:
-    """Return a text that can be sent to clients; bytes that the locale could not decode are read as UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # lone surrogates; if their bytes are not UTF-8, the next line raises a ValueError
-        text = os.fsencode(text).decode("utf-8")
-    return _parse_text(text)
-
-
 def text(metavar: str = "TEXT", *, keeps_spaces: bool = False) -> Kind[str]:
-    """A text that is not empty."""
-    return Kind("a text in UTF-8 that is not empty", _parse_utf8, metavar, keeps_spaces=keeps_spaces)
+    """A text that is not empty and can be sent to clients; bytes that the locale could not decode are read as UTF-8."""
+
+    def parse(text: str) -> str:
+        try:
+            text.encode()
+        except UnicodeEncodeError:  # lone surrogates; if their bytes are not UTF-8, the next line raises a ValueError
+            text = os.fsencode(text).decode("utf-8")
+        return _parse_text(text)
+
+    return Kind("a text in UTF-8 that is not empty", parse, metavar, keeps_spaces=keeps_spaces)
 
 
 def optional(kind: Kind[T]) -> Kind[T | None]:
