@@ -269,12 +269,16 @@ class ScriptedGame:
         self.turns = []
 
 
+def _new_epoll() -> Any:
+    if sys.platform != "linux":
+        raise NotImplementedError
+    return select.epoll()
+
+
 class Driver:
     """Plays the games of `plan`. `make_game` creates a game, given the driver and the number of the game."""
 
     def __init__(self, plan: Plan, make_game: Callable[[Driver, int], ScriptedGame] = ScriptedGame) -> None:
-        if sys.platform != "linux":
-            raise NotImplementedError
         self.plan = plan
         self.request = plan.request.encode()
         self.readers: dict[int, Reader] = {}
@@ -293,7 +297,7 @@ class Driver:
         self.is_ending = False
         """Whether games that end are not followed by others."""
         self.make_game = make_game
-        self._epoll = select.epoll()
+        self._epoll = _new_epoll()
         self._reset_counts()
         self.administrator = Administrator(self)
 

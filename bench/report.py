@@ -225,120 +225,120 @@ def figure_text(figure: Figure | None) -> str:
     return text if least == most or math.isnan(figure.median) else f"{text} ({least}-{most})"
 
 
-class Table:
-    """A table with a title: left-aligned columns with the headers `words`, then right-aligned ones with `figures`."""
+Row: TypeAlias = Sequence[str]
 
-    def __init__(self, title: str, words: tuple[str, ...], figures: tuple[str, ...], note: str = "") -> None:
-        self.title = title
-        self.words = words
-        self.header = (*words, *figures)
-        self.rows: list[tuple[str, ...]] = []
-        self.note = note
 
-    def add(self, *cells: str) -> None:
-        """Add a row with a cell for every column. Raises ValueError for any other number of cells."""
-        self.rows.append(tuple(cell for cell, _ in zip(cells, self.header, strict=True)))
+def table_text(title: str, words: Row, figures: Row, rows: Sequence[Row], note: str = "") -> str:
+    """Return a table, which ends with an empty line; nothing without rows.
 
-    def text(self) -> str:
-        """Return the text of the table, which ends with an empty line."""
-        rows = (self.header, *self.rows)
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        count = len(self.words)
-        lines = [
-            _INDENT
-            + "  ".join(
-                cell.ljust(width) if column < count else cell.rjust(width)
-                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in rows
-        ]
-        lines += textwrap.wrap(self.note, WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
-        return "\n".join((self.title, "", *(line.rstrip() for line in lines), ""))
+    The columns with the headers `words` are aligned to the left, those with `figures` after them to the right. Raises
+    ValueError for a row that has not a cell for each column.
+    """
+    if not rows:
+        return ""
+    lines = [(*words, *figures), *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    shown = []
+    for line in lines:
+        cells = [cell.ljust(width) for cell, width in zip(line[: len(words)], widths, strict=False)]
+        cells += [cell.rjust(width) for cell, width in zip(line[len(words) :], widths[len(words) :], strict=True)]
+        shown.append((_INDENT + "  ".join(cells)).rstrip())
+    notes = textwrap.wrap(note, WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
+    return "\n".join((title, "", *shown, *notes, "", ""))
 
 
 def report_text(head: Mapping[str, str | int | float], records: Records, targets: Sequence[Target]) -> str:
     """Return the whole report. `head` describes the run: names and values that are shown first."""
     lines = [f"{name:12} {value}" for name, value in head.items()]
-    lines += ["", "Each figure is the median of its rounds, with their minimum and maximum in brackets.", ""]
-    tables = (*_traffic_tables(records), _start_table(records), _match_table(records), _target_table(targets))
-    return "\n".join((*lines, *(table.text() for table in tables if table.rows)))
+    lines += ["", "Each figure is the median of its rounds, with their minimum and maximum in brackets.", "", ""]
+    start = [
+        (name, figure_text(figure), figure.unit)
+        for record in records.where(part="start")
+        for name, figure in record.figures.items()
+    ]
+    matches = [
+        (str(record.labels["programs"]), record.edition, str(record.labels["games"]), name, text, unit)
+        for record in records.where(part="match")
+        for name, text, unit in ((name, figure_text(each), each.unit) for name, each in record.figures.items())
+    ]
+    judged = [
+        (
+            target.name,
+            target.edition.removeprefix(_PREFIX),
+            ("yes" if target.is_reached else "no") + ("" if target.is_sure else " ?"),
+            ">=" if target.is_least else "<=",
+            number_text(target.bound),
+            number_text(target.figure),
+            target.unit,
+        )
+        for target in targets
+    ]
+    tables = (
+        _traffic_tables(records),
+        table_text("Start", ("",), ("", "unit"), start),
+        table_text(
+            "Matches",
+            ("programs", "edition", "games", ""),
+            ("", "unit"),
+            matches,
+            "scripted: two programs that know their moves in advance and are started anew for every game. built-in: "
+            "builtin:greedy against builtin:random, two games at a time. 200 games: the time that they would take.",
+        ),
+        table_text(
+            "Targets",
+            ("", "edition", "", ""),
+            ("bound", "figure", "unit"),
+            judged,
+            ""
+            if all(target.is_sure for target in targets)
+            else "?: uncertain, since the driver was too busy when the floor was measured",
+        ),
+    )
+    return "\n".join(lines) + "".join(tables)
 
 
-def _traffic_tables(records: Records) -> tuple[Table, Table, Table]:
-    words = ("edition", "games", "obs.", "")
-    throughput = Table(
-        "Games at once: throughput",
-        words,
-        ("moves/s", "of floor", "us/move", "driver"),
-        note="obs.: observers of each game. us/move: processor time of the measured process. driver: fraction of the "
-        f"time in which the driver used a processor; above {BUSY:.0%} the throughput is a lower bound, marked >.",
-    )
-    latency = Table(
-        "Games at once: latency in ms, from a move sent to the next request received", words, ("median", "p99", "max")
-    )
-    games = Table(
-        "Games at once: how they begin and end",
-        words,
-        ("playing", "first request ms", "peak MiB", "ended", "false"),
-        note="playing: games whose first request had arrived when the interval ended; the players of the others were "
-        "still waiting to be admitted. first request: median time from the players' connecting to the first request; "
-        "games still waiting count with the time so far. peak: memory of the process. ended: games whose end the "
-        "server has reported; false: those with a wrong result.",
-    )
+def _traffic_tables(records: Records) -> str:
+    throughput, latency, games = [], [], []
     for record in records.where(part="traffic"):
         labels, figures = record.labels, record.figures
+        texts = {name: figure_text(figure) for name, figure in figures.items()}
         medians = {name: number_text(figure.median) for name, figure in figures.items()}
         own = (record.edition, str(labels["games"]), str(labels["observers"]), str(labels["subject"]))
         floor = records.figure("throughput", **{**labels, "subject": "floor"})
-        speed = figures["throughput"]
-        ratio = ratio_of(speed, floor) if labels["subject"] != "floor" else None
-        throughput.add(
-            *own,
-            "> " * (figures["driver busy"].median > BUSY) + figure_text(speed),
-            "" if ratio is None else number_text(ratio),
-            figure_text(figures.get("processor per move")),
-            medians["driver busy"],
+        ratio = ratio_of(figures["throughput"], floor) if labels["subject"] != "floor" else None
+        speed = "> " * (figures["driver busy"].median > BUSY) + texts["throughput"]
+        share = "" if ratio is None else number_text(ratio)
+        throughput.append((*own, speed, share, texts.get("processor per move", ""), medians["driver busy"]))
+        latency.append((*own, *(texts.get(f"latency {name}", "") for name in ("median", "p99", "max"))))
+        begun = (medians.get("games playing", ""), texts.get("start median", ""), texts.get("memory peak", ""))
+        games.append((*own, *begun, medians.get("games judged", ""), medians.get("false verdicts", "")))
+    words = ("edition", "games", "obs.", "")
+    return "".join(
+        (
+            table_text(
+                "Games at once: throughput",
+                words,
+                ("moves/s", "of floor", "us/move", "driver"),
+                throughput,
+                "obs.: observers of each game. us/move: processor time of the measured process. driver: fraction of "
+                f"the time in which the driver used a processor; above {BUSY:.0%} the throughput is a lower bound, "
+                "marked >.",
+            ),
+            table_text(
+                "Games at once: latency in ms, from a move sent to the next request received",
+                words,
+                ("median", "p99", "max"),
+                latency,
+            ),
+            table_text(
+                "Games at once: how they begin and end",
+                words,
+                ("playing", "first request ms", "peak MiB", "ended", "false"),
+                games,
+                "playing: games whose first request had arrived when the interval ended; the players of the others "
+                "were still waiting to be admitted. first request: median time from the players' connecting to the "
+                "first request; games still waiting count with the time so far. peak: memory of the process. ended: "
+                "games whose end the server has reported; false: those with a wrong result.",
+            ),
         )
-        latency.add(*own, *(figure_text(figures.get(f"latency {name}")) for name in ("median", "p99", "max")))
-        games.add(
-            *own,
-            medians.get("games playing", ""),
-            figure_text(figures.get("start median")),
-            figure_text(figures.get("memory peak")),
-            medians.get("games judged", ""),
-            medians.get("false verdicts", ""),
-        )
-    return throughput, latency, games
-
-
-def _start_table(records: Records) -> Table:
-    table = Table("Start", ("",), ("", "unit"))
-    for record in records.where(part="start"):
-        for name, figure in record.figures.items():
-            table.add(name, figure_text(figure), figure.unit)
-    return table
-
-
-def _match_table(records: Records) -> Table:
-    note = (
-        "scripted: two programs that know their moves in advance and are started anew for every game. built-in: "
-        "builtin:greedy against builtin:random, two games at a time. 200 games: the time that they would take."
     )
-    table = Table("Matches", ("programs", "edition", "games", ""), ("", "unit"), note)
-    for record in records.where(part="match"):
-        for name, figure in record.figures.items():
-            labels = (str(record.labels["programs"]), record.edition, str(record.labels["games"]))
-            table.add(*labels, name, figure_text(figure), figure.unit)
-    return table
-
-
-def _target_table(targets: Sequence[Target]) -> Table:
-    table = Table("Targets", ("", "edition", "", ""), ("bound", "figure", "unit"))
-    for target in targets:
-        word = ("yes" if target.is_reached else "no") + ("" if target.is_sure else " ?")
-        sign = ">=" if target.is_least else "<="
-        bound, figure = number_text(target.bound), number_text(target.figure)
-        table.add(target.name, target.edition.removeprefix(_PREFIX), word, sign, bound, figure, target.unit)
-    if not all(target.is_sure for target in targets):
-        table.note = "?: uncertain, since the driver was too busy when the floor was measured"
-    return table

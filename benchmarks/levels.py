@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from spielleiter.client.choosers import ladder_of, level_name
-from spielleiter.client.search_budget import Level
+from spielleiter.client.search_budget import LadderLevel
 from spielleiter.common.quantile import nearest_rank
 from spielleiter.game.api import Game, State
 from spielleiter.server.editions import EDITIONS
@@ -50,7 +50,7 @@ def positions(game: Game, count: int, seed: int) -> Iterator[State]:
             state = state.play(ladder_of(state)[0].choose(state, rng))
 
 
-def measure_level(level: Level, states: Sequence[State], seed: int) -> LevelFigures:
+def measure_level(level: LadderLevel, states: Sequence[State], seed: int) -> LevelFigures:
     """Return the figures of `level` for one move in each of `states`."""
     figures, rng = LevelFigures(), random.Random(seed)
     for state in states:

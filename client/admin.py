@@ -127,7 +127,7 @@ class PreparedRoom:
 
 
 @dataclass(eq=False, slots=True)
-class PendingRequest:
+class PendingAnswer:
     """A request that waits for its answer: the first message for which `accepts` returns True, or a refusal."""
 
     request: Request
@@ -167,7 +167,7 @@ class AdminClient:
         """Use the open connection `transport`; `AdminClient.connect` opens one over TCP and closes it again."""
         self._transport = transport
         self._send_lock = trio.Lock()
-        self._pending: list[PendingRequest] = []
+        self._pending: list[PendingAnswer] = []
         self._observations: list[Feed] = []
         self._failure: ClientError | None = None
         """The reason why the connection has ended."""
@@ -226,7 +226,13 @@ class AdminClient:
                 try:
                     await self._send(AuthenticateRequest(password))
                     yield self
-                    await self._leave()
+                    self._is_leaving = True
+                    with trio.move_on_after(CLOSE_TIMEOUT):
+                        await self._transport.say_goodbye()
+                        await self._has_read_all.wait()
+                    self._raise_new_refusal()
+                    if self._failure and not self._is_failure_raised:
+                        failure = self._failure
                 except Exception as error:  # raised below, where no nursery wraps it in a group
                     failure = error
                 nursery.cancel_scope.cancel()
@@ -234,16 +240,6 @@ class AdminClient:
             await self._transport.aclose()
         if failure:
             raise failure
-
-    async def _leave(self) -> None:
-        """Send a goodbye, read what still arrives, and raise a failure that no call has raised."""
-        self._is_leaving = True
-        with trio.move_on_after(CLOSE_TIMEOUT):
-            await self._transport.say_goodbye()
-            await self._has_read_all.wait()
-        self._raise_new_refusal()
-        if self._failure and not self._is_failure_raised:
-            raise self._failure
 
     async def prepare(self, game_type: str, slots: Sequence[Slot | str], *, pause: bool = False) -> PreparedRoom:
         """Open a room for two players, and return its id and reservation codes.
@@ -374,7 +370,7 @@ class AdminClient:
         self, request: Request, kind: type[_Answer], is_meant: Callable[[_Answer], bool] = lambda _: True
     ) -> _Answer:
         # stays in the list if the caller is cancelled: its answer still arrives, and belongs to no other request
-        pending = PendingRequest(request, lambda message: isinstance(message, kind) and is_meant(message))
+        pending = PendingAnswer(request, lambda message: isinstance(message, kind) and is_meant(message))
         await self._send(request, pending)
         await pending.is_done.wait()
         if pending.refusal:
@@ -383,7 +379,7 @@ class AdminClient:
             raise self._raised_failure()
         return pending.answer
 
-    async def _send(self, request: Request, pending: PendingRequest | None = None) -> None:
+    async def _send(self, request: Request, pending: PendingAnswer | None = None) -> None:
         async with self._send_lock:  # acquired first: while waiting for it, the end of the stream may have been read
             self._raise_new_refusal()
             if self._failure:

@@ -14,7 +14,7 @@ from math import exp
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from spielleiter.client.search_budget import Level, SearchBudget, no_move
+from spielleiter.client.search_budget import LadderLevel, SearchBudget, no_move
 from spielleiter.game.blokus.moves import SetMove, attach_cells, free_cells, generate_placements
 from spielleiter.game.blokus.pieces import (
     ALL_SHAPES_MASK,
@@ -419,5 +419,5 @@ SETTINGS: Final = (
 )
 """The settings of each level, the weakest first."""
 
-BLOKUS_LEVELS: Final = tuple(Level(_described(each), partial(choose_move, each)) for each in SETTINGS)
+BLOKUS_LEVELS: Final = tuple(LadderLevel(_described(each), partial(choose_move, each)) for each in SETTINGS)
 """The levels of Blokus, the weakest first."""

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from spielleiter.client.blokus_levels import BLOKUS_LEVELS
 from spielleiter.client.client_errors import StrategyError
 from spielleiter.client.hase_und_igel_levels import HASE_UND_IGEL_LEVELS, turns_for_the_way
-from spielleiter.client.search_budget import Choose, Level, SearchBudget, no_move
+from spielleiter.client.search_budget import Choose, LadderLevel, SearchBudget, no_move
 from spielleiter.game.api import Move, State
 from spielleiter.game.blokus.moves import SetMove, attach_cells, free_cells
 from spielleiter.game.blokus.pieces import SIZES, STRIDE, orientation
@@ -74,7 +74,7 @@ def contenders(state: State, moves: Sequence[Any]) -> Sequence[Move]:
 
 # -- levels -----------------------------------------------------------------------------------------------------------
 
-LADDERS: Final[Mapping[type, tuple[Level, ...]]] = MappingProxyType(
+LADDERS: Final[Mapping[type, tuple[LadderLevel, ...]]] = MappingProxyType(
     {BlokusState: BLOKUS_LEVELS, HaseUndIgelState: HASE_UND_IGEL_LEVELS}
 )
 """The levels of each game by the type of its positions, which all of its seasons share; the weakest first."""
@@ -88,7 +88,7 @@ def level_name(number: int) -> str:
     return f"level-{number}"
 
 
-def ladder_of(state: State) -> tuple[Level, ...]:
+def ladder_of(state: State) -> tuple[LadderLevel, ...]:
     """Return the levels of the game that `state` is a position of, the weakest first; empty if it has none."""
     return next((levels for position, levels in LADDERS.items() if isinstance(state, position)), ())
 

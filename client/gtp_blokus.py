@@ -273,7 +273,7 @@ START_TIMEOUT: Final = 30.0
 MAX_LATE_ANSWERS: Final = 3
 
 
-class Reason(enum.Enum):
+class FallbackReason(enum.Enum):
     """Why a move was not the engine's; the value is what is said about it."""
 
     FIRST_PIECE = "the contest prescribes the first piece of each colour, which GTP cannot express"
@@ -290,7 +290,7 @@ class BridgedPlayer:
     """Chooses moves by asking an engine; `choose` is a strategy for `Player.play`.
 
     - `engine`: the engine, ready for commands.
-    - `say`: called with a line for the user when a move is not the engine's, once for each `Reason`.
+    - `say`: called with a line for the user when a move is not the engine's, once for each `FallbackReason`.
     - `timeout`: the seconds that the engine has for each move.
     - `rng`: the source of randomness of the built-in moves.
     """
@@ -308,7 +308,7 @@ class BridgedPlayer:
         """The engine's name and version."""
         self.engine_moves = 0
         """The number of moves that the engine chose."""
-        self.other_moves = Counter[Reason]()
+        self.other_moves = Counter[FallbackReason]()
         """The number of moves that it did not choose, by reason."""
 
     async def prepare(self) -> None:
@@ -333,8 +333,8 @@ class BridgedPlayer:
         assert isinstance(state, BlokusState)
         if is_first_piece(state):
             return self._first_piece(state)
-        found = Reason.GONE if self._is_lost else await self._ask(state)
-        if isinstance(found, Reason):
+        found = FallbackReason.GONE if self._is_lost else await self._ask(state)
+        if isinstance(found, FallbackReason):
             self.other_moves[found] += 1
             return greedy_move(state, self._rng)
         self.engine_moves += 1
@@ -350,44 +350,44 @@ class BridgedPlayer:
         return line
 
     def _first_piece(self, state: BlokusState) -> Move:
-        self._note(Reason.FIRST_PIECE)
-        self.other_moves[Reason.FIRST_PIECE] += 1
+        self._note(FallbackReason.FIRST_PIECE)
+        self.other_moves[FallbackReason.FIRST_PIECE] += 1
         rated = [(cells_and_corners(state, move), move) for move in first_placements(state)]
         best = max(rating for rating, _ in rated)
         return self._rng.choice([move for rating, move in rated if rating == best])
 
-    async def _ask(self, state: BlokusState) -> Move | Reason:
+    async def _ask(self, state: BlokusState) -> Move | FallbackReason:
         """Return the engine's move, or the reason why there is none."""
         if self._late_answers >= MAX_LATE_ANSWERS and self._engine.is_busy:
-            return Reason.LATE
+            return FallbackReason.LATE
         known, self._known = self._known, None  # unknown until all commands have succeeded
         try:
             with trio.fail_after(self._timeout):
                 position = await self._set_position(state, known)
                 if position is None:
-                    return self._note(Reason.NO_BRIDGE)
+                    return self._note(FallbackReason.NO_BRIDGE)
                 asks_only = "reg_genmove" in self._commands  # generates a move, but does not place it
                 answer = await self._engine.ask(
                     "reg_genmove" if asks_only else "genmove", color_argument(state.color_on_turn)
                 )
         except trio.TooSlowError:
             self._late_answers += 1
-            return self._note(Reason.LATE, f"limit: {self._timeout:g} s")
+            return self._note(FallbackReason.LATE, f"limit: {self._timeout:g} s")
         except EngineRefusalError as error:
-            return self._note(Reason.REFUSED, str(error))
+            return self._note(FallbackReason.REFUSED, str(error))
         except EngineError as error:
             self._is_lost = True
-            return self._note(Reason.GONE, str(error))
+            return self._note(FallbackReason.GONE, str(error))
         self._late_answers = 0
         if answer.lower() in {"pass", "resign"}:
             self._known = position
-            return self._note(Reason.NO_MOVE, answer)
+            return self._note(FallbackReason.NO_MOVE, answer)
         try:
             move = read_move(state, position.symmetry, answer)
         except ValueError as error:
-            return self._note(Reason.UNREADABLE, shown_text(str(error)))
+            return self._note(FallbackReason.UNREADABLE, shown_text(str(error)))
         if (mistake := state.check(move)) is not None:
-            return self._note(Reason.ILLEGAL, f"{mistake.name}: {move}")
+            return self._note(FallbackReason.ILLEGAL, f"{mistake.name}: {move}")
         self._known = position if asks_only else EnginePosition(position.symmetry, pieces_of(state.play(move)))
         return move
 
@@ -399,18 +399,15 @@ class BridgedPlayer:
         if steps.clears:
             await self._engine.ask("clear_board")
         if steps.file is not None:
-            await self._load(steps.file)
+            with temporary_directory("spielleiter-") as folder:
+                path = trio.Path(folder, "position.blksgf")
+                await path.write_text(steps.file, encoding="utf-8")
+                await self._engine.ask("loadsgf", f'"{path.as_posix()}"')  # a backslash would escape
         for arguments in steps.moves:
             await self._engine.ask("play", *arguments)
         return steps.position
 
-    async def _load(self, text: str) -> None:
-        with temporary_directory("spielleiter-") as folder:
-            path = trio.Path(folder, "position.blksgf")
-            await path.write_text(text, encoding="utf-8")
-            await self._engine.ask("loadsgf", f'"{path.as_posix()}"')  # forward slashes: a backslash would escape
-
-    def _note(self, reason: Reason, detail: str = "") -> Reason:
+    def _note(self, reason: FallbackReason, detail: str = "") -> FallbackReason:
         """Tell the user about `reason`, once."""
         if not self.other_moves[reason]:
             self._say(f"not the engine's move: {reason.value}{f' ({detail})' if detail else ''}")

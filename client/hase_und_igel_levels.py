@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Final, NamedTuple, TypeAlias
 
-from spielleiter.client.search_budget import Level, SearchBudget, no_move
+from spielleiter.client.search_budget import LadderLevel, SearchBudget, no_move
 from spielleiter.game.hase_und_igel import (
     GOAL_INDEX,
     Board,
@@ -378,7 +378,7 @@ LIMITS: Final = tuple(SearchLimits(nodes) for nodes in (30, 48, 250, 600))
 """The limits of each level, the weakest first."""
 
 HASE_UND_IGEL_LEVELS: Final = tuple(
-    Level(f"searches the turns ahead, {limits.nodes} positions a move", partial(choose_move, limits))
+    LadderLevel(f"searches the turns ahead, {limits.nodes} positions a move", partial(choose_move, limits))
     for limits in LIMITS
 )
 """The levels of Hase und Igel, the weakest first."""

@@ -57,7 +57,7 @@ class Choose(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class LadderLevel:
     """One level of a game's ladder. Its number is its place in the ladder, counted from 1.
 
     - `description`: how it chooses its moves, for tables and documents.

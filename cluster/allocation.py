@@ -54,7 +54,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class PairAttempt:
     """An attempt to play a pair on the machine at `address`."""
 
     pair: int
@@ -74,7 +74,7 @@ class Allocation:
     limit: int | None = None
     max_slowdown: float | None = None
     machines: dict[str, Machine] = field(default_factory=dict)
-    running: dict[int, Attempt] = field(default_factory=dict)
+    running: dict[int, PairAttempt] = field(default_factory=dict)
     """By pair: the attempt that is under way."""
     done: set[int] = field(default_factory=set)
     _attempts: int = 0
@@ -103,7 +103,7 @@ class Allocation:
         machine = self.machines[address]
         machine.standing, machine.reason = Standing.UNABLE, reason
 
-    def leave(self, address: str) -> list[Attempt]:
+    def leave(self, address: str) -> list[PairAttempt]:
         """Remove a worker that has left. Returns its attempts that were under way, to be cancelled."""
         self.machines.pop(address, None)
         stranded = [each for each in self.running.values() if each.address == address]
@@ -138,7 +138,7 @@ class Allocation:
         """Whether all pairs are accepted."""
         return not self.pairs and not self.running
 
-    def next_attempts(self, now: float) -> list[Attempt]:
+    def next_attempts(self, now: float) -> list[PairAttempt]:
         """Take the pairs that can be played now; the machine with the most free slots gets the next one."""
         free = {each.address: each.slots for each in self.eligible(now)}
         for each in self.running.values():
@@ -151,12 +151,12 @@ class Allocation:
                 break
             free[address] -= 1
             self._attempts += 1
-            attempt = Attempt(self.pairs.popleft(), self._attempts, address)
+            attempt = PairAttempt(self.pairs.popleft(), self._attempts, address)
             self.running[attempt.pair] = attempt
             taken.append(attempt)
         return taken
 
-    def accept(self, attempt: Attempt) -> bool:
+    def accept(self, attempt: PairAttempt) -> bool:
         """Note that an attempt is finished; False if the pair was accepted before, and this answer must be ignored."""
         self._end(attempt)
         if attempt.pair in self.done:
@@ -168,7 +168,7 @@ class Allocation:
             machine.refusals = machine.failures = 0
         return True
 
-    def refuse(self, attempt: Attempt, reason: str, now: float, *, is_overloaded: bool) -> None:
+    def refuse(self, attempt: PairAttempt, reason: str, now: float, *, is_overloaded: bool) -> None:
         """Note that a machine has refused a pair, which is played elsewhere or later."""
         self.lose(attempt)
         machine = self.machines.get(attempt.address)
@@ -183,12 +183,12 @@ class Allocation:
         if machine.failures >= MAX_FAILURES:
             self.make_unable(attempt.address, reason)
 
-    def lose(self, attempt: Attempt) -> None:
+    def lose(self, attempt: PairAttempt) -> None:
         """Note that an attempt was lost; its pair is played again, before all others."""
         if self._end(attempt) and attempt.pair not in self.done:
             self.pairs.appendleft(attempt.pair)
 
-    def _end(self, attempt: Attempt) -> bool:
+    def _end(self, attempt: PairAttempt) -> bool:
         """End an attempt; False if another one is under way for the same pair, or none."""
         if self.running.get(attempt.pair) is not attempt:
             return False

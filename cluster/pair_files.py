@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from spielleiter.cluster.messages import MAX_RESULT, File, PairPlayed
+from spielleiter.cluster.site_messages import MAX_RESULT, File, PairPlayed
 from spielleiter.common.errors import ClusterError, MachineError, os_error_text
 from spielleiter.common.files import write_whole
 from spielleiter.match.game_folder import GAMES, REPLAY, write_verdict

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from spielleiter.cluster.messages import Item
+from spielleiter.cluster.site_messages import Item
 from spielleiter.common.errors import SetupError, os_error_text
 from spielleiter.match.plan import Entrant, MatchSetup
 from spielleiter.programs.command import BUILTIN, Command, join_command, split_command

@@ -23,7 +23,9 @@ from typing import BinaryIO, Final
 
 import trio
 
-from spielleiter.cluster.messages import (
+from spielleiter.cluster.pair_files import collect_files
+from spielleiter.cluster.shipment import setup_at, unpack_item
+from spielleiter.cluster.site_messages import (
     HEAD,
     PROTOCOL,
     CancelPair,
@@ -33,15 +35,13 @@ from spielleiter.cluster.messages import (
     PairRefused,
     PlayPair,
     Prepare,
-    Prepared,
     Ready,
+    SitePrepared,
     ToSite,
     Unable,
     decode_to_site,
     framed,
 )
-from spielleiter.cluster.pair_files import collect_files
-from spielleiter.cluster.shipment import setup_at, unpack_item
 from spielleiter.common.errors import MatchError, first_error, os_error_text
 from spielleiter.common.files import write_whole
 from spielleiter.common.process import hide_this_process
@@ -156,7 +156,7 @@ class PairSite:
                     return
                 for each in cores:
                     nursery.start_soon(self._work, playable, request, each, server)
-                await self._answers.send(Prepared())
+                await self._answers.send(SitePrepared())
                 task_status.started()
         finally:
             PLATFORM.kill(PLATFORM.find_tagged(f"{run_id}/"))

@@ -22,9 +22,11 @@ import msgspec
 import trio
 
 from spielleiter.cluster import worker
-from spielleiter.cluster.allocation import Allocation, Attempt, Machine, Standing
+from spielleiter.cluster.allocation import Allocation, Machine, PairAttempt, Standing
 from spielleiter.cluster.dask_engine import ClusterAddress, DaskEngine, require_distributed
-from spielleiter.cluster.messages import (
+from spielleiter.cluster.pair_files import checked_records, read_opening, write_pair
+from spielleiter.cluster.shipment import Shipped, read_shipment, setup_to_send
+from spielleiter.cluster.site_messages import (
     PROTOCOL,
     Item,
     PairPlayed,
@@ -36,8 +38,6 @@ from spielleiter.cluster.messages import (
     decode_from_site,
     encode,
 )
-from spielleiter.cluster.pair_files import checked_records, read_opening, write_pair
-from spielleiter.cluster.shipment import Shipped, read_shipment, setup_to_send
 from spielleiter.cluster.worker import SiteGoneError
 from spielleiter.common.errors import ClusterError, SetupError
 from spielleiter.match.plan import MatchSetup, PlannedGame
@@ -318,7 +318,7 @@ class ClusterMatch:
         self._losses: Counter[int] = Counter()
         self._starters: dict[str, set[int]] = {}
         """By address: the programs that have played there."""
-        self._held: list[tuple[Attempt, list[GameRecord], PairPlayed]] = []
+        self._held: list[tuple[PairAttempt, list[GameRecord], PairPlayed]] = []
         """Pairs in which a program did not start on a machine; they count if no machine can start it."""
         self._told: set[str] = set()
         self._changed = trio.Event()
@@ -444,7 +444,7 @@ class ClusterMatch:
 
     # -- pairs ------------------------------------------------------------------------------------------------------
 
-    async def _play(self, attempt: Attempt) -> None:
+    async def _play(self, attempt: PairAttempt) -> None:
         """Let the cluster play a pair, and keep the result."""
         if attempt.pair not in self._announced:
             self._announced.add(attempt.pair)
@@ -461,7 +461,7 @@ class ClusterMatch:
             del self._attempts[attempt.number]
             self._changed.set()
 
-    async def _play_there(self, attempt: Attempt) -> tuple[str, bytes] | None:
+    async def _play_there(self, attempt: PairAttempt) -> tuple[str, bytes] | None:
         """The name of the machine's site, and its answer; None if the attempt was lost."""
         games, sites = self._games[attempt.pair], self._sites
         key = f"{sites.name}-pair-{attempt.pair}-{attempt.number}"
@@ -490,7 +490,7 @@ class ClusterMatch:
         if self._losses[pair] >= MAX_LOSSES:
             raise ClusterError(f"pair {pair} cannot be played on the cluster: {_text_of(error)}")
 
-    async def _take(self, attempt: Attempt, site: str, data: bytes) -> None:
+    async def _take(self, attempt: PairAttempt, site: str, data: bytes) -> None:
         """Take the answer of a site."""
         address = attempt.address
         name = self._machine_names.get(address, address)
@@ -516,7 +516,7 @@ class ClusterMatch:
             self._tell(f"{machine.name} gets no more pairs: {reason}")
 
     async def _take_played(
-        self, attempt: Attempt, machine: Machine, records: list[GameRecord], played: PairPlayed
+        self, attempt: PairAttempt, machine: Machine, records: list[GameRecord], played: PairPlayed
     ) -> None:
         """Keep a played pair, unless a program has not started on this machine and may start on others."""
         started = self._starters.setdefault(machine.address, set())
@@ -529,7 +529,7 @@ class ClusterMatch:
             return
         await self._keep(attempt, records, played)
 
-    async def _keep(self, attempt: Attempt, records: list[GameRecord], played: PairPlayed) -> None:
+    async def _keep(self, attempt: PairAttempt, records: list[GameRecord], played: PairPlayed) -> None:
         """Write a played pair into the folder and the journal, unless that was done before."""
         if not self._allocation.accept(attempt):
             return

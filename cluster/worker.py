@@ -19,11 +19,11 @@ import threading
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from spielleiter.cluster.messages import (
+from spielleiter.cluster.site_messages import (
     HEAD,
     CancelPair,
     FromSite,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from distributed import Worker
 
 SCRATCH_PREFIX: Final = "spielleiter-site-"
+_GONE: Final = "the process that plays the games has ended"
 CLOSE_TIMEOUT: Final = 15.0
 """Seconds for the process to end its programs before it is killed."""
 
@@ -89,7 +90,7 @@ class SiteProcess:
         answer: Future[PairAnswer] = _pending()
         with self._lock:
             if self._is_gone:
-                answer.set_exception(_gone())
+                answer.set_exception(SiteGoneError(_GONE))
                 return answer
             self._pairs[message.key] = answer
         self._send(message)
@@ -129,8 +130,19 @@ class SiteProcess:
         assert self._process.stdout is not None
         try:
             with self._process.stdout as answers:
-                while (message := _receive(answers)) is not None:
-                    self._handle(message)
+                while len(head := answers.read(HEAD.size)) == HEAD.size:
+                    (size,) = HEAD.unpack(head)
+                    if len(data := answers.read(size)) < size:
+                        break
+                    match decode_from_site(data):
+                        case Ready() as message:
+                            self.ready.set_result(message)
+                        case PairPlayed(key) | PairRefused(key) as message:
+                            with self._lock:
+                                answer = self._pairs.pop(key)
+                            answer.set_result(message)
+                        case message:
+                            self.prepared.set_result(message)
         finally:
             with self._lock:
                 self._is_gone = True
@@ -138,18 +150,7 @@ class SiteProcess:
                 self._pairs.clear()
             for each in waiting:
                 if not each.done():
-                    each.set_exception(_gone())
-
-    def _handle(self, message: FromSite) -> None:
-        match message:
-            case Ready():
-                self.ready.set_result(message)
-            case PairPlayed(key) | PairRefused(key):
-                with self._lock:
-                    answer = self._pairs.pop(key)
-                answer.set_result(message)
-            case _:
-                self.prepared.set_result(message)
+                    each.set_exception(SiteGoneError(_GONE))
 
 
 def _pending() -> Future[Any]:
@@ -157,20 +158,6 @@ def _pending() -> Future[Any]:
     future: Future[Any] = Future()
     future.set_running_or_notify_cancel()
     return future
-
-
-def _gone() -> SiteGoneError:
-    return SiteGoneError("the process that plays the games has ended")
-
-
-def _receive(file: IO[bytes]) -> FromSite | None:
-    """Read a message; None at the end of the file."""
-    head = file.read(HEAD.size)
-    if len(head) < HEAD.size:
-        return None
-    (size,) = HEAD.unpack(head)
-    data = file.read(size)
-    return decode_from_site(data) if len(data) == size else None
 
 
 CORES: Final = "cores"
@@ -218,7 +205,12 @@ async def open_site(name: str, key: str) -> tuple[str, float, bytes]:
 async def receive(name: str, file: str, chunk: bytes) -> str:
     """Append `chunk` to a file in the scratch folder of the site; return its path. Raises OSError, SiteGoneError."""
     path = _lease_of(name).site.scratch / f"incoming-{file}"
-    await asyncio.to_thread(_append, path, chunk)
+
+    def append() -> None:
+        with path.open("ab") as out:
+            out.write(chunk)
+
+    await asyncio.to_thread(append)
     return str(path)
 
 
@@ -262,11 +254,6 @@ def _lease_of(name: str) -> _Lease:
     if lease is None:
         raise SiteGoneError("this worker does not know the match")
     return lease
-
-
-def _append(path: Path, chunk: bytes) -> None:
-    with path.open("ab") as file:
-        file.write(chunk)
 
 
 def _watch(worker: Worker, name: str, lease: _Lease) -> None:

@@ -1,8 +1,7 @@
 """The environment variables of programs, and their home folders.
 
-Invariants: a program gets the few variables that its platform names (`Platform.program_variables`), a home folder of
-its own, the variables that were passed on by name, and those that were set for it; no other variable of this process.
-Its home folder is empty at the start, belongs to that process alone, and is removed after it has ended.
+A program gets the few variables that its platform names (`Platform.program_variables`), a home folder of its own, the
+variables that were passed on by name, and those that were set for it; no other variable of this process.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Measuring how long this machine delayed programs: they waited for a processor because of others.
 
-Invariants: for a program that thinks for too long, only what happened since its request counts, and only what others
+For a program that thinks for too long, only what happened since its request counts, and only what others
 have caused (`Usage`). The processes are looked at before the request is sent, and then again and again until the
 answer, since the system forgets how long a thread has waited that has ended. Requests that are answered quickly cost
 one look.
@@ -179,6 +179,8 @@ def usage_of(program: MeasuredProcesses | None) -> Usage:
     return Usage.of(program.pids, program.cpu_seconds_so_far)
 
 
+# -- the answers of a program in a check ------------------------------------------------------------------------------
+
 _CORES = 1  # that a program has in a check, as in the contest
 
 
@@ -196,13 +198,6 @@ class AnswerTimes:
     """The processor time of all other programs of this machine; 0 if that is not known."""
 
 
-class MeasuredProgram(Protocol):
-    """A program whose answers can be measured."""
-
-    @property
-    def cpu_seconds_so_far(self) -> float: ...
-
-
 class AnswerMeter:
     """Measures one program of a game; `answers` are those so far."""
 
@@ -210,11 +205,11 @@ class AnswerMeter:
         self.answers: list[AnswerTimes] = []
         self._before: tuple[float, float | None] | None = None
 
-    def start_request(self, program: MeasuredProgram | None) -> None:
+    def start_request(self, program: MeasuredProcesses | None) -> None:
         """Note that one of the programs is asked for a move next."""
         self._before = None if program is None else (program.cpu_seconds_so_far, machine_busy())
 
-    def end_request(self, program: MeasuredProgram | None, seconds: float, waited: float) -> None:
+    def end_request(self, program: MeasuredProcesses | None, seconds: float, waited: float) -> None:
         """Note that `program` has answered the last request after `seconds`, and `waited` because of others."""
         if program is None or self._before is None:
             return

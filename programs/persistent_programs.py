@@ -1,8 +1,7 @@
 """Programs that play several games in one process: standard input tells them about each further game.
 
-Invariants: a program is not blamed if it cannot do that. One that has ended, or does not connect for the next game, is
-started anew; one that did not connect is not asked again in this match. No process plays two games at a time. Once
-`open_persistent_programs` is left, no process is running.
+A program is not blamed if it cannot do that. One that has ended, or does not connect for the next game, is started
+anew; one that did not connect is not asked again in this match.
 """
 
 from __future__ import annotations

@@ -1,16 +1,9 @@
 """The processes of this machine that belong to a program, found by descent, by session or by tag.
 
-Invariants:
-
-- Processes that have ended are not found.
-- A process cannot forge its descent or escape from it. Following it reads two files for each process found; it needs a
-  supervisor (programs/supervision/supervisor.py) as the root.
-- A process can leave its session but not enter another one. Finding the members of a session takes one system call for
-  each process of the machine.
-- The tag is an environment variable, which a program can change and copy. It helps to kill what an earlier run has left
-  behind; it is never used as evidence against a program. Searching for it reads a file of every process and belongs in
-  a thread.
-- On a system without /proc, nothing is found; programs/process_table.py is for those.
+A process cannot forge its descent or escape from it, if the root is a supervisor (supervision.py). It can leave its
+session but not enter another one. The tag is an environment variable, which a program can change and copy: it helps to
+kill what an earlier run has left behind, and is never held against a program. Searching for it reads a file of every
+process and belongs in a thread.
 """
 
 from __future__ import annotations

@@ -3,16 +3,10 @@
 `spielleiter lend` runs the server: it starts the program for every client that connects. `spielleiter borrow` runs the
 client, which the match starts in place of the program.
 
-Invariants:
-
-- One connection is one process.
-- The server starts nothing but the one command that it was given. Only host, port, reservation, seed and gameType from
-  the connection are inserted into the command, each of them is validated, and no shell reads them.
-- The number of processes and of connections at a time is limited. The program is sent to no other host than the client
-  itself, unless the operator of the server has named it.
-- If either end of the connection is gone, the process is ended with everything that it has started. The
-  platform ensures that as in a match (programs/process.py). Ending it takes limited time; processes that do not
-  even react to SIGKILL are reported to `warn`.
+One connection is one process. The server starts nothing but the one command that it was given. Only host, port,
+reservation, seed and gameType from the connection are inserted into it, each of them is validated, and no shell reads
+them. The program is sent to no other host than the client itself, unless the operator of the server has named it. If
+either end of the connection is gone, the process is ended with everything that it has started.
 
 Both sides send lines of JSON. The client sends one line with the values for the placeholders of the command. The server
 answers with what the process writes, ``{"stdout": BASE64}`` or ``{"stderr": BASE64}``, and finally with
@@ -27,9 +21,9 @@ import contextlib
 import ipaddress
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -38,7 +32,6 @@ from spielleiter.programs.command import Command
 from spielleiter.programs.environment import inherited_variables, open_home, own_variables
 from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.process import Process, ProcessSpec
-from spielleiter.programs.processes import ProcessInfo
 
 DEFAULT_REMOTE_PROGRAM_PORT: Final = 13051
 
@@ -95,20 +88,9 @@ async def serve_remote_program(
     """
     lender = _Lender(command, environment, frozenset(map(str.lower, server_hosts)), max_programs, warn)
     listeners = await trio.open_tcp_listeners(port, host=host)
-    await trio.serve_listeners(
-        lender.serve, listeners, task_status=_PortStatus(task_status, listeners[0].socket.getsockname()[1])
-    )
-
-
-class _PortStatus(trio.TaskStatus[Any]):
-    """Reports a port instead of the listeners."""
-
-    def __init__(self, status: trio.TaskStatus[int], port: int) -> None:
-        self._status = status
-        self._port = port
-
-    def started(self, _value: Any = None) -> None:
-        self._status.started(self._port)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(trio.serve_listeners, lender.serve, listeners)
+        task_status.started(listeners[0].socket.getsockname()[1])
 
 
 class _Lender:
@@ -206,17 +188,14 @@ class _Lender:
                 with trio.CancelScope(shield=True):  # takes limited time: see `survivors`
                     await process.end()
                 if process.survivors:
-                    self._warn(f"{command.text}: cannot be ended, not even by SIGKILL: {_described(process.survivors)}")
+                    names = ", ".join(f"{each.name} ({each.pid})" for each in process.survivors)
+                    self._warn(f"{command.text}: cannot be ended, not even by SIGKILL: {names}")
 
 
 def _plain_address(text: str) -> str:
     """Return an IP address as it is usually written: without a zone, and IPv4 not as a part of IPv6."""
     address = ipaddress.ip_address(text.partition("%")[0])
     return str(getattr(address, "ipv4_mapped", None) or address)
-
-
-def _described(processes: Iterable[ProcessInfo]) -> str:
-    return ", ".join(f"{process.name} ({process.pid})" for process in processes)
 
 
 async def _close_gracefully(stream: trio.SocketStream) -> None:

@@ -1,6 +1,6 @@
 """Whose process is at the other end of a connection on this machine?
 
-Invariants: a connection is a program's own only if the system shows one of its processes with the socket, or if the
+A connection is a program's own only if the system shows one of its processes with the socket, or if the
 program's processes cannot be looked into and every other explanation is ruled out. A process can hide its open files
 from other processes of its user (it need only switch off core dumps), and a socket that is on its way through a Unix
 socket is open in no process. Neither makes a connection anybody's own.

@@ -1,7 +1,7 @@
 """Checking whether a command line can be started on this machine, and suggesting what to do if it cannot.
 
-Invariants: nothing is started. A command is refused only if the system could not start it either, or if it would end at
-once because the file that it names for its interpreter does not exist. In case of doubt it is accepted.
+Nothing is started. A command is refused only if the system could not start it either, or if it would end at once
+because the file that it names for its interpreter does not exist. In case of doubt it is accepted.
 """
 
 # The methods of Path raise an exception for a folder that may not be searched, or for a null byte.

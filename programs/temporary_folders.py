@@ -1,6 +1,6 @@
 """Folders for temporary files: made where no other user can reach them, removed whatever a program has made in them.
 
-Invariants: they are in one folder below that of the system, which belongs to this user and is closed to all others. The
+They are in one folder below that of the system, which belongs to this user and is closed to all others. The
 name of each one says which process has made it, so that a later process removes what a killed one has left. Removing
 follows no link, takes limited time, few open files and no recursion, and never raises.
 """

@@ -5,7 +5,7 @@ CreateProcess, the system call behind every start, knows programs (``.exe``, ``.
 program that runs a file. A file with another suffix is started by the interpreter that its first line names (``#!``),
 as on other systems; the main files of contest packages begin like that.
 
-Invariants: a parameter of a batch file arrives as it was given; the command processor interprets nothing in it. Nothing
+A parameter of a batch file arrives as it was given; the command processor interprets nothing in it. Nothing
 here calls Windows, so the tests run on every system.
 """
 

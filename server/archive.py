@@ -208,7 +208,7 @@ def _save(encoded: Sequence[tuple[_Replay, bytes]]) -> list[Path | Exception]:
     outcomes: list[Path | Exception] = []
     for replay, content in encoded:
         try:
-            saved = save_replay(replay.path.parent, replay.path.name, content)
+            saved = save_replay(replay.path, content)
             save_beside(saved, encoded_line({**replay.line, "replay": saved.name}))
             outcomes.append(saved)
         except Exception as error:

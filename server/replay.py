@@ -86,23 +86,27 @@ def remove_leftovers(directory: Path, before: float) -> None:
                 leftover.unlink()
 
 
-def free_path(path: Path, reserved: Collection[Path]) -> Path:
+def free_path(path: Path, reserved: Collection[Path] = ()) -> Path:
     """Return `path`, or its first numbered alternative that neither exists nor is `reserved` for another game."""
-    return next(each for each in _alternatives(path) if each not in reserved and not each.exists())
+    numbered = (path.with_stem(f"{path.stem}_{number}") for number in itertools.count(2))
+    return next(each for each in itertools.chain([path], numbered) if each not in reserved and not each.exists())
 
 
-def save_replay(directory: Path, name: str, content: bytes) -> Path:
-    """Write `content` to the file `name`, or to its first free alternative; return the path. Raises OSError.
+def save_replay(path: Path, content: bytes) -> Path:
+    """Write `content` to the file at `path`, or to its first free alternative; return the path. Raises OSError.
 
     It makes few system calls, since each of them passes the interpreter from this thread to the event loop and back.
     """
-    temporary = _new_temporary(directory)
+    temporary = _new_temporary(path.parent)
     try:
         _write_file(temporary, content, os.O_EXCL, is_synced=True)
-        return next(path for path in _alternatives(directory / name) if _take_name(temporary, path))
-    finally:
-        with contextlib.suppress(FileNotFoundError):
+        free = free_path(path)
+        temporary.replace(free)
+    except OSError:
+        with contextlib.suppress(OSError):
             temporary.unlink()
+        raise
+    return free
 
 
 def save_beside(replay: Path, content: bytes) -> None:
@@ -128,28 +132,6 @@ def _write_file(path: Path, content: bytes, mode: int, *, is_synced: bool) -> No
 def _new_temporary(directory: Path) -> Path:
     """Return a new path for a temporary file; other users could not read a file made by `tempfile`."""
     return directory / f"{_TEMPORARY}{_PROCESS}-{next(_numbers)}"
-
-
-def _take_name(temporary: Path, path: Path) -> bool:
-    """Rename a finished file to `path`; return False if another game of the same second has this name."""
-    try:
-        path.hardlink_to(temporary)  # unlike a rename, it fails if the file exists
-    except FileExistsError:
-        return False
-    except OSError:  # a file system without hard links
-        if path.exists():
-            return False
-        temporary.replace(path)
-    return True
-
-
-def _alternatives(path: Path) -> Iterator[Path]:
-    """Yield `path` itself, then the same name with a number from 2 on."""
-    yield path
-    number = 2
-    while True:
-        yield path.with_stem(f"{path.stem}_{number}")
-        number += 1
 
 
 def load_starting_states(

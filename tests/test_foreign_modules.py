@@ -90,29 +90,24 @@ def test_starting_the_command(command: list[str], arguments: list[str], folder: 
     assert run(folder, *command, *arguments).returncode == 0
 
 
-@pytest.mark.slow
-def test_match(folder: Path) -> None:
-    """One built-in player plays in a worker process, the other one in a supervised process."""
-    players = ["--player1", "builtin:first", "--player2", "builtin:illegal"]
-    done = run(folder, *CONSOLE_SCRIPT, "match", *players, "-n", "2", *PATIENT, "--out", str(folder / "out"))
-    records = (folder / "out" / "games.jsonl").read_text()
-    assert records.count('"illegal move"') == 2, done.stderr
+PLAYERS: Final = ("--player2", "builtin:illegal", "-n", "2", *PATIENT, "--out", "out")
+STAYING: Final = shlex.join([*MODULE_COMMAND, "play", "-s", "first", "--stay"])
 
 
 @pytest.mark.slow
-def test_match_with_persistent_programs(folder: Path) -> None:
-    play = shlex.join([*MODULE_COMMAND, "play", "-s", "first", "--stay"])
-    players = ["--player1", play, "--player2", "builtin:illegal", "--restart", "never"]
-    done = run(folder, *CONSOLE_SCRIPT, "match", *players, "-n", "2", *PATIENT, "--out", str(folder / "out"))
-    records = (folder / "out" / "games.jsonl").read_text()
-    assert records.count('"illegal move"') == 2, done.stderr
-
-
-@pytest.mark.slow
-def test_tournament(folder: Path) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("match", "--player1", "builtin:first", *PLAYERS),  # one plays in a worker process, the other is supervised
+        ("match", "--player1", STAYING, "--restart", "never", *PLAYERS),
+        ("tournament", "t.toml", "--out", "out"),
+    ],
+    ids=["match", "persistent programs", "tournament"],
+)
+def test_matches(words: tuple[str, ...], folder: Path) -> None:
     (folder / "t.toml").write_text(TOURNAMENT)
-    done = run(folder, *CONSOLE_SCRIPT, "tournament", "t.toml", "--out", "out")
-    (records,) = (folder / "out" / "matches").glob("*/games.jsonl")
+    done = run(folder, *CONSOLE_SCRIPT, *words)
+    (records,) = (folder / "out").rglob("games.jsonl")
     assert records.read_text().count('"illegal move"') == 2, done.stderr
 
 
@@ -123,15 +118,11 @@ def test_check(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_replay(folder: Path) -> None:
+def test_replay_and_its_analysis(folder: Path) -> None:
     (folder / "saved.xml").write_bytes(replay_of("blokus-2027", plies=2))
     done = run(folder, *CONSOLE_SCRIPT, "replay", "saved.xml", "--text", "--html", "page.html", "--png", "picture.png")
     assert "2 plies" in done.stdout, done.stderr
     assert (folder / "page.html").exists()
-
-
-@pytest.mark.slow
-def test_the_analysis_of_the_viewer(folder: Path) -> None:
     done = run(folder, *COMMAND[:-1], "missing.xml")
     assert '"event": "failed"' in done.stdout, done.stderr
 

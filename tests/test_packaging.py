@@ -24,8 +24,7 @@ from typing import Any
 import pytest
 
 import hatch_build
-from tests.commands import ROOT, run
-from tests.documents import blocks
+from tests.documents import ROOT, blocks
 from tests.timeouts import HANG_TIMEOUT
 
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -112,17 +111,9 @@ def test_the_wheel_holds_every_source_file_and_nothing_else(wheel: Path) -> None
     }
     sources |= {f"spielleiter/{path.name}" for path in files_below(ROOT / "src" / "spielleiter")}
     metadata = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
-    assert set(contents(wheel)) == sources | {f"{DIST_INFO}/{name}" for name in metadata}
-
-
-@pytest.mark.slow
-def test_the_wheel_names_its_licence(wheel: Path) -> None:
     files = contents(wheel)
+    assert set(files) == sources | {f"{DIST_INFO}/{name}" for name in metadata}
     assert b"\nLicense-Expression: MIT\nLicense-File: LICENSE\n" in files[f"{DIST_INFO}/METADATA"]
-    assert files[f"{DIST_INFO}/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
-    assert files[f"{DIST_INFO}/licenses/LICENSE"].startswith(
-        b"MIT License\n\nCopyright (c) 2026 the spielleiter authors\n"
-    )
 
 
 @pytest.mark.slow
@@ -179,7 +170,8 @@ def test_an_installed_wheel_adds_one_package_to_site_packages_which_runs_and_is_
 
 @pytest.mark.slow
 def test_the_sdist_holds_everything_but_the_links(sdist: Path) -> None:
-    listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+    git = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    listed = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode == 0:  # a clone
         names = {name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()}
     else:  # a copy of one, in which other files may lie at the top
@@ -213,6 +205,10 @@ def test_tests_run_in_an_unpacked_sdist(sdist: Path) -> None:
         "tests = ['tests/game/blokus/test_moves.py', 'tests/test_packaging.py', '-m', 'not slow']\n"
         "sys.exit(pytest.main(['-q', '-p', 'no:xdist', *tests]))\n"
     )
+    links = {
+        path.name: path.readlink().as_posix() for path in (sdist / "src/spielleiter").iterdir() if path.is_symlink()
+    }
+    assert links == {folder: f"../../{folder}" for folder in FOLDERS}
     done = subprocess.run(
         [sys.executable, "-P", "-c", script],
         cwd=sdist,
@@ -236,19 +232,6 @@ def test_pip_installs_the_same_files_from_a_checkout_without_links(wheel: Path, 
     files = {path.relative_to(site).as_posix(): path.read_bytes() for path in (site / "spielleiter").rglob("*.*")}
     assert files == {name: content for name, content in contents(wheel).items() if name.startswith("spielleiter/")}
     assert not any((checkout / "src" / "spielleiter" / folder).is_symlink() for folder in FOLDERS)
-
-
-@pytest.mark.slow
-def test_an_editable_installation_makes_the_links(tmp_path: Path) -> None:
-    checkout, site = copy_checkout(tmp_path / "checkout"), tmp_path / "site"
-    installed = pip_install("--target", site, "--editable", checkout)
-    assert installed.returncode == 0, installed.stderr
-    links = {
-        path.name: path.readlink().as_posix() for path in (checkout / "src/spielleiter").iterdir() if path.is_symlink()
-    }
-    assert links == {folder: f"../../{folder}" for folder in FOLDERS}
-    (path_file,) = site.glob("*.pth")
-    assert path_file.read_text(encoding="utf-8") == str(checkout / "src")
 
 
 @pytest.mark.slow

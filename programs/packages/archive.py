@@ -1,9 +1,8 @@
 """Reads a ZIP file that may come from anybody, within limits, and examines the names of its entries.
 
-Invariants: no more than the limits below is read, decompressed or kept, whatever the file says about itself. Every
-exception of the standard library that a damaged file can cause becomes a `PackageError`. An archive without RED
+No more than the limits below is read, decompressed or kept, whatever the file says about itself. An archive without RED
 findings has distinct relative paths with forward slashes that stay in their folder, no links, and contents whose
-checksums are right. The names are the same on every system and with every version of Python.
+checksums are right.
 """
 
 from __future__ import annotations
@@ -212,7 +211,7 @@ class _BoundedFile(io.BufferedReader):
         return content
 
 
-class Archive:
+class PackageArchive:
     """An open ZIP file: its entries, and what is wrong with it; `findings` without RED ones make it usable."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
@@ -333,14 +332,14 @@ class Archive:
 
 
 @contextmanager
-def open_archive(path: Path) -> Iterator[Archive]:
+def open_archive(path: Path) -> Iterator[PackageArchive]:
     """Open the ZIP file at `path` and examine its form. Raises PackageError if its list of entries cannot be read."""
     try:
         file = _BoundedFile(_open_regular(path))
     except OSError as error:
         raise PackageError(path, [finding_of("unreadable-file", reason=error.strerror or str(error))]) from None
     with file, _read_directory(path, file) as archive:
-        yield Archive(path, archive)
+        yield PackageArchive(path, archive)
 
 
 def _open_regular(path: Path) -> io.FileIO:
@@ -363,7 +362,7 @@ def _read_directory(path: Path, file: _BoundedFile) -> zipfile.ZipFile:
         raise PackageError(path, [_unreadable(file, error)]) from None
 
 
-def read_inner_zip(archive: Archive, entry: Entry) -> zipfile.ZipFile | None:
+def read_inner_zip(archive: PackageArchive, entry: Entry) -> zipfile.ZipFile | None:
     """Open a file of a package that is itself a ZIP file; None if it is too large.
 
     Raises OSError and the exceptions in `DAMAGE`.

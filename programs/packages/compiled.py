@@ -14,7 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from spielleiter.programs.packages.archive import DAMAGE, MAX_NAME, Archive, Entry, read_inner_file, read_inner_zip
+from spielleiter.programs.packages.archive import (
+    DAMAGE,
+    MAX_NAME,
+    Entry,
+    PackageArchive,
+    read_inner_file,
+    read_inner_zip,
+)
 from spielleiter.programs.packages.faults import Finding, finding_of
 
 NEWEST_GLIBC: Final = (2, 36)
@@ -84,7 +91,7 @@ def _is_fat(head: bytes) -> bool:
     return head.startswith(_FAT) and len(head) >= 8 and int.from_bytes(head[4:8], "big") < _OLDEST_CLASS
 
 
-def program_findings(archive: Archive, entry: Entry) -> Iterator[Finding]:
+def program_findings(archive: PackageArchive, entry: Entry) -> Iterator[Finding]:
     """Find why 64-bit Linux does not start this file, which is machine code."""
     name = str(entry.path)
     content = archive.read(entry, _MAX_PROGRAM)
@@ -104,7 +111,7 @@ def program_findings(archive: Archive, entry: Entry) -> Iterator[Finding]:
         yield from _linking_findings(name, linking, {each.name for each in archive.files})
 
 
-def compiled_findings(archive: Archive, main: Entry, words: Collection[str]) -> Iterator[Finding]:
+def compiled_findings(archive: PackageArchive, main: Entry, words: Collection[str]) -> Iterator[Finding]:
     """Find which other programs and classes of the package need more than the contest may have.
 
     A program for another system is reported if it is named in `words`, those of the main file, and if there is none for
@@ -219,7 +226,7 @@ def _file_offset(address: int, loads: list[tuple[int, int, int]]) -> int:
     raise ValueError("an address without content")
 
 
-def _main_class(archive: Archive, entry: Entry) -> bytes:
+def _main_class(archive: PackageArchive, entry: Entry) -> bytes:
     """The first bytes of the class that ``java -jar`` starts; empty if it is not in the JAR file."""
     try:
         jar = read_inner_zip(archive, entry)
@@ -253,13 +260,13 @@ def read_manifest(content: bytes) -> dict[str, str]:
     return values
 
 
-def built_for(archive: Archive) -> str:
+def built_for(archive: PackageArchive) -> str:
     """Return the version of Python that the compiled modules in a package are for; empty if it is not exactly one."""
     versions = {found[1] for path in archive.files if (found := _COMPILED_FOR.search(path.name))}
     return f"3.{versions.pop()}" if len(versions) == 1 else ""
 
 
-def module_findings(archive: Archive) -> Iterator[Finding]:
+def module_findings(archive: PackageArchive) -> Iterator[Finding]:
     """Find Python modules that were made for another system or Python, by the names of files."""
     paths = sorted(archive.files)
     wheels = {str(each): found for each in paths if (found := _WHEEL.fullmatch(each.name))}

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-from spielleiter.programs.packages.archive import Archive, Entry
+from spielleiter.programs.packages.archive import Entry, PackageArchive
 from spielleiter.programs.packages.compiled import is_class_file, is_machine_code, program_findings
 from spielleiter.programs.packages.faults import Finding, finding_of, shortened
 from spielleiter.server.setting import suggestion
@@ -69,12 +69,12 @@ _EXAMPLES: Final = {".py": "#!/usr/bin/env python3", ".js": "#!/usr/bin/env node
 _WINDOWS_SUFFIXES: Final = frozenset({".bat", ".cmd", ".ps1", ".vbs"})
 
 
-def choose_main(archive: Archive, wanted: str | None = None) -> Entry | Finding:
+def choose_main(archive: PackageArchive, wanted: str | None = None) -> Entry | Finding:
     """Return the main file: `wanted`, or the only candidate. Returns a finding if there is not exactly one."""
     return _by_name(archive, wanted) if wanted is not None else _by_content(archive)
 
 
-def _by_name(archive: Archive, wanted: str) -> Entry | Finding:
+def _by_name(archive: PackageArchive, wanted: str) -> Entry | Finding:
     path = PurePosixPath(wanted.replace("\\", "/"))
     files = {each.path: each for each in archive.entries if not each.is_folder}
     if path in files:
@@ -85,7 +85,7 @@ def _by_name(archive: Archive, wanted: str) -> Entry | Finding:
     return finding_of("main-missing", [wanted], hint=hint)
 
 
-def _by_content(archive: Archive) -> Entry | Finding:
+def _by_content(archive: PackageArchive) -> Entry | Finding:
     candidates = _candidates(archive, PurePosixPath()) or _candidates_in_folders(archive)
     if len(candidates) == 1:
         return candidates[0]
@@ -95,7 +95,7 @@ def _by_content(archive: Archive) -> Entry | Finding:
     return _none_found(archive)
 
 
-def _candidates_in_folders(archive: Archive) -> list[Entry]:
+def _candidates_in_folders(archive: PackageArchive) -> list[Entry]:
     """The files one level down that may be the main file: those named start.sh, if there are any.
 
     A file that is a program only by its suffix counts if its folder is all there is in the package, since a folder of
@@ -112,7 +112,7 @@ def _candidates_in_folders(archive: Archive) -> list[Entry]:
     return [each for each in found if each.path.name == "start.sh"] or found
 
 
-def _candidates(archive: Archive, folder: PurePosixPath) -> list[Entry]:
+def _candidates(archive: PackageArchive, folder: PurePosixPath) -> list[Entry]:
     """The files in a folder that may be the main file: those of the first kind of which there are any."""
     files = [
         archive.files[folder / name]
@@ -145,7 +145,7 @@ def _is_library(path: PurePosixPath) -> bool:
     return not _LIBRARIES.isdisjoint(suffix.lower() for suffix in path.suffixes)
 
 
-def _none_found(archive: Archive) -> Finding:
+def _none_found(archive: PackageArchive) -> Finding:
     """Say why there is no candidate."""
     files = [each for each in archive.files if each.parts[0] not in _IGNORED]
     if len(files) == 1 and files[0].suffix.lower() == ".zip":
@@ -183,7 +183,7 @@ class MainFile:
         return _SHELLS.fullmatch(self.interpreter) is not None
 
 
-def read_main(archive: Archive, entry: Entry) -> MainFile:
+def read_main(archive: PackageArchive, entry: Entry) -> MainFile:
     """Examine the main file."""
     name = str(entry.path)
     head = archive.read(entry, _HEAD)
@@ -290,7 +290,7 @@ def _interpreter_findings(name: str, interpreter: str) -> list[Finding]:
     return [finding_of(code, [name], interpreter=interpreter)]
 
 
-def _shell_findings(archive: Archive, main: MainFile) -> Iterator[Finding]:
+def _shell_findings(archive: PackageArchive, main: MainFile) -> Iterator[Finding]:
     """Find the few faults of a shell script that a run on this machine need not show."""
     commands = [each.strip() for each in main.text.splitlines() if each.strip() and not each.lstrip().startswith("#")]
     # the shells of some systems remove the CR

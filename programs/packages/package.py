@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from spielleiter.common.files import portable_name
-from spielleiter.programs.packages.archive import Archive, Entry, open_archive
+from spielleiter.programs.packages.archive import Entry, PackageArchive, open_archive
 from spielleiter.programs.packages.compiled import built_for, compiled_findings, module_findings
 from spielleiter.programs.packages.faults import Finding, Level, PackageError, finding_of
 from spielleiter.programs.packages.main_file import choose_main, read_main
@@ -57,7 +57,7 @@ def inspect_package(path: Path, main: str | None = None) -> Inspection:
         return Inspection((finding_of("uninspectable", reason=reason),), None, ())
 
 
-def inspect_archive(archive: Archive, main: str | None = None) -> Inspection:
+def inspect_archive(archive: PackageArchive, main: str | None = None) -> Inspection:
     """Inspect an open package, like `inspect_package`. Raises PackageError if a file turns out to be damaged."""
     if not archive.is_usable:
         return Inspection(_sorted(archive.findings), None, ())
@@ -118,7 +118,7 @@ def unpack_package(path: Path, folder: Path, main: str | None = None, parameters
     return Package(path, folder, inspection.main, tuple(parameters))
 
 
-def _write_files(archive: Archive, folder: Path) -> None:
+def _write_files(archive: PackageArchive, folder: Path) -> None:
     if sys.platform == "win32":
         refused = [str(each.path) for each in archive.entries if any(map(_is_refused_by_windows, each.path.parts))]
         if refused:

@@ -1,10 +1,8 @@
 """A sandbox of name spaces of the kernel, made by `bwrap` (bubblewrap), which needs neither root nor an image.
 
-Invariants: inside are the system's programs and libraries (/usr, /etc, /opt), read-only, and the folders of the run.
-The home folders of this machine are not inside, so a program cannot depend on what only its author has installed there;
-only an installation of Python is, if the program is run by it (contest_python.py).
-The network has no device but the loopback; the process inside opens the server's listening socket there and hands it
-out, so packets take no detour. There are no capabilities.
+Inside are the system's programs and libraries (/usr, /etc, /opt), read-only, and the folders of the run. The home
+folders of this machine are not inside, so a program cannot depend on what only its author has installed there; only an
+installation of Python is, if the program is run by it (pythons.py). The network has no device but the loopback.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ import dataclasses
 import os
 import platform
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Final
@@ -23,7 +20,6 @@ from spielleiter.programs.process import ProcessSpec
 from spielleiter.programs.sandbox.cgroup import MEMORY_RESERVE, TASKS_RESERVE, RunCgroup, delegated_cgroup, own_cgroup
 from spielleiter.programs.sandbox.pythons import (
     TOOLS,
-    FoundPython,
     PythonInside,
     find_python,
     python_inside,
@@ -34,6 +30,7 @@ from spielleiter.programs.sandbox.sandbox import (
     BUBBLEWRAP,
     GAMESERVER,
     MEMORY_LIMIT,
+    NOT_STARTED,
     PROCESS_LIMIT,
     PROGRAM_ADDRESS,
     PROGRAM_HOST,
@@ -46,6 +43,7 @@ from spielleiter.programs.sandbox.sandbox import (
     Resources,
     Sandbox,
     mounted_folders,
+    run_briefly,
 )
 
 _PROGRAM: Final = "bwrap"
@@ -134,21 +132,16 @@ class BubblewrapSandbox(Sandbox):
             commands = layout.root / "commands"
             commands.mkdir()
             write_commands(self._found, commands)
-            arguments += ["--ro-bind", str(commands), _COMMANDS, *_mount_of(self._found)]
+            arguments += ["--ro-bind", str(commands), _COMMANDS]
+            executable = Path(self._found.executable)
+            if not any(executable.is_relative_to(each) for each in ("/usr", *_SYSTEM_FOLDERS)):
+                arguments += ["--ro-bind", self._found.prefix, self._found.prefix]
             search_path = f"{_COMMANDS}:{_PATH}"
         arguments += ["--remount-ro", "/", "--chdir", "/", "--clearenv", "--setenv", "PATH", search_path]
         command = [*arguments, "--", *self._python.command, *inner.words]
         # systemd-run needs its variables; bwrap clears them
         environment = {**spec.environment, **{name: os.environ[name] for name in _OF_SYSTEMD if name in os.environ}}
         return dataclasses.replace(spec, arguments=command, cwd=None, environment=environment)
-
-
-def _mount_of(python: FoundPython) -> list[str]:
-    """Return the options that mount the installation of a Python at its own place, unless it is there anyway."""
-    folder, executable = Path(python.prefix), Path(python.executable)
-    if any(executable.is_relative_to(each) for each in ("/usr", *_SYSTEM_FOLDERS)):
-        return []
-    return ["--ro-bind", str(folder), str(folder)]
 
 
 def _limited_scope(memory: int) -> list[str]:
@@ -163,27 +156,13 @@ def _limited_scope(memory: int) -> list[str]:
     options = [f"--property=MemoryMax={limits[0]}", "--property=MemorySwapMax=0", f"--property=TasksMax={limits[1]}"]
     mode = [] if os.geteuid() == 0 else ["--user"]
     words = [_SYSTEMD_RUN, *mode, "--scope", "--quiet", "--collect", *options, "--"]
-    try:
-        done = subprocess.run(  # noqa: S603
-            [*words, "/bin/sh", "-c", _PRINT_LIMITS],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_CHECK_TIMEOUT,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    return words if done.stdout.split() == [str(each).encode() for each in limits] else []
+    _, output = run_briefly([*words, "/bin/sh", "-c", _PRINT_LIMITS], _CHECK_TIMEOUT)
+    return words if output.split() == [str(each) for each in limits] else []
 
 
 def _has_size_option() -> bool:
     """Return whether bubblewrap can limit the size of a tmpfs; versions before 0.7 cannot. Blocks for a moment."""
-    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        done = subprocess.run(  # noqa: S603
-            [_PROGRAM, "--help"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_CHECK_TIMEOUT, check=False
-        )
-        return b"--size " in done.stdout
-    return False
+    return "--size " in run_briefly([_PROGRAM, "--help"], _CHECK_TIMEOUT)[1]
 
 
 def bubblewrap_problem() -> str:
@@ -192,28 +171,12 @@ def bubblewrap_problem() -> str:
         return "bubblewrap exists on Linux only."
     if shutil.which(_PROGRAM) is None:
         return "bubblewrap is not installed (Debian, Ubuntu: `sudo apt install bubblewrap`)."
-    command = [
-        _PROGRAM,
-        *_NAME_SPACES,
-        *_system_mounts(),
-        "--proc",
-        "/proc",
-        "--dev",
-        "/dev",
-        "--",
-        "/usr/bin/env",
-        "true",
-    ]
-    try:
-        done = subprocess.run(  # noqa: S603
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_CHECK_TIMEOUT, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"bubblewrap cannot be started: {error}."
-    if done.returncode:
-        lines = done.stderr.decode("utf-8", "replace").split("\n")
-        return f"bubblewrap may not make name spaces here: {lines[0].removeprefix('bwrap: ').strip()}."
-    return ""
+    mounts = [*_system_mounts(), "--proc", "/proc", "--dev", "/dev"]
+    code, output = run_briefly([_PROGRAM, *_NAME_SPACES, *mounts, "--", "/usr/bin/env", "true"], _CHECK_TIMEOUT)
+    if code == NOT_STARTED:
+        return f"bubblewrap cannot be started: {output}."
+    reason = output.split("\n")[0].removeprefix("bwrap: ").strip()
+    return f"bubblewrap may not make name spaces here: {reason}." if code else ""
 
 
 def _system_mounts() -> list[str]:

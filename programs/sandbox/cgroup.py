@@ -1,12 +1,9 @@
 """A cgroup (version 2) for each run of a program, made in the cgroup of this process if that was delegated to us.
 
-Invariants: nothing is made in a cgroup that belongs to another user or that systemd manages without `Delegate=yes`.
-The processes that are in ours move once, into a child that is never removed, since a cgroup that passes controllers on
-may have no processes of its own. Other matches in the same cgroup find it like that. Whatever cannot be done is no
-error.
-
-A run has two folders, one in the other. The limits are those of the outer one, and its processes are in the inner one,
-which is all that a program can mount, so no program can change its limits.
+Nothing is made in a cgroup that belongs to another user or that systemd manages without `Delegate=yes`. The processes
+that are in ours move once, into a child that is never removed, since a cgroup that passes controllers on may have no
+processes of its own. A run has two folders, one in the other. The limits are those of the outer one, and its processes
+are in the inner one, which is all that a program can mount, so no program can change its limits.
 """
 
 from __future__ import annotations
@@ -15,13 +12,12 @@ import contextlib
 import errno
 import os
 import re
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Final
 
-from spielleiter.programs.sandbox.sandbox import PROCESS_LIMIT, Condition, Resources
+from spielleiter.programs.sandbox.sandbox import PROCESS_LIMIT, Condition, Resources, run_briefly
 from spielleiter.programs.temporary_folders import is_stale, new_label
 
 MEMORY_RESERVE: Final = 128 * 1024 * 1024
@@ -73,18 +69,12 @@ def delegated_cgroup(own: Path | None, memory: int) -> Path | None:
                 _remove(folder / name, 0)
         trial = RunCgroup(folder / new_label(), memory)
         try:
-            done = subprocess.run(  # noqa: S603 - a fixed script
-                ["/bin/sh", "-c", _ENTER, str(trial.folder / _INNER)],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_TIMEOUT,
-                check=False,
-            )
+            code, _ = run_briefly(["/bin/sh", "-c", _ENTER, str(trial.folder / _INNER)], _TIMEOUT)
         finally:
             trial.release()
-    except (OSError, ValueError, subprocess.TimeoutExpired):
+    except (OSError, ValueError):
         return None
-    return None if done.returncode else folder
+    return None if code else folder
 
 
 class RunCgroup(Resources):

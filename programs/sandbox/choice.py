@@ -11,7 +11,7 @@ from spielleiter.programs.temporary_folders import remove_stale_folders
 
 
 def choose_sandbox(image: str | None = None, kind: str = AUTO, python: str = "") -> Sandbox:
-    """Return a sandbox of this `kind`, one of `settings.KINDS`.
+    """Return a sandbox of this `kind`, one of KINDS.
 
     With an `image`, "auto" means Docker or else Podman; without one, bubblewrap or else plain limits, whose `gaps` say
     why there is nothing better. `python` is the version of Python that the program is built for; empty if it does not

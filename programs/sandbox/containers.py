@@ -1,12 +1,9 @@
 """A sandbox that is a container of Docker or Podman, made from an image that is already on this machine.
 
-Invariants: on Linux the container has no network; the process inside opens the server's listening socket there and
-hands it out, so packets take no detour. A container ends with this process, even if that is killed: the process inside
-notices it and is the container's first process. Each container is removed by `--rm`, once more by its name when its run
-is over or this process is gone, and by its label when the next sandbox is made.
-
-On other systems the engine runs in a virtual machine, out of which no socket can be handed. There the server listens on
-127.0.0.1, the container reaches it through the engine's gateway, and `gaps` says what cannot be kept.
+On Linux the container has no network, and ends with this process: the process inside is its first process and notices
+that. Each container is removed by `--rm`, once more by its name when its run is over or this process is gone, and by
+its label when the next sandbox is made. On other systems the engine runs in a virtual machine, out of which no socket
+can be handed: the server listens on 127.0.0.1, and the container reaches it through the engine's gateway.
 """
 
 from __future__ import annotations
@@ -17,7 +14,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from typing import Any, Final
 
 from spielleiter.common.errors import SetupError
@@ -40,6 +36,7 @@ from spielleiter.programs.sandbox.sandbox import (
     Resources,
     Sandbox,
     mounted_folders,
+    run_briefly,
 )
 from spielleiter.programs.temporary_folders import is_stale
 
@@ -145,7 +142,7 @@ class _ContainerName(Resources):
 
     def release(self) -> None:
         if self._remover is None:
-            _run(self._command)
+            run_briefly(self._command, _TIMEOUT)
             return
         assert self._remover.stdin is not None
         self._remover.stdin.close()
@@ -160,32 +157,39 @@ def engine_problem(engine: str) -> str:
     """Return in one sentence why a container engine cannot be used; empty if it can. Blocks for a moment."""
     if shutil.which(engine) is None:
         return f"{engine} is not installed."
-    code, output = _run([engine, "info", "--format", "{{json .}}"])
+    code, output = run_briefly([engine, "info", "--format", "{{json .}}"], _TIMEOUT)
     if code:
-        return f"{engine} does not work here: {_sentence(_last_line(output))}"
-    if engine == DOCKER and (error := _server_error(output)):
-        return f"{engine} does not work here: {_sentence(error)}"
-    return ""
-
-
-def _sentence(text: str) -> str:
-    """Return `text` with a full stop, unless it ends with another mark."""
-    return text if text.endswith((".", "?", "!")) else f"{text}."
+        lines = output.strip().splitlines()
+        error = lines[-1].strip().rstrip(".") if lines else "it gives no reason"
+    elif engine == DOCKER:  # an older client exits with 0 although there is no server
+        try:
+            described: Any = json.loads(output)
+        except ValueError:
+            return ""
+        errors = described.get("ServerErrors") if isinstance(described, dict) else None
+        error = str(errors[0]) if errors else ""
+    else:
+        return ""
+    if error and not error.endswith((".", "?", "!")):
+        error += "."
+    return f"{engine} does not work here: {error}" if error else ""
 
 
 def remove_stale(engine: str) -> None:
     """Remove the containers of earlier runs whose process is gone."""
-    code, output = _run([engine, "ps", "--all", "--filter", f"label={LABEL}", "--format", "{{.Names}}"])
+    code, output = run_briefly(
+        [engine, "ps", "--all", "--filter", f"label={LABEL}", "--format", "{{.Names}}"], _TIMEOUT
+    )
     names = [name for name in output.split() if is_stale(name)] if code == 0 else []
     if names:
-        _run([engine, "rm", "--force", "--volumes", *names])
+        run_briefly([engine, "rm", "--force", "--volumes", *names], _TIMEOUT)
 
 
 def _require_image(engine: str, image: str) -> str:
     """Return the architecture of an image. Raises SetupError if the image is not on this machine."""
     if image.startswith("-"):
         raise SetupError(f"{image!r}: is not the name of an image, expected one such as python:3.12")
-    code, output = _run([engine, "image", "inspect", "--format", "{{.Architecture}}", image])
+    code, output = run_briefly([engine, "image", "inspect", "--format", "{{.Architecture}}", image], _TIMEOUT)
     if code:
         raise SetupError(f"{engine} has no image {image!r} on this machine; fetch it first: {engine} pull {image}")
     return output.strip()
@@ -195,22 +199,12 @@ def _limitable(engine: str) -> frozenset[str]:
     """Return which of "cpu" and "memory" this engine can limit."""
     if engine == DOCKER:
         return frozenset({"cpu", "memory"})
-    code, output = _run([engine, "info", "--format", "{{json .Host.CgroupControllers}}"])
+    code, output = run_briefly([engine, "info", "--format", "{{json .Host.CgroupControllers}}"], _TIMEOUT)
     try:
         found = json.loads(output) if code == 0 else None
     except ValueError:
         found = None
     return frozenset(found) if isinstance(found, list) else frozenset()
-
-
-def _server_error(output: str) -> str:
-    """Return the error in Docker's description of itself: an older client exits with 0 although there is no server."""
-    try:
-        described: Any = json.loads(output)
-    except ValueError:
-        return ""
-    errors = described.get("ServerErrors") if isinstance(described, dict) else None
-    return str(errors[0]) if errors else ""
 
 
 def _user_options(engine: str) -> list[str]:
@@ -237,19 +231,3 @@ def _limit_options() -> list[str]:
 def _mount(source: str, target: str, *, is_read_only: bool = False) -> list[str]:
     fields = ["type=bind", f"source={source}", f"target={target}"] + (["readonly"] if is_read_only else [])
     return ["--mount", ",".join(f'"{field}"' if "," in field else field for field in fields)]
-
-
-def _run(command: Sequence[str]) -> tuple[int, str]:
-    """Run an engine; return its exit code and its standard output, or the error if it failed."""
-    try:
-        done = subprocess.run(  # noqa: S603
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return 1, str(error)
-    return done.returncode, (done.stderr if done.returncode else done.stdout).decode("utf-8", "replace")
-
-
-def _last_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return lines[-1].strip().rstrip(".") if lines else "it gives no reason"

@@ -1,6 +1,6 @@
 """The process that starts a program inside a sandbox, and stays until the program has ended.
 
-`programs/sandbox/control.py` is its other side. The command line has a mode ("first" or "below"), the path of a Unix
+`Control` (run.py) is its other side. The command line has a mode ("first" or "below"), the path of a Unix
 socket, and the host and port that the server is to listen on inside the sandbox (empty and 0 for none). What is sent:
 
 1. this process sends one byte together with descriptors: the listening socket, and the network counters of the kernel;
@@ -13,7 +13,7 @@ The limits are watched: twenty times a second memory and processes, and a little
 killed with everything that it has started as soon as it is seen to exceed one. Between two looks it may use more, so
 the system limits the size of a file and, where it can, the number of processes (rlimits).
 
-Invariants: this file imports the standard library alone, since nothing else is inside a sandbox. If the other end of
+This file imports the standard library alone, since nothing else is inside a sandbox. If the other end of
 the socket is closed, everything ends. In the mode "first" this process is the first one of a process name space:
 nothing inside can kill it, and everything inside ends with it. In the mode "below" the supervisor kills what is left.
 """
@@ -89,7 +89,7 @@ def main() -> None:
     hand_out_descriptors(control, host, int(port))
     options = _receive_options(control)
     if options is not None:
-        code = Program(control, options, is_first=mode == _FIRST).run()
+        code = ConfinedProgram(control, options, is_first=mode == _FIRST).run()
         os._exit(code if code >= 0 else 128 - code)
 
 
@@ -135,7 +135,7 @@ def _receive_options(control: socket.socket) -> dict[str, Any] | None:
     return options
 
 
-class Program:
+class ConfinedProgram:
     """The program, from its start to its end; `options` is the object received on `control`."""
 
     def __init__(self, control: socket.socket, options: Mapping[str, Any], *, is_first: bool) -> None:

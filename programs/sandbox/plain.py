@@ -1,10 +1,8 @@
 """No sandbox: limits that need no help of the system, for machines without containers and bubblewrap.
 
-Invariants: the program runs in a copy of its folder, with a home folder and a folder for temporary files of its own,
-without variables that lead to a screen or a proxy. On Linux it is bound to one core, and it is killed if it uses too
-much memory, has too many processes or writes too much into its folders. On Windows it is bound to one core, and a Job
-Object gives it no more memory, processes and processor time; on other systems nothing is limited. Everything else that
-the contest forbids is possible, and `gaps` says so.
+The program runs in a copy of its folder, with folders of its own for home and temporary files, without variables that
+lead to a screen or a proxy. On Linux the process inside watches its limits, on Windows a Job Object does; on other
+systems nothing is limited. Everything else that the contest forbids is possible, and `gaps` says so.
 """
 
 from __future__ import annotations
@@ -25,6 +23,7 @@ from spielleiter.programs.sandbox.sandbox import (
     PROCESS_LIMIT,
     SLOWER,
     TIME_LIMIT,
+    X86_64,
     Condition,
     InnerCommand,
     Layout,
@@ -32,7 +31,6 @@ from spielleiter.programs.sandbox.sandbox import (
 )
 
 _COMMANDS: Final = "commands"
-_X86_64: Final = frozenset({"x86_64", "amd64"})
 
 
 class PlainSandbox(Sandbox):
@@ -77,7 +75,7 @@ class PlainSandbox(Sandbox):
                 Condition.MEMORY: "The program can use all memory; it can be limited on Linux only.",
                 Condition.DISPLAY: "The program can open windows; only Linux runs it without a screen.",
             }
-        if sys.platform != "linux" or platform.machine() not in _X86_64:
+        if sys.platform != "linux" or platform.machine() not in X86_64:
             system = f"{platform.system()} on {platform.machine()}"
             self.gaps[Condition.PLATFORM] = f"The program runs on {system}, in the contest on 64-bit Linux (x86-64)."
 

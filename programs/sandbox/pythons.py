@@ -11,7 +11,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from spielleiter.common.own_python import is_frozen, own_python
+from spielleiter.programs.sandbox.sandbox import run_briefly
 
 CONTEST_VERSION: Final = "3.12"
 """The newest version of Python in the images of the contest."""
@@ -104,11 +104,8 @@ def _candidates(version: str) -> Iterator[str]:
 def _probe(path: str) -> FoundPython | None:
     """Ask an interpreter what it is; None if it does not answer, such as the shim of a version manager."""
     try:
-        done = subprocess.run(  # noqa: S603
-            [path, "-I", "-c", _PROBE], stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT, check=False
-        )
-        answer = json.loads(done.stdout)
-    except (OSError, subprocess.TimeoutExpired, ValueError):
+        answer = json.loads(run_briefly([path, "-I", "-c", _PROBE], _TIMEOUT)[1])
+    except ValueError:
         return None
     match answer:
         case [str(version), str(executable), str(prefix), bool(has_pip)]:
@@ -116,6 +113,8 @@ def _probe(path: str) -> FoundPython | None:
             return FoundPython(version, os.path.realpath(executable), prefix, has_pip)
     return None
 
+
+# -- our own Python inside a sandbox ----------------------------------------------------------------------------------
 
 TOOLS: Final = "/.spielleiter"
 """The folder inside a sandbox that holds what belongs to us."""

@@ -1,7 +1,7 @@
 """One program in a sandbox, from making its folders to what was observed of it.
 
-Invariants: leaving `open_run` ends everything inside the sandbox and removes its folders, whatever has happened. The
-address is known from the beginning; the listening socket exists once the process inside has started.
+Leaving `open_run` ends everything inside the sandbox and removes its folders, whatever has happened. Everything that a
+program could have changed is checked before it is used.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ from spielleiter.programs.temporary_folders import new_folder, remove_folder
 class SandboxEndedError(Exception):
     """A program did not start, and its sandbox has ended without a reason."""
 
+
+# -- the process inside -----------------------------------------------------------------------------------------------
 
 NAME: Final = "socket"
 _MAX_DESCRIPTORS: Final = 8
@@ -145,6 +147,8 @@ class Control:
         self.counters = []
 
 
+# -- the network ------------------------------------------------------------------------------------------------------
+
 UNREACHABLE_DNS: Final = "nameserver 198.51.100.1\noptions timeout:1 attempts:1\n"
 """The content of /etc/resolv.conf in a sandbox; the address belongs to nobody (RFC 5737)."""
 
@@ -158,17 +162,14 @@ def count_attempts(descriptors: Iterable[int]) -> int | None:
 
     The descriptors are those of /proc/net/snmp and /proc/net/snmp6, opened in the sandbox; they can be read again.
     """
-    counts = [count for each in descriptors if (count := _no_routes(_content(each))) is not None]
-    return sum(counts) if counts else None
-
-
-def _content(descriptor: int) -> str:
     if sys.platform != "linux":
         raise NotImplementedError
-    try:
-        return os.pread(descriptor, _MAX_SIZE, 0).decode("ascii", "replace")
-    except OSError:
-        return ""
+    counts = []
+    for each in descriptors:
+        with contextlib.suppress(OSError):
+            counts.append(_no_routes(os.pread(each, _MAX_SIZE, 0).decode("ascii", "replace")))
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def _no_routes(text: str) -> int | None:
@@ -183,6 +184,9 @@ def _no_routes(text: str) -> int | None:
         elif fields[0] == "Ip:" and _NO_ROUTE in names:
             return int(fields[names.index(_NO_ROUTE)])
     return None
+
+
+# -- what was observed ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,14 +206,14 @@ class Observations:
     hid_files: bool = False
     """Whether a process of it did not show its open files, so that its memory and files were not seen completely."""
     not_limited: tuple[str, ...] = ()
-    """What nothing limited here, of the values of `conditions.LIMITS`."""
+    """What nothing limited here, of the values of LIMITS."""
     network_attempts: int | None = None
     """How many packets and connections to other machines were refused; a look-up of a name counts as well.
 
     Only attempts that need a route are seen. Connections within the program's own machine are no attempts.
     """
     window_attempts: tuple[str, ...] = ()
-    """The lines in its outputs that say that a window could not be opened (windows.py)."""
+    """The lines in its outputs that say that a window could not be opened."""
     output_size: int = 0
     """The size of standard output and standard error together, as far as they were read."""
     files_written: int = 0
@@ -244,6 +248,8 @@ class Observations:
         }
         return cls(**known)
 
+
+# -- the folders ------------------------------------------------------------------------------------------------------
 
 MAX_COUNTED: Final = 100_000
 """The most files that are looked at to count what a program has written."""
@@ -306,13 +312,11 @@ def _files(folder: Path) -> Iterator[tuple[str, tuple[int, int, int]]]:
                     if stat.S_ISDIR(status.st_mode):
                         pending.append(entry.path)
                     elif stat.S_ISREG(status.st_mode):
-                        yield entry.path, (_size_of(status), status.st_mtime_ns, status.st_ino)
+                        size = min(status.st_size, getattr(status, "st_blocks", status.st_size) * _BLOCK)  # no holes
+                        yield entry.path, (size, status.st_mtime_ns, status.st_ino)
 
 
-def _size_of(status: os.stat_result) -> int:
-    """Return the size of a file in bytes, without its holes."""
-    return min(status.st_size, getattr(status, "st_blocks", status.st_size) * _BLOCK)
-
+# -- a run ------------------------------------------------------------------------------------------------------------
 
 _LOCAL: Final = "127.0.0.1"
 _BACKLOG: Final = 16
@@ -361,7 +365,8 @@ class SandboxRun:
         if sandbox.has_own_network:
             self.address = sandbox.host, SERVER_ADDRESS[1]
         else:
-            self._listener = _listen()
+            self._listener = socket.create_server((_LOCAL, 0), backlog=_BACKLOG)
+            self._listener.setblocking(False)
             self.address = sandbox.host, int(self._listener.getsockname()[1])
             self._has_listener.set()
 
@@ -524,15 +529,3 @@ async def _always(function: functools.partial[None] | Any) -> None:
     """Call a blocking function in a thread, even if this task was cancelled."""
     with trio.CancelScope(shield=True):
         await trio.to_thread.run_sync(function)
-
-
-def _listen() -> socket.socket:
-    sock = socket.socket()
-    try:
-        sock.setblocking(False)
-        sock.bind((_LOCAL, 0))
-        sock.listen(_BACKLOG)
-    except BaseException:
-        sock.close()
-        raise
-    return sock

@@ -1,10 +1,11 @@
-"""What all sandboxes have in common: what they keep of the contest's conditions, and how they start a program.
+"""What all sandboxes have in common: the conditions of the contest, which of them they keep, how they start a program.
 
-Invariants: a sandbox changes nothing on this machine by being made. Each condition is either in `kept` or has a
-sentence in `gaps`. A sandbox may run several programs at the same time; they share nothing.
+A new sandbox is a subclass of `Sandbox` in a file of its own, chosen in choice.py. What it cannot keep of the
+conditions has a sentence in `gaps`.
 
 Where the system is Linux, a small process of ours (inside.py) starts the program within the sandbox. It opens the
-server's listening socket in the sandbox's own network and hands it out, watches the memory, and reports the end.
+server's listening socket in the sandbox's own network and hands it out, so packets take no detour; it watches the
+limits, and reports the end.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import abc
 import dataclasses
 import enum
 import itertools
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -76,6 +78,8 @@ SENTENCES: Final[Mapping[Condition, str]] = MappingProxyType(
 )
 
 
+# -- settings ---------------------------------------------------------------------------------------------------------
+
 AUTO: Final = "auto"
 DOCKER: Final = "docker"
 PODMAN: Final = "podman"
@@ -97,6 +101,8 @@ class SandboxSettings:
     image: str | None = None
     python: str = ""
 
+
+# -- the interface ----------------------------------------------------------------------------------------------------
 
 GAMESERVER: Final = "gameserver"
 """The server's host name in the contest."""
@@ -173,7 +179,7 @@ class Sandbox(abc.ABC):
     """A way to run programs under the contest's conditions."""
 
     name: str
-    """The name in reports: one of `settings.KINDS`, without "auto"."""
+    """The name in reports: one of KINDS, without "auto"."""
     gaps: Mapping[Condition, str]
     """Why a condition cannot be kept here, one sentence for each."""
     host = GAMESERVER
@@ -250,3 +256,18 @@ class Resources:
 
     def release(self) -> None:
         """Remove it. Blocks for a moment."""
+
+
+NOT_STARTED: Final = 127
+"""The exit code of a command that could not be started, or took too long."""
+
+
+def run_briefly(command: Sequence[str], timeout: float) -> tuple[int, str]:
+    """Run a command; return its exit code and its standard output, or the error if it failed. Blocks."""
+    try:
+        done = subprocess.run(  # noqa: S603
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return NOT_STARTED, str(error)
+    return done.returncode, (done.stderr if done.returncode else done.stdout).decode("utf-8", "replace")

@@ -7,6 +7,7 @@ escaped and encoded, so that a refusal costs little. Packets of usual length are
 from __future__ import annotations
 
 import dataclasses
+import operator
 from typing import Any, Final, TypeVar, cast
 
 import msgspec
@@ -71,8 +72,7 @@ def _cut(value: Any, depth: int) -> Any:
         return None
     if type(value) is tuple:
         items = tuple(_cut(each, depth - 1) for each in value[:_MAX_ITEMS])
-        is_same = len(items) == len(value) and all(new is old for new, old in zip(items, value, strict=True))
-        return value if is_same else items
+        return value if len(items) == len(value) and all(map(operator.is_, items, value)) else items
     if isinstance(value, msgspec.Struct) or dataclasses.is_dataclass(value):
         return _cut_fields(value, depth - 1)
     return value

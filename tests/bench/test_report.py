@@ -11,12 +11,12 @@ from spielleiter.bench.report import (
     WIDTH,
     Figure,
     Records,
-    Table,
     Target,
     figure_text,
     number_text,
     ratio_of,
     report_text,
+    table_text,
     targets_of,
 )
 
@@ -84,18 +84,16 @@ def test_minimum_and_maximum_are_shown_if_they_differ() -> None:
 
 
 def test_words_are_left_aligned_and_figures_right_aligned() -> None:
-    table = Table("Title", ("name",), ("us",), note="word " * 30)
-    table.add("a", "1,000")
-    table.add("longer", "2")
-    lines = table.text().split("\n")
+    text = table_text("Title", ("name",), ("us",), [("a", "1,000"), ("longer", "2")], "word " * 30)
+    lines = text.split("\n")
     assert lines[:5] == ["Title", "", "  name       us", "  a       1,000", "  longer      2"]
-    assert lines[-1] == ""
+    assert lines[-2:] == ["", ""]
     assert all(len(line) <= WIDTH for line in lines)
 
 
 def test_a_row_has_a_cell_for_every_column() -> None:
     with pytest.raises(ValueError, match="zip"):
-        Table("Title", ("name",), ("us",)).add("a")
+        table_text("Title", ("name",), ("us",), [("a",)])
 
 
 def traffic(records: Records, subject: str, games: int, **values: float) -> None:

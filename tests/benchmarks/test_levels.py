@@ -8,7 +8,7 @@ import re
 import pytest
 
 from benchmarks.levels import LevelFigures, main, measure_level, positions
-from spielleiter.client.search_budget import Level
+from spielleiter.client.search_budget import LadderLevel
 from spielleiter.game.api import Move, State
 from spielleiter.game.blokus.moves import SkipMove
 from spielleiter.game.blokus.state import BLOKUS_2027
@@ -24,7 +24,7 @@ def test_illegal_moves_are_counted() -> None:
         return SkipMove()
 
     states = list(positions(BLOKUS_2027, 6, seed=1))
-    figures = measure_level(Level("always skips", skip), states, 1)
+    figures = measure_level(LadderLevel("always skips", skip), states, 1)
     assert (figures.illegal, len(figures.seconds)) == (4, 6)  # each colour's first turn
 
 

@@ -300,7 +300,7 @@ def test_a_folder_for_replays_is_tried_and_not_made(monkeypatch: pytest.MonkeyPa
 @pytest.mark.slow
 def test_programs_are_supervised_here_unless_supervisors_do_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
     assert doctor.supervision_problem() == ""
-    start = "spielleiter.programs.fork_server_client.start_supervised_process"
+    start = "spielleiter.programs.linux.start_supervised_process"
     monkeypatch.setattr(start, lambda _spec: None)
     assert doctor.supervision_problem() == "there are no supervisors on this system"
     monkeypatch.setattr(start, refusing(SupervisorError("it was stopped")))

@@ -33,7 +33,7 @@ from spielleiter.client.blokus_levels import (
     search,
 )
 from spielleiter.client.client_errors import StrategyError
-from spielleiter.client.search_budget import LONGEST_SEARCH, Level, SearchBudget
+from spielleiter.client.search_budget import LONGEST_SEARCH, LadderLevel, SearchBudget
 from spielleiter.game.blokus.moves import attach_cells, free_cells, generate_placements
 from spielleiter.game.blokus.pieces import ALL_SHAPES_MASK, BOARD, EMPTY, ORIENTATIONS, bit
 from spielleiter.game.blokus.pieces import draw as draw_cells
@@ -328,7 +328,7 @@ def test_higher_levels_have_less_noise_and_search_more() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("game", [BLOKUS_2021, BLOKUS_2027], ids=lambda game: game.name)
 @pytest.mark.parametrize("level", BLOKUS_LEVELS, ids=NAMES)
-def test_every_level_plays_legal_moves_from_the_first_to_the_last(level: Level, game: BlokusGame) -> None:
+def test_every_level_plays_legal_moves_from_the_first_to_the_last(level: LadderLevel, game: BlokusGame) -> None:
     rng = random.Random(1)
     for state in positions(game, seed=11, step=6):
         assert state.check(level.choose(state, rng)) is None

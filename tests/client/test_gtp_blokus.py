@@ -19,7 +19,7 @@ from spielleiter.client.gtp_blokus import (
     SYMMETRIES,
     BridgedPlayer,
     EnginePosition,
-    Reason,
+    FallbackReason,
     Steps,
     Symmetry,
     cell_name,
@@ -321,7 +321,7 @@ async def test_all_moves_but_the_first_pieces_are_the_engines(
         already = player.engine_moves
         _, own = await _play(player, game, seed=seed, seat=seat)
         assert player.engine_moves - already == len(own) - 2
-        assert player.other_moves == {Reason.FIRST_PIECE: 2 * (seed + 1)}
+        assert player.other_moves == {FallbackReason.FIRST_PIECE: 2 * (seed + 1)}
 
 
 @pytest.mark.slow
@@ -331,7 +331,7 @@ async def test_without_a_symmetry_and_without_files_the_built_in_strategy_plays(
     player = await _player(engine, lines)
     _, own = await _play(player, BLOKUS_2027, seed=1, seat=0)
     assert player.other_moves.total() + player.engine_moves == len(own)
-    assert player.other_moves[Reason.NO_BRIDGE] > 0
+    assert player.other_moves[FallbackReason.NO_BRIDGE] > 0
     assert sum("loads no positions" in line for line in lines) == 1
 
 
@@ -357,16 +357,18 @@ async def _midgame() -> BlokusState:
 @pytest.mark.parametrize(
     ("fault", "reason", "text"),
     [
-        ("refuse", Reason.REFUSED, "it refused reg_genmove: no search tree"),
-        ("unreadable", Reason.UNREADABLE, "not a list of cells: 'q16 or so'"),
-        ("not-a-piece", Reason.UNREADABLE, "not a piece: 'a1,c3'"),
-        ("illegal", Reason.ILLEGAL, "OBSTRUCTED"),
-        ("pass", Reason.NO_MOVE, "pass"),
-        ("resign", Reason.NO_MOVE, "resign"),
+        ("refuse", FallbackReason.REFUSED, "it refused reg_genmove: no search tree"),
+        ("unreadable", FallbackReason.UNREADABLE, "not a list of cells: 'q16 or so'"),
+        ("not-a-piece", FallbackReason.UNREADABLE, "not a piece: 'a1,c3'"),
+        ("illegal", FallbackReason.ILLEGAL, "OBSTRUCTED"),
+        ("pass", FallbackReason.NO_MOVE, "pass"),
+        ("resign", FallbackReason.NO_MOVE, "resign"),
     ],
 )
 @pytest.mark.parametrize("without", [(), ("reg_genmove",)], ids=["reg_genmove", "genmove"])
-async def test_a_wrong_answer_is_never_sent(fault: str, reason: Reason, text: str, without: tuple[str, ...]) -> None:
+async def test_a_wrong_answer_is_never_sent(
+    fault: str, reason: FallbackReason, text: str, without: tuple[str, ...]
+) -> None:
     lines: list[str] = []
     engine = InProcess(BlokusEngine(without, fault, at=2))
     player = await _player(engine, lines)
@@ -404,7 +406,7 @@ async def test_a_late_engine_is_waited_for_only_a_few_times_until_it_has_answere
 
     engine.is_busy = True
     assert [await seconds() for _ in range(MAX_LATE_ANSWERS + 2)] == pytest.approx([1.0] * MAX_LATE_ANSWERS + [0.0] * 2)
-    assert player.other_moves == {Reason.LATE: MAX_LATE_ANSWERS + 2}
+    assert player.other_moves == {FallbackReason.LATE: MAX_LATE_ANSWERS + 2}
     assert lines == ["not the engine's move: the engine did not answer in time (limit: 1 s)"]
     engine.is_busy = False
     engine.is_late = lambda name: False
@@ -425,7 +427,7 @@ async def test_late_answers_that_do_not_follow_each_other_are_forgiven(autojump_
     for _ in range(4 * MAX_LATE_ANSWERS):
         await player.choose(state)
     assert player.engine_moves == 2 * MAX_LATE_ANSWERS
-    assert player.other_moves == {Reason.LATE: 2 * MAX_LATE_ANSWERS}
+    assert player.other_moves == {FallbackReason.LATE: 2 * MAX_LATE_ANSWERS}
 
 
 async def test_an_engine_that_has_ended_is_not_asked_again() -> None:
@@ -438,7 +440,7 @@ async def test_an_engine_that_has_ended_is_not_asked_again() -> None:
     await player.choose(state)
     engine.gone = None
     await player.choose(state)
-    assert (player.engine_moves, player.other_moves) == (1, {Reason.GONE: 2})
+    assert (player.engine_moves, player.other_moves) == (1, {FallbackReason.GONE: 2})
     assert lines == ["not the engine's move: the engine cannot be used any more (it ended with exit code 3)"]
     assert player.summary() == (
         "Test engine 1.0 chose 1 of 3 moves, the strategy greedy 2: 2 because the engine cannot be used any more"
@@ -480,7 +482,7 @@ async def test_long_answers_of_an_engine_are_shortened_for_the_user() -> None:
     lines: list[str] = []
     player = await _player(Talkative(), lines)
     await player.choose(await _midgame())
-    assert player.other_moves == {Reason.UNREADABLE: 1}
+    assert player.other_moves == {FallbackReason.UNREADABLE: 1}
     for line in (*lines, player.name, player.summary()):
         assert len(line) < 600
         assert line.isprintable()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+from functools import partial
 
 import pytest
 import trio
@@ -11,7 +12,7 @@ from trio.testing import MockClock
 
 from spielleiter.client.choosers import first_move
 from spielleiter.client.player import Player
-from spielleiter.client.search_budget import Level
+from spielleiter.client.search_budget import LadderLevel
 from spielleiter.client.strategies import (
     GARBAGE,
     STRATEGIES,
@@ -20,7 +21,7 @@ from spielleiter.client.strategies import (
 from spielleiter.game.api import Move, State
 from spielleiter.game.blokus.state import BLOKUS_2021
 from spielleiter.game.hase_und_igel.state import HASE_UND_IGEL_2018
-from tests.client.fake import START, connected, together
+from tests.client.fake import ROOM, SENT_MOVE, START, FakeServer, Step, connected, script, together
 from tests.timeouts import HANG_TIMEOUT
 
 
@@ -34,25 +35,34 @@ def test_an_unknown_strategy_is_a_key_error() -> None:
         make_responder("clever")
 
 
-FIRST_MOVE = (
-    '\n  <room>\n    <data class="sc.plugin2021.SetMove">\n'
-    '      <piece color="BLUE" kind="PENTO_V" rotation="NONE" isFlipped="false">\n'
-    '        <position x="0" y="0"/>\n      </piece>\n    </data>\n  </room>'
+FIRST_MOVE = SENT_MOVE.replace(f' roomId="{ROOM}"', "")
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [
+        ("first", ("<protocol>" + FIRST_MOVE,)),
+        ("crash", (FakeServer.expect_eof,)),  # without a goodbye
+        ("garbage", (GARBAGE.decode(),)),
+    ],
 )
-
-
-async def test_a_good_strategy_answers_with_its_move() -> None:
+async def test_a_strategy_sends_what_its_name_says(name: str, steps: tuple[Step, ...]) -> None:
     transport, server = connected()
-    player = Player(transport)
+    await together(partial(make_responder(name), Player(transport), START), partial(script(*steps), server))
 
-    async def play() -> None:
-        await make_responder("first")(player, START)
+
+async def test_slow_answers_late_and_silent_never(autojump_clock: MockClock) -> None:
+    transport, server = connected()
+    started = trio.current_time()
 
     async def serve() -> None:
-        await server.expect("<protocol>" + FIRST_MOVE)
+        await server.expect("<protocol>\n  <room>")
+        assert trio.current_time() - started == pytest.approx(3.5)
 
-    await together(play, serve)
-    assert player.moves_played == 1
+    await together(partial(make_responder("slow", seed=1, delay=3.5), Player(transport), START), serve)
+    with trio.move_on_after(1000) as waited:
+        await make_responder("silent")(Player(transport), START)
+    assert waited.cancelled_caught
 
 
 async def test_a_level_thinks_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +75,7 @@ async def test_a_level_thinks_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> No
         assert may_move.wait(HANG_TIMEOUT)
         return first_move(state, _rng)
 
-    monkeypatch.setattr("spielleiter.client.choosers.LADDERS", {type(START): (Level("waits", choose),)})
+    monkeypatch.setattr("spielleiter.client.choosers.LADDERS", {type(START): (LadderLevel("waits", choose),)})
     transport, server = connected()
 
     async def play() -> None:
@@ -77,48 +87,6 @@ async def test_a_level_thinks_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> No
         await server.expect("<protocol>" + FIRST_MOVE)
 
     await together(play, serve)
-
-
-async def test_slow_answers_late(autojump_clock: MockClock) -> None:
-    transport, server = connected()
-    started = trio.current_time()
-
-    async def play() -> None:
-        await make_responder("slow", seed=1, delay=3.5)(Player(transport), START)
-
-    async def serve() -> None:
-        await server.expect("<protocol>\n  <room>")
-        assert trio.current_time() - started == pytest.approx(3.5)
-
-    await together(play, serve)
-
-
-async def test_crash_closes_the_connection_without_a_goodbye() -> None:
-    transport, server = connected()
-
-    async def play() -> None:
-        await make_responder("crash")(Player(transport), START)
-
-    await together(play, server.expect_eof)
-
-
-async def test_garbage_sends_broken_xml() -> None:
-    transport, server = connected()
-
-    async def play() -> None:
-        await make_responder("garbage")(Player(transport), START)
-
-    async def serve() -> None:
-        await server.expect(GARBAGE)
-
-    await together(play, serve)
-
-
-async def test_silent_never_answers(autojump_clock: MockClock) -> None:
-    transport, _ = connected()
-    with trio.move_on_after(1000) as waited:
-        await make_responder("silent")(Player(transport), START)
-    assert waited.cancelled_caught
 
 
 @pytest.mark.parametrize("name", STRATEGIES)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from spielleiter.cluster.allocation import HOLD, MAX_FAILURES, MAX_HOLD, Allocation, Attempt, Standing
+from spielleiter.cluster.allocation import HOLD, MAX_FAILURES, MAX_HOLD, Allocation, PairAttempt, Standing
 
 
 def ready(allocation: Allocation, address: str, slots: int = 1, speed: float = 1.0) -> None:
@@ -134,7 +134,7 @@ def test_machines_that_are_too_slow_are_left_out() -> None:
 def test_every_pair_is_accepted_exactly_once_whatever_happens(seed: int) -> None:
     rng = random.Random(seed)
     allocation = Allocation.of(range(30))
-    under_way: list[Attempt] = []
+    under_way: list[PairAttempt] = []
     accepted: list[int] = []
     for number in range(3):
         ready(allocation, f"m{number}", rng.randint(1, 3))

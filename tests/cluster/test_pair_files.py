@@ -9,8 +9,8 @@ from unittest.mock import ANY
 
 import pytest
 
-from spielleiter.cluster.messages import File, PairPlayed
 from spielleiter.cluster.pair_files import MAX_FILES, checked_records, collect_files, write_pair
+from spielleiter.cluster.site_messages import File, PairPlayed
 from spielleiter.common.errors import ClusterError, MachineError
 from spielleiter.match.plan import PlannedGame
 from tests.match.sample_records import NAMES, game

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import spielleiter.cluster.shipment
-from spielleiter.cluster.messages import Item
 from spielleiter.cluster.shipment import Shipped, read_shipment, setup_at, setup_to_send, unpack_item
+from spielleiter.cluster.site_messages import Item
 from spielleiter.common.errors import SetupError
 from spielleiter.match.plan import Entrant, MatchSetup, Opening
 

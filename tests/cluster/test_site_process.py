@@ -18,7 +18,8 @@ import trio
 import trio.testing
 
 import spielleiter.cluster.site_process
-from spielleiter.cluster.messages import (
+from spielleiter.cluster.shipment import setup_to_send
+from spielleiter.cluster.site_messages import (
     CancelPair,
     FromSite,
     Item,
@@ -26,14 +27,13 @@ from spielleiter.cluster.messages import (
     PairRefused,
     PlayPair,
     Prepare,
-    Prepared,
     Ready,
+    SitePrepared,
     ToSite,
     Unable,
     decode_from_site,
     framed,
 )
-from spielleiter.cluster.shipment import setup_to_send
 from spielleiter.cluster.site_process import (
     INTERVAL,
     MAX_LAG,
@@ -153,7 +153,7 @@ async def running_site(scratch: Path) -> AsyncIterator[RunningSite]:
 
 async def test_a_pair_is_played_and_its_files_are_sent(tmp_path: Path) -> None:
     async with running_site(tmp_path) as running:
-        assert await running.ask(prepare_request()) == Prepared()
+        assert await running.ask(prepare_request()) == SitePrepared()
         answer = await running.ask(pair_request(2))
     assert isinstance(answer, PairPlayed)
     assert [(each["game"], each["verdict"]) for each in answer.records] == [(3, "regular"), (4, "regular")]
@@ -266,7 +266,7 @@ async def test_the_process_ends_with_its_input(tmp_path: Path, monkeypatch: pyte
                 size = int.from_bytes(await trio.to_thread.run_sync(received.read, 4))
                 messages.append(decode_from_site(await trio.to_thread.run_sync(received.read, size)))
             assert isinstance(messages[0], Ready)
-            assert messages[1] == Prepared()
+            assert messages[1] == SitePrepared()
             os.close(write_requests)
 
 
@@ -276,7 +276,7 @@ def test_a_site_plays_and_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     ready = site.ready.result(HANG_TIMEOUT)
     assert isinstance(ready, Ready)
     assert ready.speed == 1
-    assert site.prepare(prepare_request()).result(HANG_TIMEOUT) == Prepared()
+    assert site.prepare(prepare_request()).result(HANG_TIMEOUT) == SitePrepared()
     assert isinstance(site.play(pair_request()).result(HANG_TIMEOUT), PairPlayed)
     site.close()
     assert not site.is_running
@@ -302,7 +302,7 @@ def test_a_site_that_is_killed_answers_nothing_more(monkeypatch: pytest.MonkeyPa
     has_begun = tmp_path / "has-begun"
     bot = f"sh -c {shlex.quote(f'touch {shlex.quote(str(has_begun))}; while :; do sleep 0.1; done')} bot"
     prepared = site.prepare(prepare_request(bot))
-    assert prepared.result(HANG_TIMEOUT) == Prepared()
+    assert prepared.result(HANG_TIMEOUT) == SitePrepared()
     answer = site.play(pair_request())
     deadline = time.monotonic() + HANG_TIMEOUT
     while not has_begun.exists():

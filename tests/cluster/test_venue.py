@@ -24,7 +24,7 @@ import trio
 import trio.testing
 
 from spielleiter.cluster.dask_engine import ClusterAddress
-from spielleiter.cluster.messages import PROTOCOL, Ready, encode
+from spielleiter.cluster.site_messages import PROTOCOL, Ready, encode
 from spielleiter.cluster.venue import (
     MAX_LOSSES,
     ClusterMatch,

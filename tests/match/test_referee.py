@@ -1,4 +1,4 @@
-"""The referee: whole games of real programs, their verdicts and files."""
+"""One game from its folder to its record, with programs that misbehave before, in and after it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,11 +19,13 @@ import spielleiter.match.referee
 from spielleiter.client.admin import AdminClient
 from spielleiter.common.errors import MachineError
 from spielleiter.match.game_folder import GAMES, REPLAY, SERVER_LOG, WIRE_LOG, KeepPolicy
-from spielleiter.match.plan import Entrant
+from spielleiter.match.plan import Entrant, ProgramTimeouts
 from spielleiter.match.records import GameRecord
-from spielleiter.match.referee import VERDICT, play_game
-from spielleiter.match.verdict import Verdict
+from spielleiter.match.referee import VERDICT, memory_text, name_of, play_game, remarks_on
+from spielleiter.match.verdict import FAILED_AS_WELL, Verdict
 from spielleiter.programs.machine_delay import SchedulingDelayMeter
+from spielleiter.programs.processes import ProcessInfo
+from spielleiter.programs.sandbox.run import Observations
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.replay import load_starting_states
@@ -33,9 +36,8 @@ from tests.match.players import LIGHT
 from tests.match.refereed import IDLE, NO_LIMITS, NO_TIMEOUTS, play, setup_of, shell
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 
-pytestmark = pytest.mark.usefixtures("players")
 
-
+@pytest.mark.usefixtures("players")
 @pytest.mark.slow
 async def test_built_in_programs_ignore_modules_in_their_folder(tmp_path: Path) -> None:
     for name in ("game", "match", "client", "spielleiter"):
@@ -44,6 +46,7 @@ async def test_built_in_programs_ignore_modules_in_their_folder(tmp_path: Path) 
     assert (record.verdict, record.offender) == (Verdict.ILLEGAL_MOVE, 0)
 
 
+@pytest.mark.usefixtures("players")
 @pytest.mark.slow
 async def test_a_whole_game_has_a_folder_with_its_files(tmp_path: Path) -> None:
     (tmp_path / "games" / "0002").mkdir(parents=True)
@@ -74,6 +77,7 @@ async def test_a_whole_game_has_a_folder_with_its_files(tmp_path: Path) -> None:
     assert load_starting_states(folder / REPLAY, 10, editions)
 
 
+@pytest.mark.usefixtures("players")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("strategy", "limits", "verdict", "cause"),
@@ -115,6 +119,7 @@ async def test_each_kind_of_misbehaviour_has_its_verdict(
     assert record.replay == REPLAY
 
 
+@pytest.mark.usefixtures("players")
 @pytest.mark.slow
 async def test_a_whole_game_at_another_server(tmp_path: Path) -> None:
     with background_server(**NO_LIMITS) as server:
@@ -125,6 +130,7 @@ async def test_a_whole_game_at_another_server(tmp_path: Path) -> None:
     assert (tmp_path / record.folder / REPLAY).exists()
 
 
+@pytest.mark.usefixtures("players")
 @pytest.mark.slow
 async def test_a_game_that_somebody_else_cancels_does_not_count(tmp_path: Path) -> None:
     """Several editions name a winner of a cancelled game."""
@@ -146,6 +152,7 @@ async def test_a_game_that_somebody_else_cancels_does_not_count(tmp_path: Path) 
     assert record.reason.startswith("the game was called off")
 
 
+@pytest.mark.usefixtures("players")
 @pytest.mark.slow
 async def test_at_another_server_a_program_that_never_joins_has_lost_and_not_the_one_that_waits(tmp_path: Path) -> None:
     script = "import socket, sys, time; s = socket.create_connection((sys.argv[2], int(sys.argv[4]))); time.sleep(999)"
@@ -163,6 +170,7 @@ async def test_at_another_server_a_program_that_never_joins_has_lost_and_not_the
         await retry_with_longer_limits(attempt, 2)
 
 
+@pytest.mark.usefixtures("players")
 @pytest.mark.slow
 async def test_a_missing_server_is_not_blamed_on_a_program(tmp_path: Path) -> None:
     record = await play(tmp_path, IDLE, IDLE, server=("127.0.0.1", 1))
@@ -170,6 +178,7 @@ async def test_a_missing_server_is_not_blamed_on_a_program(tmp_path: Path) -> No
     assert "cannot connect to 127.0.0.1:1" in record.reason
 
 
+@pytest.mark.usefixtures("players")
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no folders without permissions")
 async def test_a_program_that_fills_the_folder_of_its_game_breaks_nothing(tmp_path: Path) -> None:
     """As another user than root, nobody can look into the last folder; as every user, the path is too long."""
@@ -185,6 +194,7 @@ async def test_a_program_that_fills_the_folder_of_its_game_breaks_nothing(tmp_pa
     assert list((tmp_path / GAMES).iterdir()) == []
 
 
+@pytest.mark.usefixtures("players")
 async def test_a_program_has_its_own_directory_environment_and_memory(tmp_path: Path) -> None:
     folder = tmp_path / "there"
     folder.mkdir()
@@ -200,6 +210,7 @@ async def test_a_program_has_its_own_directory_environment_and_memory(tmp_path: 
     assert "; it was allowed 77 MiB of data and had up to " in record.reason
 
 
+@pytest.mark.usefixtures("players")
 @pytest.mark.slow
 async def test_a_timeout_caused_by_waiting_for_a_processor_is_blamed_on_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -219,6 +230,7 @@ async def test_a_timeout_caused_by_waiting_for_a_processor_is_blamed_on_nobody(
     assert re.match(r"new: \d+\.\d{3} s, allowed are 0\.3 s; ", record.reason)
 
 
+@pytest.mark.usefixtures("players")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "cause", "reason"),
@@ -257,6 +269,7 @@ async def test_the_record_names_what_the_release_does_not_read(
     assert record.reason == reason
 
 
+@pytest.mark.usefixtures("players")
 @pytest.mark.slow
 async def test_a_program_is_blamed_for_what_it_sends_even_if_that_triggers_a_bug(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -271,12 +284,14 @@ async def test_a_program_is_blamed_for_what_it_sends_even_if_that_triggers_a_bug
     assert '"internal_error"' in gzip.decompress((tmp_path / record.folder / SERVER_LOG).read_bytes()).decode()
 
 
+@pytest.mark.usefixtures("players")
 async def test_a_folder_that_cannot_be_created_is_a_machine_error(tmp_path: Path) -> None:
     (tmp_path / "games").touch()
     with pytest.raises(MachineError, match=r"games/0001: Not a directory"):
         await play(tmp_path, IDLE, IDLE)
 
 
+@pytest.mark.usefixtures("players")
 async def test_a_full_disk_at_the_end_of_a_game_is_a_machine_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,6 +308,7 @@ async def _begin(referee: Any, _room: Any) -> None:
     referee._facts.has_begun = True
 
 
+@pytest.mark.usefixtures("players")
 @pytest.mark.slow
 async def test_another_edition_can_be_played(tmp_path: Path) -> None:
     setup = setup_of(
@@ -300,3 +316,306 @@ async def test_another_edition_can_be_played(tmp_path: Path) -> None:
     )
     record = await play_game(setup, setup.plan()[0], tmp_path)
     assert (record.verdict, record.offender) == (Verdict.ILLEGAL_MOVE, 1)
+
+
+JAVA = 'Exception in thread "main" java.lang.Error: no book\\n\\tat Bot.main(Bot.java:5)\\n'
+
+
+@pytest.mark.usefixtures("players")
+@pytest.mark.parametrize(
+    ("command", "verdict", "reason"),
+    [
+        ("/nowhere/bot", Verdict.NO_START, "/nowhere/bot: there is no such program"),
+        (
+            shell("echo no book >&2; exit 3"),
+            Verdict.NO_START,
+            "ended with exit code 3 and had not connected; its last words: no book",
+        ),
+        (
+            shell(f"printf {shlex.quote(JAVA)} >&2; exit 1"),
+            Verdict.NO_START,
+            "ended with exit code 1 and had not connected; its last words: java.lang.Error: no book",
+        ),
+        (shell("echo bye"), Verdict.NO_START, "ended with exit code 0 and had not connected; its last words: bye"),
+        (shell("kill -KILL $$"), Verdict.NO_START, "ended by signal 9 and had not connected"),
+    ],
+)
+@pytest.mark.slow
+async def test_a_program_that_does_not_start_loses(command: str, verdict: str, reason: str, tmp_path: Path) -> None:
+    record = await play(tmp_path, f"{LIGHT} first", command)
+    is_lost = not command.startswith("/nowhere")  # otherwise this machine could not start it
+    assert (record.verdict, record.offender, record.reason) == (verdict, 1, reason)
+    assert (record.winner, record.is_counted) == (0 if is_lost else None, is_lost)
+    assert (record.points, record.causes, record.plies, record.replay) == ((None, None), ("", ""), 0, None)
+
+
+@pytest.mark.usefixtures("players")
+async def test_nobody_wins_if_neither_program_starts(tmp_path: Path) -> None:
+    record = await play(tmp_path, "/nowhere/bot", "/nowhere/too")
+    assert (record.verdict, record.offender, record.winner, record.is_counted) == (Verdict.NO_START, 0, None, False)
+    assert "old fails, too: does not start, /nowhere/too: there is no such program" in record.reason
+
+
+BAD_STARTER = f"""{PYTHON} -c "
+import socket, sys
+s = socket.create_connection((sys.argv[2], int(sys.argv[4])))
+s.sendall(SENT)
+while s.recv(1000): pass
+s.close()
+THEN" """.strip()
+
+
+@pytest.mark.usefixtures("players")
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sent", "then", "verdict", "reason"),
+    [
+        ("b'GET / HTTP/1.1'", "", Verdict.NONSENSE, "The stream has to begin with <protocol>"),
+        (
+            "b'<protocol>hello'",
+            "",
+            Verdict.NONSENSE,
+            "it sent something that is not a message: <protocol>hello",
+        ),
+        ("b'<protocol>'", "", Verdict.NEVER_JOINS, "it connected and then did not take its seat"),
+        (
+            "b'<protocol><joinPrepared reservationCode=\\\"x\\\"/>'",
+            "import time; time.sleep(500)",
+            Verdict.NEVER_JOINS,
+            "the server refused: ",
+        ),
+    ],
+)
+async def test_a_program_that_does_not_take_its_seat_loses(
+    sent: str, then: str, verdict: str, reason: str, tmp_path: Path
+) -> None:
+    command = BAD_STARTER.replace("SENT", sent).replace("THEN", then)
+
+    async def attempt(limit: float) -> None:
+        record = await play(tmp_path, command, "builtin:first", timeouts=dataclasses.replace(NO_TIMEOUTS, start=limit))
+        assert (record.verdict, record.offender, record.winner) == (verdict, 0, 1)
+        assert record.is_counted
+        assert record.reason.startswith(reason)
+
+    await retry_with_longer_limits(attempt, 2)
+
+
+@pytest.mark.usefixtures("players")
+@pytest.mark.slow
+async def test_waiting_for_a_program_to_connect_has_a_time_limit(tmp_path: Path) -> None:
+    command = shell("trap : TERM INT HUP; setsid sleep 500 & sleep 500 & wait; sleep 500")
+
+    async def attempt(limit: float) -> None:
+        record = await play(tmp_path, "builtin:first", command, timeouts=dataclasses.replace(NO_TIMEOUTS, start=limit))
+        reason = "it did not connect to the host and port that it was given (-h, -p)"
+        assert (record.verdict, record.offender, record.reason) == (Verdict.NEVER_JOINS, 1, reason)
+
+    await retry_with_longer_limits(attempt, 2)
+
+
+@pytest.mark.usefixtures("players")
+@pytest.mark.slow
+async def test_if_neither_program_can_play_the_faults_of_both_are_recorded(tmp_path: Path) -> None:
+    record = await play(tmp_path, shell("exit 3"), shell("exit 0"))
+    assert (record.verdict, record.offender, record.is_counted) == (Verdict.NO_START, 0, False)
+    assert record.remarks == ((), (f"{FAILED_AS_WELL}does not start, ended with exit code 0 and had not connected",))
+
+
+@pytest.mark.usefixtures("players")
+@pytest.mark.slow
+async def test_a_program_with_a_seat_is_not_blamed_for_a_missing_opponent(tmp_path: Path) -> None:
+    record = await play(tmp_path, "builtin:first", IDLE)
+    assert (record.verdict, record.offender, record.winner) == (Verdict.NO_START, 1, 0)
+    assert record.reason.startswith("ended with exit code 1 and had not connected")
+    assert record.is_counted
+
+
+LEAVER = f"""{PYTHON} -c "
+import socket, sys
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+s.sendall(b'<protocol><join/>')
+s.recv(1)
+s.close()
+sys.exit(3)" {{host}} {{port}}"""
+
+
+@pytest.mark.usefixtures("players")
+@pytest.mark.slow
+async def test_a_program_that_takes_its_seat_and_ends_before_the_game_loses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spielleiter.match.referee._EXIT_TIMEOUT", HANG_TIMEOUT)
+    waiting = shell("trap : TERM; sleep 500 & wait")
+    record = await play(tmp_path, LEAVER, waiting)
+    assert (record.verdict, record.offender, record.winner) == (Verdict.CRASH, 0, 1)
+    assert record.reason == "ended with exit code 3"
+    assert record.exit_codes == (3, None)
+
+
+@pytest.mark.usefixtures("players")
+@pytest.mark.slow
+async def test_a_plain_join_takes_the_programs_own_seat(tmp_path: Path) -> None:
+    plain = f"{LIGHT} first -h {{host}} -p {{port}}"
+    record = await play(tmp_path, plain, plain)
+    assert (record.verdict, record.offender) == (Verdict.REGULAR, None)
+    assert record.remarks == (("took its seat by a plain join; the contest wants joinPrepared",),) * 2
+
+
+@pytest.mark.usefixtures("players")
+@pytest.mark.slow
+async def test_a_program_for_another_season_is_told_at_once_what_is_played(tmp_path: Path) -> None:
+    other = f"{LIGHT} first --edition hase-und-igel-2018 -h {{host}} -p {{port}}"
+    record = await play(tmp_path, f"{LIGHT} first", other, timeouts=ProgramTimeouts(start=HANG_TIMEOUT))
+    assert (record.verdict, record.offender, record.is_counted) == (Verdict.NEVER_JOINS, 1, True)
+    assert f"{DEFAULT_GAME_TYPE} is played here, not swc_2018_hase_und_igel" in record.reason
+    assert record.wall_seconds < HANG_TIMEOUT
+
+
+@pytest.mark.usefixtures("players")
+@pytest.mark.slow
+async def test_leftovers_and_programs_that_had_to_be_ended_are_named(tmp_path: Path) -> None:
+    first = shell(f'sleep 500 & exec {LIGHT} first "$@"')
+    second = shell(f'{LIGHT} first "$@"; exec sleep 500')
+
+    async def attempt(limit: float) -> None:
+        record = await play(tmp_path, first, second, timeouts=dataclasses.replace(NO_TIMEOUTS, exit=limit))
+        assert (record.verdict, record.offender) == (Verdict.LEFTOVERS, 0)
+        assert record.is_counted
+        assert record.reason.startswith("1 process outlived it: sleep (")
+        assert record.reason.endswith("; old had to be ended after the game")
+
+    await retry_with_longer_limits(attempt, 0.5)
+
+
+@pytest.mark.usefixtures("players")
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("patience", "verdict", "reason"),
+    [
+        (0.5, Verdict.NEVER_ENDS, "it still ran {limit:g} s after the end of the game"),
+        (0, Verdict.REGULAR, "new had to be ended after the game; old had to be ended after the game"),
+    ],
+)
+async def test_a_program_that_does_not_end_is_at_fault_if_it_had_time_to(
+    patience: float, verdict: str, reason: str, tmp_path: Path
+) -> None:
+    lasting = shell(f'{LIGHT} first "$@"; exec sleep 500')
+    other = lasting if patience == 0 else f"{LIGHT} first"
+
+    async def attempt(limit: float) -> None:
+        record = await play(tmp_path, lasting, other, timeouts=dataclasses.replace(NO_TIMEOUTS, exit=limit))
+        assert (record.verdict, record.reason, record.is_counted) == (verdict, reason.format(limit=limit), True)
+        assert record.offender == (None if verdict == Verdict.REGULAR else 0)
+        assert record.points != (None, None)
+
+    await retry_with_longer_limits(attempt, patience)
+
+
+@pytest.mark.usefixtures("players")
+@pytest.mark.slow
+@pytest.mark.parametrize("can_timeout", [True, False])
+async def test_a_game_without_time_limits_ends_when_its_own_time_is_over(can_timeout: bool, tmp_path: Path) -> None:
+    silent = Entrant("new", f"{LIGHT} silent", can_timeout=can_timeout)
+    record = await play(
+        tmp_path,
+        IDLE,
+        IDLE,
+        entrants=(silent, Entrant("old", f"{LIGHT} first")),
+        timeouts=dataclasses.replace(NO_TIMEOUTS, game=1),
+    )
+    assert (record.verdict, record.offender, record.winner) == (Verdict.HANGS, 0, 1)
+    assert record.reason == "it was on turn when the time for the game was over"
+
+
+QUITTER = f"""{PYTHON} -c "
+import socket, sys, traceback
+s = socket.create_connection((sys.argv[2], int(sys.argv[4])))
+s.sendall(b'<protocol><joinPrepared reservationCode=\\"%s\\"/>' % sys.argv[6].encode())
+received = b''
+while b'moveRequest' not in received: received = received[-99:] + (s.recv(9999) or sys.exit('no request'))
+try: raise ValueError('no book')
+except ValueError: traceback.print_exc()
+s.sendall(b'</protocol>')
+while s.recv(1000): pass
+" """.strip()
+
+
+@pytest.mark.usefixtures("players")
+@pytest.mark.slow
+async def test_the_exception_of_a_program_that_gives_up_is_reported_although_its_exit_code_is_0(tmp_path: Path) -> None:
+    record = await play(tmp_path, QUITTER, "builtin:first")
+    assert (record.verdict, record.offender, record.winner) == (Verdict.DIES, 0, 1)
+    assert record.reason == "ended with exit code 0; its last words: ValueError: no book"
+
+
+MEBIBYTE = 1024 * 1024
+
+
+def program(**facts: Any) -> Any:
+    """Return something with the attributes of a `Program`."""
+    known = {"exceeded": "", "returncode": 0, "peak_memory": 0, "supervisor_stops": 0, "survivors": ()}
+    return SimpleNamespace(**{**known, **facts})
+
+
+def test_a_process_in_a_sandbox_has_no_id() -> None:
+    assert (name_of(ProcessInfo(7, "sleep")), name_of(ProcessInfo(0, "sleep"))) == ("sleep (7)", "sleep")
+
+
+@pytest.mark.parametrize(
+    ("limit", "facts", "text"),
+    [
+        (None, {"returncode": 1}, ""),
+        (100, {"returncode": 0}, ""),
+        (
+            100,
+            {"returncode": 1, "peak_memory": 90 * MEBIBYTE},
+            "it was allowed 100 MiB of data and had up to 90 MiB in memory",
+        ),
+        (
+            None,
+            {"returncode": -9, "exceeded": "memory"},
+            "it was killed because it used more than the contest's 1536 MiB of memory",
+        ),
+        (
+            None,
+            {"returncode": -9, "exceeded": "processes"},
+            "it was killed because it had more than 512 processes and threads",
+        ),
+        (
+            None,
+            {"returncode": -9, "exceeded": "disk"},
+            "it was killed because it wrote more than 1024 MiB or 100,000 files, or hid them",
+        ),
+    ],
+)
+def test_the_memory_of_a_program_that_failed_is_named(limit: int | None, facts: dict[str, Any], text: str) -> None:
+    assert memory_text(limit, program(**facts)) == text
+
+
+@pytest.mark.parametrize(
+    ("facts", "observed", "remarks"),
+    [
+        ({}, None, ()),
+        ({}, Observations("none"), ()),
+        (
+            {"supervisor_stops": 1, "survivors": (ProcessInfo(3, "bot"),)},
+            None,
+            (
+                "stopped the process that watches over it",
+                "could not be ended, not even by SIGKILL: bot (3)",
+            ),
+        ),
+        (
+            {},
+            Observations("none", network_attempts=3, window_attempts=("cannot open display",)),
+            (
+                "tried to use the network, which the contest does not have",
+                "tried to open a window, which the contest does not have",
+            ),
+        ),
+    ],
+)
+def test_what_a_program_did_is_a_remark(
+    facts: dict[str, Any], observed: Observations | None, remarks: tuple[str, ...]
+) -> None:
+    assert remarks_on(program(**facts), observed) == remarks

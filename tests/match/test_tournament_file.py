@@ -1,15 +1,17 @@
-"""Setups of tournaments: pairings, files and refusals."""
+"""The description of a tournament, and the files that it and its programs are read from."""
 
 from __future__ import annotations
 
 import codecs
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spielleiter.common.errors import SetupError
 from spielleiter.match.plan import Entrant, ProgramTimeouts
-from spielleiter.match.tournament_file import Kind, Tournament, read_tournament
+from spielleiter.match.toml_files import PROGRAM_KEYS, read_entrant
+from spielleiter.match.tournament_file import Kind, KindOptions, Tournament, read_kind_options, read_tournament
 
 ENTRANTS = tuple(Entrant(name, f"./{name}") for name in ("a", "b", "c d/e"))
 
@@ -39,8 +41,6 @@ def test_an_invalid_tournament_is_refused(entrants: tuple[Entrant, ...], problem
     with pytest.raises(SetupError, match=problem):
         Tournament(entrants)
 
-
-# -- files ----------------------------------------------------------------------------------------------------------
 
 FILE = """
 kind = "gauntlet"
@@ -159,3 +159,124 @@ def test_a_file_in_another_encoding_is_refused(encoding: str, tmp_path: Path) ->
 def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="cannot be read"):
         read_tournament(tmp_path / "t.toml", "chess")
+
+
+def test_all_options_have_defaults() -> None:
+    assert read_kind_options({}, "swiss") == KindOptions()
+    assert KindOptions().rounds_of(9) == 4
+    assert KindOptions(rounds=2).rounds_of(9) == 2
+
+
+def test_all_options_can_be_read() -> None:
+    value = {"rounds": 4, "seeding": "listed", "book": "book.txt", "order": "random", "opening_turn": 8}
+    assert read_kind_options(value, "swiss") == KindOptions(
+        rounds=4, seeding="listed", book="book.txt", order="random", opening_turn=8
+    )
+    assert read_kind_options({"play_offs": 0, "third_place": True}, "knock-out") == KindOptions(
+        play_offs=0, third_place=True
+    )
+    assert read_kind_options({"tested": 2}, "gauntlet") == KindOptions(tested=2)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "problem"),
+    [
+        ({"tested": 2}, "round-robin", 'tested: has no effect with kind = "round-robin", expected kind = "gauntlet"'),
+        ({"seeding": "listed"}, "gauntlet", 'seeding: has no effect .* kind = "knock-out" or kind = "swiss"'),
+        ({"rounds": 0}, "swiss", "rounds 0: expected a whole number from 1"),
+        ({"rounds": True}, "swiss", "rounds True: expected a whole number"),
+        ({"play_offs": 101}, "knock-out", "play_offs 101: expected a whole number from 0 to 100"),
+        ({"third_place": 1}, "knock-out", "third_place 1: expected true or false"),
+        ({"seeding": "elo"}, "swiss", "seeding 'elo': expected random or listed"),
+        ({"seeding": ["listed"]}, "swiss", "expected random or listed"),
+        ({"order": "random"}, "swiss", "order: has no effect without a book"),
+        ({"book": 3}, "swiss", "book 3: expected a text"),
+        ({"book": "b", "order": "alphabetical"}, "swiss", "order 'alphabetical': expected sequential or random"),
+    ],
+)
+def test_invalid_options_are_refused(value: dict[str, Any], kind: str, problem: str) -> None:
+    with pytest.raises(SetupError, match=problem):
+        read_kind_options(value, kind)
+
+
+@pytest.mark.parametrize(
+    ("kind_options", "kind", "problem"),
+    [
+        (KindOptions(tested=3), "gauntlet", "tested = 3: expected at least 1, and fewer than the 3 programs"),
+        (KindOptions(rounds=4), "swiss", "rounds = 4: expected 1 to 3, since 3 programs would have to meet again"),
+    ],
+)
+def test_options_that_need_more_programs_are_refused(kind_options: KindOptions, kind: str, problem: str) -> None:
+    kind_options.check(kind, 5)
+    with pytest.raises(SetupError, match=problem):
+        kind_options.check(kind, 3)
+
+
+def test_the_seeding_is_drawn_or_listed() -> None:
+    assert KindOptions(seeding="listed").seeded(5, 7) == [0, 1, 2, 3, 4]
+    drawn = KindOptions().seeded(20, 7)
+    assert drawn == KindOptions().seeded(20, 7) != KindOptions().seeded(20, 8)
+    assert sorted(drawn) == list(range(20)) != drawn
+
+
+BOT = {"name": "new", "command": "./new"}
+
+
+def test_a_program_can_have_all_keys() -> None:
+    value = {
+        **BOT,
+        "timeout": False,
+        "cwd": "there",
+        "env": {"A": "b=c"},
+        "pass_env": ["JAVA_HOME"],
+        "soft_timeout": 1500,
+        "hard_timeout": 2500,
+        "time_factor": 1.5,
+        "memory": 64,
+        "main": "start.sh",
+    }
+    assert set(value) == set(PROGRAM_KEYS)
+    expected = Entrant(
+        "new",
+        "./new",
+        False,
+        "there",
+        {"A": "b=c"},
+        1.5,
+        2.5,
+        1.5,
+        64,
+        passed_variables=("JAVA_HOME",),
+        main="start.sh",
+    )
+    assert read_entrant(value) == expected
+
+
+def test_a_command_is_enough_if_no_name_is_needed() -> None:
+    assert read_entrant({"command": "./new"}, has_name=False) == Entrant("", "./new")
+    with pytest.raises(SetupError, match="name is missing"):
+        read_entrant({"command": "./new"})
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"comand": "./new"}, "hard_timeout (did you mean 'command'?)"),
+        ({"speed": 1}, "program: speed: there is no such key, expected name, command, timeout, cwd"),
+        ({"env": "A=b"}, "env 'A=b': expected a table such as"),
+        ({"env": {"A": 1}}, "A 1: expected a text"),
+        ({"env": {"A=": "b"}}, "env: 'A=' cannot be a variable's name"),
+        ({"pass_env": "A"}, "pass_env 'A': expected a list of texts"),
+        ({"pass_env": ["A", "A=b"]}, "pass_env: 'A=b' cannot be a variable's name"),
+        ({"memory": 0}, "memory 0: expected a number above 0"),
+        ({"memory": 1.5}, "memory 1.5: expected a whole number"),
+        ({"memory": True}, "memory True: expected a whole number"),
+        ({"time_factor": float("nan")}, "time_factor nan: expected a number above 0"),
+        ({"soft_timeout": 0}, "soft_timeout 0: expected milliseconds, more than 0"),
+        ({"cwd": 1}, "cwd 1: expected a text"),
+    ],
+)
+def test_errors_in_a_program_name_the_key(change: dict[str, Any], problem: str) -> None:
+    with pytest.raises(SetupError) as refused:
+        read_entrant({**BOT, **change})
+    assert problem in str(refused.value)

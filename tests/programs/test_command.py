@@ -1,14 +1,29 @@
-"""Commands of programs: placeholders, paths and invalid command lines."""
+"""Command lines: their words, placeholders, names, and the files that they start."""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spielleiter.common.errors import SetupError
-from spielleiter.programs.command import Command
+from spielleiter.programs.command import (
+    NAME_LENGTH,
+    Command,
+    content_of,
+    distinct_names,
+    join_command,
+    name_of,
+    names_of,
+    split_command,
+    split_windows,
+)
 
 VALUES = {"host": "::1", "port": "7", "reservation": "code", "seed": "5", "game": "chess"}
 OPTIONS = ["-h", "::1", "-p", "7", "-r", "code"]
@@ -122,3 +137,158 @@ def test_the_path_of_a_package_may_have_blanks(tmp_path: Path) -> None:
     assert command.words[0] == "my player.zip"
     assert command.is_package
     assert command.parameters == ()
+
+
+EVERYWHERE = ("win32", "linux", "darwin")
+
+
+@pytest.mark.parametrize("platform", EVERYWHERE)
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (r"C:\bots\bot.exe", [r"C:\bots\bot.exe"]),
+        (r"c:\bots\new\bot.exe --level 3", [r"c:\bots\new\bot.exe", "--level", "3"]),
+        (r'"C:\Program Files\java.exe" -jar D:\bot.jar', [r"C:\Program Files\java.exe", "-jar", r"D:\bot.jar"]),
+        (r"\\server\share\bot.exe", [r"\\server\share\bot.exe"]),
+        ("python bot.py", ["python", "bot.py"]),
+        ('bot --name "a b"', ["bot", "--name", "a b"]),
+        ('bot --name="a b" ""', ["bot", "--name=a b", ""]),
+        (" ", []),
+    ],
+)  # fmt: skip
+def test_windows_paths_are_kept_on_every_platform(platform: str, text: str, words: list[str]) -> None:
+    assert split_command(text, platform) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "on_windows", "elsewhere"),
+    [
+        (r"bots\bot.exe -x", [r"bots\bot.exe", "-x"], ["botsbot.exe", "-x"]),
+        (r"my\ bot", ["my\\", "bot"], ["my bot"]),
+        ("bot 'a b'", ["bot", "'a", "b'"], ["bot", "a b"]),
+        (r"java -jar C:\bots\bot.jar", ["java", "-jar", r"C:\bots\bot.jar"], ["java", "-jar", "C:botsbot.jar"]),
+        (r'bot "say \"hi\""', ["bot", 'say "hi"'], ["bot", 'say "hi"']),
+    ],
+)
+def test_a_backslash_is_an_escape_character_on_other_platforms_only(
+    text: str, on_windows: list[str], elsewhere: list[str]
+) -> None:
+    assert split_command(text, "win32") == on_windows
+    assert split_command(text, "linux") == elsewhere
+
+
+@pytest.mark.parametrize("platform", EVERYWHERE)
+def test_a_quotation_that_is_not_closed_is_refused(platform: str) -> None:
+    with pytest.raises(ValueError, match=r"(?i)no closing quotation"):
+        split_command('bot "oh', platform)
+
+
+@given(st.lists(st.text(st.sampled_from('ab\\" \t'))))
+def test_split_windows_is_the_inverse_of_list2cmdline(words: list[str]) -> None:
+    assert split_windows(subprocess.list2cmdline(words)) == words
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("platform", EVERYWHERE)
+@given(words=st.lists(st.text(st.sampled_from("ab\\\"' \t{}$~*"))))
+def test_join_command_is_the_inverse_of_split_command(platform: str, words: list[str]) -> None:
+    assert split_command(join_command(words, platform), platform) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("builtin:greedy", "greedy"),
+        ("/home/me/bots/rush", "rush"),
+        ("./rush.exe --fast", "rush"),
+        ("./rush-1.2", "rush-1.2"),
+        ("/bots/.hidden", ".hidden"),
+        ("python3 src/bot.py --fast", "bot"),
+        ("python3.12 bot.py", "bot"),
+        ("python3 -m my_bot", "my_bot"),
+        ("python3 -u bot.py", "python3"),
+        ("builds/bot.jar", "bot"),
+        ("java -Xmx1g -jar builds/bot.jar", "bot"),
+        ("env DEBUG=1 MODE=x ./rush", "rush"),
+        ("env -i ./rush", "env"),
+        ("""sh -c 'exec ./rush "$@"' rusher""", "rusher"),
+        ("sh -c 'exec ./rush'", "sh"),
+        ("x" * 100, "x" * NAME_LENGTH),
+        ("..", ".."),
+    ],
+)
+def test_a_program_is_named_after_its_file(text: str, name: str) -> None:
+    assert name_of(Command.parse(text)) == name
+
+
+def test_a_path_with_blanks_needs_no_quotes(tmp_path: Path) -> None:
+    bot = tmp_path / "my bot.py"
+    bot.touch()
+    assert name_of(Command.parse(str(bot))) == "my bot"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "names"),
+    [
+        ("./new", "./old", ("new", "old")),
+        ("./new/bot", "./old/bot", ("new/bot", "old/bot")),
+        ("python3 new/bot.py", "python3 old/bot.py", ("new/bot", "old/bot")),
+        ("./same/bot", "./same/bot", ("bot (1)", "bot (2)")),
+        ("bot", "old/bot", ("bot (1)", "bot (2)")),
+        ("builtin:first", "builtin:first", ("first (1)", "first (2)")),
+    ],
+)
+def test_equal_names_are_told_apart(first: str, second: str, names: tuple[str, str]) -> None:
+    assert names_of(Command.parse(first), Command.parse(second)) == names
+
+
+def test_given_names_are_told_apart() -> None:
+    assert distinct_names("a", "b") == ("a", "b")
+    assert distinct_names("a", "a") == ("a (1)", "a (2)")
+
+
+def test_a_given_name_gets_a_number_only_if_the_other_one_is_equal() -> None:
+    command = Command.parse("builtin:first")
+    assert names_of(command, command, ("Jörg", None)) == ("Jörg", "first")
+    assert names_of(command, command, (None, "first")) == ("first (1)", "first (2)")
+    assert names_of(command, command) == ("first (1)", "first (2)")
+
+
+ONE = hashlib.sha256(b"one").hexdigest()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "./bot",
+        "./bot --level 3",
+        "{folder}/bot",
+        "python3 ./bot --level 3",
+        "env A=b ./bot",
+        "java -jar bot",
+        "bot.zip --level 3",
+        "bot.jar",
+    ],
+)
+def test_the_file_that_a_command_starts_is_its_content(command: str, tmp_path: Path) -> None:
+    for name in ("bot", "bot.zip", "bot.jar"):
+        (tmp_path / name).write_bytes(b"one")
+        (tmp_path / name).chmod(0o755)
+    assert content_of(command.format(folder=tmp_path), str(tmp_path)) == ONE
+    for name in ("bot", "bot.zip", "bot.jar"):
+        (tmp_path / name).write_bytes(b"two")
+    assert content_of(command.format(folder=tmp_path), str(tmp_path)) not in {"", ONE}
+
+
+@pytest.mark.parametrize("command", ["builtin:greedy", "python3 -m bot", "./none", "./folder", "./a\0b"])
+def test_a_command_without_a_file_has_no_known_content(command: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    assert content_of(command, str(tmp_path)) == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="this system has no named pipes")
+def test_nothing_but_a_file_is_read(tmp_path: Path) -> None:
+    if sys.platform == "win32":
+        raise AssertionError  # for mypy
+    os.mkfifo(tmp_path / "bot")
+    assert content_of("./bot", str(tmp_path)) == ""

@@ -12,14 +12,21 @@ assert sys.platform != "win32"  # for mypy
 
 import os
 import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
+import pytest
 import trio
 
 from spielleiter.programs import program as program_module
 from spielleiter.programs.macos import MacPlatform, UnsupervisedProcess
 from spielleiter.programs.process import ProcessSpec
-from spielleiter.programs.processes import still_running
+from spielleiter.programs.process_tree import ProcessTree, infos_of, kill_by_ids
+from spielleiter.programs.processes import TAG_VARIABLE, ProcessInfo, still_running
+from tests.interpreter import PYTHON
 from tests.timeouts import HANG_TIMEOUT
 
 
@@ -104,3 +111,126 @@ async def test_a_program_that_cannot_be_killed_is_given_up_and_named(
     (survivor,) = program.survivors
     os.kill(survivor.pid, signal.SIGKILL)
     os.waitpid(survivor.pid, 0)  # noqa: ASYNC222 - it was killed
+
+
+# ``yes`` is its own name as soon as it has written: a shell that says "ready" may still be about to start something.
+PLATFORM = MacPlatform()
+CHILD = "yes ready"
+
+
+class Started:
+    """A shell script in a session of its own, of which a process has written ``ready``."""
+
+    def __init__(self, script: str, tag: str = "") -> None:
+        self.popen = subprocess.Popen(
+            ["sh", "-c", script],
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            env={**os.environ, TAG_VARIABLE: tag},
+        )
+        assert self.popen.stdout is not None
+        assert self.popen.stdout.readline() == b"ready\n"
+
+    def close(self) -> None:
+        assert self.popen.stdout is not None
+        self.popen.stdout.close()
+        self.popen.kill()
+        self.popen.wait(HANG_TIMEOUT)
+
+
+@pytest.fixture
+def family() -> Iterator[Started]:
+    """A program with a child in the same session."""
+    started = Started(f"{CHILD} & wait")
+    yield started
+    ProcessTree(started.popen.pid).kill()
+    started.close()
+
+
+def names(processes: tuple[ProcessInfo, ...]) -> list[str]:
+    return [process.name for process in processes]
+
+
+def test_a_tree_has_the_process_and_its_children(family: Started) -> None:
+    tree = ProcessTree(family.popen.pid)
+    assert len(tree.find()) == 2
+    assert names(tree.others()) == ["yes"]
+
+
+def test_a_child_that_has_lost_its_parent_is_found_in_the_session(family: Started) -> None:
+    tree = ProcessTree(family.popen.pid)  # which has not looked at anything yet
+    family.popen.kill()
+    family.popen.wait(HANG_TIMEOUT)
+    assert names(tree.others()) == ["yes"]
+
+
+def test_a_child_that_was_found_once_is_remembered_in_its_own_session() -> None:
+    code = "import os, time; os.setsid(); print('ready', flush=True); time.sleep(500)"
+    started = Started(f'{PYTHON} -c "{code}" & wait')
+    tree = ProcessTree(started.popen.pid)
+    try:
+        (child,) = tree.others()
+        started.close()
+        assert tree.others() == (child,)
+    finally:
+        while tree.find():
+            tree.kill()
+
+
+def test_killing_a_tree_ends_everything(family: Started) -> None:
+    tree = ProcessTree(family.popen.pid)
+    tree.kill()
+    family.popen.wait(HANG_TIMEOUT)
+    while tree.find():  # the child's end is reported to another process
+        tree.kill()
+
+
+def test_processor_time_and_memory_of_ended_processes_still_count(family: Started) -> None:
+    tree = ProcessTree(family.popen.pid)
+    before = tree.measure()
+    assert tree.peak_memory > 0
+    tree.kill()
+    family.popen.wait(HANG_TIMEOUT)
+    assert tree.measure() >= before
+
+
+def test_a_process_that_was_not_waited_for_has_ended() -> None:
+    started = Started("echo ready")
+    tree = ProcessTree(started.popen.pid)
+    if sys.platform == "linux":
+        os.waitid(os.P_PID, started.popen.pid, os.WEXITED | os.WNOWAIT)
+    else:
+        started.close()
+    assert tree.find() == ()
+    assert infos_of([started.popen.pid]) == ()
+    started.close()
+
+
+def test_processes_are_found_by_the_beginning_of_their_tag(tmp_path: Path) -> None:
+    first, second = (Started(f"exec {CHILD}", f"{tmp_path}/{name}") for name in ("a/1", "b/1"))
+    try:
+        assert PLATFORM.find_tagged(f"{tmp_path}/a/") == (ProcessInfo(first.popen.pid, "yes"),)
+        assert PLATFORM.find_tagged("") == ()  # not every process of the machine
+        kill_by_ids(PLATFORM.find_tagged(f"{tmp_path}/"))
+        assert (first.popen.wait(HANG_TIMEOUT), second.popen.wait(HANG_TIMEOUT)) == (-9, -9)
+        assert PLATFORM.find_tagged(f"{tmp_path}/") == ()
+        kill_by_ids([ProcessInfo(first.popen.pid, "yes")])
+    finally:
+        first.close()
+        second.close()
+
+
+def test_the_stamp_of_a_process_does_not_change(family: Started) -> None:
+    stamp = PLATFORM.start_stamp(family.popen.pid)
+    assert stamp is not None
+    assert PLATFORM.start_stamp(family.popen.pid) == stamp
+    family.close()
+    assert PLATFORM.start_stamp(family.popen.pid) is None
+
+
+def test_what_a_program_is_called_may_be_unknown(family: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_process: object) -> list[str]:
+        raise psutil.AccessDenied
+
+    monkeypatch.setattr(psutil.Process, "cmdline", refuse)
+    assert names(infos_of([family.popen.pid])) == ["?"]

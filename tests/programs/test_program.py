@@ -10,16 +10,26 @@ if sys.platform == "win32":
     pytest.skip("Windows has no processes of this kind", allow_module_level=True)
 assert sys.platform != "win32"  # for mypy
 
+import errno
 import os
 import shlex
 import signal
+import sys
 from pathlib import Path
+from typing import Any
 
+import pytest
 import trio
+import trio.testing
 
-from spielleiter.common.errors import NotStartedError
+from spielleiter.common.errors import NotStartedError, SandboxError
+from spielleiter.programs import environment
+from spielleiter.programs.environment import added_variables, inherited_variables, open_home, own_variables
 from spielleiter.programs.outputs import OUTPUT_LIMIT
 from spielleiter.programs.processes import TAG_VARIABLE
+from spielleiter.programs.program import begin
+from spielleiter.programs.sandbox.run import SandboxEndedError
+from spielleiter.programs.windows import WindowsPlatform
 from tests.match.shell_programs import Runner, has_written, lines, wait_until
 from tests.timeouts import HANG_TIMEOUT
 
@@ -225,3 +235,145 @@ async def test_a_program_has_its_tag_and_an_empty_input(runner: Runner) -> None:
     with trio.fail_after(HANG_TIMEOUT):
         await runner.program(f"echo ${TAG_VARIABLE}; cat").run()
     assert lines(runner.out) == [runner.tag]
+
+
+class Process:
+    """A process that ends after `seconds`, and has written `text` to standard error."""
+
+    def __init__(self, seconds: float, text: bytes = b"") -> None:
+        self._seconds = seconds
+        self.stdout, self.stderr = trio.testing.MemoryReceiveStream(), trio.testing.MemoryReceiveStream()
+        self.stderr.put_data(text)
+        for stream in self.open_outputs():
+            stream.put_eof()
+
+    def open_outputs(self) -> tuple[trio.testing.MemoryReceiveStream, trio.testing.MemoryReceiveStream]:
+        return self.stdout, self.stderr
+
+    async def wait(self) -> None:
+        await trio.sleep(self._seconds)
+
+
+class Sandbox:
+    """A sandbox that starts its program after `seconds`, or raises `error` instead."""
+
+    def __init__(self, seconds: float, error: Exception | None = None) -> None:
+        self._seconds, self._error = seconds, error
+
+    async def begin(self) -> None:
+        await trio.sleep(self._seconds)
+        if self._error is not None:
+            raise self._error
+
+
+async def start(sandbox: Any, process: Any) -> None:
+    try:
+        await begin(sandbox, process, "./bot", None)
+    except (NotStartedError, SandboxError):
+        for stream in process.open_outputs():
+            with pytest.raises(trio.ClosedResourceError):
+                await stream.receive_some(1)
+        raise
+
+
+async def test_a_program_that_runs_is_no_error(autojump_clock: trio.testing.MockClock) -> None:
+    await start(Sandbox(1), Process(100))
+
+
+async def test_a_program_that_ends_at_once_has_started(autojump_clock: trio.testing.MockClock) -> None:
+    await start(Sandbox(1), Process(0.9))
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "process", "kind", "text"),
+    [
+        (Sandbox(1, OSError(errno.ENOENT, "")), (100, b""), NotStartedError, "./bot: there is no such program"),
+        (Sandbox(1, ValueError("embedded null byte")), (100, b""), NotStartedError, "'./bot': embedded null byte"),
+        (
+            Sandbox(1, SandboxEndedError()),
+            (100, b"a\nno permission\n"),
+            SandboxError,
+            "its sandbox could not be started: no permission",
+        ),
+        (Sandbox(100), (1, b""), SandboxError, "its sandbox could not be started: it gave no reason"),
+        (Sandbox(100), (100, b""), SandboxError, "its sandbox has not started it within 60 s"),
+    ],
+)
+async def test_what_keeps_a_program_from_starting_is_named(
+    sandbox: Sandbox,
+    process: tuple[float, bytes],
+    kind: type[Exception],
+    text: str,
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    with pytest.raises(kind) as problem:
+        await start(sandbox, Process(*process))
+    assert str(problem.value) == text
+
+
+ON_WINDOWS = {
+    "COMSPEC": r"C:\Windows\system32\cmd.exe",
+    "NUMBER_OF_PROCESSORS": "8",
+    "PATH": r"C:\Windows\system32;C:\Windows",
+    "PATHEXT": ".COM;.EXE;.BAT;.CMD;.PY",
+    "PROGRAMFILES(X86)": r"C:\Program Files (x86)",
+    "SYSTEMDRIVE": "C:",
+    "SYSTEMROOT": r"C:\Windows",
+    "TEMP": r"C:\Users\Anna\AppData\Local\Temp",
+    "TMP": r"C:\Users\Anna\AppData\Local\Temp",
+    "VIRTUAL_ENV": r"C:\Users\Anna\bots\venv",
+    "WINDIR": r"C:\Windows",
+}
+
+
+def set_variables(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
+    for name in list(os.environ):
+        monkeypatch.delenv(name)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+
+async def test_a_program_on_windows_gets_what_a_process_needs_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets = {"GITHUB_TOKEN": "x", "USERPROFILE": r"C:\Users\Anna", "APPDATA": r"C:\Users\Anna\AppData\Roaming"}
+    set_variables(monkeypatch, {**ON_WINDOWS, **secrets})
+    monkeypatch.setattr(environment, "PLATFORM", WindowsPlatform())
+    assert inherited_variables() == ON_WINDOWS
+    async with open_home() as home:
+        assert set(home) == {"USERPROFILE", "APPDATA", "LOCALAPPDATA"}
+        [folder] = map(Path, set(home.values()))
+        assert list(folder.iterdir()) == []
+    assert not folder.exists()
+
+
+def test_a_program_on_macos_gets_the_same_as_on_linux_but_for_the_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    if sys.platform == "win32":
+        pytest.skip("the module needs POSIX")
+    else:
+        from spielleiter.programs.macos import MacPlatform
+
+        expected = {"PATH": "/bin", "LC_ALL": "C", "DYLD_LIBRARY_PATH": "/lib"}
+        set_variables(monkeypatch, {**expected, "LC_X": "x", "GH_TOKEN": "x"})
+        monkeypatch.setattr(environment, "PLATFORM", MacPlatform())
+        assert inherited_variables() == expected
+
+
+def test_a_process_of_our_own_gets_the_settings_of_this_python_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_variables(monkeypatch, {"PATH": "/bin", "PYTHONPATH": "/modules", "SPIELLEITER_PASSWORD": "x"})
+    assert inherited_variables() == {"PATH": "/bin"}
+    assert own_variables() == {"PATH": "/bin", "PYTHONPATH": "/modules"}
+
+
+def test_a_variable_that_is_set_takes_precedence_over_one_that_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_variables(monkeypatch, {"A": "1", "B": "2", "C": "3"})
+    assert added_variables(("A", "B", "NO_SUCH"), {"B": "4"}) == {"A": "1", "B": "4"}
+
+
+async def test_each_home_folder_is_new_and_private() -> None:
+    async with open_home() as first, open_home() as second:
+        folders = [Path(next(iter(home.values()))) for home in (first, second)]
+        assert folders[0] != folders[1]
+        if sys.platform != "win32":
+            assert [folder.stat().st_mode & 0o777 for folder in folders] == [0o700, 0o700]
+        (folders[0] / "cache").mkdir()
+        (folders[0] / "cache" / "file").write_bytes(b"x")
+    assert not [folder for folder in folders if folder.exists()]

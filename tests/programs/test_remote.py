@@ -180,10 +180,11 @@ async def test_children_are_named_and_ended(options: str) -> None:
 async def test_a_program_that_cannot_be_killed_is_reported_to_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
     if sys.platform == "win32":
         pytest.skip("Windows has nothing like it")
-    from spielleiter.programs.macos import MacPlatform
-    from tests.programs.test_macos import Unkillable
+    else:
+        from spielleiter.programs.macos import MacPlatform
+        from tests.programs.test_macos import Unkillable
 
-    monkeypatch.setattr(remote, "PLATFORM", MacPlatform(Unkillable))
+        monkeypatch.setattr(remote, "PLATFORM", MacPlatform(Unkillable))
     send_warning, warnings = trio.open_memory_channel[str](1)
     async with trio.open_nursery() as nursery:
         # print may write the end of the line separately, after the pipe has been closed

@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from lxml import etree
 
@@ -16,7 +16,7 @@ from spielleiter.protocol.connection import Connection, ConnectionClosed, Event
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.errors import RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN, Limits
-from spielleiter.protocol.messages import Message
+from spielleiter.protocol.messages import Message, RoomMessage
 from spielleiter.protocol.reader import PacketReader
 from spielleiter.protocol.reading import Element
 from tests.shared import SHARED
@@ -150,6 +150,15 @@ def decode(
     element = cast("Element", etree.fromstring(packet))
     skipped: list[str] = [] if notes is None else notes
     return dialect.decode(element, skipped.append, is_from_server=is_from_server)
+
+
+def data_of(
+    dialect: Dialect, packet: bytes | str, notes: list[str] | None = None, *, is_from_server: bool = False
+) -> Any:
+    """The data of a room packet."""
+    message = decode(dialect, packet.strip(), notes, is_from_server=is_from_server)
+    assert isinstance(message, RoomMessage)
+    return message.data
 
 
 def transcripts(edition: str, pattern: str) -> list[Path]:

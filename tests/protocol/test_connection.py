@@ -19,7 +19,7 @@ from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProto
 from spielleiter.protocol.limits import AFTER_JOIN, BEFORE_JOIN, FROM_SERVER, Limits
 from spielleiter.protocol.messages import CloseConnection, Joined, JoinRequest, Left, PrepareRequest, Slot, StepRequest
 from spielleiter.protocol.reader import PacketReader, TreeBuilder
-from tests.protocol.streams import CUTS, LATEST, Cut, all_events, stream_of, whole
+from tests.protocol.streams import CUTS, Cut, all_events, whole
 
 
 def server() -> Connection:
@@ -39,23 +39,6 @@ def test_events_come_in_order(cut: Cut) -> None:
         StreamEnd(),
         ConnectionClosed(),
     ]
-
-
-@pytest.mark.parametrize("stream", [b"", b"<proto", b"<protocol>", b"<protocol><join", b"<protocol><join/>\n <room "])
-def test_input_may_be_over_at_any_time(stream: bytes) -> None:
-    events = all_events(server(), whole(stream))
-    assert events[-1] == ConnectionClosed()
-    assert StreamEnd() not in events
-    assert len(events) == 1 + stream.count(b"/>")
-
-
-def test_the_end_of_input_is_reported_by_every_call() -> None:
-    connection = server()
-    assert connection.next_event() is None
-    connection.receive_data(b"")
-    connection.receive_data(b"<protocol><join/>")
-    connection.receive_data(b"")
-    assert [connection.next_event() for _ in range(3)] == [ConnectionClosed()] * 3
 
 
 def test_packets_before_the_end_of_input_come_first() -> None:
@@ -140,13 +123,6 @@ def test_bytes_after_the_end_of_input_are_ignored() -> None:
     assert [connection.next_event() for _ in range(2)] == [JoinRequest(), ConnectionClosed()]
 
 
-def test_receiving_never_raises() -> None:
-    connection = server()
-    connection.receive_data(b"\0" * 100_000)
-    with pytest.raises(RemoteProtocolError):
-        connection.next_event()
-
-
 def test_the_dialect_may_change_between_two_packets() -> None:
     connection = server()
     connection.receive_data(b"<protocol><join/>" + b'<prepare gameType="g"><slot/></prepare>' * 2 + b"<close/>")
@@ -176,16 +152,6 @@ def test_the_limits_may_change_between_two_packets() -> None:
         connection.next_event()
 
 
-def test_a_partial_packet_is_noticed() -> None:
-    connection = server()
-    connection.receive_data(b"<protocol><join>")
-    assert connection.next_event() is None
-    assert connection.has_partial_packet
-    connection.receive_data(b"</join>")
-    assert connection.next_event() == JoinRequest()
-    assert not connection.has_partial_packet
-
-
 def test_unknown_children_are_recorded_once() -> None:
     connection = server()
     assert not connection.ignored
@@ -198,14 +164,6 @@ def test_the_record_of_unknown_children_is_bounded() -> None:
     children = b"".join(b"<a%d/>" % number for number in range(100))
     all_events(connection, whole(b"<protocol><join>" + children + b"</join>"))
     assert connection.ignored == tuple(f"<a{number}> in <join>" for number in range(32))
-
-
-@pytest.mark.parametrize("cut", CUTS)
-def test_a_client_reads_what_a_server_sends(cut: Cut) -> None:
-    packets = [packet for packet in LATEST.values() if len(packet) < 600]
-    events = all_events(Connection(Role.CLIENT, BLOKUS_2021_R3), cut(stream_of(*packets)))
-    assert [BLOKUS_2021_R3.encode(event) for event in events[:-2]] == packets  # type: ignore[arg-type]
-    assert events[-2:] == [StreamEnd(), ConnectionClosed()]
 
 
 # -- bugs of this program ----------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from lxml import etree
 
 from spielleiter.client import AdminClient, Player
 from spielleiter.game.blokus.pieces import Shape
-from spielleiter.game.blokus.state import RULES_2021, RULES_2027, BlokusState
+from spielleiter.game.blokus.state import RULES_2027, BlokusState
 from spielleiter.protocol import messages as m
 from spielleiter.protocol.connection import Connection, Event, Role
 from spielleiter.protocol.current_season import DEFAULT_DIALECT, DEFAULT_GAME_TYPE
@@ -64,17 +64,6 @@ def test_the_repr_of_a_dialect_is_short() -> None:
     assert repr(BLOKUS_2021_R3) == "<Dialect blokus-2021-r3>"
 
 
-def test_a_dialect_is_hashable() -> None:
-    assert len({BLOKUS_2021_R3: 1, BLOKUS_2021_R3.evolve(): 2}) == 2
-
-
-def test_the_tables_are_copies() -> None:
-    readers = {"close": attribute_reader(m.CloseConnection)}
-    dialect = BLOKUS_2021_R3.evolve(readers=readers)
-    readers["x"] = attribute_reader(m.CloseConnection)
-    assert "x" not in dialect.readers
-
-
 def test_evolving_merges_tables_and_replaces_values() -> None:
     other = BLOKUS_2021_R3.evolve(
         name="other",
@@ -99,23 +88,6 @@ def test_an_unknown_packet_is_named() -> None:
     assert error.value.refusal is Refusal.UNKNOWN_PACKET
     assert str(error.value) == "<foo> is not a packet of this protocol"
     assert error.value.original == m.UnknownPacket("foo")
-
-
-def test_a_packet_that_cannot_be_read_is_named() -> None:
-    with pytest.raises(RemoteProtocolError) as error:
-        decode(BLOKUS_2021_R3, '<joinedGameRoom roomId="r" playerCount="many"/>')
-    assert error.value.refusal is Refusal.UNREADABLE_PACKET
-    assert str(error.value) == (
-        '<joinedGameRoom> cannot be read: joinedGameRoom playerCount="many" ist keine ganze Zahl'
-    )
-    assert error.value.original is None
-
-
-def test_skipped_children_are_noted() -> None:
-    notes: list[str] = []
-    assert decode(BLOKUS_2021_R3, "<join><a/><b><c/></b></join>", notes) == m.JoinRequest()
-    assert notes == ["<a> in <join>", "<b> in <join>"]
-    assert BLOKUS_2021_R3.decode(cast("Element", etree.fromstring("<join><a/></join>"))) == m.JoinRequest()
 
 
 @pytest.mark.parametrize(
@@ -190,21 +162,6 @@ def test_attributes_of_another_season_are_refused_by_name() -> None:
             narrow.with_defaults(request)
         assert (error.value.refusal, str(error.value)) == (Refusal.UNREADABLE_PACKET, where)
         assert error.value.original == request
-
-
-def test_has_packet() -> None:
-    assert BLOKUS_2021_R3.has_packet(m.Left)
-    assert BLOKUS_2021_R3.has_packet(m.Memento)
-    assert not BLOKUS_2021_R3.evolve(writers={m.Left: None}).has_packet(m.Left)
-
-
-def test_by_default_a_result_has_no_details_of_the_players() -> None:
-    assert BLOKUS_2021_R3.player_details(BlokusState(RULES_2021, Shape.PENTO_L)) == (None, None)
-
-
-def test_by_default_a_position_is_played_on_as_it_is() -> None:
-    position = BlokusState(RULES_2021, Shape.PENTO_L)
-    assert HASE_UND_IGEL_2018.played_on(position) is position
 
 
 JOIN = PlainForm(re.compile(rb"\s*<join/>\s*"), lambda _match: m.CancelRequest("read in the plain form"), 2, 0, 0)

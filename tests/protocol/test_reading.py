@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any, cast
 
 import pytest
@@ -14,7 +13,7 @@ from lxml import etree
 from spielleiter.game.blokus.pieces import Rotation
 from spielleiter.protocol.dialect import Reading
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
-from spielleiter.protocol.messages import Aggregation, UnknownPacket
+from spielleiter.protocol.messages import Aggregation
 from spielleiter.protocol.reader import parse_element
 from spielleiter.protocol.reading import (
     BOOLEAN,
@@ -38,7 +37,6 @@ from spielleiter.protocol.reading import (
     read_fields,
     read_integer,
     read_integer_text,
-    read_text,
 )
 
 AGGREGATIONS = {each.value: each for each in Aggregation}
@@ -99,22 +97,11 @@ def test_whole_numbers_have_32_bits(text: str) -> None:
         read_integer(parse(f'<a b="{text}"/>'), "b")
 
 
-@pytest.mark.parametrize("text", ["149.00000", "2", "-1.5", "0E-5"])
-def test_decimals_keep_their_digits(text: str) -> None:
-    value = read_decimal_text(parse(f"<a>{text}</a>"))
-    assert value.as_tuple() == Decimal(text).as_tuple()
-
-
 @pytest.mark.parametrize("text", ["", "x", "NaN", "Infinity", "1,5"])
 def test_invalid_decimals(text: str) -> None:
     with pytest.raises(UnreadableError) as error:
         read_decimal_text(parse(f"<a>{text}</a>"))
     assert error.value.problem == f'"{text}" im Element a ist keine Zahl'
-
-
-def test_texts_have_no_white_space_around_them() -> None:
-    assert read_text(parse("<a>\n  SUM\t</a>")) == "SUM"
-    assert read_text(parse("<a/>")) == ""
 
 
 def test_names_are_compared_exactly() -> None:
@@ -166,11 +153,6 @@ def test_unknown_children_are_unreadable_in_a_strict_dialect() -> None:
     reading = Reading(BLOKUS_2021_RELEASE, lambda _: None)
     with pytest.raises(UnreadableError, match="unbekanntes Element <b> in <a>"):
         reading.skip_children(parse("<a><b/></a>"))
-
-
-def test_an_error_contains_the_original_as_far_as_it_was_understood() -> None:
-    assert UnreadableError("p").original is None
-    assert UnreadableError("p", UnknownPacket("x")).original == UnknownPacket("x")
 
 
 class Skipper:

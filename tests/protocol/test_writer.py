@@ -10,7 +10,6 @@ from lxml import etree
 from spielleiter.protocol.writer import (
     Body,
     attribute,
-    boolean,
     element,
     escape_attribute,
     escape_text,
@@ -51,10 +50,6 @@ def test_any_text_is_read_as_it_was_or_with_replacements(value: str, text: str) 
 def test_a_missing_attribute_is_not_written() -> None:
     assert attribute("roomId", None) == ""
     assert attribute("roomId", "") == ' roomId=""'
-
-
-def test_booleans_are_words() -> None:
-    assert (boolean(value=True), boolean(value=False)) == ("true", "false")
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,7 @@ from spielleiter.server.config import Config
 from spielleiter.server.errors import StartError
 from spielleiter.server.net import sockets as binding
 from spielleiter.server.net.sockets import ACCEPT_PAUSE
-from tests.server.answers import answered
-from tests.server.harness import GAME_TYPE, GOODBYE, START, open_harness
+from tests.server.harness import GAME_TYPE, GOODBYE, START, answered, open_harness
 from tests.server.serving import files_in, open_descriptors, read_all, serving
 from tests.timeouts import HANG_TIMEOUT
 
@@ -47,28 +46,6 @@ async def test_a_connection_over_the_limit_is_refused_until_another_one_closes()
                 assert received in (b"<protocol/>", START + answered(text) + GOODBYE)
     refused = harness.logged("connection_refused")[0]
     assert (refused["refusal"], refused["reason"]) == ("connections", text)
-
-
-@pytest.mark.parametrize(("host", "is_refused"), [("192.0.2.7", True), ("127.0.0.1", False)])
-async def test_connections_per_address_are_limited_except_on_loopback(host: str, is_refused: bool) -> None:
-    server = Server(Config(connections_per_address=1, default_game=GAME_TYPE), io.StringIO())
-    (near, far), (other_near, other_far) = socket.socketpair(), socket.socketpair()
-    with near, other_near:
-        other_near.setblocking(False)
-        async with trio.open_nursery() as sessions:
-            server._admit(far, (host, 1), sessions)
-            server._admit(other_far, (host, 2), sessions)
-            await wait_all_tasks_blocked()
-            if is_refused:
-                text = "This server serves no more than 1 connection from one address"
-                assert other_near.recv(1000) == START + answered(text) + GOODBYE
-            else:
-                other_near.sendall(b"<protocol><close/>")
-                await trio.lowlevel.wait_readable(other_near)
-                assert other_near.recv(1000) == b"<protocol/>"
-            sessions.cancel_scope.cancel()
-    assert server.stream.refusals["ConnectionRefused", "connections_per_address"] == is_refused
-    assert server._connections_by_host == {}
 
 
 async def test_accepted_sockets_have_keep_alive() -> None:

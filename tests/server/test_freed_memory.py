@@ -21,8 +21,7 @@ from spielleiter.server.core.room import Peer, PlayerSlot, Room
 from spielleiter.server.net.outbox import Outbox
 from spielleiter.server.net.session import Session
 from spielleiter.server.net.wire import SocketWire
-from tests.server.all_games import open_all_games, playing
-from tests.server.harness import PASSWORD, ServerHarness, open_harness
+from tests.server.harness import PASSWORD, ServerHarness, open_all_games, open_harness, playing
 from tests.server.serving import serving
 from tests.server.wires import StreamWire, ThrottledWire
 from tests.timeouts import HANG_TIMEOUT
@@ -79,7 +78,7 @@ def end_all_sessions(harness: ServerHarness) -> None:
     A task that a deadline wakes up holds the Cancelled exception's traceback until the next task runs. From Python
     3.12 on this keeps the frames of all its callers alive, and with them their local variables.
     """
-    for session in list(harness.server._sessions):
+    for session in list(harness.server.sessions):
         session.end("over")
 
 

@@ -323,9 +323,10 @@ async def test_beyond_a_limit(row: Row, autojump_clock: object) -> None:
         ("192.0.2.7", {"connections": 1}, "connections", "no more than 1 connection"),
         ("127.0.0.1", {"connections": 1}, "connections", "no more than 1 connection"),
         ("192.0.2.7", {"connections_per_address": 1}, "connections_per_address", "no more than 1 connection from one"),
+        ("127.0.0.1", {"connections_per_address": 1}, None, "<protocol/>"),
     ],
 )
-async def test_beyond_the_connections(host: str, settings: dict[str, int], reason: str, reply: str) -> None:
+async def test_beyond_the_connections(host: str, settings: dict[str, int], reason: str | None, reply: str) -> None:
     assert (Config().connections, Config().connections_per_address) == (4096, 256)
     server = Server(Config(default_game=GAME_TYPE, **settings), io.StringIO())  # type: ignore[arg-type]
     (near, far), (other_near, other_far) = socket.socketpair(), socket.socketpair()
@@ -335,9 +336,13 @@ async def test_beyond_the_connections(host: str, settings: dict[str, int], reaso
             server._admit(far, (host, 1), sessions)
             server._admit(other_far, (host, 2), sessions)
             await wait_all_tasks_blocked()
+            if reason is None:
+                other_near.sendall(b"<protocol><close/>")
+                await trio.lowlevel.wait_readable(other_near)
             assert reply in other_near.recv(1000).decode()
             sessions.cancel_scope.cancel()
-    assert dict(server.stream.refusals) == {("ConnectionRefused", reason): 1}
+    assert dict(server.stream.refusals) == ({} if reason is None else {("ConnectionRefused", reason): 1})
+    assert server._connections_by_host == {}
 
 
 def test_defaults_that_refuse_no_ordinary_client() -> None:

@@ -191,17 +191,6 @@ def test_ends_idle_players(is_ended: bool) -> None:
     assert not admin.is_ended
 
 
-def test_idle_timeout_spares_peers_that_send_a_packet_or_play_again() -> None:
-    harness = harness_with(ends_idle_players=True, ends_players_streams=False, keeps_violators=True)
-    room, _, one, two = harness.game()
-    one.moves(room, SKIP)
-    two.send(JoinRequest(GAME_TYPE))  # it has a seat in a room again
-    one.member.packets_received += 1
-    harness.advance(61.0)
-    assert not one.is_ended
-    assert not two.is_ended
-
-
 @pytest.mark.parametrize("is_refused", [True, False])
 def test_refuses_unknown_players(is_refused: bool) -> None:
     harness = harness_with(refuses_unknown_players=is_refused)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from html import unescape
-from pathlib import Path
 
 import pytest
 import trio
@@ -17,12 +16,10 @@ from spielleiter.game.api import State
 from spielleiter.protocol.messages import Memento, MoveData, Result
 from spielleiter.protocol.writer import typed_element
 from spielleiter.server import events
-from spielleiter.server.config import load_config
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.errors import StartError
-from tests.server.all_games import GAME_TYPES, edition_of, joined, open_all_games, playing
-from tests.server.harness import ServerHarness
+from tests.server.harness import GAME_TYPES, ServerHarness, edition_of, joined, open_all_games, playing
 from tests.server.serving import Serving, serving
 from tests.timeouts import HANG_TIMEOUT
 
@@ -325,25 +322,6 @@ async def test_the_chosen_edition_is_used(autojump_clock: object) -> None:
         assert b'color="two"' in received or received.count(b"<joined ") == 1
         others = await joined(harness, "swc_2027_blokus"), await joined(harness, "swc_2027_blokus")
         assert b'color="ONE"' in await others[0].receive()
-
-
-def test_editions_and_the_default_game_are_read_from_file_and_options(tmp_path: Path) -> None:
-
-    file = tmp_path / "server.properties"
-    file.write_text("edition.swc_2021_blokus=blokus-2021-r2\ndefaultGame=swc_2018_hase_und_igel\n", encoding="utf-8")
-    config = load_config({"config": str(file)}, {})
-    assert config.editions == {"swc_2021_blokus": "blokus-2021-r2"}
-    assert config.default_game == "swc_2018_hase_und_igel"
-    stronger = load_config(
-        {
-            "config": str(file),
-            "editions": ("swc_2021_blokus=blokus-2021-r1",),
-            "default_game": "swc_2021_blokus",
-        },
-        {},
-    )
-    assert stronger.editions == {"swc_2021_blokus": "blokus-2021-r1"}
-    assert stronger.default_game == "swc_2021_blokus"
 
 
 def test_a_start_piece_need_only_exist_in_one_season() -> None:

@@ -153,12 +153,14 @@ async def test_a_report_shows_rooms_and_connections(autojump_clock: object) -> N
 async def test_an_administrator_receives_the_report(autojump_clock: object) -> None:
     async with open_harness(**PATIENT) as harness:
         game = await harness.game()
+        game.room.player_slots[1].name = "Zwölf"
         await game.admin.send("<status/>")
         packet = (await game.admin.receive()).decode()
         report = json.loads(packet.removeprefix("\n  <status>").removesuffix("\n  </status>"))
         assert [each["roomId"] for each in report["rooms"]] == [game.id]
         assert {each["connection"] for each in report["connections"]} == {each.label for each in game.callers}
         assert report["connections"][0]["packets"] == 4
+        assert "Zwölf" in packet
 
 
 async def test_other_peers_receive_no_report(autojump_clock: object) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,11 +13,7 @@ import pytest
 import trio
 
 from spielleiter.server import events
-from spielleiter.server.app import Server
-from spielleiter.server.config import Config
-from spielleiter.server.errors import StartError
 from spielleiter.wire import recorder
-from spielleiter.wire.recorder import Recorder
 from tests.server.harness import ServerHarness, legal_move, open_harness
 
 HERE = Path(__file__).parents[1] / "wire" / "expected"
@@ -120,14 +115,3 @@ async def test_a_failure_is_one_event(tmp_path: Path, autojump_clock: object, mo
     failures = [event for event in harness.server_events if isinstance(event, events.TraceFailed)]
     assert [event.error for event in failures] == ["No space left on device"]
     assert await caller.receive()
-
-
-async def test_without_traces_a_connection_has_its_own_wire(autojump_clock: object) -> None:
-    async with open_harness() as harness:
-        assert harness.server.tracer is None
-
-
-def test_a_folder_that_cannot_be_written_stops_the_start(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(StartError, match="traces cannot be written there"):
-        Server(Config(trace_directory=tmp_path / "file"), io.StringIO(), recorder=Recorder)

@@ -46,16 +46,6 @@ def test_as_text(move: Move, text: str) -> None:
     assert str(move) == text
 
 
-def test_moves_are_values() -> None:
-    move = SetMove(Color.BLUE, Shape.PENTO_L, Rotation.NONE, False, 3, 4)
-    assert {move, SetMove(Color.BLUE, Shape.PENTO_L, Rotation.NONE, False, 3, 4)} == {move}
-    assert SkipMove(Color.BLUE) != SkipMove()
-    for each in (move, SkipMove()):
-        assert isinstance(each, Move)
-        with pytest.raises(AttributeError):
-            each.color = Color.RED  # type: ignore[misc]
-
-
 def test_mistakes_are_in_the_order_in_which_they_are_checked() -> None:
     assert all(isinstance(mistake, Mistake) for mistake in BlokusMistake)
     assert [mistake.name for mistake in BlokusMistake] == [
@@ -77,10 +67,6 @@ def test_an_own_cell_blocks_its_edge_neighbors_and_attaches_at_its_corners() -> 
     free = free_cells(own, own | bit(4, 4))
     assert BOARD ^ free == own | bit(4, 4) | bit(4, 5) | bit(6, 5) | bit(5, 4) | bit(5, 6)
     assert attach_cells(own, free) == bit(6, 4) | bit(4, 6) | bit(6, 6)
-
-
-def test_other_colours_block_only_their_cells() -> None:
-    assert BOARD ^ free_cells(EMPTY, bit(5, 5)) == bit(5, 5)
 
 
 def test_attach_cells_do_not_wrap_around_the_board() -> None:

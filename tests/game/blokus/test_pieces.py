@@ -52,10 +52,6 @@ def test_scan_yields_the_cells_row_by_row(coordinates: Cells) -> None:
     assert found == sorted(coordinates, key=lambda cell: (cell[1], cell[0]))
 
 
-def test_scan_of_the_empty_set() -> None:
-    assert list(scan(EMPTY)) == []
-
-
 @settings(max_examples=30)
 @given(cell_sets)
 def test_edge_neighbors(coordinates: Cells) -> None:

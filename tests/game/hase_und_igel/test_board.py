@@ -20,8 +20,6 @@ from spielleiter.game.hase_und_igel import (
     FallBack,
     FieldType,
     HaseUndIgelMove,
-    Player,
-    PlayerColor,
     Skip,
     generate_board,
 )
@@ -163,18 +161,3 @@ def test_moves_differ_if_anything_that_was_sent_differs() -> None:
     assert HaseUndIgelMove((EAT, Advance(3))) != HaseUndIgelMove((Advance(3), EAT))
     assert HaseUndIgelMove((Advance(3, order=1),)) != HaseUndIgelMove((Advance(3),))
     assert len({HaseUndIgelMove((Advance(3),)), HaseUndIgelMove((Advance(3, order=0),))}) == 1
-
-
-def test_a_new_player() -> None:
-    player = Player()
-    assert (player.index, player.carrots, player.salads, player.last_action) == (0, 68, 5, None)
-    assert player.cards == (
-        CardType.TAKE_OR_DROP_CARROTS,
-        CardType.EAT_SALAD,
-        CardType.HURRY_AHEAD,
-        CardType.FALL_BACK,
-    )
-
-
-def test_the_colours_are_the_seats() -> None:
-    assert list(PlayerColor) == [0, 1]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import random
-from dataclasses import FrozenInstanceError, dataclass, replace
+from dataclasses import dataclass, replace
 from unittest.mock import create_autospec
 
 import pytest
 
-from spielleiter.game.api import Game, GameError, GameOptionError, IllegalMoveError, Outcome, State
+from spielleiter.game.api import GameError, GameOptionError, IllegalMoveError, Outcome, State
 from spielleiter.game.hase_und_igel import (
     GOAL,
     HASE_UND_IGEL_2018,
     ROUND_LIMIT_REACHED,
     Advance,
-    Board,
     Card,
     CardType,
     HaseUndIgelMistake,
@@ -98,12 +97,6 @@ def test_a_move_of_another_game_raises_type_error() -> None:
         START.play(move)
 
 
-def test_a_state_cannot_be_changed() -> None:
-    with pytest.raises(FrozenInstanceError):
-        START.turn = 5  # type: ignore[misc]
-    assert hash(START) == hash(HaseUndIgelState(START.board))
-
-
 @pytest.mark.parametrize(
     ("turn", "red", "blue", "outcome"),
     [
@@ -131,12 +124,6 @@ def test_outcome(turn: int, red: tuple[int, int], blue: tuple[int, int], outcome
 
 
 BOARD = generate_board(random.Random(5))
-
-
-def test_it_is_a_game() -> None:
-    assert isinstance(HASE_UND_IGEL_2018, Game)
-    assert HASE_UND_IGEL_2018.name == "hase-und-igel-2018"
-    assert HASE_UND_IGEL_2018.option_names == {"board"}
 
 
 def test_a_board_is_generated_for_every_game() -> None:
@@ -179,9 +166,3 @@ def test_a_position_of_another_game_is_refused() -> None:
     state = create_autospec(State, instance=True)
     with pytest.raises(GameError, match="not a position of hase-und-igel-2018"):
         HASE_UND_IGEL_2018.resume(state)
-
-
-def test_the_example_in_the_error_is_a_regular_board() -> None:
-    with pytest.raises(GameOptionError) as caught:
-        HASE_UND_IGEL_2018.with_options({"board": "SG"})
-    assert Board.from_letters(str(caught.value).split()[-1]).is_regular()

@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spielleiter.programs.packages import archive
-from spielleiter.programs.packages.archive import Archive, name_findings, name_of, open_archive
+from spielleiter.programs.packages.archive import PackageArchive, name_findings, name_of, open_archive
 from spielleiter.programs.packages.faults import PackageError
 from spielleiter.programs.packages.package import inspect_package, unpack_package
 from tests.programs.packages.broken_packages import BROKEN, SOUND
@@ -138,7 +138,7 @@ def test_folders_and_names_in_them_are_known(tmp_path: Path) -> None:
     path = tmp_path / "player.zip"
     path.write_bytes(zipped({**BOT, "lib/a/b.txt": "x"}))
     with open_archive(path) as opened:
-        assert isinstance(opened, Archive)
+        assert isinstance(opened, PackageArchive)
         assert {str(each) for each in opened.folders} == {".", "lib", "lib/a"}
         assert opened.names_in(next(each for each in opened.folders if each.name == "lib")) == ["a"]
 

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
+import pytest
+
+if sys.platform != "linux":
+    pytest.skip("only Linux has what is tested here", allow_module_level=True)
+assert sys.platform == "linux"  # for mypy
+
+import json
 import os
+import secrets
 import signal
 import socket
 import sys
@@ -12,11 +22,23 @@ import pytest
 import trio
 
 from spielleiter.common.errors import NotStartedError, SandboxError
+from spielleiter.programs.processes import start_ticks_of
 from spielleiter.programs.program import Program
+from spielleiter.programs.sandbox import run as module
 from spielleiter.programs.sandbox.containers import ContainerSandbox
+from spielleiter.programs.sandbox.inside import connect, hand_out_descriptors
 from spielleiter.programs.sandbox.pythons import FoundPython
-from spielleiter.programs.sandbox.run import SandboxRun
+from spielleiter.programs.sandbox.run import (
+    NAME,
+    Control,
+    Observations,
+    SandboxEndedError,
+    SandboxRun,
+    Scratch,
+    count_attempts,
+)
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE, Condition, Sandbox
+from spielleiter.programs.temporary_folders import is_stale, remove_folder, remove_stale_folders
 from tests.programs.sandbox.sandboxes import ISOLATED, KINDS, make_sandbox, python, run_in
 
 pytestmark = pytest.mark.slow
@@ -358,3 +380,247 @@ async def test_a_program_finds_the_python_of_the_contest(
     assert (ran.output, ran.error) == ([found.executable] * 2, [])
     assert sandbox.python == "Python 3.12.1"
     assert "Python 3.12.1" in sandbox.gaps[Condition.IMAGE]
+
+
+async def connected(folder: Path) -> tuple[Control, socket.socket]:
+    """Return both ends, with the descriptors handed out."""
+    control = Control(folder)
+    inside = connect(str(folder / NAME))
+    hand_out_descriptors(inside, "127.0.0.1", 0)
+    await control.receive_descriptors()
+    return control, inside
+
+
+async def test_descriptors_and_messages_arrive(tmp_path: Path) -> None:
+    control, inside = await connected(tmp_path)
+    assert not await trio.Path(tmp_path, NAME).exists()
+    assert control.listener is not None
+    with inside, socket.create_connection(control.listener.getsockname()):
+        assert [os.pread(each, 3, 0) for each in control.counters][:1] == [b"Ip:"]
+        data = b""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(control.send, {"arguments": ["ä" * 50_000]})
+            while not data.endswith(b"\n"):
+                await trio.lowlevel.wait_readable(inside)
+                data += inside.recv(65536)
+        assert json.loads(data) == {"arguments": ["ä" * 50_000]}
+        inside.sendall(b'{"started": 1}\n{"exit"')
+        assert await control.receive() == {"started": 1}
+        inside.sendall(b": 0}\n")
+        assert await control.receive() == {"exit": 0}
+        control.close()
+        assert inside.recv(1) == b""
+    assert control.counters == []
+
+
+async def test_a_long_path_is_no_problem(tmp_path: Path) -> None:
+    folder = tmp_path / ("x" * 200)
+    await trio.Path(folder).mkdir()
+    control, inside = await connected(folder)
+    inside.close()
+    control.close()
+
+
+async def test_a_process_without_a_network_of_its_own_sends_a_byte(tmp_path: Path) -> None:
+    control = Control(tmp_path)
+    with connect(str(tmp_path / NAME)) as inside:
+        hand_out_descriptors(inside, "", 0)
+        await control.receive_descriptors()
+    assert (control.listener, control.counters) == (None, [])
+    control.close()
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"nonsense\n", b"[1]\n", b"\xff\n"])
+async def test_nonsense_is_an_error(data: bytes, tmp_path: Path) -> None:
+    control, inside = await connected(tmp_path)
+    inside.sendall(data)
+    inside.close()
+    with pytest.raises(SandboxEndedError):
+        await control.receive()
+    control.close()
+
+
+async def test_an_end_without_a_byte_is_an_error(tmp_path: Path) -> None:
+    control = Control(tmp_path)
+    connect(str(tmp_path / NAME)).close()
+    with pytest.raises(SandboxEndedError):
+        await control.receive_descriptors()
+    control.close()
+
+
+async def test_a_message_has_a_maximum_size(tmp_path: Path) -> None:
+    control, inside = await connected(tmp_path)
+
+    async def flood() -> None:
+        inside.setblocking(False)
+        while True:
+            await trio.lowlevel.wait_writable(inside)
+            inside.send(b"x" * 65536)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(flood)
+        with pytest.raises(SandboxEndedError):
+            await control.receive()
+        nursery.cancel_scope.cancel()
+    inside.close()
+    control.close()
+
+
+async def test_a_missing_folder_leaves_nothing_open(tmp_path: Path) -> None:
+    with pytest.raises(OSError):
+        Control(tmp_path / "missing")
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to copy; the folders of runs are made beside it."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folder = tmp_path / "source"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "sub" / "data").write_text("12345")
+    (folder / "link").symlink_to("sub/data")
+    (folder / "main").write_text("#!/bin/sh\n")
+    (folder / "main").chmod(0o755)
+    return folder
+
+
+def test_a_copy_keeps_modes_and_links(source: Path) -> None:
+    scratch = Scratch(source)
+    program = scratch.layout.program
+    assert (program / "sub" / "data").read_text() == "12345"
+    assert (program / "link").readlink() == Path("sub/data")
+    assert os.access(program / "main", os.X_OK)
+    assert scratch.layout.root.stat().st_mode & 0o077 == 0
+    assert scratch.written() == (0, 0)
+    scratch.remove()
+    assert not scratch.layout.root.exists()
+
+
+def test_new_and_changed_files_are_counted(source: Path) -> None:
+    scratch = Scratch(source)
+    (scratch.layout.program / "sub" / "data").write_text("changed")
+    (scratch.layout.home / "new").write_text("123")
+    (scratch.layout.temporary / "empty").touch()
+    (scratch.layout.program / "main").unlink()
+    assert scratch.written() == (3, 10)
+    scratch.remove()
+
+
+def test_folders_that_a_program_has_locked_are_removed(source: Path) -> None:
+    scratch = Scratch(source)
+    (scratch.layout.home / "deep").mkdir()
+    (scratch.layout.home / "deep" / "file").touch()
+    (scratch.layout.home / "deep").chmod(0)
+    scratch.remove()
+    assert not scratch.layout.root.exists()
+
+
+def test_nothing_is_left_if_the_copy_fails(source: Path) -> None:
+    with pytest.raises(OSError):
+        Scratch(source / "missing")
+    assert list(source.parent.glob("*/*-*")) == []
+
+
+def test_only_folders_of_ended_processes_are_stale(source: Path) -> None:
+    current = Scratch(source)
+    own_ticks = start_ticks_of(os.getpid())
+    for name in (
+        "spielleiter-1-0-aa",
+        "spielleiter-999999999-5-bb",
+        f"spielleiter-{os.getpid()}-1-cc",
+        "spielleiter-x",
+    ):
+        (source.parent / name).mkdir()
+    remove_stale_folders()
+    left = {path.name for path in source.parent.iterdir()}
+    assert left == {"source", "spielleiter-x", current.layout.root.parent.name}
+    assert current.layout.root.is_dir()
+    assert not is_stale(f"spielleiter-{os.getpid()}-{own_ticks}-{secrets.token_hex(2)}")
+    assert not is_stale("other-1-1-1")
+    current.remove()
+
+
+def test_deeply_nested_folders_are_counted_and_removed(source: Path) -> None:
+    scratch = Scratch(source)
+    (scratch.layout.home / "new").write_text("123")
+    descriptor = os.open(scratch.layout.home, os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("d", dir_fd=descriptor)
+        below = os.open("d", os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = below
+    os.close(descriptor)
+    assert scratch.written() == (1, 3)
+    scratch.remove()
+    assert not scratch.layout.root.exists()
+
+
+def test_a_source_that_is_nested_too_deeply_is_an_error_of_the_system(source: Path) -> None:
+    inner = source
+    for _ in range(1500):
+        inner /= "d"
+        inner.mkdir()
+    with pytest.raises(OSError, match="name too long"):
+        Scratch(source)
+    assert list(source.parent.glob("*/*-*")) == []
+    remove_folder(source)  # pytest cannot remove it
+
+
+def test_the_holes_of_a_sparse_file_are_not_written(source: Path) -> None:
+    scratch = Scratch(source)
+    with (scratch.layout.temporary / "sparse").open("wb") as file:
+        file.truncate(2**40)
+    assert scratch.written() == (1, 0)
+    scratch.remove()
+
+
+def test_counting_is_limited_and_follows_no_link(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scratch = Scratch(source)
+    (scratch.layout.home / "loop").symlink_to(".")
+    (scratch.layout.home / "all").symlink_to("/")
+    for number in range(20):
+        (scratch.layout.temporary / str(number)).touch()
+    assert scratch.written() == (20, 0)
+    monkeypatch.setattr(module, "MAX_COUNTED", 10)
+    assert scratch.written()[0] <= 10
+    scratch.remove()
+
+
+SNMP = "Ip: Forwarding OutDiscards OutNoRoutes ReasmOKs\nIp: 1 2 {} 4\nIcmp: InMsgs\nIcmp: 5\n"
+SNMP6 = "Ip6InReceives                   \t7\nIp6OutNoRoutes                  \t{}\n"
+
+
+@pytest.mark.parametrize(
+    ("contents", "count"),
+    [
+        ([SNMP.format(3), SNMP6.format(4)], 7),
+        ([SNMP.format(0)], 0),
+        ([SNMP6.format(2)], 2),
+        (["", "nonsense\n"], None),
+        (["Ip: Forwarding\nIp: 1\n"], None),
+        ([], None),
+    ],
+)
+def test_both_families_are_added(contents: list[str], count: int | None, tmp_path: Path) -> None:
+    descriptors = []
+    for number, content in enumerate(contents):
+        (tmp_path / str(number)).write_text(content)
+        descriptors.append(os.open(tmp_path / str(number), os.O_RDONLY))
+    try:
+        assert count_attempts(descriptors) == count
+        assert count_attempts(descriptors) == count  # they can be read again
+    finally:
+        for each in descriptors:
+            os.close(each)
+    assert count_attempts(descriptors) is None  # closed
+
+
+OBSERVED = Observations("none", 5, True, True, True, True, ("disk",), 2, ("a", "b"), 7, 1, 9, ("sleep",))
+
+
+def test_observations_survive_json() -> None:
+    assert Observations.from_json(json.loads(json.dumps(OBSERVED.to_json()))) == OBSERVED
+
+
+def test_unknown_fields_of_a_later_version_are_left_out() -> None:
+    assert Observations.from_json({**OBSERVED.to_json(), "new": 1}) == OBSERVED

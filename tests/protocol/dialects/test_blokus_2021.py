@@ -32,6 +32,7 @@ from tests.protocol.streams import (
     LATEST,
     Cut,
     all_events,
+    data_of,
     decode,
     packets,
     read_streams,
@@ -330,14 +331,8 @@ MEMENTO: Final = b'class="memento"'
 GAMES: Final = transcripts("blokus-2021-r1", "*.gz")
 
 
-def data_of(packet: bytes | str) -> object:
-    message = decode(BLOKUS_2021_R1, packet)
-    assert isinstance(message, m.RoomMessage)
-    return message.data
-
-
 def state_of(packet: bytes | str) -> BlokusState:
-    data = data_of(packet)
+    data = data_of(BLOKUS_2021_R1, packet)
     assert isinstance(data, m.Memento), data
     assert isinstance(data.state, BlokusState)
     return data.state
@@ -388,7 +383,7 @@ def test_positions_are_counted_as_the_rules_do() -> None:
 )
 def test_an_unreadable_position_says_why(old: str, new: str, problem: str) -> None:
     text = RECORDED["memento_turn1"].decode().replace(old, new).replace(old.replace("<", "</"), new.replace("<", "</"))
-    data = data_of(text)
+    data = data_of(BLOKUS_2021_R1, text)
     assert isinstance(data, m.UnreadableData)
     assert data.problem.startswith(problem)
 

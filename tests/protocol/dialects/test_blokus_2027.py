@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from hypothesis import given, settings
@@ -17,25 +17,20 @@ from spielleiter.protocol import messages as m
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
 from spielleiter.protocol.errors import RemoteProtocolError
 from tests.protocol import strategies
-from tests.protocol.streams import decode, samples
+from tests.protocol.streams import data_of, decode, samples
 
 RECORDED: Final = samples("blokus-2027")
 REGULAR: Final = m.Score(m.Cause.REGULAR, "", (2, 7))
 TEMPLATE: Final = RECORDED["result_rule_violation"].decode()
 
 
-def result_of(packet: bytes | str) -> m.Result:
-    message = decode(BLOKUS_2027, packet)
-    assert isinstance(message, m.RoomMessage)
-    assert isinstance(message.data, m.Result), message.data
-    return message.data
+def result_of(packet: bytes | str) -> Any:
+    return data_of(BLOKUS_2027, packet)
 
 
-def problem_of(packet: str) -> str:
-    message = decode(BLOKUS_2027, packet, is_from_server=True)
-    assert isinstance(message, m.RoomMessage)
-    assert isinstance(message.data, m.UnreadableData), message.data
-    return message.data.problem
+def problem_of(packet: str) -> Any:
+    data = data_of(BLOKUS_2027, packet, is_from_server=True)
+    return data.problem
 
 
 def encode(result: m.Result) -> str:
@@ -236,11 +231,8 @@ START: Final = BlokusState(GAME.rules, Shape.PENTO_V)
 # -- texts ------------------------------------------------------------------------------------------------------------
 
 
-def error_of(name: str) -> m.ErrorMessage:
-    message = decode(BLOKUS_2027, RECORDED[name], is_from_server=True)
-    assert isinstance(message, m.RoomMessage)
-    assert isinstance(message.data, m.ErrorMessage)
-    return message.data
+def error_of(name: str) -> Any:
+    return data_of(BLOKUS_2027, RECORDED[name], is_from_server=True)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +20,7 @@ from spielleiter.protocol.reading import Element
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 from tests.protocol import strategies
-from tests.protocol.streams import CUTS, LATEST, Cut, all_events
+from tests.protocol.streams import CUTS, LATEST, Cut, all_events, data_of
 
 
 def decode(text: str) -> m.Message:
@@ -282,16 +282,8 @@ DEFINITION = (m.Fragment("Gewinner", m.Aggregation.SUM), m.Fragment("∅ Punkte"
 LEFT = "Der Spieler hat das Spiel verlassen"
 
 
-def decode_room(text: str, notes: list[str] | None = None) -> m.RoomData | None:
-    skipped: list[str] = [] if notes is None else notes
-    message = BLOKUS_2021_R3.decode(cast("Element", etree.fromstring(text.strip())), skipped.append)
-    assert isinstance(message, m.RoomMessage)
-    assert notes is not None or not skipped
-    return message.data
-
-
-def sample(name: str) -> m.RoomData | None:
-    return decode_room(LATEST[name].decode())
+def sample(name: str) -> Any:
+    return data_of(BLOKUS_2021_R3, LATEST[name].decode())
 
 
 def encode(data: m.RoomData) -> str:
@@ -370,7 +362,7 @@ def test_an_error_repeats_what_was_understood(original: m.RoomData | None, writt
 
 
 def test_an_error_with_something_unreadable_is_read() -> None:
-    error = decode_room('<room><data class="error" message="m"><originalMessage class="x"/></data></room>')
+    error = data_of(BLOKUS_2021_R3, '<room><data class="error" message="m"><originalMessage class="x"/></data></room>')
     assert isinstance(error, m.ErrorMessage)
     assert isinstance(error.original, m.UnreadableData)
     assert error.original.class_name == "x"
@@ -395,7 +387,7 @@ def test_the_names_of_seats_are_those_of_the_dialect() -> None:
     ],
 )
 def test_class_names_are_further_classes(class_name: str, data: m.RoomData) -> None:
-    assert decode_room(f'<room><data class="{class_name}" color="ONE"/></room>') == data
+    assert data_of(BLOKUS_2021_R3, f'<room><data class="{class_name}" color="ONE"/></room>') == data
 
 
 @pytest.mark.parametrize(
@@ -426,7 +418,7 @@ def test_class_names_are_further_classes(class_name: str, data: m.RoomData) -> N
     ],
 )
 def test_unreadable_data_say_why(data: str, problem: str) -> None:
-    found = decode_room(f"<room>{data}</room>")
+    found = data_of(BLOKUS_2021_R3, f"<room>{data}</room>")
     assert isinstance(found, m.UnreadableData)
     assert found.problem == problem
 
@@ -447,6 +439,6 @@ def test_unreadable_data_say_why(data: str, problem: str) -> None:
 )
 def test_unknown_children_are_skipped(data: str) -> None:
     notes: list[str] = []
-    assert not isinstance(decode_room(f"<room>{data}</room>", notes), m.UnreadableData | m.Memento)
+    assert not isinstance(data_of(BLOKUS_2021_R3, f"<room>{data}</room>", notes), m.UnreadableData | m.Memento)
     assert len(notes) == 1
     assert notes[0].startswith("<x> in <")

@@ -15,7 +15,7 @@ from spielleiter.protocol import messages as m
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects import blokus_2021, blokus_2027, hase_und_igel_2018
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
-from tests.protocol.streams import decode, packets, samples, transcripts
+from tests.protocol.streams import data_of, decode, packets, samples, transcripts
 from tests.shared import needs_shared
 
 
@@ -49,12 +49,6 @@ def recordings(pattern: str, seasons: list[Season]) -> list[Any]:
     ]
 
 
-def data_of(dialect: Dialect, packet: bytes | str) -> Any:
-    message = decode(dialect, packet, is_from_server=True)
-    assert isinstance(message, m.RoomMessage)
-    return message.data
-
-
 @pytest.mark.parametrize(
     ("season", "name"),
     [pytest.param(each, name, id=f"{each}-{name}") for each in SEASONS for name in samples(each.folder)],
@@ -75,7 +69,9 @@ def test_every_written_position_of_a_game_is_read_as_it_was(season: Season, seed
     state = season.game.new_state(rng)
     names = ("", "") if season.dialect is D2027 else ("a", "b")  # that season shows no names with a position
     while state.outcome() is None:
-        read = data_of(season.dialect, season.dialect.encode(m.RoomMessage("r", m.Memento(state, names))))
+        read = data_of(
+            season.dialect, season.dialect.encode(m.RoomMessage("r", m.Memento(state, names))), is_from_server=True
+        )
         assert read == m.Memento(state, names)
         state = state.play(rng.choice(list(state.generate_legal_moves())))
         if season.dialect is R2 and getattr(state, "valid_mask", 15) != 15:
@@ -118,7 +114,7 @@ def test_the_rules_lead_from_position_to_position(season: Season, game: Path) ->
     assert isinstance(first.data, m.Memento)
     state: State = first.data.state
     for packet in mementos[1:]:
-        state = state.play(data_of(season.dialect, packet).state.last_move)
+        state = state.play(data_of(season.dialect, packet, is_from_server=True).state.last_move)
         assert season.dialect.encode(m.RoomMessage(first.room_id, m.Memento(state, first.data.names))) == packet
     assert state.outcome() is not None
 
@@ -197,5 +193,5 @@ def test_names_of_seats_and_of_players_without_a_name(dialect: Dialect, colors: 
     for seat, color in enumerate(colors):
         packet = dialect.encode(m.RoomMessage("r", m.WelcomeMessage(seat)))
         assert f'<data class="welcomeMessage" color="{color}"/>'.encode() in packet
-        assert data_of(dialect, packet) == m.WelcomeMessage(seat)
+        assert data_of(dialect, packet, is_from_server=True) == m.WelcomeMessage(seat)
     assert dialect.unnamed == unnamed

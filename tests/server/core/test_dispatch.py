@@ -149,11 +149,6 @@ def test_scores_are_kept_in_test_mode(harness: RoomHarness) -> None:
     assert (score.display_name, score.number_of_tests) == ("Eins", 1)
 
 
-def test_the_score_of_an_unknown_player_is_refused(harness: RoomHarness) -> None:
-    error = harness.fake_peer("admin", is_admin=True).send(ScoreForPlayerRequest("Niemand"))
-    assert fault_of(error) is Fault.UNKNOWN_PLAYER
-
-
 def test_a_prepared_slot_has_the_name_the_limits_and_the_code_of_the_request(harness: RoomHarness) -> None:
     admin, _, _ = harness.peers()
     room_id, codes = harness.prepare(admin, Slot("Eins", can_timeout=False), Slot("Zwei", is_reserved=False))

@@ -78,6 +78,13 @@ def test_no_error_is_long(message: Message) -> None:
     assert b"originalRequest" in packet
 
 
+def test_what_is_long_inside_of_a_packet_is_cut() -> None:
+    cut = shortened(RoomMessage("id", MoveData(MOVE, ("y" * 200,) * 20)))
+    assert cut == RoomMessage("id", MoveData(MOVE, ("y" * 100 + "…",) * 8))
+    prepare = PrepareRequest("swc_2021_blokus", (Slot("Eins"), Slot("x" * 200)))
+    assert [slot.display_name for slot in shortened(prepare).slots] == ["Eins", "x" * 100 + "…"]
+
+
 @settings(max_examples=30)
 @given(st.text(max_size=50))
 def test_a_long_text_is_cut_at_its_end(text: str) -> None:

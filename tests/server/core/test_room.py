@@ -16,6 +16,7 @@ from spielleiter.protocol.messages import (
     CancelRequest,
     Cause,
     JoinPreparedRequest,
+    JoinRequest,
     MoveRequest,
     ObserveRequest,
     PauseRequest,
@@ -33,6 +34,8 @@ from spielleiter.server.core.room import Ending, Phase, Room, leaders
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.errors import Fault
 from tests.server.room_harness import FakePeer, RoomHarness, first_move
+
+TELLS_PAUSES = {"blokus-2027", "blokus-2021-r3", "blokus-2021-21.4.0"}
 
 
 @pytest.fixture
@@ -61,15 +64,6 @@ def test_a_start_sends_welcomes_then_the_position_then_the_first_request(harness
     assert admin.receive() == ["observed", "state 0"]
     assert one.receive() == ["welcome 0", "state 0", "request"]
     assert two.receive() == ["joined", "welcome 1", "state 0"]
-
-
-def test_the_first_reservation_is_the_first_seat_in_any_order_of_joining(harness: RoomHarness) -> None:
-    admin, one, two = harness.peers()
-    _, codes = harness.prepare(admin)
-    two.send(JoinPreparedRequest(codes[1]))
-    one.send(JoinPreparedRequest(codes[0]))
-    assert two.receive() == ["joined", "welcome 1", "state 0"]
-    assert one.receive() == ["joined", "welcome 0", "state 0", "request"]
 
 
 def test_a_move_is_sent_to_all_and_the_opponent_gets_the_next_request(harness: RoomHarness) -> None:
@@ -129,15 +123,6 @@ def test_a_game_that_is_played_to_its_end(harness: RoomHarness) -> None:
     assert len(ended.think_times[0]) == 50
 
 
-def test_the_release_leaves_players_connected_after_the_game() -> None:
-    harness = RoomHarness("blokus-2021-21.4.0")
-    room, admin, one, two = harness.game()
-    admin.send(CancelRequest(room.id))
-    assert one.receive() == ["result REGULAR REGULAR 00 winners [0, 1]", "left"]
-    assert not one.is_ended
-    assert not two.is_ended
-
-
 def test_hints_are_recorded_and_not_sent(harness: RoomHarness) -> None:
     room, _, one, _ = harness.game()
     one.moves(room, first_move(room), "depth 3", "score 12")
@@ -193,6 +178,19 @@ def test_a_game_that_starts_paused_is_sent_to_observers_only_until_it_is_resumed
     assert admin.receive() == ["state 0", "paused False"]
     assert one.receive() == ["state 0", "request"]
     assert two.receive() == ["state 0"]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_pause_is_told_to_observers_if_the_edition_has_a_packet_for_it(edition: str) -> None:
+    harness = RoomHarness(edition)
+    admin, one, two = harness.peers()
+    for fake_peer in (one, two):
+        fake_peer.send(JoinRequest(EDITIONS[edition].game_type))
+    (room,) = harness.lobby.rooms.values()
+    admin.send(ObserveRequest(room.id))
+    admin.receive()
+    assert admin.send(PauseRequest(room.id, is_paused=True)) is None
+    assert (admin.receive(), room.is_paused) == (["paused True"] if edition in TELLS_PAUSES else [], True)
 
 
 def test_one_slot_that_should_be_paused_pauses_the_game(harness: RoomHarness) -> None:
@@ -299,14 +297,6 @@ def test_a_cancelled_game_has_no_winner(harness: RoomHarness) -> None:
     assert one.receive() == ["result REGULAR REGULAR 00 winners []", "left", "end of stream"]
     assert room.record[-1].scores[0].parts == (0, 5)  # type: ignore[union-attr]
     assert harness.pending_timers == 0
-
-
-def test_the_release_names_the_leader_as_winner_of_a_cancelled_game() -> None:
-    harness = RoomHarness("blokus-2021-21.4.0")
-    room, admin, one, two = harness.game()
-    play(room, [one, two], 1)
-    admin.send(CancelRequest(room.id))
-    assert one.receive() == ["result REGULAR REGULAR 00 winners [0]", "left"]
 
 
 def test_cancelling_before_the_start_leaves_nothing(harness: RoomHarness) -> None:

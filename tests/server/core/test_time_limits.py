@@ -52,13 +52,6 @@ def test_no_answer_within_the_hard_limit_ends_the_game(harness: RoomHarness) -> 
     assert one.receive() == two.receive() == [result, "left", "end of stream"]
 
 
-def test_the_release_calls_a_hard_timeout_soft_and_names_the_leader() -> None:
-    harness = RoomHarness("blokus-2021-21.4.0")
-    _, admin, *_ = harness.game()
-    harness.advance(10.0)
-    assert admin.receive() == ["result SOFT_TIMEOUT REGULAR 02 winners [0, 1]", "left"]
-
-
 def test_bytes_that_arrived_before_the_hard_limit_are_read_before_a_verdict(harness: RoomHarness) -> None:
     room, _, one, two = harness.game()
     one.has_unread = True
@@ -79,13 +72,6 @@ def test_a_server_that_sleeps_through_the_hard_limit_checks_the_input_first(harn
     dispatch(harness.lobby, one.member, move, Arrival(1.9, StampSource.KERNEL), harness.now)
     assert harness.happened(events.MovePlayed)[-1].think_time == pytest.approx(1.9)
     assert two.receive()[-1] == "request"
-
-
-def test_a_player_that_keeps_sending_bytes_is_judged_nevertheless(harness: RoomHarness) -> None:
-    room, _, one, _ = harness.game()
-    one.has_unread = True
-    harness.advance(11.1)
-    assert room.phase is Phase.OVER
 
 
 def test_the_clock_starts_at_the_delivery_of_the_request(harness: RoomHarness) -> None:

@@ -292,7 +292,7 @@ async def test_a_password_of_a_peer_that_has_left_is_not_checked() -> None:
 async def use_up_checks(harness: ServerHarness) -> None:
     """Let so many passwords have been checked that every further one has to wait for its turn."""
     for _ in range(int(CHECKS_AT_ONCE)):
-        await harness.server._guard.wait_for_turn("before")
+        await harness.server.password_guard.wait_for_turn("before")
 
 
 async def guess(harness: ServerHarness, hosts: list[str]) -> list[Caller]:
@@ -339,7 +339,7 @@ async def test_parallel_guesses_are_delayed_like_consecutive_ones(autojump_clock
 @pytest.mark.parametrize("way", ["hangs up", "server stops", "everything is cancelled"])
 async def test_a_guesser_that_leaves_during_its_delay_leaves_nothing(way: str, autojump_clock: object) -> None:
     async with open_harness(password_attempts=1, password_window=10.0) as harness:
-        guard = harness.server._guard
+        guard = harness.server.password_guard
         guessing = [await harness.call() for _ in range(3)]
         for caller in guessing:
             await caller.near.send_all(b'<protocol><authenticate password="wrong"/>')
@@ -350,13 +350,13 @@ async def test_a_guesser_that_leaves_during_its_delay_leaves_nothing(way: str, a
                 await caller.close()
             await trio.sleep(2.5)
         elif way == "server stops":
-            for session in list(harness.server._sessions):
+            for session in list(harness.server.sessions):
                 session.end("the server stops", 1.0)
             await trio.sleep(1.5)
         else:
             harness.nursery.cancel_scope.cancel()
             with trio.CancelScope(shield=True):
                 await wait_all_tasks_blocked()
-        assert not harness.server._sessions
+        assert not harness.server.sessions
         assert not guard._waiting
         assert guard.delay("host", trio.current_time() + 10.0) == 0.0

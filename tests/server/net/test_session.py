@@ -22,17 +22,20 @@ from spielleiter.server.errors import Fault
 from spielleiter.server.net.session import DISCARDED_AT_ONCE, BugsContained
 from spielleiter.server.net.wire import RECEIVE_BYTES
 from tests.protocol.streams import LATEST
-from tests.server.answers import Bystanders, answered, left, refusals
 from tests.server.harness import (
     END,
     GAME_TYPE,
     GOODBYE,
     PATIENT,
     START,
+    Bystanders,
     Caller,
     ServerHarness,
+    answered,
+    left,
     legal_move,
     open_harness,
+    refusals,
     sample,
     set_move_packet,
 )
@@ -274,7 +277,7 @@ async def test_a_bug_in_a_timer_affects_nobody_else(autojump_clock: object, monk
 async def test_a_session_that_is_ended_waits_for_its_peer(autojump_clock: object) -> None:
     async with open_harness() as harness:
         caller = await harness.admin()
-        (session,) = harness.server._sessions
+        (session,) = harness.server.sessions
         session.end("enough")
         session.end("more than enough")
         assert (await caller.receive(), caller.is_ended) == (b"<protocol/>", True)
@@ -285,7 +288,7 @@ async def test_a_session_that_is_ended_waits_for_its_peer(autojump_clock: object
 async def test_a_peer_whose_stream_the_server_ends_first_was_not_silent(autojump_clock: object) -> None:
     async with open_harness(first_packet_timeout=5.0) as harness:
         caller = await harness.call()
-        (session,) = harness.server._sessions
+        (session,) = harness.server.sessions
         session.end("the server stops")
         await caller.close()
         (closed,) = harness.happened(events.ConnectionClosed)
@@ -314,7 +317,7 @@ def test_a_contained_bug_leaves_nothing_but_the_end_of_the_program_is_propagated
 async def test_a_closed_connection_is_freed(autojump_clock: object) -> None:
     async with open_harness() as harness:
         game = await harness.game()
-        rest = [weakref.ref(each) for each in (*harness.server._sessions, game.room)]
+        rest = [weakref.ref(each) for each in (*harness.server.sessions, game.room)]
         await game.play(3)
         await game.one.send("<close/>")
         for caller in game.callers:

@@ -186,7 +186,7 @@ async def run_callers(edition: str, seed: int, steps: int) -> None:
         assert (lobby.rooms, lobby.waiting, lobby.reservations, lobby.admins, lobby.members) == ({}, {}, {}, {}, {})
         opened, closed = harness.happened(events.ConnectionOpened), harness.happened(events.ConnectionClosed)
         assert len(opened) == len(closed)
-        assert harness.server._sessions == {}
+        assert harness.server.sessions == {}
         assert len(nursery.child_tasks) == 1  # the task of the timers
         nursery.cancel_scope.cancel()
 

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
 
-from tests.commands import ROOT
+from tests.documents import ROOT
 from tests.timeouts import HANG_TIMEOUT
 
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "chrome")
