@@ -18,7 +18,7 @@ from itertools import chain
 from typing import Any, Final
 
 from spielleiter.bench.driver import Plan
-from spielleiter.bench.processes import BenchError, describe_exit, running_piped
+from spielleiter.bench.subprocesses import BenchError, describe_exit, running_piped
 from spielleiter.common.quantile import nearest_rank
 
 BUSY: Final = 0.85  # fraction of the time above which the driver, not the server, may limit the throughput

@@ -24,7 +24,9 @@ from typing import Any, Final, TypeAlias
 import spielleiter.bench.scripted_program
 from spielleiter.bench.driver import plan_of
 from spielleiter.bench.drivers import default_process_count, running_drivers
-from spielleiter.bench.processes import (
+from spielleiter.bench.report import Label, Records
+from spielleiter.bench.scripted_games import START_PIECE, Load, load_of
+from spielleiter.bench.subprocesses import (
     REPLAYS_NAME,
     BenchError,
     last_line,
@@ -33,8 +35,6 @@ from spielleiter.bench.processes import (
     running_server,
     start_python,
 )
-from spielleiter.bench.report import Label, Records
-from spielleiter.bench.scripted_games import START_PIECE, Load, load_of
 from spielleiter.common.own_python import own_python
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.net.sockets import connections_possible

@@ -17,8 +17,8 @@ from typing import Final
 from spielleiter.bench.driver import PASSWORD, Driver, Plan, ScriptedGame, Seat, plan_of
 from spielleiter.bench.driver import main as run_driver
 from spielleiter.bench.drivers import running_drivers
-from spielleiter.bench.processes import running_server
 from spielleiter.bench.scripted_games import load_of
+from spielleiter.bench.subprocesses import running_server
 from spielleiter.server.net.sockets import connections_possible
 
 EDITION: Final = "blokus-2027"

@@ -97,7 +97,7 @@ class Conduct(enum.Enum):
 
 
 @dataclass
-class Tally:
+class SoakTally:
     """What the players of some games did, and the verdicts that they expect."""
 
     moves: int = 0
@@ -131,7 +131,7 @@ class SoakReport:
     usage: list[dict[str, Any]] = field(default_factory=list)
     """The resource usage of the server: before the first game, after the warm-up, at the end."""
 
-    def add(self, tally: Tally) -> None:
+    def add(self, tally: SoakTally) -> None:
         """Add the numbers of `tally`."""
         self.games += len(tally.expected)
         self.moves += tally.moves
@@ -208,7 +208,7 @@ class Received(enum.Enum):
 
 
 @dataclass(slots=True)
-class Answer:
+class SoakAnswer:
     """An answer to a request for a move."""
 
     think_time: float
@@ -275,7 +275,7 @@ class StampedPlayer:
             return Received.REQUEST
         return Received.NOTHING_NEW
 
-    def send(self, packet: bytes, answer: Answer) -> None:
+    def send(self, packet: bytes, answer: SoakAnswer) -> None:
         """Send `packet` in one call, and record the time before and after it. A closed connection is ignored."""
         answer.sent_from = time.time()
         with contextlib.suppress(OSError):
@@ -326,16 +326,16 @@ class SoakGame:
             self._leave(player)
         elif is_middle and self.conduct is Conduct.ILLEGAL:
             self._ply -= 1  # the opponent's last move, once more
-            self.send(player, Answer(0.0, asked_at))
+            self.send(player, SoakAnswer(0.0, asked_at))
         elif is_middle and self.conduct is Conduct.LATE:
-            self.soak.schedule(self, player, Answer(LATE, asked_at))
+            self.soak.schedule(self, player, SoakAnswer(LATE, asked_at))
         elif self._ply == self._slow_ply:
             tally.slow_moves += 1
-            self.soak.schedule(self, player, Answer(IN_TIME, asked_at))
+            self.soak.schedule(self, player, SoakAnswer(IN_TIME, asked_at))
         else:
-            self.soak.schedule(self, player, Answer(self.soak.draw_think_time(), asked_at))
+            self.soak.schedule(self, player, SoakAnswer(self.soak.draw_think_time(), asked_at))
 
-    def send(self, player: StampedPlayer, answer: Answer) -> None:
+    def send(self, player: StampedPlayer, answer: SoakAnswer) -> None:
         """Send the next move of `player`, and note whether the verdict on it is certain."""
         if self.is_over:
             return
@@ -372,18 +372,18 @@ class Soak:
         self._conducts = random.Random(f"{seed} conducts")
         """Only used when a game is started, so that the games do not depend on how fast they are played."""
         self.shares = shares
-        self.tally = Tally()
+        self.tally = SoakTally()
         self.in_play = 0
         """The number of games in which a move has been requested."""
         self._scripts = scripts
-        self._timers: list[tuple[float, int, SoakGame, StampedPlayer, Answer]] = []
+        self._timers: list[tuple[float, int, SoakGame, StampedPlayer, SoakAnswer]] = []
         self._timer_count = 0
         self._bad: deque[socket.socket] = deque()
         self._games_to_start = 0
         self._admin = socket.create_connection(self.address)
         self._admin_data = b""
 
-    def schedule(self, game: SoakGame, player: StampedPlayer, answer: Answer) -> None:
+    def schedule(self, game: SoakGame, player: StampedPlayer, answer: SoakAnswer) -> None:
         """Have `answer` sent when it is due."""
         self._timer_count += 1
         heapq.heappush(self._timers, (answer.due_at, self._timer_count, game, player, answer))

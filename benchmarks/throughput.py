@@ -20,8 +20,8 @@ from typing import Final
 
 from spielleiter.bench.driver import plan_of
 from spielleiter.bench.drivers import Drivers, default_process_count, running_drivers
-from spielleiter.bench.processes import LOG_NAME, first_line, running_piped, running_python, running_server
 from spielleiter.bench.scripted_games import load_of
+from spielleiter.bench.subprocesses import LOG_NAME, first_line, running_piped, running_python, running_server
 
 PAGES: Final = (40, 50, 10)
 SETTLE: Final = 3.0  # seconds after the pages have been opened or closed, which keeps the server busy for a moment

@@ -26,8 +26,8 @@ import trio
 from benchmarks.hostile_clients import KINDS
 from spielleiter.bench.driver import Plan, plan_of
 from spielleiter.bench.drivers import running_drivers
-from spielleiter.bench.processes import running_piped, running_server
 from spielleiter.bench.scripted_games import load_of
+from spielleiter.bench.subprocesses import running_piped, running_server
 from spielleiter.server.net.sockets import connections_possible
 
 EDITION: Final = "blokus-2021-r3"

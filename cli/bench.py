@@ -121,7 +121,7 @@ def bench(json_file: str | None, *, quick: bool, **chosen: Any) -> None:
     """
     _require_machine()
     from spielleiter.bench.measurements import Options
-    from spielleiter.bench.processes import BenchError
+    from spielleiter.bench.subprocesses import BenchError
     from spielleiter.common.errors import os_error_text
 
     given = {key: value for key, value in chosen.items() if value is not None}

@@ -235,13 +235,18 @@ class Server:
 
     def _admit(self, sock: socket.socket, address: tuple[str, int], sessions: trio.Nursery) -> None:
         host, port = address[:2]
-        refused = self._refusal_of(host)
-        if refused is not None:
-            self.stream.publish(events.ConnectionRefused(f"{host}:{port}", *refused))
-            self._reject(sock, refused[1])
+        most, most_each = self._most_connections, self.config.connections_per_address
+        if self._connections_by_host.total() >= most:
+            kind, text = "connections", f"This server serves no more than {count_text(most, 'connection')}"
+        elif not is_loopback(host) and self._connections_by_host[host] >= most_each:
+            kind = "connections_per_address"
+            text = f"This server serves no more than {count_text(most_each, 'connection')} from one address"
+        else:
+            self._connections_by_host[host] += 1
+            sessions.start_soon(self._serve_socket, sock, host, port)
             return
-        self._connections_by_host[host] += 1
-        sessions.start_soon(self._serve_socket, sock, host, port)
+        self.stream.publish(events.ConnectionRefused(f"{host}:{port}", kind, text))
+        self._reject(sock, text)
 
     def _reject(self, sock: socket.socket, reason: str) -> None:
         """Send the reason, as far as possible without waiting, and close the connection."""
@@ -251,16 +256,6 @@ class Server:
             sock.setblocking(False)
             for packet in packets:
                 sock.send(packet)
-
-    def _refusal_of(self, host: str) -> tuple[str, str] | None:
-        """Return the kind of refusal and its text; None if the connection is accepted."""
-        most, most_each = self._most_connections, self.config.connections_per_address
-        if self._connections_by_host.total() >= most:
-            return "connections", f"This server serves no more than {count_text(most, 'connection')}"
-        if not is_loopback(host) and self._connections_by_host[host] >= most_each:
-            text = f"This server serves no more than {count_text(most_each, 'connection')} from one address"
-            return "connections_per_address", text
-        return None
 
     async def _serve_socket(self, sock: socket.socket, host: str, port: int) -> None:
         try:
@@ -312,9 +307,8 @@ async def serve(
     """Serve until `stop` is set; without `stop`, until cancelled.
 
     The log goes to `log_file`, or else to standard error. `companion` opens a service that runs beside the games,
-    `recorder` makes what writes the traces.
-    Raises StartError before anything is accepted, for example for an address in use, an unreadable replay or an unknown
-    game.
+    `recorder` makes what writes the traces. Raises StartError before anything is accepted, for example for an address
+    in use, an unreadable replay or an unknown game.
     """
     with contextlib.ExitStack() as stack:
         log = stack.enter_context(line_writer(_standard_error())) if log_file is None else log_file
@@ -325,7 +319,11 @@ async def serve(
             stack.callback(sock.close)
         port: int = sockets[0].getsockname()[1]
         if config.port_file is not None:
-            _write_port(config.port_file, port)
+            try:
+                write_whole(config.port_file, f"{port}\n")
+            except OSError as error:
+                reason = error.strerror or error
+                raise StartError(f"portFile {config.port_file}: cannot be written ({reason})") from None
         server.limit_connections(connections_possible(config.connections))
         pauses = stack.enter_context(deferred_gc())
         if companion is not None:
@@ -337,11 +335,3 @@ async def serve(
 def _standard_error() -> TextIO:
     """Return standard error, or the null device if the process was started without one."""
     return Path(os.devnull).open("w", encoding="utf-8") if sys.stderr is None else sys.stderr
-
-
-def _write_port(path: Path, port: int) -> None:
-    """Write the port file, of which no reader sees a part."""
-    try:
-        write_whole(path, f"{port}\n")
-    except OSError as error:
-        raise StartError(f"portFile {path}: cannot be written ({error.strerror or error})") from None

@@ -397,15 +397,6 @@ def load_config(options: Options, environ: Mapping[str, str], directory: Path | 
     elif of_local == of_host > 0 and local != is_loopback(values["host"]):
         contradiction = f"host {values['host']} and local {str(local).lower()} contradict each other"
         raise ConfigError(f"{contradiction}, expected one of them")
-    _require_consistent(values)
-    config = Config(**values, properties_file=file if found_file else None, ignored=tuple(ignored))
-    if config.has_timeouts and (problem := limits_problem(config.soft_timeout, config.hard_timeout)):
-        raise ConfigError(f"{problem} (softTimeout, hardTimeout), or switch both off (--no-timeout)")
-    return config
-
-
-def _require_consistent(values: Mapping[str, Any]) -> None:
-    """Raise ConfigError for values that contradict each other."""
     for name in ("turn", "ply"):
         if values.get(name) and values.get("load_game_file") is None:
             raise ConfigError(f"{name} {values[name]} needs a replay to start from, expected loadGameFile with it")
@@ -417,6 +408,10 @@ def _require_consistent(values: Mapping[str, Any]) -> None:
             f"viewer {shown_address(viewer)}: others could watch and play there; choose a password for them "
             "(viewerPassword), or let everybody in (viewerOpen)"
         )
+    config = Config(**values, properties_file=file if found_file else None, ignored=tuple(ignored))
+    if config.has_timeouts and (problem := limits_problem(config.soft_timeout, config.hard_timeout)):
+        raise ConfigError(f"{problem} (softTimeout, hardTimeout), or switch both off (--no-timeout)")
+    return config
 
 
 # -- the sources: each yields settings with their texts, and where these stand -----------------------------------------

@@ -26,7 +26,7 @@ EXTENDED = (
     "tests/bench/",
     "tests/benchmarks/",
     "tests/cli/test_bench.py",
-    "tests/cluster/test_interruptions.py::test_the_pairs_of_a_silent_worker_are_played_by_others",
+    "tests/cluster/test_dask_commands.py::test_the_pairs_of_a_silent_worker_are_played_by_others",
     "tests/cluster/test_venue.py::test_a_machine_that_becomes_ten_times_slower_plays_less_and_loses_nothing",
     "tests/cluster/test_venue.py::test_forty_pairs_are_the_same_games_as_on_one_machine",
     "tests/programs/packages/test_archive.py::test_any_bytes_are_no_package",

@@ -14,8 +14,8 @@ import pytest
 
 from spielleiter.bench.driver import Driver, Plan, ScriptedGame, plan_of
 from spielleiter.bench.drivers import Drivers, combined_figures, quantile, running_drivers
-from spielleiter.bench.processes import BenchError, end, running_floor, start_python
 from spielleiter.bench.scripted_games import load_of
+from spielleiter.bench.subprocesses import BenchError, end, running_floor, start_python
 from tests.bench.fake_server import POSITION, PREPARED, REQUEST, RESULT, ROOM_ID, SCRIPT, SEATS, Server, packet
 from tests.timeouts import HANG_TIMEOUT
 

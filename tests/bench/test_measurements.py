@@ -10,8 +10,8 @@ import pytest
 
 from spielleiter.bench import measurements
 from spielleiter.bench.measurements import Cost, Options, Part, count_verdicts, measure_match, run, run_match
-from spielleiter.bench.processes import BenchError
 from spielleiter.bench.report import Figure, Record, Records
+from spielleiter.bench.subprocesses import BenchError
 
 
 def part(name: str, order: list[str]) -> Part:

@@ -16,13 +16,13 @@ import benchmarks.soak
 from benchmarks.soak import (
     LIMIT,
     MARGIN,
-    Answer,
     Conduct,
     Received,
     Shares,
+    SoakAnswer,
     SoakReport,
+    SoakTally,
     StampedPlayer,
-    Tally,
     soak,
 )
 from tests.bench.fake_server import Server
@@ -87,7 +87,7 @@ def test_usage_is_compared_with_the_start_and_memory_with_the_warm_up() -> None:
     usage[-1]["descriptors"] = 12
     report = SoakReport(warm_up=50, usage=usage)
     report.add(
-        Tally(
+        SoakTally(
             moves=640,
             slow_moves=2,
             bad_clients=7,
@@ -118,7 +118,7 @@ def test_usage_is_compared_with_the_start_and_memory_with_the_warm_up() -> None:
 def test_near_the_limit_nothing_is_certain(
     sent_from: float, sent_until: float, is_in_time: bool, is_late: bool
 ) -> None:
-    answer = Answer(1.0, 0.0, sent_from, sent_until)
+    answer = SoakAnswer(1.0, 0.0, sent_from, sent_until)
     assert (answer.is_in_time, answer.is_late) == (is_in_time, is_late)
     assert answer.due_at == 1.0
 
@@ -161,7 +161,7 @@ def test_a_request_has_the_time_of_its_arrival_and_an_answer_is_between_two_read
     after = time.time()
     assert received is Received.REQUEST
     assert before <= arrived_at <= after
-    answer = Answer(0.0, arrived_at)
+    answer = SoakAnswer(0.0, arrived_at)
     player.send(b"<move/>", answer)
     assert after <= answer.sent_from <= answer.sent_until <= time.time()
     assert other_end.recv(100) == b"<move/>"

@@ -12,8 +12,8 @@ import pytest
 from benchmarks.hostile_clients import KINDS
 from benchmarks.under_attack import EDITION, drive, hostile_clients, processor_seconds, settle
 from spielleiter.bench.driver import plan_of
-from spielleiter.bench.processes import running_server
 from spielleiter.bench.scripted_games import load_of
+from spielleiter.bench.subprocesses import running_server
 
 HOSTILE = 2 * len(KINDS)
 GAMES = 2

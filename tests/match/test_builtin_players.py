@@ -1,24 +1,339 @@
-"""Built-in players in a match."""
+"""Built-in players in a match, and the worker processes that compute their moves."""
 
 from __future__ import annotations
 
 import dataclasses
+import io
+import itertools
+import os
+import pickle
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
+import psutil
 import pytest
 import trio
 
+from spielleiter.client.choosers import make_chooser
+from spielleiter.common.errors import MachineError
+from spielleiter.game.api import Move, State
 from spielleiter.match import builtin_players
-from spielleiter.match.builtin_players import builtin_strategy
+from spielleiter.match.builtin_players import MAX_DEATHS, PoolPlayer, ThinkTime, builtin_strategy, open_thinking_pool
+from spielleiter.match.builtin_process import HEAD, encode, serve
 from spielleiter.match.game_folder import REPLAY
 from spielleiter.match.match_server import open_match_server
 from spielleiter.match.plan import Entrant
 from spielleiter.match.referee import play_game
 from spielleiter.match.verdict import Verdict
 from tests.interpreter import PYTHON
+from tests.match.first_position import STATE
 from tests.match.setups import lenient_setup
 from tests.timeouts import HANG_TIMEOUT
+
+COMMAND = builtin_players.worker_command()
+
+
+async def choose(player: PoolPlayer) -> Move | None:
+    with trio.fail_after(HANG_TIMEOUT):
+        return (await player.choose_move(STATE, float)).move
+
+
+def random_moves(count: int) -> list[Move]:
+    """Return the moves that the strategy `random` with the seed 5 chooses in the first position."""
+    chooser = make_chooser("random", seed=5)
+    return [chooser(STATE) for _ in range(count)]
+
+
+def workers() -> list[psutil.Process]:
+    """Return the workers that this process has started."""
+    return [each for each in psutil.Process().children() if COMMAND[-1] in each.cmdline()]
+
+
+@pytest.mark.slow
+async def test_players_choose_the_same_moves_whichever_workers_compute_them() -> None:
+    expected = random_moves(3)
+    assert len(set(expected)) > 1
+    moves: dict[PoolPlayer, list[Move | None]] = {}
+
+    async def think(player: PoolPlayer) -> None:
+        moves[player] = [await choose(player) for _ in expected]
+
+    async with open_thinking_pool(max_workers=2) as pool:
+        async with trio.open_nursery() as nursery:
+            for _ in range(5):
+                nursery.start_soon(think, PoolPlayer(pool, "random", 5))
+        assert len(workers()) == 2  # no more than allowed
+    assert list(moves.values()) == [expected] * 5
+    assert not workers()
+
+
+@pytest.mark.slow
+async def test_the_clock_of_a_request_starts_when_a_worker_begins_with_it() -> None:
+    started: list[float] = []
+    chosen = []
+
+    async def think(player: PoolPlayer) -> None:
+        chosen.append(await player.choose_move(STATE, started.append))
+
+    async with open_thinking_pool(max_workers=1) as pool, trio.open_nursery() as nursery:
+        for seed in range(3):
+            nursery.start_soon(think, PoolPlayer(pool, "random", seed))
+    assert started == [each.started_at for each in chosen]
+    for previous, following in itertools.pairwise(chosen):
+        assert following.started_at >= previous.started_at + previous.seconds
+
+
+@pytest.mark.slow
+async def test_the_move_of_a_worker_that_is_killed_is_computed_again() -> None:
+    started: list[float] = []
+
+    def kill_at_first(now: float) -> None:
+        started.append(now)
+        if len(started) in {1, 3}:
+            workers()[0].kill()
+
+    async with open_thinking_pool(max_workers=1) as pool:
+        player = PoolPlayer(pool, "random", 5)
+        with trio.fail_after(HANG_TIMEOUT):
+            chosen = [await player.choose_move(STATE, kill_at_first) for _ in range(4)]
+    assert [each.move for each in chosen] == random_moves(4)
+    assert [each.started_at for each in chosen] == started  # the clock does not start again
+    assert player.interruptions == 2
+
+
+@pytest.mark.slow
+async def test_a_worker_that_was_killed_while_it_had_nothing_to_do_is_replaced() -> None:
+    async with open_thinking_pool() as pool:
+        player = PoolPlayer(pool, "random", 5)
+        moves = [await choose(player)]
+        (worker,) = workers()
+        worker.kill()
+        worker.wait(HANG_TIMEOUT)
+        moves.append(await choose(player))
+    assert moves == random_moves(2)
+    assert player.interruptions == 0
+
+
+@pytest.mark.slow
+async def test_a_request_that_is_given_up_takes_its_worker_with_it_even_one_that_hangs() -> None:
+    def hang_and_cancel(_now: float) -> None:
+        (worker,) = workers()
+        worker.suspend()
+        scope.cancel()
+
+    async with open_thinking_pool(max_workers=1) as pool:
+        given_up = PoolPlayer(pool, "random", 5)
+        with trio.CancelScope() as scope:
+            await given_up.choose_move(STATE, hang_and_cancel)
+        assert scope.cancelled_caught
+        assert not workers()
+        assert [await choose(PoolPlayer(pool, "random", 5))] == random_moves(1)
+
+
+class Lethal:
+    """A position that ends each process that reads it."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os._exit, (4,)
+
+
+@pytest.mark.slow
+async def test_a_request_that_ends_every_worker_is_not_repeated_for_ever() -> None:
+    """Others may get answers in the meantime, so the workers do not end in a row."""
+    async with open_thinking_pool(max_workers=1, restart_pause=0) as pool:
+        player = PoolPlayer(pool, "random", 5)
+        moves = [await choose(player)]
+        with trio.fail_after(HANG_TIMEOUT), pytest.raises(MachineError, match="the last one ended with exit code 4"):
+            await player.choose_move(cast("State", Lethal()), lambda _now: None)
+        assert player.interruptions == MAX_DEATHS
+        moves.append(await choose(player))
+    assert moves == random_moves(2)
+
+
+READY = """import os, pickle, struct, sys, time
+def write(message):
+    data = pickle.dumps(message)
+    os.write(1, struct.pack("!I", len(data)) + data)
+write(None)
+"""
+READ = "os.read(0, 1)\n"
+WAIT = "time.sleep(600)\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "how"),
+    [
+        ("raise SystemExit(3)", "ended with exit code 3"),
+        (None, "could not be started: "),
+        (READY + READ + "raise SystemExit(5)\n", "ended with exit code 5"),
+        (READY + READ + "os.write(1, b'some text')\n" + WAIT, "wrote something that is not an answer"),
+        (READY + READ + "os.write(1, bytes([0, 0, 0, 3]) + b'abc')\n" + WAIT, "wrote something that is not an answer"),
+        (READY + READ + "write('no answer')\n" + WAIT, "wrote something that is not an answer"),
+        (READY.replace("write(None)", "write((1, 2))") + WAIT, "wrote something that is not an answer"),
+        (READY + READ + "os.close(1)\n" + WAIT, "closed its output"),
+        (READY.replace("write(None)", "os.close(0); write(None)") + WAIT, "ended"),
+    ],
+    ids=["at-once", "not-there", "exit", "text", "no-pickle", "message", "unasked", "output-closed", "input-closed"],
+)
+@pytest.mark.slow
+async def test_workers_that_do_not_answer_as_agreed_are_replaced_and_given_up_in_the_end(
+    code: str | None, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts = 0
+    bad = ["/does/not/exist"] if code is None else [sys.executable, "-I", "-S", "-c", code]
+
+    def worker_command() -> list[str]:
+        nonlocal starts
+        starts += 1
+        return COMMAND if starts == 2 else bad
+
+    monkeypatch.setattr(builtin_players, "worker_command", worker_command)
+    async with open_thinking_pool(max_workers=1, restart_pause=0) as pool:
+        player = PoolPlayer(pool, "random", 5)
+        assert [await choose(player)] == random_moves(1)
+        assert starts == 2
+        workers()[0].kill()
+        failed = 0
+
+        async def fail() -> None:
+            nonlocal failed
+            with pytest.raises(MachineError, match=how):
+                await choose(PoolPlayer(pool, "random", 5))
+            failed += 1
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(2):
+                nursery.start_soon(fail)
+        assert failed == 2
+
+
+@pytest.mark.slow
+async def test_there_is_a_pause_before_a_replacement_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    starts = 0
+
+    def worker_command() -> list[str]:
+        nonlocal starts
+        starts += 1
+        return [sys.executable, "-I", "-S", "-c", "raise SystemExit(3)"]
+
+    monkeypatch.setattr(builtin_players, "worker_command", worker_command)
+    async with open_thinking_pool(restart_pause=10 * HANG_TIMEOUT) as pool, trio.open_nursery() as nursery:
+        nursery.start_soon(choose, PoolPlayer(pool, "random", 5))
+        with trio.fail_after(HANG_TIMEOUT):
+            while starts < 2 or workers():  # noqa: ASYNC110 - until both have ended
+                await trio.sleep(0.01)
+        with trio.move_on_after(0.2):
+            while starts < 3:  # noqa: ASYNC110 - it must not happen
+                await trio.sleep(0.01)
+        assert starts == 2
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.slow
+async def test_a_worker_never_uses_more_than_one_core_and_ignores_modules_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has a single thread, so binding it to a core would only keep it from moving to a free one."""
+    for name in ("game", "match", "client", "random", "spielleiter"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(1)\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SECRET", "of the match")
+    async with open_thinking_pool(max_workers=1) as pool:
+        await choose(PoolPlayer(pool, "level-8", 1))
+        (worker,) = workers()
+        assert worker.num_threads() == 1
+        assert "SECRET" not in worker.environ()  # a program can read them
+
+
+@pytest.mark.slow
+async def test_what_a_strategy_prints_is_not_taken_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = """if True:
+        import runpy
+        from spielleiter.client import choosers
+        first = choosers.CHOOSERS["first"]
+        choosers.CHOOSERS = {"first": lambda state, rng, _: print("thinking", flush=True) or first(state, rng)}
+        runpy.run_module("spielleiter.match.builtin_process", run_name="__main__")
+    """
+    monkeypatch.setattr(builtin_players, "worker_command", lambda: [sys.executable, "-c", code])
+    async with open_thinking_pool(max_workers=1) as pool:
+        player = PoolPlayer(pool, "first", 1)
+        assert await choose(player) == make_chooser("first", seed=1)(STATE)
+    assert player.interruptions == 0
+
+
+# -- the time that the machine took ------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+async def test_the_time_in_which_a_worker_is_stopped_or_ended_is_lost() -> None:
+    async with open_thinking_pool(max_workers=1) as pool:
+        player = PoolPlayer(pool, "level-8", 1)
+
+        def stop(_now: float) -> None:
+            workers()[0].suspend()
+            stopped.set()
+
+        stopped = trio.Event()
+        with trio.fail_after(HANG_TIMEOUT):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(player.choose_move, STATE, stop)
+                await stopped.wait()
+                while player.seconds_lost < 0.1:  # noqa: ASYNC110 - it grows with the time
+                    await trio.sleep(0.01)
+                workers()[0].kill()
+                while not player.interruptions:
+                    await trio.sleep(0.01)
+                    assert player.seconds_lost >= 0.1
+
+
+@pytest.mark.parametrize(
+    ("cpu_seconds", "while_thinking", "in_the_end"), [(0.5, 8.5, 2.5), (3.0, 6.0, 0), (3.01, 6.0, 0), (None, 6.0, 0)]
+)
+def test_lost_is_what_went_to_ended_workers_and_in_which_the_present_one_does_not_compute(
+    cpu_seconds: float | None, while_thinking: float, in_the_end: float
+) -> None:
+    time = ThinkTime()
+    assert time.seconds_lost(1) == 0
+    assert time.begin(1, lambda: 2.0) == 1
+    assert time.seconds_lost(3) == 0
+    time.interrupt()
+    assert time.seconds_lost(7) == 6
+    assert time.begin(7, lambda: cpu_seconds) == 1
+    assert time.seconds_lost(10) == while_thinking
+    # the think time is that of the worker that answered, so nothing may be subtracted from it for the others
+    time.end(3.0, 3.0 if cpu_seconds is None else cpu_seconds)
+    assert time.seconds_lost(20) == in_the_end
+
+
+# -- the process -------------------------------------------------------------------------------------------------------
+
+
+def answers_to(*requests: Any) -> Iterator[Any]:
+    written = io.BytesIO()
+    serve(io.BytesIO(b"".join(map(encode, requests))), written)
+    written.seek(0)
+    while head := written.read(HEAD.size):
+        yield pickle.loads(written.read(HEAD.unpack(head)[0]))
+
+
+def test_a_failure_affects_one_move_only() -> None:
+    ready, first, failed, second = answers_to(*(("first", 1, state, 1.8) for state in (STATE, None, STATE)))
+    assert ready is None
+    assert first[0] == second[0] is not None
+    assert first[1] >= 0 <= first[2]
+    assert first[3] == ""
+    assert failed[0] is None
+    assert failed[3].startswith("AttributeError: ")
+
+
+def test_a_search_that_has_no_time_is_reported_as_cut() -> None:
+    state = STATE
+    for _ in range(8):
+        state = state.play(make_chooser("first", seed=1)(state))
+    _, *answers = answers_to(("level-8", 1, state, 0.0), ("first", 1, state, 0.0))
+    assert [(answer[0] is not None, answer[4]) for answer in answers] == [(True, True), (True, False)]
 
 
 @pytest.mark.parametrize(

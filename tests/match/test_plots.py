@@ -182,27 +182,12 @@ def test_a_bracket_has_a_box_for_each_match() -> None:
     assert all(0 <= y <= height - 40 for _, y in found)
 
 
-def test_a_bracket_grows_with_the_rounds() -> None:
-    assert boxes(bracket_plot(play_tournament(make_tournament(Kind.KNOCK_OUT), stop=0)))
-    counts = [
-        len(boxes(bracket_plot(play_tournament(make_tournament(Kind.KNOCK_OUT), stop=stop)))) for stop in range(5)
-    ]
-    assert counts == sorted(counts)
-    assert counts[-1] == 4
-
-
 def test_every_rating_has_its_interval() -> None:
     plot = ratings_plot(ratings_of(play_tournament(make_tournament(Kind.ROUND_ROBIN))))
     drawn = etree.fromstring(plot)
     assert len(list(drawn.iter(f"{SVG}circle"))) == len(NAMES)
     for circle, line in zip(drawn.iter(f"{SVG}circle"), drawn.findall(f".//{SVG}line[@class='mean']"), strict=True):
         assert float(line.get("x1", "")) < float(circle.get("cx", "")) < float(line.get("x2", ""))
-
-
-def test_long_names_are_shortened() -> None:
-    assert shorten("short", 100) == "short"
-    assert shorten("x" * 50, 70) == "x" * 9 + "…"
-    assert shorten("x" * 50, 0) == "xx…"
 
 
 def test_wide_names_are_shortened_to_the_same_width() -> None:

@@ -67,6 +67,12 @@ def test_administrators_are_told_of_every_join_after_the_packets_of_the_start(ha
     assert two.receive() == ["joined", "welcome 1", "state 0"]
 
 
+@pytest.mark.parametrize("is_paused", [False, True])
+def test_joined_games_start_paused_if_the_operator_wants_that(is_paused: bool) -> None:
+    room, *_ = RoomHarness(is_paused=is_paused).joined_game()
+    assert room.is_paused is is_paused
+
+
 def test_a_player_never_plays_against_itself(harness: RoomHarness) -> None:
     fake_peer = harness.fake_peer("one")
     fake_peer.send(JoinRequest(GAME_TYPE))

@@ -16,6 +16,7 @@ from spielleiter.protocol.messages import (
     CancelRequest,
     Cause,
     JoinPreparedRequest,
+    JoinRequest,
     MoveRequest,
     ObserveRequest,
     PauseRequest,
@@ -33,6 +34,8 @@ from spielleiter.server.core.room import Ending, Phase, Room, leaders
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.errors import Fault
 from tests.server.room_harness import FakePeer, RoomHarness, first_move
+
+TELLS_PAUSES = {"blokus-2027", "blokus-2021-r3", "blokus-2021-21.4.0"}
 
 
 @pytest.fixture
@@ -175,6 +178,19 @@ def test_a_game_that_starts_paused_is_sent_to_observers_only_until_it_is_resumed
     assert admin.receive() == ["state 0", "paused False"]
     assert one.receive() == ["state 0", "request"]
     assert two.receive() == ["state 0"]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_pause_is_told_to_observers_if_the_edition_has_a_packet_for_it(edition: str) -> None:
+    harness = RoomHarness(edition)
+    admin, one, two = harness.peers()
+    for fake_peer in (one, two):
+        fake_peer.send(JoinRequest(EDITIONS[edition].game_type))
+    (room,) = harness.lobby.rooms.values()
+    admin.send(ObserveRequest(room.id))
+    admin.receive()
+    assert admin.send(PauseRequest(room.id, is_paused=True)) is None
+    assert (admin.receive(), room.is_paused) == (["paused True"] if edition in TELLS_PAUSES else [], True)
 
 
 def test_one_slot_that_should_be_paused_pauses_the_game(harness: RoomHarness) -> None:

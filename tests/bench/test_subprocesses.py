@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.bench import processes
-from spielleiter.bench.processes import (
+from spielleiter.bench import subprocesses
+from spielleiter.bench.subprocesses import (
     STOP_SIGNALS,
     BenchError,
     deferred_stop_signals,
@@ -49,14 +49,14 @@ SILENT = ["-S", "-c", "import time; time.sleep(10_000)"]
 
 
 def test_a_process_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "END_TIMEOUT", 0.02)
+    monkeypatch.setattr(subprocesses, "END_TIMEOUT", 0.02)
     process = start_python(SILENT, stderr=subprocess.PIPE)
     assert describe_exit(process) == "exit code -9"
     end(process)
 
 
 def test_a_process_that_writes_nothing_has_no_first_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "START_TIMEOUT", 0.02)
+    monkeypatch.setattr(subprocesses, "START_TIMEOUT", 0.02)
     process = start_python(SILENT, stdout=subprocess.PIPE)
     assert first_line(process) == ""
     assert process.wait() == -9

@@ -1,12 +1,19 @@
-"""Schedulers that are restarted, and workers that fall silent, in the middle of a match."""
+"""Matches on schedulers and workers that are started as Dask's own commands, as an administrator starts them.
+
+With TLS, set up as docs/cluster.md says, who has the certificate takes part and nobody else. Schedulers are restarted,
+and workers fall silent, in the middle of a match.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import socket
 import subprocess
+import sys
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +24,86 @@ from spielleiter.cluster.dask_engine import ClusterAddress
 from spielleiter.cluster.venue import ClusterSettings, open_cluster
 from spielleiter.cluster.worker import SCRATCH_PREFIX
 from spielleiter.match import Conditions, EndReason, GameRecord, MatchResult, play_match, prepare_match
-from tests.cluster.dask_commands import HOST, free_port, running_dask
+from spielleiter.match.records import read_journal
 from tests.timeouts import HANG_TIMEOUT
+
+HOST = "127.0.0.1"
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as sock:
+        sock.bind((HOST, 0))
+        port: int = sock.getsockname()[1]
+    return port
+
+
+@contextmanager
+def running_dask(
+    *words: str, folder: Path, variables: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run ``dask`` with these words and further environment variables."""
+    options = ["--host", HOST, "--no-dashboard", "--dashboard-address", f"{HOST}:0"]
+    command = [sys.executable, "-m", "dask", *words, *options]
+    environment = {**os.environ, **(variables or {}), "TMPDIR": str(folder), "SPIELLEITER_SPEED": "1"}
+    with subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+_FILES = Path(__file__).with_name("tls")
+_CERTIFICATE = {
+    f"DASK_DISTRIBUTED__COMM__TLS__{role}__{kind}": str(_FILES / name)
+    for role in ("SCHEDULER", "WORKER", "CLIENT")
+    for kind, name in (("CERT", "cert.pem"), ("KEY", "key.pem"))
+}
+_CERTIFICATE["DASK_DISTRIBUTED__COMM__TLS__CA_FILE"] = str(_FILES / "cert.pem")
+_CERTIFICATE["DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION"] = "True"
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a scheduler that has one worker."""
+    folder = tmp_path_factory.mktemp("tls")
+    number = free_port()
+    scheduler = ("scheduler", "--protocol", "tls", "--port", str(number))
+    worker = ("worker", f"tls://{HOST}:{number}", "--nthreads", "1")
+    with (
+        running_dask(*scheduler, folder=folder, variables=_CERTIFICATE),
+        running_dask(*worker, folder=folder, variables=_CERTIFICATE),
+    ):
+        yield number
+
+
+def match(address: str, out: Path, variables: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    patch = "import spielleiter.cluster.dask_engine as engine; engine.CONNECT_TIMEOUT = 60 if {} else 1; "
+    code = patch.format(bool(variables)) + "from spielleiter.cli.__main__ import main; main()"
+    words = ["match", "--player1", "builtin:first", "--player2", "builtin:random", "-n", "2", "--seed", "1"]
+    command = [sys.executable, "-c", code, *words, "--cluster", address, "--out", str(out)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **variables})
+
+
+def test_a_match_with_the_certificate(port: int, tmp_path: Path) -> None:
+    done = match(f"tls://127.0.0.1:{port}", tmp_path / "match", _CERTIFICATE)
+    assert done.returncode == 0, done.stderr
+    assert len(read_journal(tmp_path / "match")) == 2
+
+
+def test_without_the_certificate_one_line_says_so(port: int, tmp_path: Path) -> None:
+    done = match(f"tls://127.0.0.1:{port}", tmp_path / "match", {})
+    assert done.returncode == 4
+    assert "for TLS, name the files of the certificates" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_connection_without_tls_is_refused(port: int, tmp_path: Path) -> None:
+    done = match(f"tcp://127.0.0.1:{port}", tmp_path / "match", {})
+    assert done.returncode == 4
+    assert "no Dask scheduler can be reached there" in done.stderr
+    assert "Traceback" not in done.stderr
+
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 

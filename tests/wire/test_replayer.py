@@ -17,7 +17,7 @@ from spielleiter.server.app import Listening, serve
 from spielleiter.server.config import Config
 from spielleiter.wire.recorder import Recorder
 from spielleiter.wire.recording import CUT, PASSWORD, Recording, Step, read_recordings
-from spielleiter.wire.replay import Replayer, ReplayReport, UnreachableError, _Connection
+from spielleiter.wire.replayer import Replayer, ReplayReport, UnreachableError, _Connection
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 
 JOIN = b'<join gameType="swc_2027_blokus"/>'
@@ -332,7 +332,7 @@ class _Endless:
 async def test_what_waits_to_be_compared_is_bounded(
     monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
-    monkeypatch.setattr("spielleiter.wire.replay._MOST_WAITING_BYTES", 16 * 1024)
+    monkeypatch.setattr("spielleiter.wire.replayer._MOST_WAITING_BYTES", 16 * 1024)
     stream = _Endless()
     connection = _Connection("c", cast("trio.SocketStream", stream))
     async with trio.open_nursery() as nursery:
