@@ -1,10 +1,7 @@
-"""Positions drawn as text, for people.
+"""Positions drawn as text, for people. Only the table `_DRAWINGS` knows concrete games.
 
-Only the table `_DRAWINGS` knows concrete games: each entry draws positions of one type. A game without an entry has no
-drawing, and its positions are shown as single lines.
-
-Invariants: a drawing fits into its canvas, and no word in it is split. Colours are never the only difference:
-everything coloured also has a letter. Every character except `Canvas.empty` and those of names is ASCII.
+A drawing fits into its canvas, and no word in it is split. Colours are never the only difference: everything coloured
+also has a letter. Every character except `Canvas.empty` and those of names is ASCII.
 """
 
 from __future__ import annotations

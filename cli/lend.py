@@ -1,8 +1,4 @@
-"""`spielleiter lend` and `spielleiter borrow`: a program on another machine or in another container plays in a match.
-
-Invariants: for the match, `borrow` behaves like the program: it has the same output and the same exit code, and ending
-it ends the program.
-"""
+"""`spielleiter lend` and `spielleiter borrow`: a program of another machine or container plays in a match."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The man page, made from the help of every command: ``python -m spielleiter.cli.manual`` writes it to standard output.
 
-Invariants: the page contains the `--help` of every command, in the same order, and says nothing about a command that
-its help does not say; the same version gives the same bytes. release/build.py puts the page into the archives for Linux
-and macOS; `make man` writes it to build/.
+It says nothing about a command that its help does not say. release/build.py puts it into the archives for Linux and
+macOS; `make man` writes it to build/.
 """
 
 from __future__ import annotations

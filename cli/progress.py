@@ -155,7 +155,10 @@ class LiveProgress(PlainProgress):
         if not left:
             duration = str(timedelta(seconds=int(seconds)))
         stopping = "stopping" if self._is_stopping else ""
-        return "  ".join(filter(None, (stopping, duration, score_line(self._records, self._sprt))))
+        text = "  ".join(filter(None, (stopping, duration, score_line(self._records, self._sprt))))
+        # what the encoding lacks is replaced before rich counts the columns, since replacements may be longer
+        encoding = self._screen.encoding or "utf-8"
+        return text.encode(encoding, self._screen.errors or "replace").decode(encoding)
 
 
 class _Tolerant:

@@ -1,7 +1,6 @@
 """`spielleiter replay`: a saved game in the browser, in the terminal, or as a file to pass on.
 
-Invariants: the file is read completely before anything is written or opened, so a bad replay leaves nothing behind. A
-replay that cannot be shown is misuse: one line, exit code 2.
+The file is read completely before anything is written or opened, so a bad replay leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -86,31 +85,23 @@ def replay(
     if analysis:
         game.analyse()
     outputs = [(html, game.html), (png, lambda: game.png(ply)), (gif, game.gif)]
-    if any(path is not None and _is_same_file(path, file) for path, _ in outputs):
-        raise Misuse(f"{file} is the replay itself, and would be overwritten; choose another name")
+    for given in filter(None, (html, png, gif)):
+        with contextlib.suppress(OSError):  # there is no such file yet
+            if given.samefile(file):
+                raise Misuse(f"{file} is the replay itself, and would be overwritten; choose another name")
     for path, render in outputs:
         if path is not None:
-            _write(path, render())
+            content = render()
+            try:
+                write_whole(path, content)
+            except OSError as error:
+                raise Failure(f"{path}: {error.strerror or error}") from None
     if as_json:
         click.echo(json_text(game.json if ply is None else game.json["positions"][ply]))
     elif as_text:
         _print_game(game, ply)
     elif not any(path for path, _ in outputs):
         _serve(file, ply or 0, is_opened=not no_browser)
-
-
-def _is_same_file(path: Path, other: Path) -> bool:
-    try:
-        return path.samefile(other)
-    except OSError:  # there is no such file yet
-        return False
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        write_whole(path, content)
-    except OSError as error:
-        raise Failure(f"{path}: {error.strerror or error}") from None
 
 
 class _Game:
@@ -190,7 +181,9 @@ def _print_game(game: _Game, ply: int | None) -> None:
     if ply is None or ply == game.plies:
         _print_end(shown["end"])
         if "analysis" in shown:
-            _print_analysis(shown["analysis"])
+            print_line(shown["analysis"]["method"]["en"])
+            for moment in shown["analysis"]["moments"]:
+                print_line(f"{moment['ply']:3}  {moment['words']['en']}")
 
 
 def _print_ply(ply: dict[str, Any], position: dict[str, Any], *, is_detailed: bool) -> None:
@@ -219,12 +212,6 @@ def _print_end(end: dict[str, Any] | None) -> None:
         print_line(f"the match's verdict: {end['verdictWords']['en']}")
     for line in end["stderr"] or ():
         print_line(f"     stderr: {line}")
-
-
-def _print_analysis(analysis: dict[str, Any]) -> None:
-    print_line(analysis["method"]["en"])
-    for moment in analysis["moments"]:
-        print_line(f"{moment['ply']:3}  {moment['words']['en']}")
 
 
 # -- the browser --------------------------------------------------------------------------------------------------

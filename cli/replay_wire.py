@@ -1,8 +1,4 @@
-"""`spielleiter replay-wire`: send the clients' side of a recorded conversation again, and compare the answers.
-
-Invariants: the exit code is 0 if all answers are equal, 1 if one differs, 2 if nothing could be compared, and 4 if the
-answers are equal as far as they were compared, but something is missing in the recording.
-"""
+"""`spielleiter replay-wire`: send the clients' side of a recorded conversation again, and compare the answers."""
 
 from __future__ import annotations
 

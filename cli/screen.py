@@ -1,13 +1,9 @@
-"""Display of a running game: lines for people, and below them the board.
+"""What a running game shows in a terminal: lines for people, below them the board, and what a player waits for.
 
 On a terminal the board is drawn in place: lines are written above it, and the last position stays. If the output is not
-a terminal, or one without escape sequences, boards follow each other like lines. `Screen` only stores what is to be
-shown; a task writes it in a thread, at most every `WRITE_INTERVAL` seconds, and takes the newest position. Therefore no
-player waits for a terminal, however slow it is.
-
-Invariants: every line is written, in order; a position is drawn once; no line is wider than the terminal, unless it is
-a single word. A process in the background of its terminal draws nothing. NO_COLOR turns colours off, and characters
-that the encoding lacks are replaced.
+a terminal, or one without escape sequences, boards follow each other like lines. A process in the background of its
+terminal draws nothing. `Screen` only stores what is to be shown; a task writes it in a thread, at most every
+`WRITE_INTERVAL` seconds, and takes the newest position. Therefore no player waits for a terminal, however slow it is.
 """
 
 from __future__ import annotations

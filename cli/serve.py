@@ -1,9 +1,4 @@
-"""`spielleiter serve`: start the server. Each option is a setting of server/config/config.py.
-
-Invariants: no option is declared here; a setting that is added to `Config` is an option automatically. The first signal
-to stop (Ctrl-C, SIGTERM, or SIGHUP when the terminal is closed) shuts the server down cleanly. A second Ctrl-C or
-SIGTERM ends it at once.
-"""
+"""`spielleiter serve`: start the server. Each setting of server/config.py is an option; none is declared here."""
 
 from __future__ import annotations
 

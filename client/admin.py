@@ -226,7 +226,13 @@ class AdminClient:
                 try:
                     await self._send(AuthenticateRequest(password))
                     yield self
-                    await self._leave()
+                    self._is_leaving = True
+                    with trio.move_on_after(CLOSE_TIMEOUT):
+                        await self._transport.say_goodbye()
+                        await self._has_read_all.wait()
+                    self._raise_new_refusal()
+                    if self._failure and not self._is_failure_raised:
+                        failure = self._failure
                 except Exception as error:  # raised below, where no nursery wraps it in a group
                     failure = error
                 nursery.cancel_scope.cancel()
@@ -234,16 +240,6 @@ class AdminClient:
             await self._transport.aclose()
         if failure:
             raise failure
-
-    async def _leave(self) -> None:
-        """Send a goodbye, read what still arrives, and raise a failure that no call has raised."""
-        self._is_leaving = True
-        with trio.move_on_after(CLOSE_TIMEOUT):
-            await self._transport.say_goodbye()
-            await self._has_read_all.wait()
-        self._raise_new_refusal()
-        if self._failure and not self._is_failure_raised:
-            raise self._failure
 
     async def prepare(self, game_type: str, slots: Sequence[Slot | str], *, pause: bool = False) -> PreparedRoom:
         """Open a room for two players, and return its id and reservation codes.

@@ -399,16 +399,13 @@ class BridgedPlayer:
         if steps.clears:
             await self._engine.ask("clear_board")
         if steps.file is not None:
-            await self._load(steps.file)
+            with temporary_directory("spielleiter-") as folder:
+                path = trio.Path(folder, "position.blksgf")
+                await path.write_text(steps.file, encoding="utf-8")
+                await self._engine.ask("loadsgf", f'"{path.as_posix()}"')  # a backslash would escape
         for arguments in steps.moves:
             await self._engine.ask("play", *arguments)
         return steps.position
-
-    async def _load(self, text: str) -> None:
-        with temporary_directory("spielleiter-") as folder:
-            path = trio.Path(folder, "position.blksgf")
-            await path.write_text(text, encoding="utf-8")
-            await self._engine.ask("loadsgf", f'"{path.as_posix()}"')  # forward slashes: a backslash would escape
 
     def _note(self, reason: FallbackReason, detail: str = "") -> FallbackReason:
         """Tell the user about `reason`, once."""

@@ -209,7 +209,10 @@ class Engine:
         else:
             with trio.move_on_after(QUIT_TIMEOUT):
                 await self.process.wait()
-            self._fail(EngineGoneError(self._ending()))
+            code = self.process.returncode
+            how = "it closed its output" if code is None else f"it ended with exit code {code}"
+            lines = self._last_words.decode("utf-8", "replace").strip().splitlines()
+            self._fail(EngineGoneError(f"{how} ({shown_text(lines[-1])})" if lines else how))
 
     async def read_errors(self) -> None:
         """Read standard error, and keep the end of it."""
@@ -232,14 +235,10 @@ class Engine:
                 await self.process.wait()
             if self.process.returncode is None:
                 self.process.kill()
-            self._kill_group()
+            if sys.platform != "win32":  # kill what it has started: its group keeps its id while a process is in it
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self.process.pid, signal.SIGKILL)
             await self.process.wait()
-
-    def _kill_group(self) -> None:
-        """Kill what the engine has started: its group keeps its id for as long as a process is in it."""
-        if sys.platform != "win32":
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, signal.SIGKILL)
 
     def _answer(self, response: Response) -> None:
         number = response.number
@@ -254,12 +253,6 @@ class Engine:
         self._failure = error
         for answered in self._unanswered.values():
             answered.close()
-
-    def _ending(self) -> str:
-        code = self.process.returncode
-        how = "it closed its output" if code is None else f"it ended with exit code {code}"
-        lines = self._last_words.decode("utf-8", "replace").strip().splitlines()
-        return f"{how} ({shown_text(lines[-1])})" if lines else how
 
 
 def shown_text(text: str) -> str:
@@ -276,7 +269,13 @@ async def running_engine(command: str | Sequence[str]) -> AsyncIterator[Engine]:
     there is no such program.
     """
     try:
-        process = await _start(command)
+        process = await trio.lowlevel.open_process(
+            command if isinstance(command, str) else list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **_OWN_GROUP,
+        )
     except OSError as error:
         raise EngineStartError(os.strerror(error.errno) if error.errno else str(error)) from error
     except ValueError as error:  # a null byte in a word
@@ -300,13 +299,3 @@ async def running_engine(command: str | Sequence[str]) -> AsyncIterator[Engine]:
                     await stream.aclose()
     if failure is not None:
         raise failure
-
-
-async def _start(command: str | Sequence[str]) -> trio.Process:
-    return await trio.lowlevel.open_process(
-        command if isinstance(command, str) else list(command),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        **_OWN_GROUP,
-    )

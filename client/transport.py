@@ -97,18 +97,15 @@ class Transport:
             elif event is not None:
                 return event
             else:
-                self._connection.receive_data(await self._read())
+                try:
+                    data = bytes(await self._stream.receive_some(_READ_SIZE))
+                except (trio.BrokenResourceError, trio.ClosedResourceError):
+                    self._has_ended = True
+                    raise ConnectionLostError("the connection to the server is lost") from None
+                if self._tap:
+                    self._tap(data)
+                self._connection.receive_data(data)
         return None
-
-    async def _read(self) -> bytes:
-        try:
-            data = await self._stream.receive_some(_READ_SIZE)
-        except (trio.BrokenResourceError, trio.ClosedResourceError):
-            self._has_ended = True
-            raise ConnectionLostError("the connection to the server is lost") from None
-        if self._tap:
-            self._tap(bytes(data))
-        return bytes(data)
 
     def __aiter__(self) -> Transport:
         return self

@@ -68,6 +68,11 @@ NOT_ENDED: Final = "could not be ended, not even by SIGKILL"
 """The remark about processes that survive a game."""
 
 
+VERDICT: Final = "verdict.json"
+
+_EXIT_TIMEOUT: Final = 1.0  # seconds for a process to end after it has left the game
+_RESULT_TIMEOUT: Final = 5.0  # seconds for a server to send the result of a cancelled game
+
 MEBIBYTE: Final = 1024 * 1024
 
 _EXCEEDED: Final = {
@@ -122,149 +127,6 @@ def first_text(group: BaseExceptionGroup[Exception]) -> str:
 def output_files(folder: Path, index: int) -> tuple[Path, Path]:
     """Return the files in the game's folder for standard output and standard error of a program."""
     return folder / f"program{index + 1}.stdout.log", folder / f"program{index + 1}.stderr.log"
-
-
-class ProgramStarter:
-    """Starts the programs of one game, whose files are in `folder`.
-
-    `cores` are the processor cores of each program; None for any. `persistent_programs` is None if every game has new
-    processes.
-    """
-
-    def __init__(
-        self,
-        setup: MatchSetup,
-        planned: PlannedGame,
-        folder: Path,
-        cores: tuple[tuple[int, ...] | None, tuple[int, ...] | None],
-        persistent_programs: PersistentPrograms | None,
-        evidence: Evidence,
-    ) -> None:
-        self._setup = setup
-        self._planned = planned
-        self._folder = folder
-        self._cores = cores
-        self._persistent_programs = persistent_programs
-        self._evidence = evidence
-        self._facts = evidence.facts
-        self.cpu_seconds_before = [0.0, 0.0]
-        """By program: the processor time in seconds that its process had used before this game."""
-
-    async def start(
-        self, index: int, room: InternalRoom | ExternalRoom, match_server: MatchServer | None, nursery: trio.Nursery
-    ) -> Program | BuiltinPlayer | None:
-        """Return the program, which is about to take its seat in `room` or has taken it.
-
-        Returns None if it cannot be started; the facts of the game say why. Tasks for this game run in `nursery`.
-        Raises OSError.
-        """
-        command, seed = self._setup.entrants[index].command, self._planned.program_seed(index)
-        strategy = builtin_strategy(command)
-        if strategy is not None and isinstance(room, InternalRoom):
-            assert match_server is not None
-            player = match_server.new_player(room, index, strategy, seed)
-            await nursery.start(player.run)
-            return player
-        host, port = room.addresses[index]
-        values = {
-            "host": host,
-            "port": str(port),
-            "reservation": room.reservations[index],
-            "seed": str(seed),
-            "game": self._setup.game_type,
-        }
-        run = room.ports[index].run if isinstance(room, InternalRoom) else None
-        program = None if run is not None else await self._reuse_process(index, values, room)
-        if program is None:
-            try:
-                program = await self._start_process(index, values, run, nursery)
-            except (NotStartedError, SetupError) as error:  # without its file, a command line may not even be one
-                known = self._facts.programs[index]
-                known.not_started = str(error)
-                known.has_lost_its_file = await trio.to_thread.run_sync(self._has_lost_its_file, index)
-                return None
-        if isinstance(room, InternalRoom):
-            room.set_processes(index, program)
-        return program
-
-    def _has_lost_its_file(self, index: int) -> bool:
-        """Return whether the file that a program was started from when the match began cannot be started any more."""
-        entrant, cwd = self._setup.entrants[index], self._setup.cwd_of(index)
-        try:
-            if entrant.content and content_of(entrant.command, cwd) == entrant.content:
-                require_startable(Command.parse(entrant.command, cwd), cwd)
-                return False
-        except SetupError:
-            pass
-        return bool(entrant.content)
-
-    async def _start_process(
-        self, index: int, values: Mapping[str, str], run: SandboxRun | None, nursery: trio.Nursery
-    ) -> Program:
-        """Start a new process for the program, in `run` if it has a sandbox. Raises NotStartedError."""
-        entrant, cwd = self._setup.entrants[index], self._setup.cwd_of(index)
-        command = Command.parse(entrant.command, cwd)
-        arguments = command.arguments(values)
-        if command.is_builtin and self._setup.edition is not None:
-            arguments += ["--edition", self._setup.edition]
-
-        def make(stdin: int | None) -> Program:
-            return Program(
-                arguments,
-                f"{self._setup.run_id}/{self._planned.game}/{index + 1}",
-                *output_files(self._folder, index),
-                self._cores[index],
-                cwd,
-                environment=added_variables(entrant.passed_variables, entrant.environment),
-                is_own=command.is_builtin,
-                memory=None if entrant.memory is None else entrant.memory * MEBIBYTE,
-                stdin=stdin,
-                confinement=run,
-            )
-
-        if self._persistent_programs is not None and run is None:
-            return await self._persistent_programs.start(index, make)
-        program = make(None)
-        await nursery.start(program.run)
-        return program
-
-    async def _reuse_process(
-        self, index: int, values: Mapping[str, str], room: InternalRoom | ExternalRoom
-    ) -> Program | None:
-        """Return the program's process of the last game, if there is one and it has connected for this game."""
-        if self._persistent_programs is None or not isinstance(room, InternalRoom):
-            return None
-        known = self._facts.programs[index]
-
-        def prepare(program: Program) -> None:
-            program.redirect_outputs(*output_files(self._folder, index))
-            self.cpu_seconds_before[index] = program.cpu_seconds_so_far
-            room.set_processes(index, program)
-
-        async def wait_until_connected(program: Program) -> bool:
-            async def notify_at_exit() -> None:
-                await program.exited.wait()
-                self._evidence.notify()
-
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(notify_at_exit)
-                await self._evidence.wait_until(lambda: known.has_connected or program.exited.is_set())
-                nursery.cancel_scope.cancel()
-            return known.has_connected
-
-        program = await self._persistent_programs.reuse(index, values, prepare, wait_until_connected)
-        if program is None:
-            self.cpu_seconds_before[index] = 0.0
-            if known.has_joined:  # just when it was given up, which is not its fault; but its seat is taken now
-                self._facts.machine_problem = "a program that was kept running joined its game too late"
-            known.has_connected = False
-        return program
-
-
-VERDICT: Final = "verdict.json"
-
-_EXIT_TIMEOUT: Final = 1.0  # seconds for a process to end after it has left the game
-_RESULT_TIMEOUT: Final = 5.0  # seconds for a server to send the result of a cancelled game
 
 
 async def play_game(
@@ -327,7 +189,9 @@ class _Referee:
         self._evidence = Evidence(planned.seats, setup.names, (first, second))
         self._evidence.start = planned.opening.name if planned.opening else None
         self._facts = self._evidence.facts
-        self._starter = ProgramStarter(setup, planned, folder, cores, self._persistent_programs, self._evidence)
+        self._cores = cores
+        self._cpu_seconds_before = [0.0, 0.0]
+        """By program: the processor time in seconds that its process had used before this game."""
         self.logs = GameLogs(folder)
         self._dialect: Dialect | None = None
         """The dialect of the replay; set once there is a room."""
@@ -416,7 +280,9 @@ class _Referee:
         evidence = self._evidence
         async with trio.open_nursery() as nursery:
             for program in (0, 1):
-                await self._start_program(program, room, nursery)
+                own = self._programs[program] = await self._provide_program(program, room, nursery)
+                if own is not None:
+                    nursery.start_soon(self._follow_process, program, own)
             nursery.start_soon(self._meter.run)
             with trio.move_on_after(self._setup.timeouts.start) as start_time:
                 await evidence.wait_until(self._is_start_decided)
@@ -500,11 +366,6 @@ class _Referee:
         failed = [has_failed_to_start(facts, program) for program in (0, 1)]
         return any(failed) and all(failed[each] or facts.programs[each].has_joined for each in (0, 1))
 
-    async def _start_program(self, index: int, room: InternalRoom | ExternalRoom, nursery: trio.Nursery) -> None:
-        program = self._programs[index] = await self._starter.start(index, room, self._match_server, nursery)
-        if program is not None:
-            nursery.start_soon(self._follow_process, index, program)
-
     async def _follow_process(self, index: int, program: Program | BuiltinPlayer) -> None:
         await program.exited.wait()
         known = self._facts.programs[index]
@@ -573,6 +434,118 @@ class _Referee:
         assert facts.result is not None
         is_silent = facts.result.scores[self._planned.seats.index(index)].cause is Cause.HARD_TIMEOUT
         return is_silent or (facts.is_game_over and facts.on_turn == index)
+
+    # -- providing the programs: new processes, processes kept from the last game, or built-in players --------------
+
+    async def _provide_program(
+        self, index: int, room: InternalRoom | ExternalRoom, nursery: trio.Nursery
+    ) -> Program | BuiltinPlayer | None:
+        """Return the program, which is about to take its seat in `room` or has taken it.
+
+        Returns None if it cannot be started; the facts of the game say why. Tasks for this game run in `nursery`.
+        Raises OSError.
+        """
+        command, seed = self._setup.entrants[index].command, self._planned.program_seed(index)
+        strategy = builtin_strategy(command)
+        if strategy is not None and isinstance(room, InternalRoom):
+            assert self._match_server is not None
+            player = self._match_server.new_player(room, index, strategy, seed)
+            await nursery.start(player.run)
+            return player
+        host, port = room.addresses[index]
+        values = {
+            "host": host,
+            "port": str(port),
+            "reservation": room.reservations[index],
+            "seed": str(seed),
+            "game": self._setup.game_type,
+        }
+        run = room.ports[index].run if isinstance(room, InternalRoom) else None
+        program = None if run is not None else await self._reuse_process(index, values, room)
+        if program is None:
+            try:
+                program = await self._start_process(index, values, run, nursery)
+            except (NotStartedError, SetupError) as error:  # without its file, a command line may not even be one
+                known = self._facts.programs[index]
+                known.not_started = str(error)
+                known.has_lost_its_file = await trio.to_thread.run_sync(self._has_lost_its_file, index)
+                return None
+        if isinstance(room, InternalRoom):
+            room.set_processes(index, program)
+        return program
+
+    def _has_lost_its_file(self, index: int) -> bool:
+        """Return whether the file that a program was started from when the match began cannot be started any more."""
+        entrant, cwd = self._setup.entrants[index], self._setup.cwd_of(index)
+        try:
+            if entrant.content and content_of(entrant.command, cwd) == entrant.content:
+                require_startable(Command.parse(entrant.command, cwd), cwd)
+                return False
+        except SetupError:
+            pass
+        return bool(entrant.content)
+
+    async def _start_process(
+        self, index: int, values: Mapping[str, str], run: SandboxRun | None, nursery: trio.Nursery
+    ) -> Program:
+        """Start a new process for the program, in `run` if it has a sandbox. Raises NotStartedError."""
+        entrant, cwd = self._setup.entrants[index], self._setup.cwd_of(index)
+        command = Command.parse(entrant.command, cwd)
+        arguments = command.arguments(values)
+        if command.is_builtin and self._setup.edition is not None:
+            arguments += ["--edition", self._setup.edition]
+
+        def make(stdin: int | None) -> Program:
+            return Program(
+                arguments,
+                f"{self._setup.run_id}/{self._planned.game}/{index + 1}",
+                *output_files(self._folder, index),
+                self._cores[index],
+                cwd,
+                environment=added_variables(entrant.passed_variables, entrant.environment),
+                is_own=command.is_builtin,
+                memory=None if entrant.memory is None else entrant.memory * MEBIBYTE,
+                stdin=stdin,
+                confinement=run,
+            )
+
+        if self._persistent_programs is not None and run is None:
+            return await self._persistent_programs.start(index, make)
+        program = make(None)
+        await nursery.start(program.run)
+        return program
+
+    async def _reuse_process(
+        self, index: int, values: Mapping[str, str], room: InternalRoom | ExternalRoom
+    ) -> Program | None:
+        """Return the program's process of the last game, if there is one and it has connected for this game."""
+        if self._persistent_programs is None or not isinstance(room, InternalRoom):
+            return None
+        known = self._facts.programs[index]
+
+        def prepare(program: Program) -> None:
+            program.redirect_outputs(*output_files(self._folder, index))
+            self._cpu_seconds_before[index] = program.cpu_seconds_so_far
+            room.set_processes(index, program)
+
+        async def wait_until_connected(program: Program) -> bool:
+            async def notify_at_exit() -> None:
+                await program.exited.wait()
+                self._evidence.notify()
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(notify_at_exit)
+                await self._evidence.wait_until(lambda: known.has_connected or program.exited.is_set())
+                nursery.cancel_scope.cancel()
+            return known.has_connected
+
+        program = await self._persistent_programs.reuse(index, values, prepare, wait_until_connected)
+        if program is None:
+            self._cpu_seconds_before[index] = 0.0
+            if known.has_joined:  # just when it was given up, which is not its fault; but its seat is taken now
+                self._facts.machine_problem = "a program that was kept running joined its game too late"
+            known.has_connected = False
+        return program
 
     # -- what is kept -----------------------------------------------------------------------------------------------
 
@@ -653,7 +626,7 @@ class _Referee:
         program = self._programs[index]
         if program is None:
             return 0.0
-        return round(max(0.0, program.cpu_seconds_so_far - self._starter.cpu_seconds_before[index]), 6)
+        return round(max(0.0, program.cpu_seconds_so_far - self._cpu_seconds_before[index]), 6)
 
     def _full_reason(self, judgement: Judgement) -> str:
         """Return the reason, followed by the programs that had to be ended after a game that they had played."""

@@ -73,6 +73,8 @@ def split_windows(text: str) -> list[str]:
     return words if word is None else [*words, word]
 
 
+# -- commands ---------------------------------------------------------------------------------------------------------
+
 BUILTIN: Final = "builtin:"
 _INTERPRETER: Final = re.compile(r"(python|pypy|py|ruby|perl|php|lua|bash|dash|sh|zsh)[0-9.]*(\.exe)?", re.IGNORECASE)
 PLACEHOLDERS: Final = ("host", "port", "reservation", "seed", "game")
@@ -184,6 +186,8 @@ def script_of(words: tuple[str, ...]) -> str | None:
         return words[1]
     return None
 
+
+# -- names ------------------------------------------------------------------------------------------------------------
 
 NAME_LENGTH: Final = 60
 """The maximum length of a program's name, in characters."""

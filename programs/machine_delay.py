@@ -179,6 +179,8 @@ def usage_of(program: MeasuredProcesses | None) -> Usage:
     return Usage.of(program.pids, program.cpu_seconds_so_far)
 
 
+# -- the answers of a program in a check ------------------------------------------------------------------------------
+
 _CORES = 1  # that a program has in a check, as in the contest
 
 

@@ -14,7 +14,7 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO, Final
 
 import trio
@@ -22,19 +22,17 @@ import trio
 from spielleiter.programs.process import (
     POLL_INTERVAL,
     POSIX_VARIABLES,
-    Platform,
     Process,
     ProcessSpec,
     common_gaps,
     open_pipe,
 )
-from spielleiter.programs.process_tree import TreeProcess, find_tagged, infos_of, kill_by_ids, start_stamp
-from spielleiter.programs.processes import ProcessInfo
+from spielleiter.programs.process_tree import TreePlatform, TreeProcess, infos_of
 
 _RSS_UNIT: Final = 1 if sys.platform == "darwin" else 1024  # bytes, of ru_maxrss
 
 
-class MacPlatform(Platform):
+class MacPlatform(TreePlatform):
     """Programs without supervisors; `process` is the class of a running one."""
 
     name = "macOS"
@@ -52,17 +50,8 @@ class MacPlatform(Platform):
     def usable_cores(self) -> list[int]:
         return list(range(os.cpu_count() or 1))
 
-    def start_stamp(self, pid: int) -> int | None:
-        return start_stamp(pid)
-
     async def start(self, spec: ProcessSpec) -> Process:
         return await trio.to_thread.run_sync(self._process, spec)
-
-    def find_tagged(self, tag: str) -> tuple[ProcessInfo, ...]:
-        return find_tagged(tag)
-
-    def kill(self, processes: Iterable[ProcessInfo]) -> None:
-        kill_by_ids(processes)
 
 
 class UnsupervisedProcess(TreeProcess):

@@ -71,6 +71,8 @@ class Output:
             self._file = None
 
 
+# -- why a program ended ----------------------------------------------------------------------------------------------
+
 STAMP_LENGTH: Final = 11
 """The length of the time stamp before each line of an output file, in characters."""
 
@@ -223,6 +225,8 @@ _PARSERS: Final[tuple[Callable[[Sequence[str], int], str | None], ...]] = (
     _parse_launcher,
 )
 
+
+# -- windows that could not be opened ---------------------------------------------------------------------------------
 
 MAX_WINDOW_LINES: Final = 10
 """The most lines that are returned."""

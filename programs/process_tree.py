@@ -14,7 +14,7 @@ from pathlib import PurePath
 import psutil
 import trio
 
-from spielleiter.programs.process import CHILD_EXIT_TIMEOUT, KILL_TIMEOUT, POLL_INTERVAL, Process
+from spielleiter.programs.process import CHILD_EXIT_TIMEOUT, KILL_TIMEOUT, POLL_INTERVAL, Platform, Process
 from spielleiter.programs.processes import TAG_VARIABLE, ProcessInfo
 
 
@@ -117,14 +117,25 @@ class TreeProcess(Process):
             self.returncode = self.killed_code
 
 
-def find_tagged(tag: str) -> tuple[ProcessInfo, ...]:
-    """Return every running process whose tag begins with `tag`. Looks at every process of this machine."""
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error, OSError):  # another user's process, or one that has just ended
-            if process.environ().get(TAG_VARIABLE, "").startswith(tag or "\0") and _is_running(process):
-                found.append(_info(process))
-    return tuple(found)
+class TreePlatform(Platform):
+    """An operating system whose processes are found with psutil."""
+
+    def start_stamp(self, pid: int) -> int | None:
+        try:
+            return round(1000 * psutil.Process(pid).create_time())
+        except psutil.Error:
+            return None
+
+    def find_tagged(self, tag: str) -> tuple[ProcessInfo, ...]:
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error, OSError):  # another user's process, or one that has just ended
+                if process.environ().get(TAG_VARIABLE, "").startswith(tag or "\0") and _is_running(process):
+                    found.append(_info(process))
+        return tuple(found)
+
+    def kill(self, processes: Iterable[ProcessInfo]) -> None:
+        kill_by_ids(processes)
 
 
 def infos_of(pids: Iterable[int]) -> tuple[ProcessInfo, ...]:
@@ -136,14 +147,6 @@ def infos_of(pids: Iterable[int]) -> tuple[ProcessInfo, ...]:
             if _is_running(process):
                 found.append(_info(process))
     return tuple(found)
-
-
-def start_stamp(pid: int) -> int | None:
-    """Return when this process was started, in milliseconds since the epoch; None if there is no such process."""
-    try:
-        return round(1000 * psutil.Process(pid).create_time())
-    except psutil.Error:
-        return None
 
 
 def kill_by_ids(processes: Iterable[ProcessInfo]) -> None:

@@ -14,14 +14,14 @@ import contextlib
 import ctypes
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 import psutil
 import trio
 
-from spielleiter.programs.process import JobLimits, Platform, Process, ProcessSpec, common_gaps
-from spielleiter.programs.process_tree import TreeProcess, find_tagged, infos_of, kill_by_ids, start_stamp
+from spielleiter.programs.process import JobLimits, Process, ProcessSpec, common_gaps
+from spielleiter.programs.process_tree import TreePlatform, TreeProcess, infos_of
 from spielleiter.programs.processes import ProcessInfo
 from spielleiter.programs.windows_command import command_line
 
@@ -357,7 +357,7 @@ _VARIABLES: Final = frozenset(
 )
 
 
-class WindowsPlatform(Platform):
+class WindowsPlatform(TreePlatform):
     """Programs in Job Objects; `open_job` creates one with limits. `process` is the class of a running program."""
 
     name = "Windows"
@@ -382,9 +382,6 @@ class WindowsPlatform(Platform):
             raise NotImplementedError
         return sorted(psutil.Process().cpu_affinity())
 
-    def start_stamp(self, pid: int) -> int | None:
-        return start_stamp(pid)
-
     async def start(self, spec: ProcessSpec) -> Process:
         job: JobObject | None = None
         try:
@@ -393,9 +390,3 @@ class WindowsPlatform(Platform):
             if spec.memory is not None or spec.job is not None:  # only a job can keep these limits
                 raise
         return self._process(*await _start_suspended(spec, job))
-
-    def find_tagged(self, tag: str) -> tuple[ProcessInfo, ...]:
-        return find_tagged(tag)
-
-    def kill(self, processes: Iterable[ProcessInfo]) -> None:
-        kill_by_ids(processes)

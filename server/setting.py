@@ -27,7 +27,7 @@ MAX_SECONDS: Final = 366 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[T]):
+class ValueKind(Generic[T]):
     """The type of a setting: how its text is parsed and shown.
 
     `parse` raises ValueError for an invalid text; `allowed` then completes "expected …" in the message. `show` is the
@@ -54,7 +54,7 @@ def _parse_text(text: str) -> str:
     return text
 
 
-def text(metavar: str = "TEXT", *, keeps_spaces: bool = False) -> Kind[str]:
+def text(metavar: str = "TEXT", *, keeps_spaces: bool = False) -> ValueKind[str]:
     """A text that is not empty and can be sent to clients; bytes that the locale could not decode are read as UTF-8."""
 
     def parse(text: str) -> str:
@@ -64,12 +64,12 @@ def text(metavar: str = "TEXT", *, keeps_spaces: bool = False) -> Kind[str]:
             text = os.fsencode(text).decode("utf-8")
         return _parse_text(text)
 
-    return Kind("a text in UTF-8 that is not empty", parse, metavar, keeps_spaces=keeps_spaces)
+    return ValueKind("a text in UTF-8 that is not empty", parse, metavar, keeps_spaces=keeps_spaces)
 
 
-def optional(kind: Kind[T]) -> Kind[T | None]:
+def optional(kind: ValueKind[T]) -> ValueKind[T | None]:
     """Return `kind` extended by None, which is written as an empty text."""
-    return Kind(
+    return ValueKind(
         f"{kind.allowed}, or nothing",
         lambda text: kind.parse(text) if text else None,
         kind.metavar,
@@ -80,7 +80,7 @@ def optional(kind: Kind[T]) -> Kind[T | None]:
     )
 
 
-def whole_number(low: int, high: int = MAX_WHOLE_NUMBER, metavar: str = "N") -> Kind[int]:
+def whole_number(low: int, high: int = MAX_WHOLE_NUMBER, metavar: str = "N") -> ValueKind[int]:
     """A whole number from `low` to `high`, both included."""
 
     def parse(text: str) -> int:
@@ -91,13 +91,13 @@ def whole_number(low: int, high: int = MAX_WHOLE_NUMBER, metavar: str = "N") -> 
             raise ValueError(text)
         return value
 
-    return Kind(f"a whole number from {low} to {high}", parse, metavar)
+    return ValueKind(f"a whole number from {low} to {high}", parse, metavar)
 
 
-def milliseconds() -> Kind[float]:
+def milliseconds() -> ValueKind[float]:
     """A duration that is written in milliseconds; the value is in seconds."""
     number = whole_number(1)
-    return Kind(
+    return ValueKind(
         f"milliseconds as a whole number from 1 to {MAX_WHOLE_NUMBER}",
         lambda text: number.parse(text) / 1000,
         "MS",
@@ -105,28 +105,28 @@ def milliseconds() -> Kind[float]:
     )
 
 
-def _number(allowed: str, high: float, metavar: str, *, can_be_zero: bool = False) -> Kind[float]:
+def _number(allowed: str, high: float, metavar: str, *, can_be_zero: bool = False) -> ValueKind[float]:
     def parse(text: str) -> float:
         value = float(text)
         if not 0 <= value <= high or (value == 0 and not can_be_zero):
             raise ValueError(text)
         return value
 
-    return Kind(allowed, parse, metavar, lambda value: f"{value:g}")
+    return ValueKind(allowed, parse, metavar, lambda value: f"{value:g}")
 
 
-def seconds(*, can_be_zero: bool = False) -> Kind[float]:
+def seconds(*, can_be_zero: bool = False) -> ValueKind[float]:
     """A duration in seconds, up to a year."""
     bound = "from 0" if can_be_zero else "more than 0 and"
     return _number(f"seconds, {bound} up to {MAX_SECONDS}", MAX_SECONDS, "SECONDS", can_be_zero=can_be_zero)
 
 
-def fraction() -> Kind[float]:
+def fraction() -> ValueKind[float]:
     """A number above 0 and up to 1."""
     return _number("a number above 0 and up to 1", 1, "PART")
 
 
-def switch() -> Kind[bool]:
+def switch() -> ValueKind[bool]:
     """True or false."""
 
     def parse(text: str) -> bool:
@@ -134,7 +134,7 @@ def switch() -> Kind[bool]:
             raise ValueError(text)
         return text.lower() == "true"
 
-    return Kind(
+    return ValueKind(
         "true or false",
         parse,
         "true|false",
@@ -144,7 +144,7 @@ def switch() -> Kind[bool]:
     )
 
 
-def choice(*names: str) -> Kind[str]:
+def choice(*names: str) -> ValueKind[str]:
     """One of several names."""
 
     def parse(text: str) -> str:
@@ -153,15 +153,15 @@ def choice(*names: str) -> Kind[str]:
         return text
 
     allowed = f"{', '.join(names[:-1])} or {names[-1]}"
-    return Kind(allowed, parse, "|".join(names), choices=names)
+    return ValueKind(allowed, parse, "|".join(names), choices=names)
 
 
-def path(metavar: str = "FILE") -> Kind[Path]:
+def path(metavar: str = "FILE") -> ValueKind[Path]:
     """A path that is not empty."""
-    return Kind("a path", lambda text: Path(_parse_text(text)), metavar)
+    return ValueKind("a path", lambda text: Path(_parse_text(text)), metavar)
 
 
-def address() -> Kind[tuple[str, int]]:
+def address() -> ValueKind[tuple[str, int]]:
     """A host and a port, ``127.0.0.1:9100`` or ``[::1]:9100``; a port alone means the loopback address."""
     number = whole_number(0, 65535)
 
@@ -175,13 +175,13 @@ def address() -> Kind[tuple[str, int]]:
             raise ValueError(text)
         return host or "127.0.0.1", number.parse(port)
 
-    return Kind("host:port, or a port of this machine's loopback", parse, "ADDR", shown_address)
+    return ValueKind("host:port, or a port of this machine's loopback", parse, "ADDR", shown_address)
 
 
-def address_or_off() -> Kind[tuple[str, int] | None]:
+def address_or_off() -> ValueKind[tuple[str, int] | None]:
     """A host and a port as in `address`, or ``off``, which is None."""
     kind = address()
-    return Kind(
+    return ValueKind(
         f"{kind.allowed}, or off",
         lambda text: None if text.lower() == "off" else kind.parse(text),
         "ADDR|off",
@@ -196,7 +196,7 @@ def shown_address(value: tuple[str, int]) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def directory_switch(default: str) -> Kind[Path | None]:
+def directory_switch(default: str) -> ValueKind[Path | None]:
     """A directory: `false` for none, `true` for the directory `default`, otherwise the name of a directory.
 
     A word that looks like a misspelt `true` or `false` is refused; a directory of such a name is written `./ture`.
@@ -211,7 +211,7 @@ def directory_switch(default: str) -> Kind[Path | None]:
             raise ValueError(text)
         return Path(text)
 
-    return Kind(
+    return ValueKind(
         f"true (the directory {default}), false or a directory",
         parse,
         "DIR",
@@ -221,7 +221,7 @@ def directory_switch(default: str) -> Kind[Path | None]:
     )
 
 
-def pairs(key: str, value: str) -> Kind[Mapping[str, str]]:
+def pairs(key: str, value: str) -> ValueKind[Mapping[str, str]]:
     """Pairs ``KEY=VALUE``, separated by commas, each key once; the result is a mapping."""
 
     def parse(text: str) -> Mapping[str, str]:
@@ -233,7 +233,7 @@ def pairs(key: str, value: str) -> Kind[Mapping[str, str]]:
             raise ValueError(text)
         return MappingProxyType(found)
 
-    return Kind(
+    return ValueKind(
         f"{key}={value} (several with commas between them, each {key} once)",
         parse,
         f"{key}={value}".upper(),
@@ -258,7 +258,7 @@ class Setting:
 
     field: str
     name: str
-    kind: Kind[Any]
+    kind: ValueKind[Any]
     default: Any
     group: str
     help: str
@@ -320,7 +320,14 @@ def suggestion(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
 
 
 def setting(
-    default: T, kind: Kind[T], help_text: str, *, group: str = "", name: str = "", is_secret: bool = False, **more: Any
+    default: T,
+    kind: ValueKind[T],
+    help_text: str,
+    *,
+    group: str = "",
+    name: str = "",
+    is_secret: bool = False,
+    **more: Any,
 ) -> T:
     """Declare a field of a dataclass as a setting, with its default; see `Setting` for the arguments.
 

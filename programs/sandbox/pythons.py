@@ -114,6 +114,8 @@ def _probe(path: str) -> FoundPython | None:
     return None
 
 
+# -- our own Python inside a sandbox ----------------------------------------------------------------------------------
+
 TOOLS: Final = "/.spielleiter"
 """The folder inside a sandbox that holds what belongs to us."""
 

@@ -47,6 +47,8 @@ class SandboxEndedError(Exception):
     """A program did not start, and its sandbox has ended without a reason."""
 
 
+# -- the process inside -----------------------------------------------------------------------------------------------
+
 NAME: Final = "socket"
 _MAX_DESCRIPTORS: Final = 8
 _READ_SIZE: Final = 65536
@@ -145,6 +147,8 @@ class Control:
         self.counters = []
 
 
+# -- the network ------------------------------------------------------------------------------------------------------
+
 UNREACHABLE_DNS: Final = "nameserver 198.51.100.1\noptions timeout:1 attempts:1\n"
 """The content of /etc/resolv.conf in a sandbox; the address belongs to nobody (RFC 5737)."""
 
@@ -180,6 +184,9 @@ def _no_routes(text: str) -> int | None:
         elif fields[0] == "Ip:" and _NO_ROUTE in names:
             return int(fields[names.index(_NO_ROUTE)])
     return None
+
+
+# -- what was observed ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +248,8 @@ class Observations:
         }
         return cls(**known)
 
+
+# -- the folders ------------------------------------------------------------------------------------------------------
 
 MAX_COUNTED: Final = 100_000
 """The most files that are looked at to count what a program has written."""
@@ -306,6 +315,8 @@ def _files(folder: Path) -> Iterator[tuple[str, tuple[int, int, int]]]:
                         size = min(status.st_size, getattr(status, "st_blocks", status.st_size) * _BLOCK)  # no holes
                         yield entry.path, (size, status.st_mtime_ns, status.st_ino)
 
+
+# -- a run ------------------------------------------------------------------------------------------------------------
 
 _LOCAL: Final = "127.0.0.1"
 _BACKLOG: Final = 16

@@ -78,6 +78,8 @@ SENTENCES: Final[Mapping[Condition, str]] = MappingProxyType(
 )
 
 
+# -- settings ---------------------------------------------------------------------------------------------------------
+
 AUTO: Final = "auto"
 DOCKER: Final = "docker"
 PODMAN: Final = "podman"
@@ -99,6 +101,8 @@ class SandboxSettings:
     image: str | None = None
     python: str = ""
 
+
+# -- the interface ----------------------------------------------------------------------------------------------------
 
 GAMESERVER: Final = "gameserver"
 """The server's host name in the contest."""

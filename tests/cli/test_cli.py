@@ -71,7 +71,7 @@ def test_the_help_loads_nothing_it_does_not_need() -> None:
         "sys.argv = ['spielleiter', '--help']\n"
         "try:\n    runpy.run_module('spielleiter', run_name='__main__', alter_sys=True)\n"
         "except SystemExit:\n    pass\n"
-        "needless = ('trio', 'lxml', 'structlog', 'javaproperties', 'server', 'json', 'unicodedata')\n"
+        "needless = ('trio', 'lxml', 'structlog', 'javaproperties', 'server', 'json', 'unicodedata', 'rich')\n"
         "print([name for name in needless if name in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -161,6 +161,16 @@ def test_the_bar_is_one_line_on_every_terminal(columns: int, monkeypatch: pytest
         assert "50/100" in line
 
 
+def test_characters_that_the_encoding_lacks_do_not_make_the_bar_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Screen, "encoding", "cp850", raising=False)
+    monkeypatch.setattr(Screen, "errors", "backslashreplace", raising=False)
+    screen = Screen()
+    with showing_progress(4, [game(1, 0), game(2, 0)], screen=screen):
+        (line,) = screen.lines()
+        assert "Elo +\\u221e" in line
+        assert "━" not in line
+
+
 @pytest.mark.parametrize("no_color", ["", "1"])
 def test_no_color_turns_colours_off(no_color: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", no_color)

@@ -129,6 +129,20 @@ async def test_a_program_has_the_given_environment_directory_and_cores(tmp_path:
     await finish(process)
 
 
+async def test_the_processor_time_in_the_system_counts_as_well() -> None:
+    code = (
+        "import resource\nzero = open('/dev/zero', 'rb')\n"
+        "while (used := resource.getrusage(resource.RUSAGE_SELF)).ru_stime < 0.05: zero.read(1 << 20)\n"
+        "print(used.ru_utime + used.ru_stime)"
+    )
+    process = start_supervised_process(ProcessSpec([sys.executable, "-ISc", code], None, {}))
+    assert process is not None
+    with trio.fail_after(HANG_TIMEOUT):
+        await process.wait()
+    assert process.cpu_seconds >= float(process.stdout.read())
+    await finish(process)
+
+
 def test_start_errors_are_those_of_the_system() -> None:
     with pytest.raises(FileNotFoundError):
         start_supervised_process(ProcessSpec(["./no-such-program"], None, {}))

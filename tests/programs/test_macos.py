@@ -24,7 +24,7 @@ import trio
 from spielleiter.programs import program as program_module
 from spielleiter.programs.macos import MacPlatform, UnsupervisedProcess
 from spielleiter.programs.process import ProcessSpec
-from spielleiter.programs.process_tree import ProcessTree, find_tagged, infos_of, kill_by_ids, start_stamp
+from spielleiter.programs.process_tree import ProcessTree, infos_of, kill_by_ids
 from spielleiter.programs.processes import TAG_VARIABLE, ProcessInfo, still_running
 from tests.interpreter import PYTHON
 from tests.timeouts import HANG_TIMEOUT
@@ -114,6 +114,7 @@ async def test_a_program_that_cannot_be_killed_is_given_up_and_named(
 
 
 # ``yes`` is its own name as soon as it has written: a shell that says "ready" may still be about to start something.
+PLATFORM = MacPlatform()
 CHILD = "yes ready"
 
 
@@ -208,11 +209,11 @@ def test_a_process_that_was_not_waited_for_has_ended() -> None:
 def test_processes_are_found_by_the_beginning_of_their_tag(tmp_path: Path) -> None:
     first, second = (Started(f"exec {CHILD}", f"{tmp_path}/{name}") for name in ("a/1", "b/1"))
     try:
-        assert find_tagged(f"{tmp_path}/a/") == (ProcessInfo(first.popen.pid, "yes"),)
-        assert find_tagged("") == ()  # not every process of the machine
-        kill_by_ids(find_tagged(f"{tmp_path}/"))
+        assert PLATFORM.find_tagged(f"{tmp_path}/a/") == (ProcessInfo(first.popen.pid, "yes"),)
+        assert PLATFORM.find_tagged("") == ()  # not every process of the machine
+        kill_by_ids(PLATFORM.find_tagged(f"{tmp_path}/"))
         assert (first.popen.wait(HANG_TIMEOUT), second.popen.wait(HANG_TIMEOUT)) == (-9, -9)
-        assert find_tagged(f"{tmp_path}/") == ()
+        assert PLATFORM.find_tagged(f"{tmp_path}/") == ()
         kill_by_ids([ProcessInfo(first.popen.pid, "yes")])
     finally:
         first.close()
@@ -220,11 +221,11 @@ def test_processes_are_found_by_the_beginning_of_their_tag(tmp_path: Path) -> No
 
 
 def test_the_stamp_of_a_process_does_not_change(family: Started) -> None:
-    stamp = start_stamp(family.popen.pid)
+    stamp = PLATFORM.start_stamp(family.popen.pid)
     assert stamp is not None
-    assert start_stamp(family.popen.pid) == stamp
+    assert PLATFORM.start_stamp(family.popen.pid) == stamp
     family.close()
-    assert start_stamp(family.popen.pid) is None
+    assert PLATFORM.start_stamp(family.popen.pid) is None
 
 
 def test_what_a_program_is_called_may_be_unknown(family: Started, monkeypatch: pytest.MonkeyPatch) -> None:

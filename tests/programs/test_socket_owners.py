@@ -310,3 +310,13 @@ def test_a_closed_connection_is_nobodys() -> None:
             assert far_socket(accepted) is None
     with socket.socket() as unconnected:
         assert far_socket(unconnected) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["has_socket", "has_hidden_files", "can_hide_sockets", "is_changing", "uses_containers"]
+)
+def test_two_looks_show_together_what_either_has_shown(name: str) -> None:
+    one, nothing = Look(**{name: True}, users=frozenset({1})), Look(users=frozenset({2}))
+    for both in (one | nothing, nothing | one):
+        assert both == Look(**{name: True}, users=frozenset({1, 2}))
+        assert not both.is_clear

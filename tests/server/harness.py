@@ -5,13 +5,16 @@ Invariants: the start is seeded, and the first piece is PENTO_U. `Caller.receive
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from html import unescape
 from typing import Any, TypeVar
+from xml.sax.saxutils import escape
 
 import trio
 from trio.testing import memory_stream_pair, wait_all_tasks_blocked
@@ -23,6 +26,7 @@ from spielleiter.protocol.messages import Message, MoveData, RoomMessage
 from spielleiter.server import events
 from spielleiter.server.app import Server
 from spielleiter.server.config import Config
+from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Room
 from spielleiter.server.editions import EDITIONS, choose_editions
 from spielleiter.server.net.wire import Wire
@@ -217,3 +221,107 @@ async def open_harness(edition: str = "blokus-2021-r3", **settings: Any) -> Asyn
         nursery.start_soon(harness.server.timers.run)
         yield harness
         nursery.cancel_scope.cancel()
+
+
+# -- all seasons ------------------------------------------------------------------------------------------------------
+
+GAME_TYPES = tuple(choose_editions({}, {}))
+"""The gameTypes of all games."""
+
+
+@asynccontextmanager
+async def open_all_games(**settings: Any) -> AsyncIterator[ServerHarness]:
+    """Run a server with these settings and its timers until the context is left."""
+    async with trio.open_nursery() as nursery:
+        harness = ServerHarness(nursery, "blokus-2021-r3", {})
+        harness.config = dataclasses.replace(harness.config, **{"editions": {}, **settings})
+        harness.server = Server(harness.config, harness.log, processor_time=lambda: 0.0)
+        harness.server.stream.subscribe(harness.server_events.append)
+        nursery.start_soon(harness.server.timers.run)
+        yield harness
+        nursery.cancel_scope.cancel()
+
+
+async def joined(harness: ServerHarness, game_type: str | None) -> Caller:
+    """Connect a new caller that joins a game of this type; it has not read anything yet."""
+    caller = await harness.call()
+    attribute = "" if game_type is None else f' gameType="{game_type}"'
+    await caller.send(f"<protocol><join{attribute}/>")
+    return caller
+
+
+async def playing(harness: ServerHarness, game_type: str) -> tuple[str, Caller, Caller]:
+    """Start a game of this type; return its id and its players, which have read everything."""
+    one, two = await joined(harness, game_type), await joined(harness, game_type)
+    await one.receive()
+    await two.receive()
+    (room,) = (each for each in harness.server.lobby.rooms.values() if each.edition.game_type == game_type)
+    return room.id, one, two
+
+
+def edition_of(harness: ServerHarness, game_type: str) -> Edition:
+    return harness.server.editions[game_type]
+
+
+# -- answers ----------------------------------------------------------------------------------------------------------
+
+
+def refusals(harness: ServerHarness, caller: Caller) -> list[tuple[str, str]]:
+    """Return kind and text of every refusal to this caller."""
+    return [
+        (each.fault.value, each.text) if isinstance(each, events.RequestRefused) else (each.refusal, each.text)
+        for each in harness.server_events
+        if isinstance(each, events.RequestRefused | events.ProtocolBroken) and each.connection == caller.label
+    ]
+
+
+def text_of(packet: bytes) -> str:
+    """Return the unescaped message of an error packet."""
+    return unescape(packet.split(b'message="', 1)[1].split(b'"', 1)[0].decode())
+
+
+def left_result(game_id: str, seat: int, points: tuple[int, int] = (0, 0)) -> bytes:
+    """Return the result after the player of `seat` has left, derived from the recorded one."""
+    recorded = sample("result_left", game_id)
+    won, lost = (score + b"\n      </score>" for score in recorded.split(b"\n      </score>")[:2])
+    head, won = won[: won.index(b"\n      <score")], won[won.index(b"\n      <score") :]
+    tail = recorded[recorded.index(b"\n      <winner") :]
+    won, lost = (
+        re.sub(rb"\d+</part>\n      </score>", b"%d</part>\n      </score>" % points[side], score)
+        for side, score in ((1 - seat, won), (seat, lost))
+    )
+    if seat == 0:
+        return head + lost + won + tail.replace(b"Eins", b"Zwei").replace(b"ONE", b"TWO")
+    return head + won + lost + tail
+
+
+def left(game: Game, seat: int) -> bytes:
+    """Return the packets that are sent when the player of `seat` has left before the first move."""
+    return left_result(game.id, seat) + sample("left", game.id)
+
+
+class Bystanders:
+    """A game of other players, which must not be affected by the faults in a test."""
+
+    def __init__(self, game: Game) -> None:
+        self._game = game
+
+    @classmethod
+    async def open(cls, harness: ServerHarness) -> Bystanders:
+        return cls(await harness.game())
+
+    async def are_unaffected(self) -> None:
+        game = self._game
+        for caller in game.callers:
+            assert await caller.receive() == b""
+        await (game.one, game.two)[game.room.state.seat_on_turn].send(legal_move(game.room))
+        for caller in game.callers:
+            assert b'class="memento"' in await caller.receive()
+            assert not caller.is_ended
+
+
+def answered(text: str, original: str | None = None) -> bytes:
+    """Return the bytes of an error packet."""
+    child = "" if original is None else f"\n    {original}"
+    message = escape(text, {"'": "&apos;", '"': "&quot;"})
+    return f'\n  <errorpacket message="{message}">{child}\n  </errorpacket>'.encode()

@@ -21,8 +21,7 @@ from spielleiter.server.config import Config
 from spielleiter.server.errors import StartError
 from spielleiter.server.net import sockets as binding
 from spielleiter.server.net.sockets import ACCEPT_PAUSE
-from tests.server.answers import answered
-from tests.server.harness import GAME_TYPE, GOODBYE, START, open_harness
+from tests.server.harness import GAME_TYPE, GOODBYE, START, answered, open_harness
 from tests.server.serving import files_in, open_descriptors, read_all, serving
 from tests.timeouts import HANG_TIMEOUT
 

@@ -19,8 +19,7 @@ from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server import events
 from spielleiter.server.core.room import Room
 from spielleiter.server.editions import EDITIONS
-from tests.server.all_games import joined, open_all_games
-from tests.server.harness import Caller, ServerHarness, legal_move, open_harness
+from tests.server.harness import Caller, ServerHarness, joined, legal_move, open_all_games, open_harness
 from tests.server.kernel import KernelWire, Machine
 from tests.server.serving import serving
 from tests.server.wires import ThrottledWire

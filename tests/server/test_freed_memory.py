@@ -21,8 +21,7 @@ from spielleiter.server.core.room import Peer, PlayerSlot, Room
 from spielleiter.server.net.outbox import Outbox
 from spielleiter.server.net.session import Session
 from spielleiter.server.net.wire import SocketWire
-from tests.server.all_games import open_all_games, playing
-from tests.server.harness import PASSWORD, ServerHarness, open_harness
+from tests.server.harness import PASSWORD, ServerHarness, open_all_games, open_harness, playing
 from tests.server.serving import serving
 from tests.server.wires import StreamWire, ThrottledWire
 from tests.timeouts import HANG_TIMEOUT

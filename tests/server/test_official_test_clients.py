@@ -16,8 +16,7 @@ from spielleiter.client.player import Player
 from spielleiter.client.strategies import make_responder
 from spielleiter.server import events
 from spielleiter.server.editions import EDITIONS
-from tests.server.all_games import open_all_games
-from tests.server.harness import PASSWORD
+from tests.server.harness import PASSWORD, open_all_games
 from tests.server.serving import Serving, serving
 from tests.timeouts import HANG_TIMEOUT
 

@@ -19,8 +19,7 @@ from spielleiter.server import events
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.errors import StartError
-from tests.server.all_games import GAME_TYPES, edition_of, joined, open_all_games, playing
-from tests.server.harness import ServerHarness
+from tests.server.harness import GAME_TYPES, ServerHarness, edition_of, joined, open_all_games, playing
 from tests.server.serving import Serving, serving
 from tests.timeouts import HANG_TIMEOUT
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spielleiter.server.setting import (
-    Kind,
     Setting,
+    ValueKind,
     address,
     choice,
     directory_switch,
@@ -59,7 +59,7 @@ from spielleiter.server.setting import (
         (address(), "[::1]:9100", ("::1", 9100)),
     ],
 )
-def test_a_valid_text_is_parsed(kind: Kind[Any], written: str, value: object) -> None:
+def test_a_valid_text_is_parsed(kind: ValueKind[Any], written: str, value: object) -> None:
     assert kind.parse(written) == value
 
 
@@ -103,14 +103,14 @@ def test_a_valid_text_is_parsed(kind: Kind[Any], written: str, value: object) ->
         (optional(whole_number(0)), "x"),
     ],
 )
-def test_an_invalid_text_is_refused(kind: Kind[Any], written: str) -> None:
+def test_an_invalid_text_is_refused(kind: ValueKind[Any], written: str) -> None:
     with pytest.raises(ValueError):
         kind.parse(written)
 
 
 @given(st.integers(1, 10**9))
 def test_a_shown_value_is_parsed_to_the_same_value(number: int) -> None:
-    cases: tuple[tuple[Kind[Any], object], ...] = (
+    cases: tuple[tuple[ValueKind[Any], object], ...] = (
         (whole_number(1), number),
         (milliseconds(), number / 1000),
         (seconds(), float(number % 100_000 + 1)),
@@ -121,7 +121,7 @@ def test_a_shown_value_is_parsed_to_the_same_value(number: int) -> None:
         assert kind.parse(kind.show(value)) == value
 
 
-def _setting(kind: Kind[Any], *, is_secret: bool = False) -> Setting:
+def _setting(kind: ValueKind[Any], *, is_secret: bool = False) -> Setting:
     return Setting("soft_timeout", "softTimeout", kind, 2.0, "Games", "How long.", "-s", is_secret=is_secret)
 
 
@@ -173,7 +173,7 @@ def test_spaces_around_a_value_are_ignored_unless_they_are_part_of_it() -> None:
         (path(), "\n", "x:3: n: '' cannot be used, expected a path"),
     ],
 )
-def test_a_refusal_names_source_value_and_what_is_allowed(kind: Kind[Any], written: str, line: str | None) -> None:
+def test_a_refusal_names_source_value_and_what_is_allowed(kind: ValueKind[Any], written: str, line: str | None) -> None:
     if line is None:
         assert _setting(kind).read(written, "x:3: n") is None
         return

@@ -14,8 +14,7 @@ from spielleiter.server.core.clock import TokenBucket
 from spielleiter.server.core.lobby import DedicatedPort
 from spielleiter.server.core.room import Phase, Room
 from spielleiter.server.errors import Fault
-from tests.server.answers import text_of
-from tests.server.harness import GAME_TYPE, NOWHERE, PATIENT, Caller, ServerHarness, legal_move, open_harness
+from tests.server.harness import GAME_TYPE, NOWHERE, PATIENT, Caller, ServerHarness, legal_move, open_harness, text_of
 from tests.server.wires import StreamWire
 
 

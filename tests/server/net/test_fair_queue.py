@@ -23,8 +23,16 @@ from spielleiter.server.net.fair_queue import (
     FairQueue,
     ProcessorBudget,
 )
-from tests.server.all_games import joined, open_all_games, playing
-from tests.server.harness import PATIENT, Caller, ServerHarness, legal_move, open_harness
+from tests.server.harness import (
+    PATIENT,
+    Caller,
+    ServerHarness,
+    joined,
+    legal_move,
+    open_all_games,
+    open_harness,
+    playing,
+)
 from tests.timeouts import HANG_TIMEOUT
 
 TASKS = 30

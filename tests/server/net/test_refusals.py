@@ -10,7 +10,6 @@ from spielleiter.server import events
 from spielleiter.server.core.clock import Arrival
 from spielleiter.server.errors import Fault
 from tests.protocol.streams import LATEST
-from tests.server.answers import Bystanders, answered, left, left_result, refusals, text_of
 from tests.server.harness import (
     END,
     GAME_TYPE,
@@ -18,12 +17,18 @@ from tests.server.harness import (
     NOWHERE,
     PATIENT,
     START,
+    Bystanders,
     Caller,
     ServerHarness,
+    answered,
+    left,
+    left_result,
     legal_move,
     open_harness,
+    refusals,
     sample,
     set_move_packet,
+    text_of,
 )
 from tests.server.wires import ThrottledWire
 

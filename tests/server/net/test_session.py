@@ -22,17 +22,20 @@ from spielleiter.server.errors import Fault
 from spielleiter.server.net.session import DISCARDED_AT_ONCE, BugsContained
 from spielleiter.server.net.wire import RECEIVE_BYTES
 from tests.protocol.streams import LATEST
-from tests.server.answers import Bystanders, answered, left, refusals
 from tests.server.harness import (
     END,
     GAME_TYPE,
     GOODBYE,
     PATIENT,
     START,
+    Bystanders,
     Caller,
     ServerHarness,
+    answered,
+    left,
     legal_move,
     open_harness,
+    refusals,
     sample,
     set_move_packet,
 )
