@@ -2,7 +2,7 @@
 
 Run this file with the arguments PORT COUNT [KIND...]. Each client does one thing for ever, and connects again a second
 after it was disconnected. "ready" is written when all clients have connected once, and at the end the number of
-connections of each kind.
+connections of each kind. With the argument --sink the process discards what it receives, and writes its port at first.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ import struct
 import sys
 import time
 from collections import Counter
+from functools import partial
+
+import trio
 
 PAUSE = 1.0  # seconds until a client that was disconnected connects again, and between two bytes or bursts
 RESET_PAUSE = 0.25
@@ -303,6 +306,21 @@ class HostileClients:
                 heapq.heappop(self._timers)[2].act(now)
 
 
+async def serve_sink() -> None:
+    """Accept connections and discard what arrives, until the process is killed; write the port first."""
+
+    async def discard(stream: trio.SocketStream) -> None:
+        try:
+            async for _ in stream:
+                pass
+        except trio.BrokenResourceError:
+            pass
+
+    async with trio.open_nursery() as nursery:
+        (listener,) = await nursery.start(partial(trio.serve_tcp, discard, 0, host="127.0.0.1"))
+        print(listener.socket.getsockname()[1], flush=True)
+
+
 def main() -> None:
     port, number, *names = sys.argv[1:]
     chosen = tuple(kind for kind in KINDS if not names or kind.__name__.lower() in names)
@@ -312,4 +330,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] == ["--sink"]:
+        trio.run(serve_sink)
+    else:
+        main()

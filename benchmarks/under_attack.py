@@ -21,8 +21,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-import trio
-
 from benchmarks.hostile_clients import KINDS
 from spielleiter.bench.driver import Plan, plan_of
 from spielleiter.bench.drivers import running_drivers
@@ -30,6 +28,7 @@ from spielleiter.bench.scripted_games import load_of
 from spielleiter.bench.subprocesses import running_piped, running_server
 from spielleiter.server.net.sockets import connections_possible
 
+CLIENTS: Final = Path(__file__).with_name("hostile_clients.py")
 EDITION: Final = "blokus-2021-r3"
 QUIET_SHARE: Final = 0.05  # the fraction of a processor that an idle server may use
 QUIET_LOOK: Final = 0.3  # seconds during which that is measured
@@ -40,8 +39,7 @@ SHOWN: Final = ("throughput", "latency median", "latency p99", "latency max")
 @contextmanager
 def hostile_clients(port: int, count: int, kinds: tuple[str, ...] = ()) -> Iterator[None]:
     """Run `count` hostile clients, all of them connected; afterwards print how often each kind has connected."""
-    file = Path(__file__).with_name("hostile_clients.py")
-    with running_piped([str(file), str(port), str(count), *kinds]) as hostile:
+    with running_piped([str(CLIENTS), str(port), str(count), *kinds]) as hostile:
         assert hostile.stdout is not None
         assert hostile.stdout.readline() == "ready\n"
         yield
@@ -53,22 +51,9 @@ def hostile_clients(port: int, count: int, kinds: tuple[str, ...] = ()) -> Itera
 @contextmanager
 def running_sink() -> Iterator[int]:
     """Run a process that discards what it receives, and yield its port."""
-    with running_piped([__file__, "--sink"]) as sink:
+    with running_piped([str(CLIENTS), "--sink"]) as sink:
         assert sink.stdout is not None
         yield int(sink.stdout.readline())
-
-
-async def serve_sink() -> None:
-    async def discard(stream: trio.SocketStream) -> None:
-        try:
-            async for _ in stream:
-                pass
-        except trio.BrokenResourceError:
-            pass
-
-    async with trio.open_nursery() as nursery:
-        (listener,) = await nursery.start(trio.serve_tcp, discard, 0)
-        print(listener.socket.getsockname()[1], flush=True)
 
 
 def processor_seconds(pid: int) -> float:
@@ -150,7 +135,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--sink"]:
-        trio.run(serve_sink)
-    else:
-        main()
+    main()

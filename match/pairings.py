@@ -46,7 +46,7 @@ class Encounter:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EncounterOutcome:
     """How an encounter ended; `score` is the score of the match, without the play-offs."""
 
     encounter: Encounter
@@ -81,7 +81,7 @@ class Round:
     byes: tuple[int, ...] = ()
 
 
-Results: TypeAlias = Mapping[Encounter, Outcome]
+Results: TypeAlias = Mapping[Encounter, EncounterOutcome]
 Rounds: TypeAlias = Generator[Round, Results, None]
 """A generator of rounds; each round is answered (`send`) with the outcomes of its encounters."""
 
@@ -116,7 +116,7 @@ def outcome_of(
     ranks: Mapping[int, int] | None = None,
     *,
     keeps_playing: bool = False,
-) -> Outcome:
+) -> EncounterOutcome:
     """The outcome of an encounter.
 
     `parts` holds the records of the match and of its play-offs, each in the order of finishing. `ranks` is the seeding,
@@ -127,21 +127,21 @@ def outcome_of(
     score = score_of(parts[MATCH])
     play_offs = len(parts) - 1
 
-    def decided(program: int, reason: Reason) -> Outcome:
-        return Outcome(encounter, score, encounter.pairing[program], reason, play_offs)
+    def decided(program: int, reason: Reason) -> EncounterOutcome:
+        return EncounterOutcome(encounter, score, encounter.pairing[program], reason, play_offs)
 
     for part in parts:
         absent = () if keeps_playing else absent_programs(part)
         if len(absent) == 1:
             return decided(1 - absent[0], Reason.ABSENCE)
         if absent and ranks is None:
-            return Outcome(encounter, score, None, Reason.ABSENCE, play_offs)
+            return EncounterOutcome(encounter, score, None, Reason.ABSENCE, play_offs)
     for index, part in enumerate(parts):
         own, other = score_of(part)
         if own != other:
             return decided(int(other > own), Reason.SCORE if index == MATCH else Reason.PLAY_OFF)
     if ranks is None:
-        return Outcome(encounter, score, None, Reason.DRAWN, play_offs)
+        return EncounterOutcome(encounter, score, None, Reason.DRAWN, play_offs)
     difference = point_difference([record for part in parts for record in part])
     if difference:
         return decided(int(difference < 0), Reason.POINTS)
@@ -229,7 +229,7 @@ class Placing:
 
 
 def knockout_standings(
-    seeding: Sequence[int], rounds: Sequence[Round], outcomes: Mapping[int, Outcome]
+    seeding: Sequence[int], rounds: Sequence[Round], outcomes: Mapping[int, EncounterOutcome]
 ) -> list[Placing]:
     """The standings, best first and within shared places by seeding; `outcomes` are by number of the encounter."""
     reached: dict[int, tuple[int, str]] = {}
@@ -293,7 +293,7 @@ def most_rounds(count: int) -> int:
 
 
 def swiss_standings(
-    seeding: Sequence[int], rounds: Sequence[Round], outcomes: Mapping[int, Outcome]
+    seeding: Sequence[int], rounds: Sequence[Round], outcomes: Mapping[int, EncounterOutcome]
 ) -> list[SwissStanding]:
     """The standings, best first, after the decided encounters; `outcomes` are by number of the encounter.
 
@@ -317,7 +317,7 @@ def swiss_standings(
     return sorted(scores.values(), key=lambda score: (-score.points, -score.buchholz, -score.share))
 
 
-def _count(score: SwissStanding, outcome: Outcome, index: int) -> None:
+def _count(score: SwissStanding, outcome: EncounterOutcome, index: int) -> None:
     score.points += outcome.match_points[index]
     score.wins += outcome.winner == score.program
     score.losses += outcome.loser == score.program
@@ -330,7 +330,7 @@ def _count(score: SwissStanding, outcome: Outcome, index: int) -> None:
 def swiss(seeding: Sequence[int], count: int) -> Rounds:
     """`count` rounds of the programs in `seeding`, the one seeded highest first."""
     rounds: list[Round] = []
-    outcomes: dict[int, Outcome] = {}
+    outcomes: dict[int, EncounterOutcome] = {}
     for number in range(1, count + 1):
         order = swiss_standings(seeding, rounds, outcomes)
         pairings, bye = pair_round(order)

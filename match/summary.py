@@ -210,7 +210,7 @@ HISTOGRAM_EDGES: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 
 
 
 @dataclass(frozen=True, slots=True)
-class ThinkTimes:
+class ThinkTimesSummary:
     """How long a program took for its answers, in seconds. Median, p95 and max are None without an answer."""
 
     answers: int
@@ -241,7 +241,7 @@ class ProgramSummary:
     """Games that do not count because it was too slow on an overloaded machine."""
     attempts: Mapping[str, int]
     """What it tried although it is not allowed, in words (`Attempt`), and how often."""
-    think_times: ThinkTimes
+    think_times: ThinkTimesSummary
     cpu_seconds: float
     processor_share: float | None
     """Processor time divided by thinking time. It is above 1 for programs that think on several cores or during the
@@ -462,11 +462,11 @@ def count_attempts(games: Iterable[GameRecord], program: int) -> dict[str, int]:
     return dict(sorted(total.items()))
 
 
-def _summarise_times(times: Sequence[float]) -> ThinkTimes:
+def _summarise_times(times: Sequence[float]) -> ThinkTimesSummary:
     histogram = [0] * len(HISTOGRAM_EDGES)
     for time in times:
         histogram[bisect_left(HISTOGRAM_EDGES, time)] += 1
-    return ThinkTimes(
+    return ThinkTimesSummary(
         answers=len(times),
         total=math.fsum(times),
         median=quantile(times, 0.5) if times else None,

@@ -141,7 +141,7 @@ MATCHES: Final = "matches"
 _UNSAFE: Final = re.compile(r"[^\w.+-]+")
 
 
-class Kind(enum.Enum):
+class TournamentKind(enum.Enum):
     """How opponents are chosen."""
 
     ROUND_ROBIN = "round-robin"  # every program meets every other one
@@ -152,7 +152,7 @@ class Kind(enum.Enum):
     @property
     def has_rounds(self) -> bool:
         """Whether later pairings depend on results."""
-        return self in {Kind.KNOCK_OUT, Kind.SWISS}
+        return self in {TournamentKind.KNOCK_OUT, TournamentKind.SWISS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class Tournament:
     """The programs and settings of a tournament; most settings apply to each match and are named as in `MatchSetup`."""
 
     entrants: tuple[Entrant, ...]
-    kind: Kind = Kind.ROUND_ROBIN
+    kind: TournamentKind = TournamentKind.ROUND_ROBIN
     games: int = 100
     game_type: str = ""
     seed: int = 0
@@ -228,7 +228,7 @@ class Tournament:
     def pairings(self) -> list[tuple[int, int]]:
         """All possible pairings, as indices of `entrants`; in the order of playing unless that depends on results."""
         indices = range(len(self.entrants))
-        if self.kind is Kind.GAUNTLET:
+        if self.kind is TournamentKind.GAUNTLET:
             tested = self.kind_options.tested
             return [(own, other) for own in indices[:tested] for other in indices[tested:]]
         return list(itertools.combinations(indices, 2))
@@ -331,7 +331,7 @@ def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
     plain = ("kind", "games", "game", "edition", "seed", "concurrency", "anchor", *_TESTS, "cwd", BASE)
     flags = ("no_timeout", "fail_fast", "keep_playing")
     require_known(value, (*plain, *flags, *_MACHINE, *KEYS, "openings", "program", *_SECONDS, *MILLISECONDS, *_RULES))
-    kinds = [kind.value for kind in Kind]
+    kinds = [kind.value for kind in TournamentKind]
     if take(value, "kind", str, "round-robin") not in kinds:
         hint = suggestion(value["kind"], kinds)
         raise SetupError(f"kind {value['kind']!r}: expected {', '.join(kinds[:-1])} or {kinds[-1]}{hint}")
@@ -341,7 +341,7 @@ def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
     times = {field: float(take_time(value, key, (int, float))) for key, field in _SECONDS.items() if key in value}
     return Tournament(
         entrants=tuple(read_entrant(program) for program in programs),
-        kind=Kind(take(value, "kind", str, "round-robin")),
+        kind=TournamentKind(take(value, "kind", str, "round-robin")),
         games=take(value, "games", int, 100),
         game_type=take(value, "game", str, game_type),
         seed=take(value, "seed", int, 0),

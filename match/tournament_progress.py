@@ -18,7 +18,7 @@ from pathlib import Path
 from spielleiter.common.text import count_text
 from spielleiter.match.pairings import (
     Encounter,
-    Outcome,
+    EncounterOutcome,
     Pairing,
     Reason,
     Results,
@@ -32,7 +32,7 @@ from spielleiter.match.pairings import (
 from spielleiter.match.plan import Entrant, MatchSetup
 from spielleiter.match.records import JOURNAL, SETUP, GameRecord, load_setup, mirrored, read_journal
 from spielleiter.match.stopping import stop_rule
-from spielleiter.match.tournament_file import MATCHES, Kind, Tournament
+from spielleiter.match.tournament_file import MATCHES, Tournament, TournamentKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class PlayedEncounter:
 
     encounter: Encounter
     matches: list[tuple[ScheduledMatch, Sequence[GameRecord]]] = field(default_factory=list)
-    outcome: Outcome | None = None
+    outcome: EncounterOutcome | None = None
     """None: still open."""
 
 
@@ -94,7 +94,7 @@ class TournamentProgress:
         """Matches that were begun earlier and do not count."""
 
     @property
-    def outcomes(self) -> dict[int, Outcome]:
+    def outcomes(self) -> dict[int, EncounterOutcome]:
         """The outcomes of the decided encounters, by number of the encounter."""
         return {each.encounter.number: each.outcome for each in self.played if each.outcome is not None}
 
@@ -134,7 +134,7 @@ class TournamentProgress:
         meeting = sum(each.encounter.pairing == encounter.pairing for each in self.played)
         self.played.append(played)
         tournament = self.tournament
-        is_knock_out = tournament.kind is Kind.KNOCK_OUT
+        is_knock_out = tournament.kind is TournamentKind.KNOCK_OUT
         ranks = {program: rank for rank, program in enumerate(self.seeding)} if is_knock_out else None
         most = tournament.kind_options.play_offs if is_knock_out else 0
         for play_off in range(1 + most):
@@ -173,9 +173,9 @@ class TournamentProgress:
     def _pairings(self) -> Rounds:
         tournament = self.tournament
         options = tournament.kind_options
-        if tournament.kind is Kind.KNOCK_OUT:
+        if tournament.kind is TournamentKind.KNOCK_OUT:
             return knock_out(self.seeding, has_third_place=options.third_place)
-        if tournament.kind is Kind.SWISS:
+        if tournament.kind is TournamentKind.SWISS:
             return swiss(self.seeding, options.rounds_of(len(tournament.entrants)))
         return _single_round(tournament.pairings())
 

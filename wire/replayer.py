@@ -153,7 +153,10 @@ class Replayer:
             except UnreachableError as error:  # raised below: the nursery would wrap it in a group
                 unreachable = error
             else:
-                await self._note_more()
+                async with trio.open_nursery() as reading:
+                    for connection in self._connections.values():
+                        if not connection.is_closed:
+                            reading.start_soon(self._note_more, connection)
             nursery.cancel_scope.cancel()
         for connection in self._connections.values():
             with trio.CancelScope(shield=True):
@@ -196,7 +199,11 @@ class Replayer:
         if step.is_to_server:
             await self._send(connection, step)
         elif step.event in {STREAM_ENDS, RESET}:
-            await self._compare_end(connection, step, since)
+            answer = await self._answer(connection, step, since)
+            if answer is not _ENDED:
+                what = "the server has sent something instead of closing the connection"
+                self._differ(step, what, (self._first_line(answer),))
+            connection.is_closed = True
         elif not step.event:
             await self._compare(connection, step, since)
 
@@ -254,13 +261,6 @@ class Replayer:
         else:
             self._differ(step, "the answer differs", tuple(self._comparison.difference(step.data, answer)))
 
-    async def _compare_end(self, connection: _Connection, step: Step, since: float) -> None:
-        answer = await self._answer(connection, step, since)
-        if answer is not _ENDED:
-            what = "the server has sent something instead of closing the connection"
-            self._differ(step, what, (self._first_line(answer),))
-        connection.is_closed = True
-
     async def _answer(self, connection: _Connection, step: Step, since: float) -> bytes | None:
         has_left_out = max(0.0, self._lag - (trio.current_time() - (step.instant - since)))
         limit = self._timeout + since + min(_MOST_LEFT_OUT, has_left_out)
@@ -269,14 +269,8 @@ class Replayer:
         self._differ(step, f"no answer came within {limit:.1f} s; stopped here", (self._first_line(step.data),))
         raise _Stop
 
-    async def _note_more(self) -> None:
-        """Say what the server sends after the last recorded answer, on the connections that are still open."""
-        async with trio.open_nursery() as nursery:
-            for connection in self._connections.values():
-                if not connection.is_closed:
-                    nursery.start_soon(self._note_more_of, connection)
-
-    async def _note_more_of(self, connection: _Connection) -> None:
+    async def _note_more(self, connection: _Connection) -> None:
+        """Say what the server sends after the last recorded answer."""
         first = None
         with trio.move_on_after(_QUIET):
             first = await connection.next_packet()

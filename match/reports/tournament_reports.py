@@ -25,7 +25,7 @@ from spielleiter.match.reports.rendering import LinkedText, ReportTable, render,
 from spielleiter.match.reports.texts import NO_VALUE, elo_text, evidence_text, ratio_text
 from spielleiter.match.statistics import Sprt, better_program_by_e_value, count_pairs, estimate_elo, log_e_value
 from spielleiter.match.summary import count_attempts
-from spielleiter.match.tournament_file import Kind
+from spielleiter.match.tournament_file import TournamentKind
 from spielleiter.match.tournament_progress import PlayedEncounter, ScheduledMatch, TournamentProgress
 from spielleiter.match.verdict import Attempt, Verdict
 from spielleiter.programs.platforms import PLATFORM
@@ -43,10 +43,10 @@ _TEXTS: Final = frozenset(
 )
 """The heads of columns with words; all other columns are aligned like numbers."""
 _KINDS: Final = {
-    Kind.ROUND_ROBIN: "round robin",
-    Kind.GAUNTLET: "gauntlet",
-    Kind.KNOCK_OUT: "knock-out",
-    Kind.SWISS: "Swiss system",
+    TournamentKind.ROUND_ROBIN: "round robin",
+    TournamentKind.GAUNTLET: "gauntlet",
+    TournamentKind.KNOCK_OUT: "knock-out",
+    TournamentKind.SWISS: "Swiss system",
 }
 
 
@@ -68,9 +68,9 @@ def title_of(progress: TournamentProgress) -> str:
     tournament = progress.tournament
     options = tournament.kind_options
     kind = _KINDS[tournament.kind]
-    if tournament.kind is Kind.SWISS:
+    if tournament.kind is TournamentKind.SWISS:
         kind += f", {count_text(options.rounds_of(len(tournament.entrants)), 'round')},"
-    if tournament.kind is Kind.GAUNTLET and options.tested > 1:
+    if tournament.kind is TournamentKind.GAUNTLET and options.tested > 1:
         kind += f" of {options.tested} tested programs among"
     else:
         kind += " of"
@@ -162,7 +162,7 @@ def _tables(progress: TournamentProgress, ratings: Sequence[RatedProgram], *, is
     are_few = any(line.results.games < ENOUGH_GAMES for line in ratings)
     has_test = tournament.sprt is not None or tournament.significance is not None
     is_short_of_games = any(_why_fewer(progress, each) for each in progress.played if each.matches)
-    has_matches = not is_short or tournament.kind is not Kind.ROUND_ROBIN or has_test or is_short_of_games
+    has_matches = not is_short or tournament.kind is not TournamentKind.ROUND_ROBIN or has_test or is_short_of_games
     tables = [
         *([_standings(progress)] if tournament.kind.has_rounds else []),
         *([points, rated] if are_few else [rated, points]),
@@ -189,7 +189,7 @@ def _table(title: str, head: Sequence[str], rows: Sequence[tuple[str | int | Lin
 def _standings(progress: TournamentProgress) -> ReportTable:
     names = _names(progress)
     seeds = {program: seed for seed, program in enumerate(progress.seeding, 1)}
-    if progress.tournament.kind is Kind.SWISS:
+    if progress.tournament.kind is TournamentKind.SWISS:
         return _table(
             "Standings",
             ("", "program", "points", "Buchholz", "won", "drawn", "lost", "bye", "share", "seeded"),
@@ -354,7 +354,7 @@ def render_report(
     ratings, anchor = ratings_of(progress), progress.tournament.anchor
     tables: list[tuple[ReportTable, str, str | None]] = []
     for table in _tables(progress, ratings, is_short=False):
-        if table.title == "Standings" and progress.tournament.kind is Kind.KNOCK_OUT:
+        if table.title == "Standings" and progress.tournament.kind is TournamentKind.KNOCK_OUT:
             tables.append((table, "Bracket", bracket_plot(progress)))
         elif table.title.startswith("Ratings"):
             tables.append((table, "Rating in Elo, with 95 % interval", ratings_plot(ratings, anchor)))
@@ -433,7 +433,7 @@ def render_tournament(progress: TournamentProgress) -> str:
 
 def _standings_json(progress: TournamentProgress) -> list[dict[str, Any]] | None:
     names = _names(progress)
-    if progress.tournament.kind is Kind.SWISS:
+    if progress.tournament.kind is TournamentKind.SWISS:
         return [
             {
                 "name": names[line.program],
@@ -445,7 +445,7 @@ def _standings_json(progress: TournamentProgress) -> list[dict[str, Any]] | None
             }
             for place, line in enumerate(swiss_standings(progress.seeding, progress.rounds, progress.outcomes), 1)
         ]
-    if progress.tournament.kind is Kind.KNOCK_OUT:
+    if progress.tournament.kind is TournamentKind.KNOCK_OUT:
         return [
             {"name": names[place.program], "first": place.first, "last": place.last, "until": place.until}
             for place in knockout_standings(progress.seeding, progress.rounds, progress.outcomes)

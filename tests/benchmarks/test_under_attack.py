@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.hostile_clients import KINDS
-from benchmarks.under_attack import EDITION, drive, hostile_clients, processor_seconds, settle
+from benchmarks.under_attack import EDITION, drive, hostile_clients, processor_seconds, running_sink, settle
 from spielleiter.bench.driver import plan_of
 from spielleiter.bench.scripted_games import load_of
 from spielleiter.bench.subprocesses import running_server
+from tests.timeouts import HANG_TIMEOUT
 
 HOSTILE = 2 * len(KINDS)
 GAMES = 2
@@ -81,3 +83,11 @@ def test_settle_fails_if_a_process_stays_busy() -> None:
         with pytest.raises(TimeoutError, match="still busy 0 s after the attack"):
             settle(process.pid, look=1.0, timeout=0.0)
         process.kill()
+
+
+@pytest.mark.slow
+def test_a_sink_takes_everything() -> None:
+    with running_sink() as port, socket.create_connection(("127.0.0.1", port), HANG_TIMEOUT) as client:
+        client.sendall(b"x" * 100_000)
+        client.shutdown(socket.SHUT_WR)
+        assert client.recv(1) == b""

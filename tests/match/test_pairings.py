@@ -14,7 +14,7 @@ import spielleiter.match.pairings
 from spielleiter.match.pairings import (
     THIRD_PLACE,
     Encounter,
-    Outcome,
+    EncounterOutcome,
     Reason,
     Round,
     SwissStanding,
@@ -71,7 +71,7 @@ def test_a_knock_out_match_has_a_winner(parts: list[list[GameRecord]], winner: i
 
 def test_in_other_kinds_an_encounter_may_be_drawn() -> None:
     outcome = outcome_of(ENCOUNTER, [[game(1, 0, points=(90, 10)), game(2, 1)]])
-    assert outcome == Outcome(ENCOUNTER, (1, 1), None, Reason.DRAWN)
+    assert outcome == EncounterOutcome(ENCOUNTER, (1, 1), None, Reason.DRAWN)
     assert (outcome.loser, outcome.match_points) == (None, (0.5, 0.5))
 
 
@@ -108,14 +108,16 @@ def test_points_are_summed_over_games_that_were_played_to_their_end() -> None:
 
 def play(
     count: int, *, has_third_place: bool = False, stop: int | None = None
-) -> tuple[list[Round], dict[int, Outcome]]:
+) -> tuple[list[Round], dict[int, EncounterOutcome]]:
     """A knock-out of `count` programs in which the higher number wins, to its end or for `stop` rounds."""
     seeding = list(reversed(range(count)))
     progress = knock_out(seeding, has_third_place=has_third_place)
     rounds = [next(progress)]
-    outcomes: dict[Encounter, Outcome] = {}
+    outcomes: dict[Encounter, EncounterOutcome] = {}
     while True:
-        outcomes |= {each: Outcome(each, (1, 3), max(each.pairing), Reason.SCORE) for each in rounds[-1].encounters}
+        outcomes |= {
+            each: EncounterOutcome(each, (1, 3), max(each.pairing), Reason.SCORE) for each in rounds[-1].encounters
+        }
         if len(rounds) == stop:
             break
         try:
@@ -197,16 +199,18 @@ def test_every_program_except_the_champion_loses_once(count: int, has_third_plac
     assert len({place.program for place in knockout_standings(range(count), rounds, outcomes)}) == count
 
 
-def play_of_swiss(count: int, number: int, seed: int | None = None) -> tuple[list[Round], dict[int, Outcome]]:
+def play_of_swiss(count: int, number: int, seed: int | None = None) -> tuple[list[Round], dict[int, EncounterOutcome]]:
     """`number` rounds in which the higher number wins; with a `seed`, results are random, and a third are draws."""
     progress = swiss(range(count), number)
     rng = random.Random(seed)
     rounds = [next(progress)]
-    outcomes: dict[Encounter, Outcome] = {}
+    outcomes: dict[Encounter, EncounterOutcome] = {}
     while True:
         for each in rounds[-1].encounters:
             winner = max(each.pairing) if seed is None else rng.choice([*each.pairing, None])
-            outcomes[each] = Outcome(each, (1, 3) if winner == each.pairing[1] else (2, 2), winner, Reason.SCORE)
+            outcomes[each] = EncounterOutcome(
+                each, (1, 3) if winner == each.pairing[1] else (2, 2), winner, Reason.SCORE
+            )
         try:
             rounds.append(progress.send(outcomes))
         except StopIteration:
@@ -253,18 +257,18 @@ def test_ties_are_broken_by_the_opponents_points_and_then_by_games() -> None:
     encounter, other = Encounter(1, 1, (0, 1)), Encounter(2, 1, (2, 3))
     rounds = [Round(1, "round 1", (encounter, other))]
     outcomes = {
-        1: Outcome(encounter, (3, 1), 0, Reason.SCORE),
-        2: Outcome(other, (0, 4), 3, Reason.SCORE),
+        1: EncounterOutcome(encounter, (3, 1), 0, Reason.SCORE),
+        2: EncounterOutcome(other, (0, 4), 3, Reason.SCORE),
     }
     assert [line.program for line in swiss_standings(range(4), rounds, outcomes)] == [3, 0, 1, 2]
-    outcomes[2] = Outcome(other, (1, 3), 3, Reason.SCORE)  # equal in everything, so the seeding decides
+    outcomes[2] = EncounterOutcome(other, (1, 3), 3, Reason.SCORE)  # equal in everything, so the seeding decides
     assert [line.program for line in swiss_standings(range(4), rounds, outcomes)] == [0, 3, 1, 2]
     assert [line.program for line in swiss_standings([3, 2, 1, 0], rounds, outcomes)] == [3, 0, 2, 1]
 
 
 def test_an_encounter_that_neither_can_play_gives_no_points() -> None:
     encounter = Encounter(1, 1, (0, 1))
-    outcomes = {1: Outcome(encounter, (0, 0), None, Reason.ABSENCE)}
+    outcomes = {1: EncounterOutcome(encounter, (0, 0), None, Reason.ABSENCE)}
     lines = swiss_standings(range(2), [Round(1, "round 1", (encounter,))], outcomes)
     assert [(line.points, line.share) for line in lines] == [(0, 0), (0, 0)]
 

@@ -32,7 +32,7 @@ from spielleiter.match.reports.plots import (
 )
 from spielleiter.match.reports.tournament_reports import ratings_of
 from spielleiter.match.statistics import Estimate
-from spielleiter.match.tournament_file import Kind, KindOptions
+from spielleiter.match.tournament_file import KindOptions, TournamentKind
 from tests.match.test_tournament_reports import NAMES, decided_by_play_off, make_tournament, play_tournament
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -168,7 +168,7 @@ def boxes(plot: str) -> list[tuple[float, float]]:
 
 
 def test_a_bracket_has_a_box_for_each_match() -> None:
-    plot = bracket_plot(play_tournament(make_tournament(Kind.KNOCK_OUT, CUP), decided_by_play_off))
+    plot = bracket_plot(play_tournament(make_tournament(TournamentKind.KNOCK_OUT, CUP), decided_by_play_off))
     found = boxes(plot)
     assert len(found) == 5
     assert len(set(found)) == 5
@@ -183,7 +183,7 @@ def test_a_bracket_has_a_box_for_each_match() -> None:
 
 
 def test_every_rating_has_its_interval() -> None:
-    plot = ratings_plot(ratings_of(play_tournament(make_tournament(Kind.ROUND_ROBIN))))
+    plot = ratings_plot(ratings_of(play_tournament(make_tournament(TournamentKind.ROUND_ROBIN))))
     drawn = etree.fromstring(plot)
     assert len(list(drawn.iter(f"{SVG}circle"))) == len(NAMES)
     for circle, line in zip(drawn.iter(f"{SVG}circle"), drawn.findall(f".//{SVG}line[@class='mean']"), strict=True):

@@ -11,7 +11,13 @@ import pytest
 from spielleiter.common.errors import SetupError
 from spielleiter.match.plan import Entrant, ProgramTimeouts
 from spielleiter.match.toml_files import PROGRAM_KEYS, read_entrant
-from spielleiter.match.tournament_file import Kind, KindOptions, Tournament, read_kind_options, read_tournament
+from spielleiter.match.tournament_file import (
+    KindOptions,
+    Tournament,
+    TournamentKind,
+    read_kind_options,
+    read_tournament,
+)
 
 ENTRANTS = tuple(Entrant(name, f"./{name}") for name in ("a", "b", "c d/e"))
 
@@ -21,7 +27,7 @@ def test_in_a_round_robin_every_program_meets_every_other_one() -> None:
 
 
 def test_in_a_gauntlet_the_first_one_meets_the_others() -> None:
-    assert Tournament(ENTRANTS, Kind.GAUNTLET).pairings() == [(0, 1), (0, 2)]
+    assert Tournament(ENTRANTS, TournamentKind.GAUNTLET).pairings() == [(0, 1), (0, 2)]
 
 
 def test_each_match_has_its_own_folder_and_the_same_starts() -> None:
@@ -70,7 +76,7 @@ def read(folder: Path, text: str) -> Tournament:
 def test_a_file_can_have_all_keys(tmp_path: Path) -> None:
     assert read(tmp_path, FILE) == Tournament(
         entrants=(Entrant("new", "./new --fast", can_timeout=False), Entrant("greedy", "builtin:greedy")),
-        kind=Kind.GAUNTLET,
+        kind=TournamentKind.GAUNTLET,
         games=20,
         game_type="go",
         seed=7,

@@ -11,7 +11,7 @@ import pytest
 from spielleiter.match.pairings import Reason
 from spielleiter.match.plan import Entrant, Opening
 from spielleiter.match.records import GameRecord
-from spielleiter.match.tournament_file import Kind, KindOptions, Tournament
+from spielleiter.match.tournament_file import KindOptions, Tournament, TournamentKind
 from spielleiter.match.tournament_progress import ScheduledMatch, TournamentProgress, is_over
 from spielleiter.match.verdict import Verdict
 from tests.match.sample_records import absence, fault, game
@@ -20,7 +20,7 @@ NAMES = ("a", "b", "c", "d", "e")
 LISTED = KindOptions(seeding="listed")
 
 
-def make_tournament(kind: Kind, kind_options: KindOptions = LISTED, **more: object) -> Tournament:
+def make_tournament(kind: TournamentKind, kind_options: KindOptions = LISTED, **more: object) -> Tournament:
     entrants = tuple(Entrant(name, f"./{name}") for name in NAMES)
     return Tournament(entrants, kind, games=4, game_type="swc_2027_blokus", kind_options=kind_options, **more)  # type: ignore[arg-type]
 
@@ -43,7 +43,7 @@ def play(
 
 
 def test_a_round_robin_has_one_round_with_all_pairings() -> None:
-    progress = play(make_tournament(Kind.ROUND_ROBIN))
+    progress = play(make_tournament(TournamentKind.ROUND_ROBIN))
     assert [each.encounter.pairing for each in progress.played] == progress.tournament.pairings()
     assert [match.folder for each in progress.played for match, _ in each.matches][:2] == [
         "matches/001_a_b",
@@ -53,12 +53,12 @@ def test_a_round_robin_has_one_round_with_all_pairings() -> None:
 
 
 def test_in_a_gauntlet_several_programs_can_be_tested() -> None:
-    progress = play(make_tournament(Kind.GAUNTLET, KindOptions(tested=2)))
+    progress = play(make_tournament(TournamentKind.GAUNTLET, KindOptions(tested=2)))
     assert [each.encounter.pairing for each in progress.played] == [(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4)]
 
 
 def test_winners_of_a_knock_out_meet_in_the_next_round() -> None:
-    progress = play(make_tournament(Kind.KNOCK_OUT))
+    progress = play(make_tournament(TournamentKind.KNOCK_OUT))
     assert [each.encounter.pairing for each in progress.played] == [(3, 4), (0, 3), (1, 2), (0, 1)]
     assert [each.encounter.title for each in progress.played] == ["quarter-final", "semi-final", "semi-final", "final"]
     last = progress.outcomes[4]
@@ -69,7 +69,7 @@ def test_play_offs_decide_an_even_match() -> None:
     def records_of(match: ScheduledMatch) -> list[GameRecord]:
         return [game(1, 1), game(2, None)] if match.play_off == 2 else all_even(match)
 
-    progress = play(make_tournament(Kind.KNOCK_OUT), records_of)
+    progress = play(make_tournament(TournamentKind.KNOCK_OUT), records_of)
     matches = [match for match, _ in progress.played[0].matches]
     assert [match.folder for match in matches] == [
         "matches/001_d_e",
@@ -88,7 +88,7 @@ def test_play_offs_decide_an_even_match() -> None:
 
 
 def test_after_the_last_play_off_the_seeding_decides() -> None:
-    progress = play(make_tournament(Kind.KNOCK_OUT, KindOptions(seeding="listed", play_offs=2)), all_even)
+    progress = play(make_tournament(TournamentKind.KNOCK_OUT, KindOptions(seeding="listed", play_offs=2)), all_even)
     assert [len(each.matches) for each in progress.played] == [3, 3, 3, 3]
     assert [outcome.winner for outcome in progress.outcomes.values()] == [3, 0, 1, 0]
     assert {outcome.reason for outcome in progress.outcomes.values()} == {Reason.SEEDING}
@@ -98,7 +98,7 @@ def test_the_points_decide_before_the_seeding() -> None:
     def records_of(match: ScheduledMatch) -> list[GameRecord]:
         return [game(1, 0), game(2, 1, points=(0, 100))]
 
-    progress = play(make_tournament(Kind.KNOCK_OUT, KindOptions(seeding="listed", play_offs=0)), records_of)
+    progress = play(make_tournament(TournamentKind.KNOCK_OUT, KindOptions(seeding="listed", play_offs=0)), records_of)
     assert [(outcome.winner, outcome.reason) for outcome in progress.outcomes.values()][-1] == (4, Reason.POINTS)
 
 
@@ -106,13 +106,13 @@ def test_programs_that_cannot_play_have_no_play_offs() -> None:
     def records_of(match: ScheduledMatch) -> list[GameRecord]:
         return [absence(number, 0) for number in (1, 2)]
 
-    progress = play(make_tournament(Kind.KNOCK_OUT), records_of)
+    progress = play(make_tournament(TournamentKind.KNOCK_OUT), records_of)
     assert [len(each.matches) for each in progress.played] == [1, 1, 1, 1]
     assert progress.outcomes[4].winner == 4
 
 
 def test_a_swiss_tournament_pairs_by_points() -> None:
-    progress = play(make_tournament(Kind.SWISS, KindOptions(seeding="listed", rounds=2)))
+    progress = play(make_tournament(TournamentKind.SWISS, KindOptions(seeding="listed", rounds=2)))
     assert [[each.pairing for each in round_.encounters] for round_ in progress.rounds] == [
         [(0, 2), (1, 3)],
         [(0, 4), (1, 2)],
@@ -122,7 +122,7 @@ def test_a_swiss_tournament_pairs_by_points() -> None:
 
 def test_repeated_pairings_have_other_starts() -> None:
     openings = tuple(Opening(f"{number}.xml", f"/{number}.xml") for number in range(5))
-    tournament = make_tournament(Kind.KNOCK_OUT, openings=openings)
+    tournament = make_tournament(TournamentKind.KNOCK_OUT, openings=openings)
     setups = [
         tournament.match_of((0, 1), "run"),
         tournament.match_of((0, 1), "run", meeting=1),
@@ -135,12 +135,12 @@ def test_repeated_pairings_have_other_starts() -> None:
 
 
 def test_pairs_of_games_are_numbered_over_all_matches_of_a_pairing() -> None:
-    progress = play(make_tournament(Kind.KNOCK_OUT, KindOptions(seeding="listed", play_offs=1)), all_even)
+    progress = play(make_tournament(TournamentKind.KNOCK_OUT, KindOptions(seeding="listed", play_offs=1)), all_even)
     assert [record.pair for record in progress.games_by_pairing[3, 4]] == [1, 1, 2, 2]
 
 
-@pytest.mark.parametrize("kind", [Kind.KNOCK_OUT, Kind.SWISS])
-def test_a_resumed_tournament_is_paired_like_an_uninterrupted_one(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [TournamentKind.KNOCK_OUT, TournamentKind.SWISS])
+def test_a_resumed_tournament_is_paired_like_an_uninterrupted_one(kind: TournamentKind) -> None:
     def records_of(match: ScheduledMatch) -> list[GameRecord]:
         winner = sum(match.encounter.pairing) % 3
         return [game(number, winner if winner < 2 else number % 2) for number in range(1, 5)]
@@ -163,7 +163,7 @@ def test_a_resumed_tournament_is_paired_like_an_uninterrupted_one(kind: Kind) ->
 
 
 def test_records_show_whether_a_match_is_over() -> None:
-    setup = make_tournament(Kind.KNOCK_OUT).match_of((0, 1), "run")
+    setup = make_tournament(TournamentKind.KNOCK_OUT).match_of((0, 1), "run")
     assert not is_over(setup, [])
     assert not is_over(setup, first_wins_of(3))
     assert is_over(setup, first_wins_of(4))
@@ -172,7 +172,7 @@ def test_records_show_whether_a_match_is_over() -> None:
 
 
 def test_a_match_that_the_sequential_test_decided_is_over_whatever_comes_later() -> None:
-    tournament = make_tournament(Kind.KNOCK_OUT, sprt="elo0=0 elo1=200")
+    tournament = make_tournament(TournamentKind.KNOCK_OUT, sprt="elo0=0 elo1=200")
     setup = tournament.match_of((0, 1), "run")
     assert setup.games == 4
     setup = dataclasses.replace(setup, games=200)

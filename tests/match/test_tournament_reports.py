@@ -23,7 +23,7 @@ from spielleiter.match.reports.tournament_reports import (
     title_of,
     write_tournament,
 )
-from spielleiter.match.tournament_file import Kind, KindOptions, Tournament
+from spielleiter.match.tournament_file import KindOptions, Tournament, TournamentKind
 from spielleiter.match.tournament_progress import ScheduledMatch, TournamentProgress
 from spielleiter.match.verdict import Attempt, Verdict
 from tests.match.sample_records import absence, fault, game
@@ -35,7 +35,7 @@ Play = Callable[[ScheduledMatch], Sequence[GameRecord]]
 USUAL = KindOptions()
 
 
-def make_tournament(kind: Kind, kind_options: KindOptions = USUAL, **more: object) -> Tournament:
+def make_tournament(kind: TournamentKind, kind_options: KindOptions = USUAL, **more: object) -> Tournament:
     entrants = tuple(Entrant(name, "./bot") for name in NAMES)
     return Tournament(entrants, kind, games=4, game_type="swc_2027_blokus", kind_options=kind_options, **more)  # type: ignore[arg-type]
 
@@ -66,14 +66,14 @@ CUP = KindOptions(seeding="listed", third_place=True)
 @pytest.mark.parametrize(
     ("tournament", "title"),
     [
-        (make_tournament(Kind.ROUND_ROBIN), "round robin of 5 programs, 4 games a match, seed 0"),
-        (make_tournament(Kind.GAUNTLET), "gauntlet of 5 programs, 4 games a match, seed 0"),
+        (make_tournament(TournamentKind.ROUND_ROBIN), "round robin of 5 programs, 4 games a match, seed 0"),
+        (make_tournament(TournamentKind.GAUNTLET), "gauntlet of 5 programs, 4 games a match, seed 0"),
         (
-            make_tournament(Kind.GAUNTLET, KindOptions(tested=2)),
+            make_tournament(TournamentKind.GAUNTLET, KindOptions(tested=2)),
             "gauntlet of 2 tested programs among 5 programs, 4 games a match, seed 0",
         ),
-        (make_tournament(Kind.KNOCK_OUT, seed=3), "knock-out of 5 programs, 4 games a match, seed 3"),
-        (make_tournament(Kind.SWISS), "Swiss system, 3 rounds, of 5 programs, 4 games a match, seed 0"),
+        (make_tournament(TournamentKind.KNOCK_OUT, seed=3), "knock-out of 5 programs, 4 games a match, seed 3"),
+        (make_tournament(TournamentKind.SWISS), "Swiss system, 3 rounds, of 5 programs, 4 games a match, seed 0"),
     ],
 )
 def test_the_season_and_the_kind_come_first(tournament: Tournament, title: str) -> None:
@@ -90,7 +90,7 @@ def rows(text: str, section: str) -> list[list[str]]:
 
 
 def test_a_knock_out_shows_how_each_match_was_decided() -> None:
-    text = render_table(play_tournament(make_tournament(Kind.KNOCK_OUT, CUP), decided_by_play_off))
+    text = render_table(play_tournament(make_tournament(TournamentKind.KNOCK_OUT, CUP), decided_by_play_off))
     assert [row[0] for row in rows(text, "Standings")] == ["| 1", "| 2", "| 3", "| 4", "| 5"]
     first, bye, *_ = rows(text, "Matches")
     assert first[:4] == ["| quarter-final", "bot – last", "4", "2 : 2 (1.5 : 0.5)"]
@@ -99,30 +99,30 @@ def test_a_knock_out_shows_how_each_match_was_decided() -> None:
     assert [row[0] for row in rows(text, "Matches")][-2:] == ["| third place", "| final"]
 
 
-@pytest.mark.parametrize("kind", [Kind.KNOCK_OUT, Kind.SWISS, Kind.ROUND_ROBIN])
+@pytest.mark.parametrize("kind", [TournamentKind.KNOCK_OUT, TournamentKind.SWISS, TournamentKind.ROUND_ROBIN])
 @pytest.mark.parametrize("stop", [0, 1, 2, 3])
-def test_an_unfinished_tournament_has_reports(kind: Kind, stop: int) -> None:
+def test_an_unfinished_tournament_has_reports(kind: TournamentKind, stop: int) -> None:
     progress = play_tournament(make_tournament(kind, LISTED if kind.has_rounds else KindOptions()), stop=stop)
     etree.HTML(render_report(progress))
     assert len(rows(render_table(progress), "Ratings")) == len(NAMES)
     content = json.loads(render_tournament(progress))
     matches = [each for round_ in content["rounds"] for each in round_["matches"]]
     assert sum(each["winner"] is not None for each in matches) == stop
-    if kind is Kind.KNOCK_OUT:
+    if kind is TournamentKind.KNOCK_OUT:
         assert "| still in | " in render_table(progress)
 
 
 def test_the_matches_of_a_round_robin_are_only_on_the_page_unless_there_is_a_test() -> None:
-    progress = play_tournament(make_tournament(Kind.ROUND_ROBIN))
+    progress = play_tournament(make_tournament(TournamentKind.ROUND_ROBIN))
     assert "## Matches" not in render_table(progress)
     assert "<caption>Matches</caption>" in render_report(progress)
-    tested = render_table(play_tournament(make_tournament(Kind.ROUND_ROBIN, sprt="elo0=0 elo1=500")))
+    tested = render_table(play_tournament(make_tournament(TournamentKind.ROUND_ROBIN, sprt="elo0=0 elo1=500")))
     assert rows(tested, "Matches")[0][-1].startswith("LLR +")
     assert rows(tested, "Matches")[0][-1].endswith(": undecided |")
 
 
 def test_matches_link_to_their_reports() -> None:
-    page = etree.HTML(render_report(play_tournament(make_tournament(Kind.SWISS, LISTED))))
+    page = etree.HTML(render_report(play_tournament(make_tournament(TournamentKind.SWISS, LISTED))))
     links = [link.get("href") for link in page.iter("a")]
     assert links[:2] == [
         "./matches/001_new__title_b_x_2J/report.html",
@@ -131,7 +131,7 @@ def test_matches_link_to_their_reports() -> None:
 
 
 def test_names_are_escaped() -> None:
-    progress = play_tournament(make_tournament(Kind.KNOCK_OUT, CUP))
+    progress = play_tournament(make_tournament(TournamentKind.KNOCK_OUT, CUP))
     page, table = render_report(progress), render_table(progress)
     assert "<b>" not in page
     assert r"\x1b[2J" in page
@@ -149,12 +149,12 @@ def test_programs_that_cannot_play_get_no_points() -> None:
             fault(4, 1, Verdict.CRASH),
         ]
 
-    text = render_table(play_tournament(make_tournament(Kind.SWISS, LISTED), neither))
+    text = render_table(play_tournament(make_tournament(TournamentKind.SWISS, LISTED), neither))
     assert {row[-1] for row in rows(text, "Matches")} == {"drawn |", "– |"}
 
 
 def test_reports_are_written_atomically(tmp_path: Path) -> None:
-    progress = play_tournament(make_tournament(Kind.KNOCK_OUT))
+    progress = play_tournament(make_tournament(TournamentKind.KNOCK_OUT))
     write_tournament(tmp_path, progress)
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(TOURNAMENT_REPORTS)
     assert [line["name"] for line in json.loads((tmp_path / "table.json").read_text())]
@@ -163,7 +163,7 @@ def test_reports_are_written_atomically(tmp_path: Path) -> None:
 
 
 def test_every_pairing_of_a_round_robin_is_there() -> None:
-    progress = play_tournament(make_tournament(Kind.ROUND_ROBIN))
+    progress = play_tournament(make_tournament(TournamentKind.ROUND_ROBIN))
     pairings: list[Pairing] = [each.encounter.pairing for each in progress.played]
     content = json.loads(render_tournament(progress))
     assert [each["programs"] for each in content["rounds"][0]["matches"]] == [
@@ -253,9 +253,9 @@ def test_a_match_with_fewer_games_says_why() -> None:
 
 def test_a_round_robin_shows_its_matches_if_games_are_missing() -> None:
     void = game(4, None, verdict=Verdict.OVERLOAD, is_counted=False)
-    missing = play_tournament(make_tournament(Kind.ROUND_ROBIN), lambda match: [*first_wins(match)[:3], void])
+    missing = play_tournament(make_tournament(TournamentKind.ROUND_ROBIN), lambda match: [*first_wins(match)[:3], void])
     assert "## Matches" in render_table(missing)
-    assert "## Matches" not in render_table(play_tournament(make_tournament(Kind.ROUND_ROBIN)))
+    assert "## Matches" not in render_table(play_tournament(make_tournament(TournamentKind.ROUND_ROBIN)))
 
 
 def test_ratings_are_differences_from_the_anchor() -> None:
@@ -265,8 +265,8 @@ def test_ratings_are_differences_from_the_anchor() -> None:
             return [game(number, 0) for number in range(1, 5)]
         return [game(number, (0, 1, None)[number % 3]) for number in range(1, 5)]
 
-    plain = play_tournament(make_tournament(Kind.ROUND_ROBIN), records_of)
-    anchored = play_tournament(make_tournament(Kind.ROUND_ROBIN, anchor="old"), records_of)
+    plain = play_tournament(make_tournament(TournamentKind.ROUND_ROBIN), records_of)
+    anchored = play_tournament(make_tournament(TournamentKind.ROUND_ROBIN, anchor="old"), records_of)
     widths = {line.name: line.rating.high - line.rating.low for line in ratings_of(plain)}
     found = {line.name: line.rating for line in ratings_of(anchored)}
     assert (found["old"].value, found["old"].low, found["old"].high) == (0, 0, 0)
@@ -277,4 +277,4 @@ def test_ratings_are_differences_from_the_anchor() -> None:
     assert "## Ratings: difference from old" in render_table(anchored)
     assert "old is 0" in render_report(anchored)
     with pytest.raises(SetupError, match="anchor 'nobody'"):
-        make_tournament(Kind.ROUND_ROBIN, anchor="nobody")
+        make_tournament(TournamentKind.ROUND_ROBIN, anchor="nobody")

@@ -334,6 +334,7 @@ TIGHT = Limits(packet_bytes=300, depth=4, attributes=2, children=3, names=8, nam
         ("<protocol><join/>\n  <room>ü<data></", "room>", BEFORE_JOIN),
         ("<protocol><room>", "&auml;</room>", BEFORE_JOIN),
         ("<protocol><room a='\t\0\t' b='", "<'/></room>", BEFORE_JOIN),
+        ("<protocol><room><b a='\t\0\t'/>", "&auml;</room>", BEFORE_JOIN),
         ("<protocol><a><b><c>", "<d/></c>", TIGHT),
         ("<protocol><a>", '<b a="" b="" c=""/></a>', TIGHT),
         ("<protocol><a><b/><b/><b/>", "<b/></a>", TIGHT),

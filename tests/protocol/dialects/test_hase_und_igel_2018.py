@@ -242,6 +242,7 @@ def test_a_position_is_read() -> None:
     assert data.state.turn == 1
     assert data.state.last_move == HaseUndIgelMove((Advance(8), Card(CardType.EAT_SALAD, 0, 1)))
     assert data.state.board.is_regular()
+    assert HASE_UND_IGEL_2018.played_on(data.state) is data.state
 
 
 def test_hints_are_written_with_the_last_move() -> None:

@@ -1,4 +1,4 @@
-"""The requests of clients as the releases read them. What follows from them is tested in test_release_strictness.py."""
+"""The requests of clients as the releases read them."""
 
 from __future__ import annotations
 
