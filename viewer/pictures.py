@@ -92,7 +92,7 @@ def _space(size: int) -> int:
     return max(3, round(size * 0.28))
 
 
-class Canvas:
+class Picture:
     """An image of `width` by `height` pixels, empty at first."""
 
     def __init__(self, width: int, height: int, background: str = "paper") -> None:
@@ -112,7 +112,7 @@ class Canvas:
         """Draw a line."""
         self._draw.line((*start, *end), fill=_INDICES[color], width=thickness)
 
-    def paste(self, other: Canvas, left: int, top: int) -> None:
+    def paste(self, other: Picture, left: int, top: int) -> None:
         """Copy another canvas to this place."""
         self.image.paste(other.image, (left, top))
 
@@ -231,7 +231,7 @@ class Drawing:
     def __init__(self, game: Json) -> None:
         self.game = game
 
-    def draw(self, canvas: Canvas, position: Json) -> None:
+    def draw(self, canvas: Picture, position: Json) -> None:
         """Draw `position` on an empty canvas of `width` by `height`."""
         top = draw_heading(canvas, self.game, position, MARGIN, MARGIN, self.width - 2 * MARGIN)
         for key, value in list(position.get("fields", {}).items())[:18]:
@@ -239,7 +239,7 @@ class Drawing:
             top += LINE
 
 
-def draw_heading(canvas: Canvas, game: Json, position: Json, left: int, top: int, width: int) -> int:
+def draw_heading(canvas: Picture, game: Json, position: Json, left: int, top: int, width: int) -> int:
     """Write the names, the points and the state of the game; return the height at which the next line goes."""
     end = end_of(game, position)
     final = [player["points"] for player in position["players"]] if end is None else end["points"]
@@ -262,7 +262,7 @@ def end_of(game: Json, position: Json) -> Json | None:
     return end if position["ply"] == len(game["positions"]) - 1 else None
 
 
-def draw_end(canvas: Canvas, end: Json, left: int, top: int, width: int) -> int:
+def draw_end(canvas: Picture, end: Json, left: int, top: int, width: int) -> int:
     """Write how the game ended, and which rule was broken; return the height at which the next line goes."""
     texts: list[tuple[str, Any]] = [("ink", end["words"]["en"])]
     if end["illegal"] is not None:
@@ -296,7 +296,7 @@ class BlokusDrawing(Drawing):
         self.width = (self._columns + 2 * EDGE) * CELL + MARGIN + _PANEL
         self.height = (self._rows + 2 * EDGE) * CELL
 
-    def draw(self, canvas: Canvas, position: Json) -> None:
+    def draw(self, canvas: Picture, position: Json) -> None:
         canvas.paste(_empty_board(self._columns, self._rows), 0, 0)
         cells = position["board"]["cells"]
         for index, letter in enumerate(cells):
@@ -314,11 +314,11 @@ class BlokusDrawing(Drawing):
     def _place(self, x: int, y: int) -> tuple[int, int]:
         return self._left + x * CELL + 1, self._top + y * CELL + 1
 
-    def _mark(self, canvas: Canvas, x: int, y: int, color: str) -> None:
+    def _mark(self, canvas: Picture, x: int, y: int, color: str) -> None:
         left, top = self._place(x, y)
         canvas.frame(left + 2, top + 2, CELL - 5, CELL - 5, color, 2)
 
-    def _draw_illegal(self, canvas: Canvas, illegal: Json) -> None:
+    def _draw_illegal(self, canvas: Picture, illegal: Json) -> None:
         for x, y in illegal["cells"]:
             if not (-EDGE <= x < self._columns + EDGE and -EDGE <= y < self._rows + EDGE):
                 continue
@@ -330,7 +330,7 @@ class BlokusDrawing(Drawing):
                 for start, stop in (((5, 5), (CELL - 7, CELL - 7)), ((5, CELL - 7), (CELL - 7, 5))):
                     canvas.line((left + start[0], top + start[1]), (left + stop[0], top + stop[1]), "fault", 3)
 
-    def _draw_panel(self, canvas: Canvas, position: Json, end: Json | None) -> None:
+    def _draw_panel(self, canvas: Picture, position: Json, end: Json | None) -> None:
         left, width = self.width - _PANEL, _PANEL - MARGIN
         top = draw_heading(canvas, self.game, position, left, MARGIN, width)
         side = position["sideToMove"]
@@ -340,7 +340,7 @@ class BlokusDrawing(Drawing):
         if end is not None:
             draw_end(canvas, end, left, top + 4, width)
 
-    def _draw_color(self, canvas: Canvas, color: Json, left: int, top: int, *, is_to_move: bool) -> int:
+    def _draw_color(self, canvas: Picture, color: Json, left: int, top: int, *, is_to_move: bool) -> int:
         """Draw a colour's letter, points and remaining pieces; return the height at which the next one goes."""
         name = color["name"]
         canvas.fill(left, top, 18, 18, name)
@@ -363,29 +363,29 @@ class BlokusDrawing(Drawing):
 
 
 @lru_cache(maxsize=8)
-def _tile(letter: str) -> Canvas:
+def _tile(letter: str) -> Picture:
     """Return a covered cell, without the lines around it."""
     name = _COLORS[letter]
-    tile = Canvas(CELL - 1, CELL - 1, name)
+    tile = Picture(CELL - 1, CELL - 1, name)
     tile.centered(0, 0, CELL - 1, CELL - 1, letter, SMALL, color=INK_ON[name], background=name)
     return tile
 
 
 @lru_cache(maxsize=128)
-def _piece(color: str, cells: tuple[tuple[int, int], ...]) -> Canvas:
+def _piece(color: str, cells: tuple[tuple[int, int], ...]) -> Picture:
     """Return a small picture of a piece."""
     width, height = 1 + max((x for x, _ in cells), default=0), 1 + max((y for _, y in cells), default=0)
-    picture = Canvas(width * _MINI - 1, height * _MINI - 1)
+    picture = Picture(width * _MINI - 1, height * _MINI - 1)
     for x, y in cells:
         picture.fill(x * _MINI, y * _MINI, _MINI - 1, _MINI - 1, color)
     return picture
 
 
 @lru_cache(maxsize=4)
-def _empty_board(columns: int, rows: int) -> Canvas:
+def _empty_board(columns: int, rows: int) -> Picture:
     """Return the board without pieces, with the coordinates around it."""
     left = top = EDGE * CELL
-    canvas = Canvas((columns + 2 * EDGE) * CELL, (rows + 2 * EDGE) * CELL)
+    canvas = Picture((columns + 2 * EDGE) * CELL, (rows + 2 * EDGE) * CELL)
     canvas.fill(left, top, columns * CELL + 1, rows * CELL + 1, "board")
     for x in range(columns + 1):
         canvas.fill(left + x * CELL, top, 1, rows * CELL + 1, "line")
@@ -421,7 +421,7 @@ class HaseUndIgelDrawing(Drawing):
     width = 2 * MARGIN + _IN_A_ROW * _FIELD
     height = 540
 
-    def draw(self, canvas: Canvas, position: Json) -> None:
+    def draw(self, canvas: Picture, position: Json) -> None:
         for field in position["track"][:_MOST_FIELDS]:
             self._draw_field(canvas, field, position)
         top = MARGIN + -(-_MOST_FIELDS // _IN_A_ROW) * _FIELD + 10
@@ -442,7 +442,7 @@ class HaseUndIgelDrawing(Drawing):
             canvas.text(left + 26, top + LINE, f"cards: {cards}", SMALL, color="muted", width=half - 26)
             top += 2 * LINE + 10
 
-    def _draw_field(self, canvas: Canvas, field: Json, position: Json) -> None:
+    def _draw_field(self, canvas: Picture, field: Json, position: Json) -> None:
         row, column = divmod(field["index"], _IN_A_ROW)
         left, top = MARGIN + column * _FIELD, MARGIN + row * _FIELD
         canvas.fill(left, top, _FIELD - 3, _FIELD - 3, "board")
@@ -467,13 +467,13 @@ LAST_FRAME: Final = 4000
 """Milliseconds for which it shows the last position."""
 
 
-def draw_position(game: Json, ply: int) -> Canvas:
+def draw_position(game: Json, ply: int) -> Picture:
     """Return the picture of the position after `ply` moves; negative numbers count from the end."""
     return _draw(_DRAWINGS.get(game["game"], Drawing)(game), game["positions"][ply])
 
 
-def _draw(drawing: Drawing, position: Json) -> Canvas:
-    canvas = Canvas(drawing.width, drawing.height)
+def _draw(drawing: Drawing, position: Json) -> Picture:
+    canvas = Picture(drawing.width, drawing.height)
     drawing.draw(canvas, position)
     return canvas
 

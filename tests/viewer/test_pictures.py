@@ -14,7 +14,7 @@ from spielleiter.viewer.pictures import (
     _BASE,
     CELL,
     EDGE,
-    Canvas,
+    Picture,
     draw_position,
     fitted,
     render_gif,
@@ -123,6 +123,6 @@ def test_texts_are_cut_to_their_space() -> None:
     assert wrapped_text("one two three four", 15, 70, 2)[0] == "one two"
     assert len(wrapped_text("word " * 100, 15, 70, 3)) == 3
     assert wrapped_text("x" * 900, 15, 70, 2)[-1].endswith("…")
-    canvas = Canvas(10, 10)
+    canvas = Picture(10, 10)
     canvas.text(0, 0, "", 15)
     assert canvas.image.getextrema() == (0, 0)
