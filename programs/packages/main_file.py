@@ -293,6 +293,9 @@ def _interpreter_findings(name: str, interpreter: str) -> list[Finding]:
 def _shell_findings(archive: PackageArchive, main: MainFile) -> Iterator[Finding]:
     """Find the few faults of a shell script that a run on this machine need not show."""
     commands = [each.strip() for each in main.text.splitlines() if each.strip() and not each.lstrip().startswith("#")]
+    # here the program plays on; in the contest it ends with the main file
+    if commands and commands[-1].endswith("&") and "wait" not in main.words:
+        yield finding_of("background-start", [str(main.entry.path)])
     # the shells of some systems remove the CR
     others = [
         str(path)

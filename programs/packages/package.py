@@ -17,6 +17,8 @@ from spielleiter.programs.packages.archive import Entry, PackageArchive, open_ar
 from spielleiter.programs.packages.compiled import built_for, compiled_findings, module_findings
 from spielleiter.programs.packages.faults import Finding, Level, PackageError, finding_of
 from spielleiter.programs.packages.main_file import choose_main, read_main
+from spielleiter.programs.packages.python_modules import import_findings, requirement_findings
+from spielleiter.programs.sandbox.pythons import CONTEST_VERSION
 
 _ORDER: Final = (Level.RED, Level.YELLOW, Level.GREEN)
 
@@ -71,6 +73,9 @@ def inspect_archive(archive: PackageArchive, main: str | None = None) -> Inspect
     findings += examined.findings
     findings += compiled_findings(archive, chosen, examined.words)
     findings += module_findings(archive)
+    found, reported = requirement_findings(archive)
+    findings += found
+    findings += import_findings(archive, examined, CONTEST_VERSION, reported)
     return Inspection(_sorted(findings), chosen.path, archive.entries, built_for(archive))
 
 
