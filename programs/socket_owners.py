@@ -199,8 +199,12 @@ def look(find: Callable[[], Collection[int]], sockets: Collection[FarSocket]) ->
             is_hidden = is_hidden or bool(_running_threads(pid))
         except ProcessLookupError:  # the threads show that
             pass
-        users |= _users_of(pid)
-        uses_containers = uses_containers or _command_name(pid) in _CONTAINER_ENGINES
+        if sys.platform == "linux":
+            for line in _lines_of(f"{_PROC}/{pid}/status"):
+                if line.startswith("Uid:"):  # real, effective, saved and for files
+                    users.update(map(int, line.split()[1:]))
+            command = next(_lines_of(f"{_PROC}/{pid}/comm"), "")
+            uses_containers = uses_containers or command in _CONTAINER_ENGINES
     is_changing = before != {(pid, thread) for pid in find() for thread in _thread_ids(pid)}
     known = Look(False, is_hidden, can_hide, is_changing, frozenset(users), uses_containers)
     return {each: replace(known, has_socket=each in held) for each in sockets}
@@ -357,17 +361,6 @@ def _lines_of(*paths: str) -> Iterator[str]:
     """Yield the lines of those of these files that exist. Raises PermissionError."""
     for path in paths:
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            yield from Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
-
-
-def _users_of(pid: int) -> set[int]:
-    """Return the user ids of a process: real, effective, saved and for files."""
-    if sys.platform == "linux":
-        for line in _lines_of(f"{_PROC}/{pid}/status"):
-            if line.startswith("Uid:"):
-                return set(map(int, line.split()[1:]))
-    return set()
-
-
-def _command_name(pid: int) -> str:
-    return "" if sys.platform != "linux" else next(_lines_of(f"{_PROC}/{pid}/comm"), "")
+            text = Path(path).read_bytes().decode("utf-8", "replace")
+            # no other character ends a line: a thread may have one in its name, and more lines after it
+            yield from text.removesuffix("\n").split("\n") if text else ()
