@@ -23,7 +23,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import trio
 
@@ -130,13 +130,20 @@ class _Lender:
                 self._connected -= 1
 
     async def _serve(self, stream: trio.SocketStream) -> None:
-        values: dict[str, str] | None = None
+        values: Any = None
         with trio.move_on_after(_REQUEST_TIMEOUT):
             line = await _LineReader(stream, _REQUEST_LIMIT).next_line()
             if line is None:  # usually a health check
                 return
-            values = _parse_request(line)
-        if values is None:
+            with contextlib.suppress(ValueError, RecursionError):
+                values = json.loads(line)
+        if (
+            not isinstance(values, dict)
+            or values.keys() != PLACEHOLDER_PATTERNS.keys()
+            or not all(
+                isinstance(each, str) and PLACEHOLDER_PATTERNS[name].fullmatch(each) for name, each in values.items()
+            )
+        ):
             await _send(stream, {"refused": f"expected one line of JSON with {', '.join(PLACEHOLDER_PATTERNS)}"})
             return
         allowed = await self._allowed_host(stream, values["host"])
@@ -230,19 +237,6 @@ async def _cancel_on_close(stream: trio.SocketStream, scope: trio.CancelScope) -
     with contextlib.suppress(trio.BrokenResourceError):
         await stream.receive_some(1)
     scope.cancel()
-
-
-def _parse_request(line: bytes) -> dict[str, str] | None:
-    """Return the values for the placeholders; None if one is missing, unknown or invalid."""
-    try:
-        values = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(values, dict) or set(values) != set(PLACEHOLDER_PATTERNS):
-        return None
-    if all(isinstance(text, str) and PLACEHOLDER_PATTERNS[name].fullmatch(text) for name, text in values.items()):
-        return values
-    return None
 
 
 # -- the client -------------------------------------------------------------------------------------------------

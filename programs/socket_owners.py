@@ -333,12 +333,14 @@ def _running_threads(pid: int) -> Collection[str]:
 
     The first thread is listed as long as there are others, or as nobody has waited for it, but it shows no open files.
     """
-    threads = [f"{_PROC}/{pid}/task/{name}" for name in _thread_ids(pid)]
-    return [each for each in threads if not _has_ended(each)] if sys.platform == "linux" else [str(pid)]
-
-
-def _has_ended(thread: str) -> bool:
-    return any(line.startswith("State:") and line.split()[1] in {"Z", "X"} for line in _lines_of(f"{thread}/status"))
+    if sys.platform != "linux":
+        return [str(pid)]
+    running = []
+    for thread in (f"{_PROC}/{pid}/task/{name}" for name in _thread_ids(pid)):
+        states = [line.split()[1] for line in _lines_of(f"{thread}/status") if line.startswith("State:")]
+        if not {"Z", "X"} & set(states):
+            running.append(thread)
+    return running
 
 
 def _can_hide_sockets(pid: int, files: Mapping[Hashable, str], budget: _Budget) -> bool:

@@ -188,7 +188,6 @@ class Entry:
     path: PurePosixPath
     size: int
     """Bytes after unpacking, 0 for a folder."""
-    packed_size: int
     is_folder: bool
     info: zipfile.ZipInfo = field(repr=False, compare=False)
 
@@ -230,7 +229,7 @@ class PackageArchive:
                 is_folder = name.endswith("/")
                 size = 0 if is_folder else info.file_size
                 if name.strip("./"):
-                    entries.append(Entry(PurePosixPath(name), size, info.compress_size, is_folder, info))
+                    entries.append(Entry(PurePosixPath(name), size, is_folder, info))
             self.entries = tuple(entries)
             self.files = {each.path: each for each in self.entries if not each.is_folder}
             self.folders = {each.path for each in self.entries if each.is_folder}

@@ -69,7 +69,14 @@ class ContainerSandbox(Sandbox):
         if code:
             raise SetupError(f"{engine} has no image {image!r} on this machine; fetch it first: {engine} pull {image}")
         architecture = output.strip()
-        controllers = _limitable(engine)
+        controllers: Any = ("cpu", "memory")
+        if engine != DOCKER:
+            code, output = run_briefly([engine, "info", "--format", "{{json .Host.CgroupControllers}}"], _TIMEOUT)
+            try:
+                controllers = json.loads(output) if code == 0 else ()
+            except ValueError:
+                controllers = ()
+            controllers = controllers if isinstance(controllers, list) else ()
         self._limits_processor, self._limits_memory = "cpu" in controllers, "memory" in controllers
         self.gaps = {Condition.SPEED: SLOWER}
         if not self.has_helper:
@@ -191,18 +198,6 @@ def remove_stale(engine: str) -> None:
     names = [name for name in output.split() if is_stale(name)] if code == 0 else []
     if names:
         run_briefly([engine, "rm", "--force", "--volumes", *names], _TIMEOUT)
-
-
-def _limitable(engine: str) -> frozenset[str]:
-    """Return which of "cpu" and "memory" this engine can limit."""
-    if engine == DOCKER:
-        return frozenset({"cpu", "memory"})
-    code, output = run_briefly([engine, "info", "--format", "{{json .Host.CgroupControllers}}"], _TIMEOUT)
-    try:
-        found = json.loads(output) if code == 0 else None
-    except ValueError:
-        found = None
-    return frozenset(found) if isinstance(found, list) else frozenset()
 
 
 def limit_options() -> list[str]:
