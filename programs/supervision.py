@@ -177,7 +177,18 @@ class _Supervisor:
         try:
             if options["cores"]:
                 os.sched_setaffinity(0, options["cores"])
-            popen = _start(options, stdout, stderr, stdin)
+            memory = options["memory"]
+            popen = subprocess.Popen(  # noqa: S603 - running the user's program is the purpose
+                options["arguments"],
+                stdin=subprocess.DEVNULL if stdin is None else stdin,
+                stdout=stdout,
+                stderr=stderr,
+                cwd=options["cwd"],
+                env=options["environment"],
+                start_new_session=True,
+                # this process has one thread
+                preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))) if memory else None,  # noqa: PLW1509
+            )
         except (OSError, ValueError) as error:
             self._report(failed=str(error), errno=getattr(error, "errno", None))
             return True
@@ -257,21 +268,6 @@ class _Supervisor:
             self._control.setblocking(True)
             self._control.sendall(json.dumps(facts).encode() + b"\n")
             self._control.setblocking(False)
-
-
-def _start(options: dict[str, Any], stdout: int, stderr: int, stdin: int | None) -> subprocess.Popen[bytes]:
-    memory = options["memory"]
-    return subprocess.Popen(  # noqa: S603 - running the user's program is the purpose
-        options["arguments"],
-        stdin=subprocess.DEVNULL if stdin is None else stdin,
-        stdout=stdout,
-        stderr=stderr,
-        cwd=options["cwd"],
-        env=options["environment"],
-        start_new_session=True,
-        # this process has one thread
-        preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))) if memory else None,  # noqa: PLW1509
-    )
 
 
 def _process_name(pid: int) -> str:

@@ -217,6 +217,17 @@ def declare_functions(kernel32: Any) -> None:
 _CREATE_SUSPENDED: Final = 0x00000004
 _CREATE_NEW_PROCESS_GROUP: Final = 0x00000200  # Ctrl+C in the console is meant for the match
 CREATION_FLAGS: Final = _CREATE_SUSPENDED | _CREATE_NEW_PROCESS_GROUP
+_OPTIONS: Final[dict[str, Any]] = {"creationflags": CREATION_FLAGS} if sys.platform == "win32" else {}
+_VARIABLES: Final = frozenset(
+    # what processes, the shell and the libraries of the system need to start and to find each other
+    {"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATH", "PATHEXT", "TEMP", "TMP", "OS"}
+    | {"PROGRAMDATA", "ALLUSERSPROFILE", "PUBLIC", "COMPUTERNAME", "USERNAME"}
+    | {"PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432"}
+    | {"COMMONPROGRAMFILES", "COMMONPROGRAMFILES(X86)", "COMMONPROGRAMW6432"}
+    | {"NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE", "PROCESSOR_IDENTIFIER"}
+    | {"PROCESSOR_LEVEL", "PROCESSOR_REVISION"}
+    | {"VIRTUAL_ENV"}  # the launcher of Python obeys it
+)
 
 
 class WindowsProcess(TreeProcess):
@@ -334,21 +345,6 @@ async def _start_suspended(spec: ProcessSpec, job: JobObject | None) -> tuple[tr
             raise OSError(str(error)) from error
         raise
     return started, job
-
-
-_OPTIONS: Final[dict[str, Any]] = {"creationflags": CREATION_FLAGS} if sys.platform == "win32" else {}
-
-
-_VARIABLES: Final = frozenset(
-    # what processes, the shell and the libraries of the system need to start and to find each other
-    {"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATH", "PATHEXT", "TEMP", "TMP", "OS"}
-    | {"PROGRAMDATA", "ALLUSERSPROFILE", "PUBLIC", "COMPUTERNAME", "USERNAME"}
-    | {"PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432"}
-    | {"COMMONPROGRAMFILES", "COMMONPROGRAMFILES(X86)", "COMMONPROGRAMW6432"}
-    | {"NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE", "PROCESSOR_IDENTIFIER"}
-    | {"PROCESSOR_LEVEL", "PROCESSOR_REVISION"}
-    | {"VIRTUAL_ENV"}  # the launcher of Python obeys it
-)
 
 
 class WindowsPlatform(TreePlatform):

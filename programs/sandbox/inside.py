@@ -60,7 +60,7 @@ _KIBIBYTE: Final = 1024
 _SET_DUMPABLE: Final = 4  # <linux/prctl.h>
 _SET_CHILD_SUBREAPER: Final = 36
 _OWN_PROCESS_COUNT: Final = (5, 14)  # the Linux from which on RLIMIT_NPROC counts for each user name space
-_OOM_FILES: Final = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
+OOM_FILES: Final = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 _PROC: Final = "/proc"
 
 # netlink, <linux/sock_diag.h>, <linux/inet_diag.h>, <linux/unix_diag.h>
@@ -272,9 +272,9 @@ class ConfinedProgram:
             return "disk"
         limit = self._options["memory"]
         shared = self._unlinked.memory_size + (_segments_size() if self._is_first else 0)
-        size = _memory_size(map(_resident_sizes, tasks), shared) + self._in_sockets
+        size = _memory_size(map(resident_sizes, tasks), shared) + self._in_sockets
         if limit is not None and size > limit:  # counts pages twice that several processes share
-            size = _memory_size(map(_proportional_sizes, tasks), shared) + self._in_sockets
+            size = _memory_size(map(proportional_sizes, tasks), shared) + self._in_sockets
         self._peak = max(self._peak, size)
         return "memory" if limit is not None and size > limit else ""
 
@@ -294,7 +294,7 @@ class ConfinedProgram:
             exit=self._code,
             cpu=usage.ru_utime + usage.ru_stime,
             peak=max(self._peak, usage.ru_maxrss * _KIBIBYTE),
-            killed=self._exceeded or ("memory" if self._options["cgroup"] and _has_oom_kill() else ""),
+            killed=self._exceeded or ("memory" if self._options["cgroup"] and has_oom_kill(OOM_FILES) else ""),
             hidden=self._is_hidden,
             left=[] if self._exceeded else [_process_name(pid) for pid in left[:_MAX_NAMED]],
         )
@@ -451,7 +451,7 @@ def _memory_size(sizes: Iterable[tuple[int, int]], shared: int) -> int:
     return sum(own for own, _ in all_sizes) + max(shared, sum(mapped for _, mapped in all_sizes))
 
 
-def _resident_sizes(pid: int) -> tuple[int, int]:
+def resident_sizes(pid: int) -> tuple[int, int]:
     """Return the bytes in memory that are a process's own, and those that it may share with others.
 
     Those of files on the disk are left out. Both are 0 if the process is gone.
@@ -459,10 +459,10 @@ def _resident_sizes(pid: int) -> tuple[int, int]:
     return _sizes_in(f"{_PROC}/{pid}/status", b"RssAnon", b"RssShmem")
 
 
-def _proportional_sizes(pid: int) -> tuple[int, int]:
+def proportional_sizes(pid: int) -> tuple[int, int]:
     """Return the same sizes, with pages that several processes share divided among them. This takes longer."""
     sizes = _sizes_in(f"{_PROC}/{pid}/smaps_rollup", b"Pss_Anon", b"Pss_Shmem")
-    return sizes if any(sizes) else _resident_sizes(pid)
+    return sizes if any(sizes) else resident_sizes(pid)
 
 
 def _sizes_in(path: str, own: bytes, shared: bytes) -> tuple[int, int]:
@@ -531,9 +531,12 @@ def _lower_limit(kind: int, value: int) -> None:
     resource.setrlimit(kind, (lower, lower))
 
 
-def _has_oom_kill() -> bool:
-    """Return whether the kernel has killed a process of this container because of its memory."""
-    for path in _OOM_FILES:
+def has_oom_kill(paths: Sequence[str]) -> bool:
+    """Return whether the kernel has killed a process of this container because of its memory.
+
+    `paths` are the files of its memory cgroup that may count it, of which the first one that exists is read.
+    """
+    for path in paths:
         with contextlib.suppress(OSError), open(path, "rb") as file:  # noqa: PTH123
             return any(line.split()[0] == b"oom_kill" and int(line.split()[1]) > 0 for line in file)
     return False

@@ -115,7 +115,7 @@ async def test_a_program_that_is_not_retained_ends_with_its_game(tmp_path: Path)
 
 
 async def play_three(
-    folder: Path, first: str, second: str, patience: ProgramTimeouts, keep: KeepPolicy = KeepPolicy.ALL
+    folder: Path, first: str, second: str, timeouts: ProgramTimeouts, keep: KeepPolicy = KeepPolicy.ALL
 ) -> list[GameRecord]:
     setup = MatchSetup(
         entrants=(Entrant("new", first), Entrant("old", second)),
@@ -123,13 +123,13 @@ async def play_three(
         games=3,
         seed=1,
         run_id=str(folder),
-        timeouts=patience,
+        timeouts=timeouts,
         server_options={"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT},
     )
     with trio.fail_after(HANG_TIMEOUT):
         async with (
             open_match_server(setup) as match_server,
-            open_persistent_programs(set(), patience.exit) as persistent_programs,
+            open_persistent_programs(set(), timeouts.exit) as persistent_programs,
         ):
             return [
                 await play_game(
@@ -174,8 +174,8 @@ async def test_no_file_is_open_in_a_folder_that_is_removed(tmp_path: Path, monke
         remove_game_folder(folder)
 
     monkeypatch.setattr("spielleiter.match.referee.remove_game_folder", note_and_remove)
-    patience = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
-    records = await play_three(tmp_path, f"{PLAYER} --stay", PLAYER, patience, KeepPolicy.NONE)
+    timeouts = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
+    records = await play_three(tmp_path, f"{PLAYER} --stay", PLAYER, timeouts, KeepPolicy.NONE)
     assert [record.verdict for record in records] == [Verdict.REGULAR] * 3
     assert removed == ["0001", "0002", "0003"]
     assert still_open == []

@@ -32,12 +32,12 @@ def test_it_imports_the_standard_library_alone() -> None:
 
 def test_memory_is_read() -> None:
     size = 32 * 1024 * 1024
-    before = sum(inside._resident_sizes(os.getpid()))
+    before = sum(inside.resident_sizes(os.getpid()))
     with mmap.mmap(-1, size) as data:  # pages of its own, which the allocator cannot have kept from something else
         data.write(bytes(size))
-        assert sum(inside._resident_sizes(os.getpid())) - before > size // 2
-        assert sum(inside._proportional_sizes(os.getpid())) > size // 2
-    assert inside._resident_sizes(0) == inside._proportional_sizes(0) == (0, 0)
+        assert sum(inside.resident_sizes(os.getpid())) - before > size // 2
+        assert sum(inside.proportional_sizes(os.getpid())) > size // 2
+    assert inside.resident_sizes(0) == inside.proportional_sizes(0) == (0, 0)
 
 
 INTERRUPTED_START = """
@@ -73,17 +73,10 @@ def test_a_request_to_end_that_arrives_during_the_start_is_passed_on() -> None:
         ("", False),
     ],
 )
-def test_a_kill_by_the_kernel_is_read(
-    content: str, expected: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kill_by_the_kernel_is_read(content: str, expected: bool, tmp_path: Path) -> None:
     (tmp_path / "events").write_text(content)
-    monkeypatch.setattr(inside, "_OOM_FILES", (str(tmp_path / "missing"), str(tmp_path / "events")))
-    assert inside._has_oom_kill() == expected
-
-
-def test_without_a_cgroup_there_was_no_kill(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inside, "_OOM_FILES", ())
-    assert not inside._has_oom_kill()
+    assert inside.has_oom_kill([str(tmp_path / "missing"), str(tmp_path / "events")]) == expected
+    assert not inside.has_oom_kill([str(tmp_path / "missing")])
 
 
 def test_the_environment_is_that_of_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,8 +84,3 @@ def test_the_environment_is_that_of_the_start(monkeypatch: pytest.MonkeyPatch) -
     assert "ADDED_LATER" not in inside.initial_environment()
     monkeypatch.setattr(inside, "_PROC", "/nowhere")
     assert "ADDED_LATER" in inside.initial_environment()
-
-
-def test_a_process_is_named_by_its_program() -> None:
-    assert inside._process_name(os.getpid()).startswith("python")
-    assert inside._process_name(0) == "?"
