@@ -420,7 +420,16 @@ class SupervisedProcess(Process):
             except ConnectionResetError:
                 data = b""
             if not data:
-                await self._end_without_supervisor()
+                # The supervisor was killed. The fork server kills what was below it; the session is killed here.
+                await trio.to_thread.run_sync(self._resume_fork_server)
+                deadline = trio.current_time() + KILL_TIMEOUT
+                while (running := still_running(session_members(self.pid))) and trio.current_time() < deadline:
+                    kill_processes(running)
+                    await trio.sleep(POLL_INTERVAL)
+                if self.returncode is None:
+                    self.returncode = -signal.SIGKILL
+                self.survivors = running
+                self.is_gone = True
                 return
             self._buffer += data
         line, _, self._buffer = self._buffer.partition(b"\n")
@@ -435,18 +444,6 @@ class SupervisedProcess(Process):
             self.is_gone = "gone" in report
         except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
             await self.kill_supervisor()  # its program has written to its socket
-
-    async def _end_without_supervisor(self) -> None:
-        """The supervisor was killed. The fork server kills everything that was below it; the session is killed here."""
-        await trio.to_thread.run_sync(self._resume_fork_server)
-        deadline = trio.current_time() + KILL_TIMEOUT
-        while (running := still_running(session_members(self.pid))) and trio.current_time() < deadline:
-            kill_processes(running)
-            await trio.sleep(POLL_INTERVAL)
-        if self.returncode is None:
-            self.returncode = -signal.SIGKILL
-        self.survivors = running
-        self.is_gone = True
 
 
 def kill_with_descendants(supervisor: int) -> None:

@@ -98,29 +98,26 @@ class Program:
             if self._confinement is None:  # a sandbox has a home folder of its own
                 home = await stack.enter_async_context(open_home())
                 spec = replace(spec, environment={**home, **spec.environment})
-            await self._run(spec, task_status)
-
-    async def _run(self, spec: ProcessSpec, task_status: trio.TaskStatus[None]) -> None:
-        started_at = self.started_at = trio.current_time()
-        try:
-            process = self._process = await PLATFORM.start(spec)
-        except (OSError, ValueError) as error:
-            raise NotStartedError(start_error_text(self._spec.arguments[0], error, self._spec.cwd)) from None
-        try:
-            if self._confinement is not None:
-                await begin(self._confinement, process, self._program, self._cwd)
-            task_status.started()
-            with self._scope:
-                await self._follow(process, started_at)
-        finally:
-            with trio.CancelScope(shield=True):  # takes limited time: see `survivors`
-                if not self.exited.is_set():
-                    self.was_ended = True
-                await process.end()
+            started_at = self.started_at = trio.current_time()
+            try:
+                process = self._process = await PLATFORM.start(spec)
+            except (OSError, ValueError) as error:
+                raise NotStartedError(start_error_text(self._spec.arguments[0], error, self._spec.cwd)) from None
+            try:
                 if self._confinement is not None:
-                    self._confinement.disconnect()
-                self._note_exit(process)
-                self.gone.set()
+                    await begin(self._confinement, process, self._program, self._cwd)
+                task_status.started()
+                with self._scope:
+                    await self._follow(process, started_at)
+            finally:
+                with trio.CancelScope(shield=True):  # takes limited time: see `survivors`
+                    if not self.exited.is_set():
+                        self.was_ended = True
+                    await process.end()
+                    if self._confinement is not None:
+                        self._confinement.disconnect()
+                    self._note_exit(process)
+                    self.gone.set()
 
     async def _follow(self, process: Process, started_at: float) -> None:
         """Copy the outputs and wait for the end of the process and its children."""

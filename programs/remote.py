@@ -31,7 +31,7 @@ from spielleiter.common.errors import MatchError, SupervisorError
 from spielleiter.programs.command import Command
 from spielleiter.programs.environment import inherited_variables, open_home, own_variables
 from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.process import Process, ProcessSpec
+from spielleiter.programs.process import ProcessSpec
 
 DEFAULT_REMOTE_PROGRAM_PORT: Final = 13051
 
@@ -194,7 +194,18 @@ class _Lender:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(_cancel_on_close, stream, nursery.cancel_scope)
                     nursery.start_soon(process.watch_supervisor)
-                    await _forward(stream, process)
+                    lock = trio.Lock()
+                    async with trio.open_nursery() as copying:
+                        for pipe, name in zip(process.open_outputs(), ("stdout", "stderr"), strict=True):
+                            copying.start_soon(_copy, pipe, stream, name, lock)
+                        await process.wait()
+                        await process.wait_for_children()
+                        copying.cancel_scope.deadline = trio.current_time() + _PIPE_TIMEOUT
+                    if process.leftovers:
+                        names = ", ".join(each.name for each in process.leftovers)
+                        text = f"spielleiter lend: outlived the program: {names}\n"
+                        await _send(stream, _output_message("stderr", text.encode()))
+                    await _send(stream, {"exit": process.returncode})
                     nursery.cancel_scope.cancel()
             finally:
                 with trio.CancelScope(shield=True):  # takes limited time: see `survivors`
@@ -208,21 +219,6 @@ def _plain_address(text: str) -> str:
     """Return an IP address as it is usually written: without a zone, and IPv4 not as a part of IPv6."""
     address = ipaddress.ip_address(text.partition("%")[0])
     return str(getattr(address, "ipv4_mapped", None) or address)
-
-
-async def _forward(stream: trio.SocketStream, process: Process) -> None:
-    """Send what the process writes, and finally how it ended."""
-    lock = trio.Lock()
-    async with trio.open_nursery() as copying:
-        for pipe, name in zip(process.open_outputs(), ("stdout", "stderr"), strict=True):
-            copying.start_soon(_copy, pipe, stream, name, lock)
-        await process.wait()
-        await process.wait_for_children()
-        copying.cancel_scope.deadline = trio.current_time() + _PIPE_TIMEOUT
-    if leftovers := process.leftovers:
-        names = ", ".join(each.name for each in leftovers)
-        await _send(stream, _output_message("stderr", f"spielleiter lend: outlived the program: {names}\n".encode()))
-    await _send(stream, {"exit": process.returncode})
 
 
 async def _copy(pipe: trio.abc.ReceiveStream, stream: trio.SocketStream, name: str, lock: trio.Lock) -> None:

@@ -93,19 +93,6 @@ class ContainerSandbox(Sandbox):
         return mounted_folders(layout)
 
     def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:
-        arguments = [self._engine, "run", *self._options(layout)]
-        if self._python is None:
-            command = list(inner.words)
-            for name, value in inner.variables.items():
-                arguments += ["--env", f"{name}={value}"]
-        else:
-            command = [*self._python.command, *inner.words]
-        entry, *rest = command
-        arguments += ["--entrypoint", entry, self._image, *rest]
-        # Podman's monitor creates a file called "oom" in its working directory if the program exceeds the memory
-        return dataclasses.replace(spec, arguments=arguments, cwd=str(layout.root))
-
-    def _options(self, layout: Layout) -> list[str]:
         inside = self.folders(layout)
         options = ["--rm", "--interactive", "--name", layout.label, "--label", f"{LABEL}={layout.label}"]
         options += ["--pull", "never", "--log-driver", "none"]
@@ -133,7 +120,17 @@ class ContainerSandbox(Sandbox):
             options += _mount(str(layout.control), str(inside.control), is_read_only=True)
         for path_inside, path_outside in (self._python.mounts if self._python else {}).items():
             options += _mount(path_outside, path_inside, is_read_only=True)
-        return [*options, "--workdir", str(inside.program)]
+        arguments = [self._engine, "run", *options, "--workdir", str(inside.program)]
+        if self._python is None:
+            command = list(inner.words)
+            for name, value in inner.variables.items():
+                arguments += ["--env", f"{name}={value}"]
+        else:
+            command = [*self._python.command, *inner.words]
+        entry, *rest = command
+        arguments += ["--entrypoint", entry, self._image, *rest]
+        # Podman's monitor creates a file called "oom" in its working directory if the program exceeds the memory
+        return dataclasses.replace(spec, arguments=arguments, cwd=str(layout.root))
 
     def open_resources(self, layout: Layout) -> Resources:
         return _ContainerName(self._engine, layout.label)

@@ -135,7 +135,15 @@ def python_inside() -> PythonInside:
         raise OSError(f"{executable} is not below {base}")
     inner = f"{TOOLS}/python/{executable.relative_to(base)}"
     mounts = {f"{TOOLS}/python": str(base), f"{TOOLS}/inside.py": str(_HELPER)}
-    loader, libraries = _loaded_libraries()
+    loader, libraries = None, []  # the dynamic loader of this process, and the folders of what it has loaded
+    for line in _MAPS.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
+        fields = line.split(maxsplit=5)
+        if len(fields) == 6 and fields[5].startswith("/"):
+            path = Path(fields[5])
+            if _LOADER.match(path.name):
+                loader = path
+            elif path.name.startswith("lib") and ".so" in path.name:
+                libraries.append(path.parent)
     command: tuple[str, ...] = (inner,)
     if loader is not None:
         folders = [f"{TOOLS}/python/lib"]  # first: the system may have a libpython of its own
@@ -150,17 +158,3 @@ def python_outside() -> list[str]:
     """Return the command line that runs inside.py without a sandbox."""
     program, *options = own_python()
     return [str(Path(program).resolve()), *options, "-I", "-S", "-B", str(_HELPER)]
-
-
-def _loaded_libraries() -> tuple[Path | None, list[Path]]:
-    """Return the dynamic loader of this process, and the folders of the libraries that it has loaded."""
-    loader, folders = None, []
-    for line in _MAPS.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
-        fields = line.split(maxsplit=5)
-        if len(fields) == 6 and fields[5].startswith("/"):
-            path = Path(fields[5])
-            if _LOADER.match(path.name):
-                loader = path
-            elif path.name.startswith("lib") and ".so" in path.name:
-                folders.append(path.parent)
-    return loader, folders

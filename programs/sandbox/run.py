@@ -441,19 +441,11 @@ class SandboxRun:
         """Take the report, after the process that `process_spec` describes has ended."""
         if self._control is None or self.report is not None:
             return
-        self.report = await self._received_report(self._control)
-        exceeded = self._resources.exceeded()
-        if exceeded and self.report is None:  # the kernel has killed the process inside as well
-            self.report = RunReport(-_SIGKILL, 0.0, self.sandbox.memory, exceeded, is_hidden=False, leftovers=())
-        elif exceeded and self.report is not None and not self.report.exceeded:
-            self.report = dataclasses.replace(self.report, exceeded=exceeded, leftovers=())
-
-    async def _received_report(self, control: Control) -> RunReport | None:
         with trio.move_on_after(_REPORT_TIMEOUT):
-            try:
-                message = await control.receive()
+            with contextlib.suppress(SandboxEndedError, KeyError, TypeError, ValueError):
+                message = await self._control.receive()
                 if message["killed"] in {"", *(each.value for each in LIMITS)}:
-                    return RunReport(
+                    self.report = RunReport(
                         int(message["exit"]),
                         float(message["cpu"]),
                         int(message["peak"]),
@@ -461,9 +453,11 @@ class SandboxRun:
                         bool(message["hidden"]),
                         tuple(map(str, message["left"])),
                     )
-            except (SandboxEndedError, KeyError, TypeError, ValueError):
-                pass
-        return None
+        exceeded = self._resources.exceeded()
+        if exceeded and self.report is None:  # the kernel has killed the process inside as well
+            self.report = RunReport(-_SIGKILL, 0.0, self.sandbox.memory, exceeded, is_hidden=False, leftovers=())
+        elif exceeded and self.report is not None and not self.report.exceeded:
+            self.report = dataclasses.replace(self.report, exceeded=exceeded, leftovers=())
 
     def disconnect(self) -> None:
         """End everything that is still running inside."""
