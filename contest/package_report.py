@@ -133,8 +133,34 @@ class PackageReport:
             "speed": None
             if self.speed is None
             else {"factor": round(self.speed.factor, 3), "is_measured": self.speed.is_measured},
-            "conditions": [_condition_json(result) for result in self.results],
-            "games": [_game_json(game) for game in self.games],
+            "conditions": [
+                {
+                    "key": result.condition.key,
+                    "title": result.condition.title,
+                    "demand": result.condition.demand,
+                    "state": result.state.value,
+                    "text": result.text,
+                    "findings": [
+                        {"code": each.code, "level": each.level.value, "text": each.text, "file": each.file}
+                        for each in result.findings
+                    ],
+                }
+                for result in self.results
+            ],
+            "games": [
+                {
+                    "condition": game.condition,
+                    "title": game.title,
+                    "verdict": game.verdict,
+                    "reason": game.reason,
+                    "points": list(game.points),
+                    "moves": game.moves,
+                    "slowest": round(game.slowest, 6),
+                    "folder": game.folder,
+                    "replay": game.replay or None,
+                }
+                for game in self.games
+            ],
         }
 
     def to_json_text(self) -> str:
@@ -166,34 +192,6 @@ def _case_of_condition(number: int, result: ConditionResult) -> Case:
         case _:
             prefix = "warning" if result.state is State.YELLOW else result.state.value
             return Case(name, "skipped", f"{prefix}: {result.text}", output=details)
-
-
-def _condition_json(result: ConditionResult) -> dict[str, Any]:
-    return {
-        "key": result.condition.key,
-        "title": result.condition.title,
-        "demand": result.condition.demand,
-        "state": result.state.value,
-        "text": result.text,
-        "findings": [
-            {"code": each.code, "level": each.level.value, "text": each.text, "file": each.file}
-            for each in result.findings
-        ],
-    }
-
-
-def _game_json(game: PlayedGame) -> dict[str, Any]:
-    return {
-        "condition": game.condition,
-        "title": game.title,
-        "verdict": game.verdict,
-        "reason": game.reason,
-        "points": list(game.points),
-        "moves": game.moves,
-        "slowest": round(game.slowest, 6),
-        "folder": game.folder,
-        "replay": game.replay or None,
-    }
 
 
 _COLOURS: Final = {

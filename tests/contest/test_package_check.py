@@ -170,7 +170,7 @@ async def try_forms(
 ) -> tuple[tuple[OptionResult, ...], list[str]]:
     path = make_package(folder / "player.zip", planted)
     package = unpack_package(path, folder / "program", parameters=parameters)
-    setup = PackageCheckSetup(path, DEFAULT_GAME_TYPE, parameters=parameters, patience=PATIENT)
+    setup = PackageCheckSetup(path, DEFAULT_GAME_TYPE, parameters=parameters, timeouts=PATIENT)
     told: list[str] = []
     with trio.fail_after(HANG_TIMEOUT):
         results = await try_option_forms(setup, package, make_sandbox(kind), folder / "out", told.append)
@@ -283,7 +283,7 @@ async def check(
         soft_timeout=limit,
         hard_timeout=limit,
         pause=0.1,
-        patience=ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT),
+        timeouts=ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT),
     )
     with trio.fail_after(HANG_TIMEOUT):
         report = await check_package(setup, folder / "out", recorder)
