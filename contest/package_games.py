@@ -164,10 +164,11 @@ def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         groups.setdefault(each.code, []).append(each)
     found = []
     for first, *more in groups.values():
+        text = first.text
         if more:
             again = "once more" if len(more) == 1 else count_text(len(more), "more time")
-            first = dataclasses.replace(first, text=f"{first.text}; the same happened {again}")  # noqa: PLW2901
-        found.append(first)
+            text += f"; the same happened {again}"
+        found.append(dataclasses.replace(first, text=text))
     return tuple(found)
 
 

@@ -36,15 +36,12 @@ _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 def open_regular(path: Path) -> BinaryIO:
     """Open a file for reading without waiting. Raises OSError or ValueError, also if it is not a regular file."""
-    file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115 - it is returned
+    at_once = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer would be waited for
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | at_once))  # noqa: SIM115 - it is returned
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     return file
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def read_object(path: Path, most_bytes: int) -> dict[str, Any] | None:
@@ -138,10 +135,20 @@ def read_outputs(folder: Path, record: dict[str, Any], seats: Sequence[int], off
     found: list[Sequence[Sequence[str]] | None] = [None, None]
     for seat, program in enumerate(seats):
         start = seconds_in(starts[program])
-        if start is not None and requests[seat]:
-            lines = _stamped_lines(folder / stderr_log(program))
-            if lines is not None:
-                found[seat] = _divided(lines, requests[seat], begin + start + _SLACK)
+        if start is None or not requests[seat]:
+            continue
+        lines = _stamped_lines(folder / stderr_log(program))
+        if lines is None:
+            continue
+        # to each request belong the lines that were written after it and before the next one
+        answers: list[list[str]] = [[] for _ in requests[seat]]
+        for seconds, text in lines:
+            answer = answers[max(0, bisect_right(requests[seat], begin + start + _SLACK + seconds) - 1)]
+            if len(answer) < MOST_LINES:
+                answer.append(text)
+            elif len(answer) == MOST_LINES:
+                answer.append("…")
+        found[seat] = answers
     return found[0], found[1]
 
 
@@ -204,21 +211,6 @@ def _stamped_lines(path: Path) -> list[tuple[float, str]] | None:
         text = rest[: 4 * LONGEST_LINE].decode("utf-8", "replace")
         lines.append((seconds, text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"))
     return lines
-
-
-def _divided(lines: Sequence[tuple[float, str]], requests: Sequence[float], start: float) -> list[list[str]]:
-    """Return for each request the lines that were written after it and before the next one.
-
-    `start` is the instant, in seconds since the epoch, from which the times of the lines count.
-    """
-    answers: list[list[str]] = [[] for _ in requests]
-    for seconds, text in lines:
-        answer = answers[max(0, bisect_right(requests, start + seconds) - 1)]
-        if len(answer) < MOST_LINES:
-            answer.append(text)
-        elif len(answer) == MOST_LINES:
-            answer.append("…")
-    return answers
 
 
 _VERDICTS: Final[Mapping[str, Words]] = {
