@@ -5,8 +5,8 @@ arithmetic with large numbers, sorting and a regular expression. Their main work
 which changes little between versions of Python. `_REFERENCE_SECONDS` holds what they take on the reference: measured
 with a cycle count on a newer processor of the same maker, and converted by the published ratio of work per cycle.
 
-Invariants: the factor is an estimate, and every text that uses it says so: it may be wrong by a quarter, and programs
-differ in what they need most. Only processor time of this thread is measured, so a busy machine changes little.
+The factor is an estimate, and every text that uses it says so: it may be wrong by a quarter, and programs differ in
+what they need most. Only processor time of this thread is measured, so a busy machine changes little.
 """
 
 from __future__ import annotations

@@ -59,6 +59,24 @@ LONGEST_CONTINUATION: Final = 400
 """More plies than any game has."""
 MOST_PLIES: Final = 60_000
 """The plies after which no further position is measured; a game of Blokus needs a fifth of that, some seconds."""
+METHOD: Final[Words] = {
+    "de": (
+        "Das ist eine Schätzung: Der eingebaute Spieler „greedy“ hat von jeder Stellung aus für beide Seiten "
+        f"weitergespielt, von den auffälligen Zügen aus je {EXACT_CONTINUATIONS}-mal. Verglichen werden die Punkte am "
+        "Ende dieser Partien. Bessere Spieler können zu einem anderen Ergebnis kommen."
+    ),
+    "en": (
+        "This is an estimate: the built-in player “greedy” played on for both sides from every position, "
+        f"{EXACT_CONTINUATIONS} times from the moves that stood out. The points at the end of those games are "
+        "compared. Better players may come to another result."
+    ),
+}
+
+IMPOSSIBLE: Final[Words] = {
+    "de": "Die Datei enthält Stellungen, die in keinem Spiel vorkommen können.",
+    "en": "The file holds positions that cannot occur in a game.",
+}
+"""What to say about an AnalysisError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,26 +181,6 @@ class _Continuations:
 
 def _difference(state: State) -> int:
     return state.points(0)[0] - state.points(1)[0]
-
-
-METHOD: Final[Words] = {
-    "de": (
-        "Das ist eine Schätzung: Der eingebaute Spieler „greedy“ hat von jeder Stellung aus für beide Seiten "
-        f"weitergespielt, von den auffälligen Zügen aus je {EXACT_CONTINUATIONS}-mal. Verglichen werden die Punkte am "
-        "Ende dieser Partien. Bessere Spieler können zu einem anderen Ergebnis kommen."
-    ),
-    "en": (
-        "This is an estimate: the built-in player “greedy” played on for both sides from every position, "
-        f"{EXACT_CONTINUATIONS} times from the moves that stood out. The points at the end of those games are "
-        "compared. Better players may come to another result."
-    ),
-}
-
-IMPOSSIBLE: Final[Words] = {
-    "de": "Die Datei enthält Stellungen, die in keinem Spiel vorkommen können.",
-    "en": "The file holds positions that cannot occur in a game.",
-}
-"""What to say about an AnalysisError."""
 
 
 def analyse_replay(

@@ -31,7 +31,28 @@ from spielleiter.viewer.positions.view import Words
 LONGEST_TEXT: Final = 1000
 _MOST_SECONDS: Final = 1e9
 _MOST_COUNTED: Final = 1_000_000_000
+RESULTS: Final = "results.jsonl"
+VERDICT: Final = "verdict.json"
+_MOST_BYTES: Final = 4 * 1024 * 1024
+_MOST_RESULTS: Final = 256 * 1024 * 1024
+_MOST_ANSWERS: Final = 1000
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+GAME_STARTED: Final = "game_started"
+MOVE_PLAYED: Final = "move_played"
+MOST_LINES: Final = 200
+"""The number of lines of one answer that are shown."""
+LONGEST_LINE: Final = 500
+_MOST_LOG_FILE: Final = 9 * 1024 * 1024
+_MOST_EVENTS: Final = 20_000
+LONGEST_EVENT: Final = 1024 * 1024
+"""The bytes of one line in the log, and below of all of them; a compressed file may hold far more."""
+_MOST_LOG_BYTES: Final = 64 * 1024 * 1024
+_STAMPED: Final = re.compile(rb" *(\d{1,9}\.\d{3})  ?(.*)", re.DOTALL)
+_SLACK: Final = 0.0015
+"""Seconds by which a time stamp may be too early, since the start of the game is recorded in milliseconds."""
+
+Outputs: TypeAlias = tuple[Sequence[Sequence[str]] | None, Sequence[Sequence[str]] | None]
+_Times = tuple[Sequence[float], Sequence[float]]
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -94,24 +115,6 @@ def seats_in(value: Any) -> tuple[Seat, Seat] | None:
         return None
     first, second = (seat_in(each) for each in value)
     return None if first is None or second is None or first == second else (first, second)
-
-
-GAME_STARTED: Final = "game_started"
-MOVE_PLAYED: Final = "move_played"
-
-MOST_LINES: Final = 200
-"""The number of lines of one answer that are shown."""
-LONGEST_LINE: Final = 500
-_MOST_LOG_FILE: Final = 9 * 1024 * 1024
-_MOST_EVENTS: Final = 20_000
-LONGEST_EVENT: Final = 1024 * 1024
-"""The bytes of one line in the log, and below of all of them; a compressed file may hold far more."""
-_MOST_LOG_BYTES: Final = 64 * 1024 * 1024
-_STAMPED: Final = re.compile(rb" *(\d{1,9}\.\d{3})  ?(.*)", re.DOTALL)
-_SLACK: Final = 0.0015
-"""Seconds by which a time stamp may be too early, since the start of the game is recorded in milliseconds."""
-
-Outputs: TypeAlias = tuple[Sequence[Sequence[str]] | None, Sequence[Sequence[str]] | None]
 
 
 def stderr_log(program: int) -> str:
@@ -261,15 +264,6 @@ def verdict_words(verdict: str, offender: str | None, reason: str) -> Words:
     who = "" if offender is None else f"{offender}: "
     why = f" ({reason})" if reason else ""
     return {language: f"{who}{text}{why}" for language, text in known.items()}
-
-
-RESULTS: Final = "results.jsonl"
-VERDICT: Final = "verdict.json"
-_MOST_BYTES: Final = 4 * 1024 * 1024
-_MOST_RESULTS: Final = 256 * 1024 * 1024
-_MOST_ANSWERS: Final = 1000
-
-_Times = tuple[Sequence[float], Sequence[float]]
 
 
 def details_beside(replay: Path) -> Details:

@@ -26,6 +26,11 @@ from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.positions.view import Words
 
+MOST_BYTES: Final = 16 * 1024 * 1024
+"""The maximum size of a replay, packed and unpacked. A game of Blokus has about 1 MiB, other games less."""
+MOST_POSITIONS: Final = 512
+"""Several times the number of plies of the longest game."""
+
 
 class ReplayFileError(Exception):
     """The file cannot be shown. `words` has the sentence in both languages; `str(error)` is the English one."""
@@ -33,12 +38,6 @@ class ReplayFileError(Exception):
     def __init__(self, de: str, en: str) -> None:
         super().__init__(en)
         self.words: Words = {"de": de, "en": en}
-
-
-MOST_BYTES: Final = 16 * 1024 * 1024
-"""The maximum size of a replay, packed and unpacked. A game of Blokus has about 1 MiB, other games less."""
-
-_GZIP: Final = b"\x1f\x8b"
 
 
 def read_bytes(path: Path) -> bytes:
@@ -64,7 +63,7 @@ def read_bytes(path: Path) -> bytes:
 def unpacked(content: bytes) -> bytes:
     """Return `content`, decompressed if it is compressed with gzip. Raises ReplayFileError."""
     _require_size(content)
-    if not content.startswith(_GZIP):
+    if not content.startswith(b"\x1f\x8b"):
         return content
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
@@ -85,10 +84,6 @@ def _require_size(content: bytes) -> None:
             f"Die Datei ist zu groß für ein Replay: Sie hat ausgepackt mehr als {most} MiB.",
             f"The file is too large for a replay: it has more than {most} MiB when it is unpacked.",
         )
-
-
-MOST_POSITIONS: Final = 512
-"""Several times the number of plies of the longest game."""
 
 
 @dataclass(frozen=True, slots=True)

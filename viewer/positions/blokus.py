@@ -1,8 +1,4 @@
-"""The view of Blokus: the board as 400 letters, the pieces, the last move, and the cells of an illegal move.
-
-Invariants: a cell of the board is ``.`` or the first letter of a colour. Cells of an illegal move may lie outside the
-board.
-"""
+"""The view of Blokus: the board as 400 letters, the pieces, the last move, and the cells of an illegal move."""
 
 from __future__ import annotations
 
@@ -87,7 +83,7 @@ class BlokusView(View):
 
     def parts(self, state: State) -> Json:
         position = _own(state)
-        letters = ["."] * (SIZE * STRIDE)
+        letters = ["."] * (SIZE * STRIDE)  # or the first letter of a colour
         for letter, covered in zip(_LETTERS, position.cells, strict=True):
             for index in scan(covered):
                 letters[index] = letter
@@ -168,6 +164,7 @@ class BlokusView(View):
         mistake = position.check(move)
         if mistake is None:
             return None
+        # the cells may lie outside the board
         piece, cells = (move.shape.name, _covered(move)) if isinstance(move, SetMove) else (None, [])
         offending = [cell for cell in cells if _offends(position, mistake, cell)]
         return {"piece": piece, "cells": cells, "offendingCells": offending, "words": dict(RULE_WORDS[mistake])}

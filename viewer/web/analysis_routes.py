@@ -88,9 +88,16 @@ async def _analyse(command: tuple[str, ...], content: bytes, send_frame: Callabl
         process = await trio.lowlevel.open_process(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
         assert process.stdin is not None
         assert process.stdout is not None
+        stdin = process.stdin
+
+        async def write() -> None:
+            async with stdin:
+                with suppress(trio.BrokenResourceError):  # it has ended without reading everything; its output says why
+                    await stdin.send_all(content)
+
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_write, process.stdin, content)
+                nursery.start_soon(write)
                 async with aclosing(_events(process.stdout)) as events:
                     async for event, data in events:
                         if event != _PROGRESS:
@@ -104,12 +111,6 @@ async def _analyse(command: tuple[str, ...], content: bytes, send_frame: Callabl
                 await process.wait()
                 await process.stdout.aclose()
     await send_frame(frame("failed", _TOO_SLOW) if scope.cancelled_caught else last)
-
-
-async def _write(stream: trio.abc.SendStream, content: bytes) -> None:
-    async with stream:
-        with suppress(trio.BrokenResourceError):  # it has ended without reading everything; its output says why
-            await stream.send_all(content)
 
 
 async def _events(stream: trio.abc.ReceiveStream) -> AsyncGenerator[tuple[str, Any], None]:
