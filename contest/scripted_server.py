@@ -239,9 +239,10 @@ class ScriptedServer:
         """The time of the slowest answer, in seconds."""
         self.answers = 0
         """The number of moves that could be played."""
-        self._last_move: Move | None = None
+        self.last_move: Move | None = None
+        """The program's last move that could be played."""
         self._listener = listener
-        self._connect_timeout = connect_timeout
+        self.connect_timeout = connect_timeout
 
     # -- the parts of a game ----------------------------------------------------------------------------------------
 
@@ -256,14 +257,14 @@ class ScriptedServer:
                 nursery.cancel_scope.cancel()
 
             nursery.start_soon(cancel_at_exit)
-            with trio.move_on_after(self._connect_timeout):
+            with trio.move_on_after(self.connect_timeout):
                 await trio.lowlevel.wait_readable(self._listener)
                 accepted.append(self._listener.accept()[0])
             nursery.cancel_scope.cancel()
         if not accepted:
             if ended := self.exit_text():
                 raise UnexpectedBehaviourError(ended)
-            raise self._late(f"nobody connected in {self._connect_timeout:g} s", stopwatch, self._connect_timeout)
+            raise self._late(f"nobody connected in {self.connect_timeout:g} s", stopwatch, self.connect_timeout)
         accepted[0].setblocking(False)
         self._stream = trio.SocketStream(trio.socket.from_stdlib_socket(accepted[0]))
 
@@ -274,7 +275,7 @@ class ScriptedServer:
         refused at once.
         """
         stopwatch = Stopwatch(self.program.pids)
-        with trio.move_on_after(self._connect_timeout):
+        with trio.move_on_after(self.connect_timeout):
             message = await self._receive()
             match message:
                 case JoinPreparedRequest(code) if code != RESERVATION:
@@ -302,7 +303,7 @@ class ScriptedServer:
                     raise UnexpectedBehaviourError(f"{self._description(message)} came instead of joinPrepared")
             await self.send(Joined(_ROOM))
             return self._description(message)
-        raise self._late(f"no request for a seat came in {self._connect_timeout:g} s", stopwatch, self._connect_timeout)
+        raise self._late(f"no request for a seat came in {self.connect_timeout:g} s", stopwatch, self.connect_timeout)
 
     async def begin(self) -> None:
         """Send the welcome message, which tells the program its seat."""
@@ -368,7 +369,7 @@ class ScriptedServer:
             raise UnexpectedBehaviourError(f"{move}: {mistake.name}")
         self.state = self.state.play(move)
         self.answers += 1
-        self._last_move = move
+        self.last_move = move
         if self.state.outcome() is not None:
             raise GameOver
 
@@ -391,8 +392,8 @@ class ScriptedServer:
 
     async def finish_violation(self, result: Result) -> None:
         """Send what the program receives if its last move was illegal; some editions end its stream after that."""
-        assert self._last_move is not None
-        policy, dialect, move = self._edition.policy, self._edition.dialect, MoveData(self._last_move)
+        assert self.last_move is not None
+        policy, dialect, move = self._edition.policy, self._edition.dialect, MoveData(self.last_move)
         text = f"Ungueltiger Zug von '{self.names[self.seat]}'."
         await self.send_data(ErrorMessage(text, move))
         if policy.keeps_violators or policy.tells_violators_the_result:

@@ -22,7 +22,7 @@ from spielleiter.server.replay import encode_replay
 from spielleiter.viewer.web.answers import EventStreamResponse, WebError, frame, read_json
 from spielleiter.viewer.web.guard import client_share
 from spielleiter.viewer.web.live_games import Hub
-from spielleiter.viewer.web.replay_shelf import ReplayShelf
+from spielleiter.viewer.web.replay_store import ReplayStore
 
 MOST_WAITING: Final = 4
 """The number of requests that may wait for the analysis of another one."""
@@ -43,7 +43,7 @@ class _AnalysisForm(msgspec.Struct):
     room: _Text | None = None
 
 
-def analysis_routes(shelf: ReplayShelf, hub: Hub, command: tuple[str, ...] = COMMAND) -> list[BaseRoute]:
+def analysis_routes(store: ReplayStore, hub: Hub, command: tuple[str, ...] = COMMAND) -> list[BaseRoute]:
     """Return the route; `command` is the process that reads a replay from its standard input."""
     running = trio.CapacityLimiter(1)
 
@@ -71,7 +71,7 @@ def analysis_routes(shelf: ReplayShelf, hub: Hub, command: tuple[str, ...] = COM
 
     async def replay_content(form: _AnalysisForm) -> bytes:
         if form.replay is not None:
-            return await shelf.content(form.replay)
+            return await store.content(form.replay)
         game = hub.game(form.room or "").game
         if game.phase != "over":
             raise WebError(409, "Dieses Spiel ist noch nicht zu Ende.", "This game is not over yet.")

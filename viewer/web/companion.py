@@ -165,7 +165,7 @@ async def serve_replay(file: Path, on_listening: Callable[[str], None], ply: int
 
     Raises StartError if no port of this machine is free.
     """
-    from spielleiter.viewer.web.replay_shelf import page_name
+    from spielleiter.viewer.web.replay_store import page_name
     from spielleiter.viewer.web.site import Site
 
     host = "127.0.0.1"

@@ -32,7 +32,7 @@ from spielleiter.viewer.web.answers import Application, WebError, error_response
 from spielleiter.viewer.web.guard import Guard
 from spielleiter.viewer.web.http_server import HttpServer
 from spielleiter.viewer.web.live_games import Hub, LiveGames, room_routes
-from spielleiter.viewer.web.replay_shelf import ReplayShelf, replay_routes
+from spielleiter.viewer.web.replay_store import ReplayStore, replay_routes
 from spielleiter.viewer.web.seats import Loopback, Seats, seat_routes
 
 MOST_CONNECTIONS = 512
@@ -79,15 +79,15 @@ class Site:
         self.health_app = application(health)
         sessions = AdminSessions(server, self._new_guard(), page_port)
         self.loopback = Loopback(server)
-        shelf = ReplayShelf(config.replay_directory if single is None else single.parent, config.viewer_matches, single)
+        store = ReplayStore(config.replay_directory if single is None else single.parent, config.viewer_matches, single)
         self.seats = Seats(server, self.loopback, address)
         routes: list[BaseRoute] = [
             *health,
             *_page_routes(server.editions, address, has_admins=server.lobby.password is not None),
             *room_routes(self.hub),
-            *replay_routes(shelf),
-            *analysis_routes(shelf, self.hub),
-            *seat_routes(self.seats, self.hub, shelf.state),
+            *replay_routes(store),
+            *analysis_routes(store, self.hub),
+            *seat_routes(self.seats, self.hub, store.state),
             *admin_routes(server, sessions, address),
         ]
         self.app: Application = Guard(application(routes), config.viewer_password, self._new_guard())

@@ -86,7 +86,7 @@ class OpenReplay:
         return mementos[ply].state
 
 
-class ReplayShelf:
+class ReplayStore:
     """The replays that a page can open.
 
     - `folder`: the replay folder.
@@ -369,26 +369,26 @@ def _names(names: Any) -> list[str]:
     return [shown_name(name) if isinstance(name, str) else "" for name in names]
 
 
-def replay_routes(shelf: ReplayShelf) -> list[BaseRoute]:
-    """Return the routes for the replays of `shelf`."""
+def replay_routes(store: ReplayStore) -> list[BaseRoute]:
+    """Return the routes for the replays of `store`."""
 
     async def replays(_request: Request) -> Response:
-        return json_response(await shelf.listed())
+        return json_response(await store.listed())
 
     async def replay(request: Request) -> Response:
-        found = await shelf.find(request.path_params["name"])
+        found = await store.find(request.path_params["name"])
         return Response(found.game, media_type=JSON)
 
     async def legal(request: Request) -> Response:
         ply = whole_number(request, "ply")
-        found = await shelf.find(request.path_params["name"])
+        found = await store.find(request.path_params["name"])
         return json_response(describe_legal_moves(found.state(ply), ply))
 
     async def drop(request: Request) -> Response:
         if request.headers.get("content-type", "") != _BINARY:
             raise WebError(415, f"Erwartet wird Content-Type {_BINARY}.", f"Expected the Content-Type {_BINARY}.")
         source = unquote(request.headers.get("x-file-name", ""))[:200]
-        found = await shelf.drop(await read_body(request, MOST_DROPPED_BYTES), source)
+        found = await store.drop(await read_body(request, MOST_DROPPED_BYTES), source)
         return Response(found.game, media_type=JSON)
 
     return [
