@@ -130,12 +130,8 @@ class Details:
     verdict_words: Words | None = None
 
 
-def describe_game(replay: Replay, details: Details = Details(), *, counts_moves: bool = True) -> Json:
-    """Return the JSON object of a game that was read from a file.
-
-    - `details`: what is known about the game besides.
-    - `counts_moves`: whether to count the legal moves in each position, which takes about a millisecond each.
-    """
+def describe_game(replay: Replay, details: Details = Details()) -> Json:
+    """Return the JSON object of a game that was read from a file; `details` is what is known about it besides."""
     edition, record = replay.edition, replay.record
     mementos = list(distinct_positions(record))
     states = [memento.state for memento in mementos]
@@ -158,8 +154,7 @@ def describe_game(replay: Replay, details: Details = Details(), *, counts_moves:
         "title": " – ".join(name or f"{number}" for number, name in enumerate(shown, 1)),
         "players": [{"name": name, "team": team} for name, team in zip(shown, edition.dialect.team_names, strict=True)],
         "positions": [
-            describe_position(state, ply, states[ply - 1] if ply else None, counts_moves=counts_moves)
-            for ply, state in enumerate(states)
+            describe_position(state, ply, states[ply - 1] if ply else None) for ply, state in enumerate(states)
         ],
         "plies": _describe_plies(mementos, details),
         "softLimitSeconds": details.soft_limit,

@@ -96,10 +96,10 @@ class Replay:
     """The name of the file, without its folder."""
 
 
-def load_replay(path: Path, editions: Mapping[str, Edition] = EDITIONS) -> Replay:
+def load_replay(path: Path) -> Replay:
     """Read the replay `path`, which may be compressed with gzip. Raises ReplayFileError."""
     # the name of a file may hold bytes that are no text
-    return read_replay(read_bytes(path), path.name.encode("utf-8", "replace").decode(), editions)
+    return read_replay(read_bytes(path), path.name.encode("utf-8", "replace").decode())
 
 
 def read_replay(content: bytes, source: str, editions: Mapping[str, Edition] = EDITIONS) -> Replay:

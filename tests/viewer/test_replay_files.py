@@ -33,7 +33,7 @@ OWN_SAMPLES = sorted((Path(__file__).parents[1] / "protocol" / "samples").rglob(
 
 
 def assert_every_ply_is_in_the_file(content: bytes) -> int:
-    game = describe_game(read_replay(content, "file.xml"), counts_moves=False)
+    game = describe_game(read_replay(content, "file.xml"))
     states = states_in(content)
     assert len(game["positions"]) == len(states)
     for ply, (position, state) in enumerate(zip(game["positions"], states, strict=True)):

@@ -207,7 +207,7 @@ async def watch(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> Watch
     def describe_and_count(state: State, ply: int, previous: State | None) -> Any:
         watch.described.append(ply)
         watch.processor += watch.cost
-        return describe_position(state, ply, previous, counts_moves=False)
+        return describe_position(state, ply, previous)
 
     monkeypatch.setattr("spielleiter.viewer.web.live_games.describe_position", describe_and_count)
     nursery.start_soon(watch.hub.run)
