@@ -259,15 +259,12 @@ def release_texts(
         unauthenticated=lambda request: (
             f"sc.server.network.UnauthenticatedException: Request {describe_request(request)} requires authentication"
         ),
+        # a packet that the official server does not have keeps its Python name
         server_packet=lambda message: (
-            f"{_EXCEPTIONS}.RescuableClientException: Unhandled Packet of type: class {_java_name(type(message))}"
+            f"{_EXCEPTIONS}.RescuableClientException: Unhandled Packet of type: class "
+            f"{_JAVA_NAMES.get(type(message), type(message).__name__)}"
         ),
     )
-
-
-def _java_name(kind: type) -> str:
-    """Return the class name of a packet; packets that the official server does not have keep their Python name."""
-    return _JAVA_NAMES.get(kind, kind.__name__)
 
 
 def invalid_move_error(name: str, what: str) -> str:
