@@ -40,6 +40,18 @@ _INT_MIN: Final = -(2**31)
 _INT_MAX: Final = 2**31 - 1
 _LONGEST_QUOTE: Final = 60
 
+NULL: Final = "null"
+"""The class that stands for no value."""
+_LONG_MIN: Final = -(2**63)
+_UNSIGNED_MAX: Final = 2**32 - 1
+_LAST_OF_BMP: Final = "\uffff"
+_ESCAPE: Final = re.compile(r"__|_-|_\.(?s:(.{0,4}))")
+_ESCAPE_DIGITS: Final = 4
+_HEX: Final = 16
+_CHARACTERS: Final = 2**16
+_FULL_WIDTH: Final = 0xFEE0
+"""The distance of a full-width letter (`Ａ`) from its ASCII letter."""
+
 
 class Element(Protocol):
     """The interface of a parsed element that is used here. The elements of `xml.etree` and of lxml have it."""
@@ -169,18 +181,6 @@ def allowed(names: Iterable[str]) -> str:
 
 
 # -- objects, as the official server reads them -----------------------------------------------------------------------
-
-NULL: Final = "null"
-"""The class that stands for no value."""
-_LONG_MIN: Final = -(2**63)
-_UNSIGNED_MAX: Final = 2**32 - 1
-_LAST_OF_BMP: Final = "\uffff"
-_ESCAPE: Final = re.compile(r"__|_-|_\.(?s:(.{0,4}))")
-_ESCAPE_DIGITS: Final = 4
-_HEX: Final = 16
-_CHARACTERS: Final = 2**16
-_FULL_WIDTH: Final = 0xFEE0
-"""The distance of a full-width letter (`Ａ`) from its ASCII letter."""
 
 
 class _Unreadable(enum.Enum):
@@ -356,16 +356,13 @@ def parse_java_integer(text: str, where: str) -> int:
     for character in digits:
         digit = _digit(character)
         if digit >= base:
-            raise UnreadableError(f"{where} ist keine ganze Zahl{_hint(base)}")
+            hint = "; eine führende 0 bedeutet dort Oktalziffern" if base == 8 else ""
+            raise UnreadableError(f"{where} ist keine ganze Zahl{hint}")
         value = min(value * base + digit, -_LONG_MIN)  # a longer number is out of range anyway
     value *= sign
     if not _INT_MIN <= value <= _UNSIGNED_MAX:
         raise UnreadableError(f"{where} liegt nicht zwischen {_INT_MIN} und {_UNSIGNED_MAX}")
     return (value - _INT_MIN) % (_UNSIGNED_MAX + 1) + _INT_MIN
-
-
-def _hint(base: int) -> str:
-    return "; eine führende 0 bedeutet dort Oktalziffern" if base == 8 else ""
 
 
 def _digit(character: str) -> int:
