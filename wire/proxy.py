@@ -117,7 +117,13 @@ class Proxy:
     async def _serve(self, client: socket.socket, peer: str) -> None:
         self._accepted += 1
         name = f"c{self._accepted}"
-        trace = self._begin_trace(name, peer)
+        trace: Trace | None = None
+        if self._recorder is not None:
+            title = (f"connection {name} from {peer}", f"recorded by a proxy to {shown_address(self._address)}")
+            began = trio.current_time()
+            trace = self._recorder.open(name, title, began)
+            if trace is not None:
+                trace.event(TO_SERVER, began, CONNECTS)
         try:
             with contextlib.closing(client):
                 _prepare(client)
@@ -130,19 +136,6 @@ class Proxy:
             self._open -= 1
             if trace is not None:
                 trace.close(trio.current_time())
-
-    def _begin_trace(self, name: str, peer: str) -> Trace | None:
-        if self._recorder is None:
-            return None
-        title = (
-            f"connection {name} from {peer}",
-            f"recorded by a proxy to {shown_address(self._address)}",
-        )
-        instant = trio.current_time()
-        trace = self._recorder.open(name, title, instant)
-        if trace is not None:
-            trace.event(TO_SERVER, instant, CONNECTS)
-        return trace
 
     async def _connect(self, name: str, peer: str, trace: Trace | None) -> socket.socket | None:
         """Return a socket that is connected to the server; None after having said why there is none."""

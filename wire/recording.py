@@ -160,7 +160,10 @@ class _Reader:
                     raise RecordingError(f"{self._path}, line {number}: {found[1]!r} is no time") from None
                 self.began = began if began.tzinfo is not None else began.replace(tzinfo=UTC)
             if line.startswith(_CUT_LINE) and self._steps:
-                self._cut(number, line.removeprefix(_CUT_LINE))
+                last = self._steps[-1]
+                step = self._begin_step(last.instant, last.connection, last.is_to_server, number)
+                step.event, step.text = CUT, line.removeprefix(_CUT_LINE)
+                last.may_be_incomplete = not last.event
         elif line.strip():
             self._read_step(number, line)
 
@@ -210,12 +213,6 @@ class _Reader:
             self._last_packets[direction] = step
         elif step.left_out and direction in self._last_packets:
             self._last_packets.pop(direction).may_be_incomplete = True
-
-    def _cut(self, number: int, why: str) -> None:
-        last = self._steps[-1]
-        step = self._begin_step(last.instant, last.connection, last.is_to_server, number)
-        step.event, step.text = CUT, why
-        last.may_be_incomplete = not last.event
 
     def _continue(self, sign: str, text: str, where: str) -> None:
         """Add a further line to the bytes of the last step."""
