@@ -1,7 +1,7 @@
 """Reads the values in parsed elements, with errors that say what is wrong and what is allowed.
 
-Invariants: a value that cannot be read raises UnreadableError. Its German text says exactly which element and attribute
-is wrong and what is allowed; such texts become part of a game's result, like the German texts of the official server.
+A value that cannot be read raises UnreadableError. Its German text says exactly which element and attribute is wrong
+and what is allowed; such texts become part of a game's result, like the German texts of the official server.
 
 There are two ways. The functions `read_…` are lenient: they trim white space, and unknown attributes are ignored. An
 `ObjectForm` reads the fields of an object exactly as the official server does. That server uses the library XStream.

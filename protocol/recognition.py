@@ -5,9 +5,9 @@ dialect that it was given, and writes it again. The room has the dialect whose r
 So a new season is recognised without an entry in any table, and a season is recognised even if the server adds an
 attribute or an element.
 
-Invariants: a room is recognised once, from a position or a result, and from then on read and written in that dialect
-only. Before that, data is read in the nearest dialect, which decides nothing. Packets outside rooms are written in the
-form of the first dialect.
+A room is recognised once, from a position or a result, and from then on read and written in that dialect only. Before
+that, data is read in the nearest dialect, which decides nothing. Packets outside rooms are written in the form of the
+first dialect.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """`Texts`: every text of the official server that a client can receive, byte for byte.
 
-Invariants: a `Texts` is an immutable set of texts and functions; a season with another text replaces that field. Where
-the official server sends no text (because it does not answer), the text is this project's own, in the same style.
+Where the official server sends no text (because it does not answer), the text is this project's own, in the same style.
 Sources: the recorded packets and, for texts that no recording shows, the `toString` methods of release 21.4.0.
 """
 

@@ -1,8 +1,8 @@
 """Sends the clients' side of a recording to a server again, and compares the answers.
 
-Invariants: the steps are taken in the recorded order: nothing is sent before every answer that was recorded before it
-has arrived, on all connections. Waiting has a time limit. What the server sends is bounded in memory: it is read only
-as fast as it is compared, apart from a bounded queue.
+The steps are taken in the recorded order: nothing is sent before every answer that was recorded before it has arrived,
+on all connections. Waiting has a time limit. What the server sends is bounded in memory: it is read only as fast as it
+is compared, apart from a bounded queue.
 """
 
 from __future__ import annotations

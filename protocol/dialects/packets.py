@@ -1,8 +1,7 @@
 """The packets that all seasons share, and the data of room packets that all games share.
 
-Invariants: requests of clients and events of the server are in the same tables. Both sides read and write both, so a
-server can name a packet that it should never have received. What is read from written values equals them. Sources: the
-seed documents, and release 21.4.0.
+Requests of clients and events of the server are in the same tables. Both sides read and write both, so a server can
+name a packet that it should never have received. Sources: the seed documents, and release 21.4.0.
 """
 
 from __future__ import annotations

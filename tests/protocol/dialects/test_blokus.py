@@ -84,7 +84,7 @@ from tests.protocol.streams import (
         (None, "null"),
     ],
 )
-def test_moves(move: Move | None, described: str) -> None:
+def test_a_move_is_described(move: Move | None, described: str) -> None:
     assert describe_move(move) == described
 
 
@@ -395,10 +395,10 @@ def room(package: str, name: str, content: str) -> str:
     return f'<room roomId="r"><data class="{package}.{name}">{content}</data></room>'
 
 
-PIECE_BLOKUS_RELEASE_MOVES: Final = (
+RELEASE_PIECE: Final = (
     '<piece color="RED" kind="MONO" rotation="LEFT" isFlipped="TRUE"><position x="0x10" y="-1"/></piece>'
 )
-MOVE_BLOKUS_RELEASE_MOVES: Final = SetMove(Color.RED, Shape.MONO, Rotation.LEFT, True, 16, -1)
+RELEASE_MOVE: Final = SetMove(Color.RED, Shape.MONO, Rotation.LEFT, True, 16, -1)
 HALF: Final = '<piece rotation="LEFT"><position/></piece>'
 
 
@@ -406,21 +406,21 @@ HALF: Final = '<piece rotation="LEFT"><position/></piece>'
 @pytest.mark.parametrize(
     ("name", "content", "move"),
     [
-        ("SetMove", PIECE_BLOKUS_RELEASE_MOVES, MOVE_BLOKUS_RELEASE_MOVES),
+        ("SetMove", RELEASE_PIECE, RELEASE_MOVE),
         (
             "SetMove",
-            PIECE_BLOKUS_RELEASE_MOVES.replace("<piece ", '<piece class="PACKAGE.Piece" '),
-            MOVE_BLOKUS_RELEASE_MOVES,
+            RELEASE_PIECE.replace("<piece ", '<piece class="PACKAGE.Piece" '),
+            RELEASE_MOVE,
         ),
         (
             "SetMove",
-            PIECE_BLOKUS_RELEASE_MOVES.replace("<position ", '<position class="COORDINATES" '),
-            MOVE_BLOKUS_RELEASE_MOVES,
+            RELEASE_PIECE.replace("<position ", '<position class="COORDINATES" '),
+            RELEASE_MOVE,
         ),
         (
             "SetMove",
-            PIECE_BLOKUS_RELEASE_MOVES.replace("</piece>", "<_shape><x/></_shape></piece>"),
-            MOVE_BLOKUS_RELEASE_MOVES,
+            RELEASE_PIECE.replace("</piece>", "<_shape><x/></_shape></piece>"),
+            RELEASE_MOVE,
         ),
         ("SkipMove", "<color>red</color>", SkipMove(Color.RED)),
         ("SkipMove", '<color class="PACKAGE.Color">RED</color>', SkipMove(Color.RED)),
@@ -434,7 +434,7 @@ HALF: Final = '<piece rotation="LEFT"><position/></piece>'
         ),
     ],
 )
-def test_moves_blokus_release_moves(package: str, name: str, content: str, move: Move) -> None:
+def test_moves_as_the_release_reads_them(package: str, name: str, content: str, move: Move) -> None:
     content = content.replace("PACKAGE", package).replace("COORDINATES", COORDINATES[package])
     data = data_of(DIALECTS[package], room(package, name, content))
     assert data.move == move
@@ -466,13 +466,13 @@ def test_what_is_missing_is_named(package: str, name: str, content: str, problem
     [
         ("<piece/>", Refusal.INCOMPLETE_PACKET, "im Element piece fehlt das Attribut rotation; erlaubt: NONE, RIGHT, "),
         (
-            PIECE_BLOKUS_RELEASE_MOVES.replace("position", "place"),
+            RELEASE_PIECE.replace("position", "place"),
             Refusal.UNREADABLE_PACKET,
             "unbekanntes Element <place> in <piece>",
         ),
         ('<piece rotation="NONE"/>', Refusal.INCOMPLETE_PACKET, "im Element piece fehlt das Element position"),
         (
-            PIECE_BLOKUS_RELEASE_MOVES.replace("RED", "red"),
+            RELEASE_PIECE.replace("RED", "red"),
             Refusal.UNREADABLE_PACKET,
             'piece color="red" gibt es nicht; erlaubt: BLUE',
         ),
