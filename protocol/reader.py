@@ -349,29 +349,18 @@ class PacketReader:
 
         Raises RemoteProtocolError; the reader must not be used after that.
         """
-        while not self.is_ended:
-            piece = self._cut()
-            if not piece:
-                return None
-            packet = self._parse(piece)
-            if packet is not None:
-                return packet
-        return None
-
-    # -- cutting the bytes ------------------------------------------------------------------------------------------
-
-    def _cut(self) -> bytearray:
-        """Remove the next piece from the buffer and return it. If it contains the end of a packet, it ends there."""
         buffer = self._buffer
-        if not self._has_begun and not self._is_begun():
-            return bytearray()
-        size = self._measure_plain_packet() or self._measure_markup()
-        limit = self.limits.packet_bytes
-        if (size or len(buffer)) > limit - self._spent:
-            explanation = f"is longer than {limit} bytes, which is the limit here"
-            raise self._builder.refusal(Refusal.PACKET_SIZE, explanation).at(limit)
-        piece = buffer[:size]
-        if size:
+        while not self.is_ended:
+            if not self._has_begun and not self._is_begun():
+                return None
+            size = self._measure_plain_packet() or self._measure_markup()
+            limit = self.limits.packet_bytes
+            if (size or len(buffer)) > limit - self._spent:
+                explanation = f"is longer than {limit} bytes, which is the limit here"
+                raise self._builder.refusal(Refusal.PACKET_SIZE, explanation).at(limit)
+            if not size:
+                return None
+            piece = buffer[:size]  # if it contains the end of a packet, it ends there
             del buffer[:size]
             self._scanner.restart()
             if not self._spent:
@@ -379,7 +368,10 @@ class PacketReader:
             if len(self._remembered) < _LONGEST_REMEMBERED:
                 self._remembered += piece[:_LONGEST_REMEMBERED]
             self._spent += size
-        return piece
+            packet = self._parse(piece)
+            if packet is not None:
+                return packet
+        return None
 
     def _measure_plain_packet(self) -> int:
         """Return the length of the next packet if it is short, complete, and has a plain start tag; otherwise 0.

@@ -166,7 +166,25 @@ class Splitter:
             if found is not None:
                 self.root_bytes = self._offset = found.end()
                 yield self._cut(found.end())
-        yield from self._take_packets()
+        reader = self._reader
+        while not reader.is_ended:
+            try:
+                packet = reader.next_packet()
+            except RemoteProtocolError as error:
+                yield from self._refuse(error)
+                return
+            if packet is None:
+                break
+            self.number += 1
+            self._offset = 0
+            yield self._cut(len(self._data) - reader.unread_bytes, self.number)
+        if reader.is_ended:
+            self._refused = b""
+            yield self._cut(len(self._data) - reader.unread_bytes)
+            rest = bytes(self._data)
+            self._data.clear()
+            if rest:
+                self._keep_rest(rest)
 
     def miss(self, count: int, instant: float) -> Iterator[Part]:
         """Note that `count` bytes are missing here; yield what came before them, and go on at the next packet.
@@ -197,29 +215,6 @@ class Splitter:
         if self._refused is None and not self._is_seeking and self._data:
             self._refused = bytes(self._data)
             yield self._cut(len(self._data), self.number + 1)
-
-    # -- packets ----------------------------------------------------------------------------------------------------
-
-    def _take_packets(self) -> Iterator[Part]:
-        reader = self._reader
-        while not reader.is_ended:
-            try:
-                packet = reader.next_packet()
-            except RemoteProtocolError as error:
-                yield from self._refuse(error)
-                return
-            if packet is None:
-                break
-            self.number += 1
-            self._offset = 0
-            yield self._cut(len(self._data) - reader.unread_bytes, self.number)
-        if reader.is_ended:
-            self._refused = b""
-            yield self._cut(len(self._data) - reader.unread_bytes)
-            rest = bytes(self._data)
-            self._data.clear()
-            if rest:
-                self._keep_rest(rest)
 
     def _cut(self, size: int, number: int = 0, fault: Mark | None = None) -> Part:
         part = self._part(bytes(self._data[:size]), self._first, number, fault)

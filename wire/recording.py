@@ -216,16 +216,10 @@ class _Reader:
 
     def _continue(self, sign: str, text: str, where: str) -> None:
         """Add a further line to the bytes of the last step."""
-        before = len(self._data)
-        self._add(sign, text, where)
-        self._size += len(self._data) - before
-        if self._size > _MOST_BYTES:  # joined lines may be much longer than their text
-            raise self._too_large(where)
-
-    def _add(self, sign: str, text: str, where: str) -> None:
         step, data = self._steps[-1], self._data
         if step.event or sign == FAULT:
             return
+        before = len(data)
         if sign == LEFT_OUT:
             count = text.split(maxsplit=1)[:1]
             if count and len(count[0]) > _MOST_DIGITS:
@@ -241,6 +235,9 @@ class _Reader:
             if len(text) + len(indent) * sum(1 for _ in _BETWEEN_LEAVES.finditer(text)) > _MOST_BYTES:
                 raise self._too_large(where)
             data += b"\n" + _unescaped(_BETWEEN_LEAVES.sub(lambda _: f"\n{indent}", text))
+        self._size += len(data) - before
+        if self._size > _MOST_BYTES:  # joined lines may be much longer than their text
+            raise self._too_large(where)
 
     def _too_large(self, where: str) -> RecordingError:
         return RecordingError(f"{where}: is more than {_MOST_BYTES // MIB} MiB of packets")

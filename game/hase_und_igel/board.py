@@ -25,7 +25,6 @@ class FieldType(enum.Enum):
     GOAL = "G"
 
 
-START_INDEX: Final = 0
 GOAL_INDEX: Final = 64
 
 _LAYOUT: Final = "SaaaaaaaaaLIbbbIcccIddLdIeeeeeIffffffIggggLIhhhhhhIiiiiiILjjjjjjG"
