@@ -236,7 +236,7 @@ def test_a_move_of_another_game_cannot_be_written() -> None:
         BLOKUS_2021_R3.encode(RoomMessage("r", MoveData(ForeignMove())))
 
 
-# -- positions --------------------------------------------------------------------------------------------------------
+# -- games that are played on -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("turn", [8, 96, 100, 103, 400])
@@ -255,6 +255,8 @@ def test_a_position_of_another_game_stays_as_it_is() -> None:
     state = HASE_UND_IGEL_2018.new_state(random.Random(1))
     assert blokus.played_on(state) is state
 
+
+# -- moves in the plain form ------------------------------------------------------------------------------------------
 
 EDITIONS = [BLOKUS_2021_R3, BLOKUS_2021_RELEASE, BLOKUS_2021_R1, BLOKUS_2021_R2, BLOKUS_2027]
 FIRST = b"<protocol>\n<join gameType='x'/>"
@@ -385,6 +387,8 @@ def test_unusual_numbers_are_read_as_the_tables_read_them(dialect: Dialect, numb
     assert messages_of(dialect, FIRST + packet) == messages_of(in_full(dialect), FIRST + packet)
 
 
+# -- moves, as the releases read them ---------------------------------------------------------------------------------
+
 DIALECTS: Final = {"sc.plugin2027": BLOKUS_2027, "sc.plugin2021": BLOKUS_2021_RELEASE}
 COORDINATES: Final = {"sc.plugin2027": "sc.api.plugins.Coordinates", "sc.plugin2021": "sc.plugin2021.Coordinates"}
 
@@ -506,6 +510,9 @@ def test_an_incomplete_move_is_written_as_far_as_it_goes(package: str, name: str
     written = dialect.encode(message)
     assert decode(dialect, written.strip()) == message
     assert (b"null" in written, b"None" in written) == (False, False)
+
+
+# -- positions --------------------------------------------------------------------------------------------------------
 
 
 def memento_of(packet: bytes | str) -> Any:
