@@ -55,10 +55,10 @@ class Floor:
             data = await stream.receive_some(RECEIVE_BYTES)
             code = CODE.search(data)
             if code is not None:
-                await self._join(stream, int(code[1]), int(code[2]), int(code[3]))
+                await self._join(stream, *map(int, code.groups()))
                 return
             await stream.send_all(b"<protocol>")
-            while data:
+            while data:  # the requests of an administrator
                 for script in PREPARE.findall(data):
                     self._prepared += 1
                     names = (self._prepared, int(script))

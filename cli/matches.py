@@ -370,20 +370,20 @@ def exit_code_of_games(
     return EXIT_FAULT if is_faulty else 0
 
 
+def _read_option(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str] | None:
+    try:
+        return None if value is None else read_on_end(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r}: {error}") from None
+
+
 on_end_option: Final = click.option(
     "--on-end",
     metavar="CMD",
-    callback=lambda _context, _parameter, value: None if value is None else _read_option(value),
+    callback=_read_option,
     help="Run CMD FOLDER SUMMARY at the end; it does not change the exit code.",
 )
 """Decorates a command with `on_end`, a list of words or None."""
-
-
-def _read_option(value: str) -> list[str]:
-    try:
-        return read_on_end(value)
-    except ValueError as error:
-        raise click.BadParameter(f"{value!r}: {error}") from None
 
 
 def read_on_end(text: str) -> list[str]:
