@@ -50,6 +50,9 @@ FEW: Final = 2
 """The number of games of the short match, which the long one is compared with."""
 _BLOCK: Final = 512  # bytes, in the units of `st_blocks`
 _LIMIT: Final = "600000"  # milliseconds; so long that no game is lost because this machine is busy
+QUICK: Final[Mapping[str, Any]] = MappingProxyType(
+    {"rounds": 1, "seconds": 0.5, "games": (1, 20), "observers": (0,), "match_games": (10, 20)}
+)
 
 
 @dataclass(frozen=True)
@@ -77,10 +80,6 @@ class Options:
         """Return options for few games and one short round, except for the `chosen` ones."""
         return cls(**{**QUICK, **chosen})
 
-
-QUICK: Final[Mapping[str, Any]] = MappingProxyType(
-    {"rounds": 1, "seconds": 0.5, "games": (1, 20), "observers": (0,), "match_games": (10, 20)}
-)
 
 Part: TypeAlias = Callable[[Options, Records], Iterator[str]]
 """Measures one round, adds it to the records, and yields a description of each step before the step begins."""

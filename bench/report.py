@@ -20,6 +20,25 @@ WIDTH: Final = 100
 """The number of columns at which notes are wrapped."""
 _INDENT: Final = "  "
 _PREFIX: Final = "blokus-"
+COMPARED: Final = (
+    ("throughput", 1, 0.4, True),
+    ("throughput", 20, 0.4, True),
+    ("throughput", 100, 0.4, True),
+    ("latency median", 1, 2.5, False),
+    ("latency p99", 100, 3.0, False),
+)
+"""What is compared with the bare wire: figure, number of games at once, bound, and whether this is a lower bound."""
+LEAST_OF_100_GAMES: Final = 0.8
+"""The throughput with 500 games as a fraction of that with 100."""
+MOST_START: Final = 1.6
+"""The time until the server accepts connections, as a multiple of the start time of bare Python."""
+MATCH_BOUNDS: Final = (
+    ("runner's processor, a game", 50.0, "match, runner's processor a game"),  # in ms, without the programs'
+    ("disk, a game", 60.0, "match, disk a game, {} players"),  # in KiB
+    ("200 games", 20.0, "match, 200 games of built-in players"),  # in seconds, two at a time
+    ("memory, 1,000 games more", 10.0, "match, memory for 1,000 games more"),  # in MiB: their records, for the reports
+)
+"""The figures of a match, their upper bounds, and the names of the targets."""
 
 
 @dataclass(frozen=True)
@@ -135,27 +154,6 @@ class Target:
             "reached": self.is_reached,
             "sure": self.is_sure,
         }
-
-
-COMPARED: Final = (
-    ("throughput", 1, 0.4, True),
-    ("throughput", 20, 0.4, True),
-    ("throughput", 100, 0.4, True),
-    ("latency median", 1, 2.5, False),
-    ("latency p99", 100, 3.0, False),
-)
-"""What is compared with the bare wire: figure, number of games at once, bound, and whether this is a lower bound."""
-LEAST_OF_100_GAMES: Final = 0.8
-"""The throughput with 500 games as a fraction of that with 100."""
-MOST_START: Final = 1.6
-"""The time until the server accepts connections, as a multiple of the start time of bare Python."""
-MATCH_BOUNDS: Final = (
-    ("runner's processor, a game", 50.0, "match, runner's processor a game"),  # in ms, without the programs'
-    ("disk, a game", 60.0, "match, disk a game, {} players"),  # in KiB
-    ("200 games", 20.0, "match, 200 games of built-in players"),  # in seconds, two at a time
-    ("memory, 1,000 games more", 10.0, "match, memory for 1,000 games more"),  # in MiB: their records, for the reports
-)
-"""The figures of a match, their upper bounds, and the names of the targets."""
 
 
 def targets_of(records: Records) -> list[Target]:
