@@ -29,6 +29,16 @@ if TYPE_CHECKING:
     from distributed import Client, Security, Worker
 
 MAX_LOCAL_WORKERS: Final = 256
+CONNECT_TIMEOUT: Final = 20.0
+"""Seconds for a scheduler to answer."""
+LOGGER: Final = "distributed.comm.tcp"
+"""The logger of Dask for connections."""
+TOPIC: Final = "spielleiter-refused"
+"""The topic under which workers log the connections that they have refused."""
+
+_LOOPBACK: Final = "127.0.0.1"
+_NO_PAGES: Final[dict[str, list[str]]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+"""Dask's pages about the state of a cluster have no TLS."""
 
 _REMOTE: Final = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):([0-9]{1,5})")
 _LOCAL: Final = re.compile(r"local:([0-9]{1,6})")
@@ -59,13 +69,6 @@ class ClusterAddress:
             f"cluster {text!r}: expected tcp://HOST:PORT or tls://HOST:PORT of a Dask scheduler, or local:N for 1 to "
             f"{MAX_LOCAL_WORKERS} worker processes on this machine"
         )
-
-
-CONNECT_TIMEOUT: Final = 20.0
-"""Seconds for a scheduler to answer."""
-_LOOPBACK: Final = "127.0.0.1"
-_NO_PAGES: Final[dict[str, list[str]]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
-"""Dask's pages about the state of a cluster have no TLS."""
 
 
 def require_distributed() -> None:
@@ -119,7 +122,10 @@ class DaskEngine:
     def _connect(self) -> None:
         from distributed import Client, Security
 
-        _silence()
+        # Dask's own log stays off the terminal: what concerns the match is told by the match
+        for name in ("distributed", *logging.root.manager.loggerDict):
+            if name.startswith("distributed") and name != LOGGER:
+                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         security = self._security or Security()  # from Dask's configuration
         arguments = security.get_connection_args("client")
         if self._scheduler.startswith("tls:") and not arguments["ssl_context"]:
@@ -128,9 +134,8 @@ class DaskEngine:
                 "configuration (docs/cluster.md)"
             )
         try:
-            asyncio.run(
-                _greet(self._scheduler, arguments)
-            )  # a client that has failed prints and waits as it is deleted
+            # tried without a client, since one that has failed prints and waits as it is deleted
+            asyncio.run(_try_connection(self._scheduler, arguments))
             self._client = Client(
                 self._scheduler,
                 security=security,
@@ -210,7 +215,7 @@ class DaskEngine:
         return [answers.get(each, OSError("the worker has left")) for each in workers]
 
 
-async def _greet(scheduler: str, arguments: dict[str, Any]) -> None:
+async def _try_connection(scheduler: str, arguments: dict[str, Any]) -> None:
     """Connect to a scheduler once. Raises OSError, and whatever Dask raises if something else answers."""
     from distributed.comm.core import connect
 
@@ -230,10 +235,7 @@ def _local_scheduler(workers: int, security: Security) -> Iterator[str]:
     from distributed import LocalCluster
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with (
-        temporary_directory("spielleiter-cluster-") as scratch,
-        ExitStack() as stack,
-    ):
+    with temporary_directory("spielleiter-cluster-") as scratch, ExitStack() as stack:
         with _ignoring_interrupts(), dask.config.set(_NO_PAGES):
             cluster = stack.enter_context(
                 LocalCluster(
@@ -266,19 +268,6 @@ def _ignoring_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _silence() -> None:
-    """Keep Dask's own log off the terminal: what concerns the match is told by the match."""
-    for name in ("distributed", *logging.root.manager.loggerDict):
-        if name.startswith("distributed") and name != LOGGER:
-            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-
-
-LOGGER: Final = "distributed.comm.tcp"
-"""The logger of Dask for connections."""
-TOPIC: Final = "spielleiter-refused"
-_REFUSED: Final = "TLS handshake failed"
-
-
 class _Reporter(logging.Handler):
     """Calls `report` with the address of each refused connection."""
 
@@ -287,7 +276,7 @@ class _Reporter(logging.Handler):
         self._report = report
 
     def emit(self, record: logging.LogRecord) -> None:
-        if _REFUSED in record.msg and isinstance(record.args, tuple):
+        if "TLS handshake failed" in record.msg and isinstance(record.args, tuple):
             _own_address, address, error = record.args
             if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):  # not one that was cut off
                 self._report(str(address))
