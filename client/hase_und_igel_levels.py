@@ -310,7 +310,13 @@ class HareSearch:
         if depth == 0:
             return self._value(hare) - self._value(other)
         choices = successors(self._track, hare, other[0])
-        self._count(len(choices))
+        self.nodes += len(choices)
+        if self.nodes >= self._limits.nodes:
+            raise _LimitReachedError
+        if self.nodes >= self._next_look:
+            self._next_look = self.nodes + _NODES_PER_CLOCK
+            if self._is_late():
+                raise _LimitReachedError
         if len(choices) > 1:
             choices = sorted(dict.fromkeys(choices), key=self._value, reverse=True)
             reply = self._best_replies.get((hare, other))
@@ -333,15 +339,6 @@ class HareSearch:
         if value is None:
             value = self._values[hare] = evaluate(self._track, hare)
         return value
-
-    def _count(self, nodes: int) -> None:
-        self.nodes += nodes
-        if self.nodes >= self._limits.nodes:
-            raise _LimitReachedError
-        if self.nodes >= self._next_look:
-            self._next_look = self.nodes + _NODES_PER_CLOCK
-            if self._is_late():
-                raise _LimitReachedError
 
 
 class _LimitReachedError(Exception):
