@@ -118,11 +118,6 @@ class RatedMove(NamedTuple):
     corner: int
     """The index of the upper left corner of its bounding box."""
 
-    @property
-    def piece_value(self) -> float:
-        """The part of the value that the cells of the piece account for."""
-        return CELL * SIZES[self.turned.shape]
-
     def set_move(self, state: BlokusState) -> SetMove:
         """Return the move in the form of the rules; `state` is the position in which it was rated."""
         turned = self.turned

@@ -39,7 +39,6 @@ TAKE_OR_DROP_CARROTS: Final = 1
 EAT_SALAD: Final = 2
 HURRY_AHEAD: Final = 4
 FALL_BACK: Final = 8
-ALL_CARDS: Final = 15
 
 _BITS: Final = {
     CardType.TAKE_OR_DROP_CARROTS: TAKE_OR_DROP_CARROTS,
@@ -300,10 +299,13 @@ class HareSearch:
     def _value_after(self, hare: Hare, other: Hare, turn: int, depth: int, alpha: float, beta: float) -> float:
         """Return the value for the player who has become `hare` in turn `turn`; `alpha` and `beta` are the other's."""
         other = with_position_carrots(self._track, other, hare[0])
-        return -self._search(other, hare, turn + 1, depth, alpha, beta)
+        return -self.value_of(other, hare, turn + 1, depth, alpha, beta)
 
-    def _search(self, hare: Hare, other: Hare, turn: int, depth: int, alpha: float, beta: float) -> float:
-        """Return the value of a position: exact between `alpha` and `beta`, otherwise a bound."""
+    def value_of(self, hare: Hare, other: Hare, turn: int, depth: int, alpha: float, beta: float) -> float:
+        """Return the value of a position for `hare`, to move in `turn`, after a search of `depth` more plies.
+
+        It is exact between `alpha` and `beta`, otherwise a bound.
+        """
         if turn % 2 == 0 and (hare[0] == GOAL_INDEX or other[0] == GOAL_INDEX or turn == _LAST_TURN):
             # RED is to move, and wins if both players are equal
             return WIN - turn if (hare[0], -hare[1]) >= (other[0], -other[1]) else turn - WIN
