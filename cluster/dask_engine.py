@@ -1,9 +1,7 @@
 """Dask distributed, as seen by the process that started the match.
 
-Invariants: all methods block, so they are called in threads. A lost connection is made again by Dask, and after that by
-`reconnect`. No scheduler that is started here listens beyond the loopback interface, and it and its workers talk only
-to those who have the certificate of this run. Its key is in memory, is handed to the workers through pipes, and is in a
-file only while it is loaded, in a folder that nobody else can open.
+Invariants: all methods of `DaskEngine` block, so they are called in threads. What is started here listens on the
+loopback interface only, and talks only to those who have the certificate of this run.
 """
 
 from __future__ import annotations
@@ -230,7 +228,11 @@ def _reason(error: Exception) -> str:
 
 @contextmanager
 def _local_scheduler(workers: int, security: Security) -> Iterator[str]:
-    """Start a scheduler and worker processes on this machine, and yield the scheduler's address."""
+    """Start a scheduler and worker processes on this machine, and yield the scheduler's address.
+
+    The key of `security` is in memory, is handed to the workers through pipes, and is in a file only while it is
+    loaded, in a folder that nobody else can open.
+    """
     import dask
     from distributed import LocalCluster
 
