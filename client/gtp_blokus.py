@@ -24,7 +24,7 @@ import itertools
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -219,32 +219,25 @@ def write_move(symmetry: Symmetry, move: SetMove) -> str:
 
 
 def _steps(symmetry: Symmetry, old: frozenset[Piece], new: frozenset[Piece], *, clears: bool = False) -> Steps:
-    start = {color: symmetry.undo(START_CORNERS[color]) for color in Color}
-    moves = tuple(
-        (color_argument(piece.color), write_cells(map(symmetry.apply, piece.cells)))
-        for piece in _in_order(old, new - old, start)
-    )
-    return Steps(clears=clears, file=None, moves=moves, position=EnginePosition(symmetry, new))
-
-
-def _in_order(old: Collection[Piece], new: Iterable[Piece], start: dict[Color, Cell]) -> Iterator[Piece]:
-    """Yield `new` in an order in which they can be placed: each one touches an earlier one of its colour.
+    """Return the moves that lead from `old` to `new`. Each piece touches an earlier one of its colour.
 
     The colours take turns, as in a game.
     """
-    remaining = sorted(new, key=lambda piece: (piece.color, sorted(piece.cells)))
-    attach = {color: {start[color]} for color in Color}
+    attach = {color: {symmetry.undo(START_CORNERS[color])} for color in Color}
     for piece in old:
         attach[piece.color] |= _corners(piece.cells)
+    remaining = sorted(new - old, key=lambda piece: (piece.color, sorted(piece.cells)))
+    moves = []
     for color in itertools.cycle(Color):
         if not remaining:
-            return
+            break
         of_color = [piece for piece in remaining if piece.color is color]
         if of_color:
             chosen = next((piece for piece in of_color if piece.cells & attach[color]), of_color[0])
-            yield chosen
+            moves.append((color_argument(color), write_cells(map(symmetry.apply, chosen.cells))))
             remaining.remove(chosen)
             attach[color] |= _corners(chosen.cells)
+    return Steps(clears=clears, file=None, moves=tuple(moves), position=EnginePosition(symmetry, new))
 
 
 def _corners(cells: Iterable[Cell]) -> set[Cell]:

@@ -119,6 +119,7 @@ class DaskEngine:
 
     def _connect(self) -> None:
         from distributed import Client, Security
+        from distributed.comm.core import connect
 
         # Dask's own log stays off the terminal: what concerns the match is told by the match
         for name in ("distributed", *logging.root.manager.loggerDict):
@@ -131,9 +132,13 @@ class DaskEngine:
                 f"{self._address.text}: no certificate; for TLS, name the files of the certificates in Dask's "
                 "configuration (docs/cluster.md)"
             )
+
+        async def try_connection() -> None:
+            connection = await connect(self._scheduler, timeout=CONNECT_TIMEOUT, **arguments)
+            await connection.close()
+
         try:
-            # tried without a client, since one that has failed prints and waits as it is deleted
-            asyncio.run(_try_connection(self._scheduler, arguments))
+            asyncio.run(try_connection())  # a client that has failed prints, and waits as it is deleted
             self._client = Client(
                 self._scheduler,
                 security=security,
@@ -211,14 +216,6 @@ class DaskEngine:
         """
         answers = self.client.run(function, *arguments, workers=list(workers), on_error="return")
         return [answers.get(each, OSError("the worker has left")) for each in workers]
-
-
-async def _try_connection(scheduler: str, arguments: dict[str, Any]) -> None:
-    """Connect to a scheduler once. Raises OSError, and whatever Dask raises if something else answers."""
-    from distributed.comm.core import connect
-
-    connection = await connect(scheduler, timeout=CONNECT_TIMEOUT, **arguments)
-    await connection.close()
 
 
 def _reason(error: Exception) -> str:

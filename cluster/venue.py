@@ -298,7 +298,7 @@ class ClusterMatch:
         self._tell = venue.tell
         self._sites = sites
         self._games = {pair: tuple(each) for pair, each in itertools.groupby(games, key=lambda game: game.pair)}
-        self._allocation = Allocation.of(self._games, conditions.concurrency or None, venue.settings.max_slowdown)
+        self._allocation = Allocation(self._games, conditions.concurrency or None, venue.settings.max_slowdown)
         self._setup = setup
         self._folder = folder
         self._progress = progress
