@@ -63,8 +63,8 @@ class Server:
 
     `log_file` receives the log (None: standard error). `editions` maps each gameType to the edition that is played
     (None: those that `config` chooses). `processor_time` is the clock that measures the cost of connections, in
-    seconds. `recorder` makes what writes traces, if `config` has a folder for them. Raises StartError for a wrong
-    configuration.
+    seconds. `recorder` makes what writes traces. Raises StartError for a wrong configuration, and ValueError if
+    `config` has a folder for traces and there is no `recorder`.
     """
 
     def __init__(
@@ -75,6 +75,8 @@ class Server:
         processor_time: Callable[[], float] = time.thread_time,
         recorder: RecorderFactory | None = None,
     ) -> None:
+        if config.trace_directory is not None and recorder is None:
+            raise ValueError("trace_directory needs a recorder; pass recorder=spielleiter.wire.recorder.Recorder")
         self.config = config
         self.stream = events.EventStream()
         file = sys.stderr if log_file is None else log_file
@@ -300,8 +302,9 @@ async def serve(
     """Serve until `stop` is set; without `stop`, until cancelled.
 
     The log goes to `log_file`, or else to standard error. `companion` opens a service that runs beside the games,
-    `recorder` makes what writes the traces. Raises StartError before anything is accepted, for example for an address
-    in use, an unreadable replay or an unknown game.
+    `recorder` makes what writes the traces, and is required if `config` has a folder for them (otherwise ValueError).
+    Raises StartError before anything is accepted, for example for an address in use, an unreadable replay or an unknown
+    game.
     """
     with contextlib.ExitStack() as stack:
         log = stack.enter_context(line_writer(_standard_error())) if log_file is None else log_file
