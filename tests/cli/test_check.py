@@ -33,6 +33,7 @@ WARNING = StepResult(
     2, "is lenient", "no <end>", Status.WARNING, "it\x02 ended", "last words", "nobody demands this\x03"
 )
 NOT_TRIED = StepResult(3, "ends", "the end", Status.NOT_TRIED)
+SEASON = "swc_2027_blokus (blokus-2027)"
 
 
 @pytest.fixture
@@ -223,9 +224,6 @@ def test_outputs_are_kept_in_the_requested_folder(tmp_path: Path) -> None:
     assert done.exit_code == 3
     assert (tmp_path / "out" / "step01" / "stdout.log").read_text().endswith("  3\n")
     assert (tmp_path / "out" / "step01" / "wire.log.gz").exists()
-
-
-SEASON = "swc_2027_blokus (blokus-2027)"
 
 
 class Checks:
