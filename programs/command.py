@@ -31,7 +31,6 @@ from spielleiter.server.setting import suggestion
 
 _WINDOWS_PATH: Final = re.compile(r'\s*"?(?:[A-Za-z]:\\|\\\\)')
 _TOKEN: Final = re.compile(r'(?P<slashes>\\*)(?P<quote>")|(?P<blank>[ \t\r\n]+)|(?P<text>\\+|[^\\" \t\r\n]+)')
-_NOT_CLOSED: Final = "no closing quotation"
 
 
 def split_command(text: str, platform: str = sys.platform) -> list[str]:
@@ -69,7 +68,7 @@ def split_windows(text: str) -> list[str]:
         else:
             word = (word or "") + token[0]
     if is_quoted:
-        raise ValueError(_NOT_CLOSED)
+        raise ValueError("no closing quotation")
     return words if word is None else [*words, word]
 
 
@@ -104,7 +103,13 @@ class Command:
         ``~`` means a home folder, as in a shell. Raises SetupError.
         """
         if text.startswith(BUILTIN):
-            return cls(text, _builtin_words(text))
+            name = text.removeprefix(BUILTIN)
+            if name not in STRATEGIES:
+                known = f"{', '.join(STRATEGIES)}{suggestion(name, STRATEGIES)}"
+                raise SetupError(f"program {text!r}: there is no such strategy, expected {known}")
+            # -P: the working directory may contain a module with the name of one that we import
+            play = (*own_python(), "-P", "-m", "spielleiter", "play", "--strategy", name)
+            return cls(text, (*play, "--game", "{game}", "--seed", "{seed}", *_ADDRESS))
         if _is_file(cwd, path := os.path.expanduser(text)):
             words = [path]
         else:
@@ -124,8 +129,8 @@ class Command:
             pass
         elif platform == "win32":
             words = windows_words(words, cwd)
-        else:
-            words[0] = _executable(words[0], cwd)
+        elif _is_file(cwd, words[0]) and "/" not in words[0] and shutil.which(words[0]) is None:
+            words[0] = f"./{words[0]}"  # so the system finds a file in `cwd`
         if not _has_address(text):
             words += _ADDRESS
         return cls(text, tuple(words))
@@ -154,27 +159,8 @@ def _has_address(text: str) -> bool:
     return any(f"{{{name}}}" in text for name in ("host", "port", "reservation"))
 
 
-def _executable(word: str, cwd: str) -> str:
-    """Return the program as the system expects it, so that a file in `cwd` can be named without ``./``."""
-    if not _is_file(cwd, word) or "/" in word or shutil.which(word) is not None:
-        return word
-    return f"./{word}"
-
-
 def _is_file(cwd: str, path: str) -> bool:
     return os.path.isfile(os.path.join(cwd, path))
-
-
-def _builtin_words(text: str) -> tuple[str, ...]:
-    name = text.removeprefix(BUILTIN)
-    if name not in STRATEGIES:
-        raise SetupError(
-            f"program {text!r}: there is no such strategy, expected {', '.join(STRATEGIES)}"
-            f"{suggestion(name, STRATEGIES)}"
-        )
-    # -P: the working directory may contain a module with the name of one that we import
-    play = (*own_python(), "-P", "-m", "spielleiter", "play", "--strategy", name)
-    return (*play, "--game", "{game}", "--seed", "{seed}", "-h", "{host}", "-p", "{port}", "-r", "{reservation}")
 
 
 def script_of(words: tuple[str, ...]) -> str | None:
@@ -200,7 +186,11 @@ def name_of(command: Command) -> str:
     """Return the file name of the program without its suffix; of the script or .jar file if an interpreter runs one."""
     if command.text.startswith(BUILTIN):
         return command.text.removeprefix(BUILTIN)
-    return _without_suffix(Path(played_file(command.words)).name) or command.words[0][:NAME_LENGTH]
+    name = Path(played_file(command.words)).name
+    stem, _, suffix = name.rpartition(".")
+    if stem and _SUFFIX.fullmatch(suffix):  # it tells the type of the file; ``bot-1.2`` has none
+        name = stem
+    return name[:NAME_LENGTH] or command.words[0][:NAME_LENGTH]
 
 
 def names_of(first: Command, second: Command, given: tuple[str | None, str | None] = (None, None)) -> tuple[str, str]:
@@ -238,12 +228,6 @@ def played_file(words: tuple[str, ...]) -> str:
 
 def _folder(command: Command) -> str:
     return "" if command.text.startswith(BUILTIN) else Path(played_file(command.words)).parent.name[:NAME_LENGTH]
-
-
-def _without_suffix(name: str) -> str:
-    """Strip a suffix that only tells the type of the file; ``bot-1.2`` has none."""
-    stem, _, suffix = name.rpartition(".")
-    return (stem if stem and _SUFFIX.fullmatch(suffix) else name)[:NAME_LENGTH]
 
 
 def content_of(text: str, cwd: str) -> str:

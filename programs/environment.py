@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import trio
 
@@ -54,15 +53,8 @@ async def open_home() -> AsyncIterator[dict[str, str]]:
     try:
         yield PLATFORM.home_variables(str(folder))
     finally:
-        if not _is_removed(folder):
+        try:
+            folder.rmdir()  # it is usually still empty
+        except OSError:
             with trio.CancelScope(shield=True):
                 await trio.to_thread.run_sync(remove_folder, folder)
-
-
-def _is_removed(folder: Path) -> bool:
-    """Remove a folder that is still empty, as it usually is; return whether it was."""
-    try:
-        folder.rmdir()
-    except OSError:
-        return False
-    return True

@@ -425,19 +425,16 @@ class SupervisedProcess(Process):
             self._buffer += data
         line, _, self._buffer = self._buffer.partition(b"\n")
         try:
-            self._update(json.loads(line))
+            report = json.loads(line)
+            self.cpu_seconds = float(report.get("cpu", self.cpu_seconds))
+            self.peak_memory = int(report.get("peak", self.peak_memory))
+            self.returncode = int(report["exit"]) if "exit" in report else self.returncode
+            self.leftovers = tuple(ProcessInfo(int(pid), str(name)) for pid, name in report.get("left", ()))
+            if report.get("gone") is False:  # the supervisor still exists, and so its descendants can be found
+                self.survivors = still_running(self.find_all())
+            self.is_gone = "gone" in report
         except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
             await self.kill_supervisor()  # its program has written to its socket
-
-    def _update(self, report: dict[str, Any]) -> None:
-        """Take a report of the supervisor. Raises an exception if it is none."""
-        self.cpu_seconds = float(report.get("cpu", self.cpu_seconds))
-        self.peak_memory = int(report.get("peak", self.peak_memory))
-        self.returncode = int(report["exit"]) if "exit" in report else self.returncode
-        self.leftovers = tuple(ProcessInfo(int(pid), str(name)) for pid, name in report.get("left", ()))
-        if report.get("gone") is False:  # the supervisor still exists, and so its descendants can be found
-            self.survivors = still_running(self.find_all())
-        self.is_gone = "gone" in report
 
     async def _end_without_supervisor(self) -> None:
         """The supervisor was killed. The fork server kills everything that was below it; the session is killed here."""

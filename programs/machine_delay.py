@@ -155,16 +155,13 @@ class SchedulingDelayMeter:
             sleep.after, sleep.after_at = now, thought
         for thread in asleep - self._asleep.keys():
             if thought < answer:
-                self._asleep[thread] = self._begin_of(thread, now, thought)
+                begin, waited_before = thought, self._waited
+                ran, waited, switches = now.of_thread(thread, self._at_request)
+                if thread in self._at_request.listening and _is_short(switches, thought):
+                    begin, waited_before = min(thought, ran + waited), waited
+                self._asleep[thread] = _Sleep(begin, waited_before, thought, now)
                 self._sleeps.append((thread, self._asleep[thread]))
         self._last, self._last_at = now, at
-
-    def _begin_of(self, thread: int, now: Usage, thought: float) -> _Sleep:
-        """Return the sleep of a thread that sleeps `now`, `thought` seconds after the request."""
-        ran, waited, switches = now.of_thread(thread, self._at_request)
-        if thread in self._at_request.listening and _is_short(switches, thought):
-            return _Sleep(min(thought, ran + waited), waited, thought, now)
-        return _Sleep(thought, self._waited, thought, now)
 
 
 def _is_short(switches: int | None, seconds: float) -> bool:

@@ -161,20 +161,16 @@ def _parse_stack_trace(lines: Sequence[str], index: int) -> str | None:
     for position in range(index - 1, max(-1, index - 1 - _MAX_MESSAGE_LINES), -1):
         line = lines[position]
         if line.startswith(_CAUSE):
-            effect = _find_effect(lines, position)
+            # the outermost exception, which this one has caused directly or indirectly
+            above = (
+                each for each in reversed(lines[:position]) if not each.startswith(_CAUSE) and not each[:1].isspace()
+            )
+            effect = next((match[1] for each in above if (match := _EXCEPTION.match(each))), None)
             return f"{effect}; caused by {line.removeprefix(_CAUSE)}" if effect else line.removeprefix(_CAUSE)
         if match := _EXCEPTION.match(line) or _RUBY.match(line):
             return next(group for group in match.groups() if group)
     match = _NAMED.match(lines[index - 1]) if index else None
     return match[1] if match else None
-
-
-def _find_effect(lines: Sequence[str], index: int) -> str | None:
-    """Return the outermost exception, which the exception at `index` caused directly or indirectly."""
-    for line in reversed(lines[:index]):
-        if not line.startswith(_CAUSE) and not line[:1].isspace() and (match := _EXCEPTION.match(line)):
-            return match[1]
-    return None
 
 
 def _parse_python(lines: Sequence[str], index: int) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import PurePath
 
 import psutil
@@ -36,7 +36,13 @@ class ProcessTree:
 
     def find(self) -> tuple[int, ...]:
         """Return the ids of all processes of the tree that are running. Looks at every process of this machine."""
-        for process in [*self._known.values(), *self._members()]:
+        processes = [*self._known.values()]
+        if sys.platform != "win32":
+            for pid in psutil.pids():
+                with contextlib.suppress(psutil.Error, OSError):
+                    if pid not in self._known and os.getsid(pid) == self._root:
+                        processes.append(psutil.Process(pid))
+        for process in processes:
             with contextlib.suppress(psutil.Error):
                 for each in (process, *process.children(recursive=True)):
                     self._known.setdefault(each.pid, each)
@@ -64,15 +70,6 @@ class ProcessTree:
                 self._cpu_seconds[process] = times.user + times.system
                 self.peak_memory = max(self.peak_memory, getattr(memory, "peak_wset", memory.rss))
         return sum(self._cpu_seconds.values())
-
-    def _members(self) -> Iterator[psutil.Process]:
-        """Yield the processes of the session that are not known yet."""
-        if sys.platform == "win32":
-            return
-        for pid in psutil.pids():
-            with contextlib.suppress(psutil.Error, OSError):
-                if pid not in self._known and os.getsid(pid) == self._root:
-                    yield psutil.Process(pid)
 
 
 class TreeProcess(Process):

@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -49,13 +49,26 @@ class ProcessInfo:
 def find_processes(tag: str) -> tuple[ProcessInfo, ...]:
     """Return every running process whose tag begins with `tag`, ordered by id."""
     wanted = f"{TAG_VARIABLE}={tag}".encode()
-    pids = sorted(int(name) for name in _entries(_PROC) if name.isdecimal() and _has_variable(name, wanted))
-    return tuple(ProcessInfo(pid, _name(pid)) for pid in pids)
+    pids = []
+    for name in filter(str.isdecimal, _entries(_PROC)):
+        with contextlib.suppress(OSError):
+            # empty once the process has ended, even if its parent has not waited for it yet
+            environment = _read(f"{_PROC}/{name}/environ")
+            if environment.startswith(wanted) or b"\0" + wanted in environment:
+                pids.append(int(name))
+    return tuple(ProcessInfo(pid, _name(pid)) for pid in sorted(pids))
 
 
 def session_members(session: int) -> tuple[int, ...]:
     """Return the ids of all processes of a session, including those that have ended and were not waited for."""
-    return tuple(int(name) for name in _entries(_PROC) if name.isdecimal() and _is_member(int(name), session))
+    if sys.platform == "win32":
+        raise NotImplementedError
+    found = []
+    for pid in map(int, filter(str.isdecimal, _entries(_PROC))):
+        with contextlib.suppress(OSError):  # the process has ended in the meantime
+            if os.getsid(pid) == session:
+                found.append(pid)
+    return tuple(found)
 
 
 def descendants_of(root: int) -> tuple[int, ...] | None:
@@ -81,18 +94,16 @@ def descendants_of(root: int) -> tuple[int, ...] | None:
     return tuple(found)
 
 
-def _is_member(pid: int, session: int) -> bool:
-    if sys.platform == "win32":
-        raise NotImplementedError
-    try:
-        return os.getsid(pid) == session
-    except OSError:  # the process has ended in the meantime
-        return False
-
-
 def still_running(pids: Iterable[int]) -> tuple[ProcessInfo, ...]:
     """Return those of these processes that have not ended."""
-    return tuple(ProcessInfo(pid, _name(pid)) for pid in pids if not _has_ended(pid))
+    found = []
+    for pid in pids:
+        with contextlib.suppress(OSError, IndexError, ValueError):  # it has ended
+            fields = _stat(pid)
+            # a process whose first thread has ended lives on if it has other threads
+            if fields[0] not in {b"Z", b"X"} or int(fields[_THREAD_COUNT]) > 1:
+                found.append(ProcessInfo(pid, _name(pid)))
+    return tuple(found)
 
 
 def is_stopped(pid: int) -> bool:
@@ -151,15 +162,6 @@ def _stat(pid: int) -> list[bytes]:
     return _read(f"{_PROC}/{pid}/stat").rpartition(b")")[2].split()
 
 
-def _has_ended(pid: int) -> bool:
-    try:
-        fields = _stat(pid)
-        # a process whose first thread has ended lives on if it has other threads
-        return fields[0] in {b"Z", b"X"} and int(fields[_THREAD_COUNT]) <= 1
-    except (OSError, IndexError, ValueError):
-        return True
-
-
 def kill_processes(processes: Iterable[ProcessInfo]) -> None:
     """Kill these processes; those that are gone or belong to another user are skipped."""
     if sys.platform == "win32":
@@ -207,9 +209,11 @@ class Usage:
         found = tuple(pids)
         for pid in found:
             is_lower = _group_nice(pid) > group
-            for thread, times in _threads(pid):
-                threads[thread] = times
+            for name in _entries(f"{_PROC}/{pid}/task"):
                 with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended in the meantime
+                    thread = int(name)
+                    run_time, wait_time, *_ = _read(f"{_PROC}/{pid}/task/{thread}/schedstat").split()
+                    threads[thread] = int(run_time), int(wait_time)
                     fields = _read(f"{_PROC}/{pid}/task/{thread}/stat").rpartition(b")")[2].split()
                     started[thread] = int(fields[_START_TIME])
                     cores[thread] = frozenset(os.sched_getaffinity(thread))
@@ -336,28 +340,11 @@ def _group_nice(pid: int) -> int:
         return 0
 
 
-def _threads(pid: int) -> Iterator[tuple[int, tuple[int, int]]]:
-    folder = f"{_PROC}/{pid}/task"
-    for thread in _entries(folder):
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            run_time, wait_time, *_ = _read(f"{folder}/{thread}/schedstat").split()
-            yield int(thread), (int(run_time), int(wait_time))
-
-
 def _entries(folder: str | Path) -> list[str]:
     try:
         return os.listdir(folder)  # noqa: PTH208 - only names are needed, many times a second
     except OSError:
         return []
-
-
-def _has_variable(pid: str, wanted: bytes) -> bool:
-    try:
-        # empty once the process has ended, even if its parent has not waited for it yet
-        environment = _read(f"{_PROC}/{pid}/environ")
-    except OSError:
-        return False
-    return environment.startswith(wanted) or b"\0" + wanted in environment
 
 
 def _read(path: str) -> bytes:

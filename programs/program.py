@@ -135,7 +135,11 @@ class Program:
                 self._note_exit(process)
                 await process.wait_for_children()
                 if not self.was_ended:
-                    self.leftovers = self._find_leftovers(process)
+                    self.leftovers = process.leftovers
+                    if self._confinement is not None:  # processes of the sandbox itself may end later than the program
+                        report = self._confinement.report
+                        names = () if report is None else report.leftovers
+                        self.leftovers = tuple(ProcessInfo(0, name) for name in names)
                 # what is still in the pipes is part of the output
                 copying.cancel_scope.deadline = trio.current_time() + _TERMINATE_TIMEOUT
             watching.cancel_scope.cancel()
@@ -173,13 +177,6 @@ class Program:
             self.returncode, self.cpu_seconds = report.returncode, max(self.cpu_seconds, report.cpu_seconds)
             self.peak_memory, self.exceeded = report.peak_memory, report.exceeded
         self.exited.set()
-
-    def _find_leftovers(self, process: Process) -> tuple[ProcessInfo, ...]:
-        """Return what outlived the program. In a sandbox, processes of the sandbox itself may end later than that."""
-        if self._confinement is None:
-            return process.leftovers
-        report = self._confinement.report
-        return () if report is None else tuple(ProcessInfo(0, name) for name in report.leftovers)
 
     @property
     def output_size(self) -> int:
@@ -292,19 +289,13 @@ async def begin(run: SandboxRun, process: Process, program: str, cwd: str | None
             pass
     out, error_output = process.open_outputs()
     async with out, error_output:
-        sandbox_problem = "" if problem or waiting.cancelled_caught else await _sandbox_problem(error_output)
-    if waiting.cancelled_caught:
-        raise SandboxError(f"its sandbox has not started it within {_SANDBOX_START_TIMEOUT:g} s")
-    if problem:
-        raise NotStartedError(problem)
-    raise SandboxError(sandbox_problem)
-
-
-async def _sandbox_problem(stream: trio.abc.ReceiveStream) -> str:
-    """Return what a sandbox wrote that has ended without starting the program."""
-    text = b""
-    with trio.move_on_after(_TERMINATE_TIMEOUT):
-        while chunk := await stream.receive_some(READ_SIZE):
-            text += bytes(chunk)
+        if waiting.cancelled_caught:
+            raise SandboxError(f"its sandbox has not started it within {_SANDBOX_START_TIMEOUT:g} s")
+        if problem:
+            raise NotStartedError(problem)
+        text = b""  # what the sandbox wrote, which has ended without starting the program
+        with trio.move_on_after(_TERMINATE_TIMEOUT):
+            while chunk := await error_output.receive_some(READ_SIZE):
+                text += bytes(chunk)
     lines = text.decode("utf-8", "replace").strip().splitlines()
-    return f"its sandbox could not be started: {lines[-1].strip() if lines else 'it gave no reason'}"
+    raise SandboxError(f"its sandbox could not be started: {lines[-1].strip() if lines else 'it gave no reason'}")

@@ -23,7 +23,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import trio
 
@@ -120,18 +120,30 @@ class _Lender:
             try:
                 with contextlib.suppress(trio.BrokenResourceError):
                     await self._serve(stream)
-                    await _close_gracefully(stream)
+                    # Closing a connection with unread input would reset it, and the answer would be lost. So the client
+                    # gets some time to close it first; what it still sends is discarded.
+                    await stream.send_eof()
+                    with trio.move_on_after(_CLOSE_TIMEOUT):
+                        while await stream.receive_some(_READ_SIZE):
+                            pass
             finally:
                 self._connected -= 1
 
     async def _serve(self, stream: trio.SocketStream) -> None:
-        values: dict[str, str] | None = None
+        values: Any = None
         with trio.move_on_after(_REQUEST_TIMEOUT):
             line = await _LineReader(stream, _REQUEST_LIMIT).next_line()
             if line is None:  # usually a health check
                 return
-            values = _parse_request(line)
-        if values is None:
+            with contextlib.suppress(ValueError, RecursionError):
+                values = json.loads(line)
+        if (
+            not isinstance(values, dict)
+            or values.keys() != PLACEHOLDER_PATTERNS.keys()
+            or not all(
+                isinstance(each, str) and PLACEHOLDER_PATTERNS[name].fullmatch(each) for name, each in values.items()
+            )
+        ):
             await _send(stream, {"refused": f"expected one line of JSON with {', '.join(PLACEHOLDER_PATTERNS)}"})
             return
         allowed = await self._allowed_host(stream, values["host"])
@@ -198,18 +210,6 @@ def _plain_address(text: str) -> str:
     return str(getattr(address, "ipv4_mapped", None) or address)
 
 
-async def _close_gracefully(stream: trio.SocketStream) -> None:
-    """Let the client read the answer before the connection is closed.
-
-    Closing a connection with unread input would reset it, and the answer would be lost. So the client gets some time to
-    close it first; what it still sends is discarded.
-    """
-    await stream.send_eof()
-    with trio.move_on_after(_CLOSE_TIMEOUT):
-        while await stream.receive_some(_READ_SIZE):
-            pass
-
-
 async def _forward(stream: trio.SocketStream, process: Process) -> None:
     """Send what the process writes, and finally how it ended."""
     lock = trio.Lock()
@@ -239,19 +239,6 @@ async def _cancel_on_close(stream: trio.SocketStream, scope: trio.CancelScope) -
     scope.cancel()
 
 
-def _parse_request(line: bytes) -> dict[str, str] | None:
-    """Return the values for the placeholders; None if one is missing, unknown or invalid."""
-    try:
-        values = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(values, dict) or set(values) != set(PLACEHOLDER_PATTERNS):
-        return None
-    if all(isinstance(text, str) and PLACEHOLDER_PATTERNS[name].fullmatch(text) for name, text in values.items()):
-        return values
-    return None
-
-
 # -- the client -------------------------------------------------------------------------------------------------
 
 
@@ -264,7 +251,18 @@ async def run_remote_program(
     bytes that the program writes there. If there is no server yet, connecting is retried for `wait_timeout` seconds.
     Raises RemoteProgramError.
     """
-    async with await _connect(host, port, wait_timeout) as stream:
+    deadline = trio.current_time() + wait_timeout
+    stream: trio.SocketStream | None = None
+    while stream is None:
+        try:
+            stream = await trio.open_tcp_stream(host, port)
+        except OSError:
+            if trio.current_time() + _RETRY_INTERVAL > deadline:
+                raise RemoteProgramError(
+                    f"there is no lender at {host}:{port}; start one there with `spielleiter lend`"
+                ) from None
+            await trio.sleep(_RETRY_INTERVAL)
+    async with stream:
         try:
             await stream.send_all(_encode(dict(values)))
             reader = _LineReader(stream, _ANSWER_LIMIT)
@@ -275,19 +273,6 @@ async def run_remote_program(
         except trio.BrokenResourceError:
             pass
     raise RemoteProgramError(f"the lender at {host}:{port} has closed the connection")
-
-
-async def _connect(host: str, port: int, wait_timeout: float) -> trio.SocketStream:
-    deadline = trio.current_time() + wait_timeout
-    while True:
-        try:
-            return await trio.open_tcp_stream(host, port)
-        except OSError:
-            if trio.current_time() + _RETRY_INTERVAL > deadline:
-                raise RemoteProgramError(
-                    f"there is no lender at {host}:{port}; start one there with `spielleiter lend`"
-                ) from None
-        await trio.sleep(_RETRY_INTERVAL)
 
 
 def _handle_answer(line: bytes, write: Callable[[str, bytes], None]) -> int | None:

@@ -199,8 +199,12 @@ def look(find: Callable[[], Collection[int]], sockets: Collection[FarSocket]) ->
             is_hidden = is_hidden or bool(_running_threads(pid))
         except ProcessLookupError:  # the threads show that
             pass
-        users |= _users_of(pid)
-        uses_containers = uses_containers or _command_name(pid) in _CONTAINER_ENGINES
+        if sys.platform == "linux":
+            for line in _lines_of(f"{_PROC}/{pid}/status"):
+                if line.startswith("Uid:"):  # real, effective, saved and for files
+                    users.update(map(int, line.split()[1:]))
+            command = next(_lines_of(f"{_PROC}/{pid}/comm"), "")
+            uses_containers = uses_containers or command in _CONTAINER_ENGINES
     is_changing = before != {(pid, thread) for pid in find() for thread in _thread_ids(pid)}
     known = Look(False, is_hidden, can_hide, is_changing, frozenset(users), uses_containers)
     return {each: replace(known, has_socket=each in held) for each in sockets}
@@ -329,12 +333,14 @@ def _running_threads(pid: int) -> Collection[str]:
 
     The first thread is listed as long as there are others, or as nobody has waited for it, but it shows no open files.
     """
-    threads = [f"{_PROC}/{pid}/task/{name}" for name in _thread_ids(pid)]
-    return [each for each in threads if not _has_ended(each)] if sys.platform == "linux" else [str(pid)]
-
-
-def _has_ended(thread: str) -> bool:
-    return any(line.startswith("State:") and line.split()[1] in {"Z", "X"} for line in _lines_of(f"{thread}/status"))
+    if sys.platform != "linux":
+        return [str(pid)]
+    running = []
+    for thread in (f"{_PROC}/{pid}/task/{name}" for name in _thread_ids(pid)):
+        states = [line.split()[1] for line in _lines_of(f"{thread}/status") if line.startswith("State:")]
+        if not {"Z", "X"} & set(states):
+            running.append(thread)
+    return running
 
 
 def _can_hide_sockets(pid: int, files: Mapping[Hashable, str], budget: _Budget) -> bool:
@@ -357,17 +363,6 @@ def _lines_of(*paths: str) -> Iterator[str]:
     """Yield the lines of those of these files that exist. Raises PermissionError."""
     for path in paths:
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            yield from Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
-
-
-def _users_of(pid: int) -> set[int]:
-    """Return the user ids of a process: real, effective, saved and for files."""
-    if sys.platform == "linux":
-        for line in _lines_of(f"{_PROC}/{pid}/status"):
-            if line.startswith("Uid:"):
-                return set(map(int, line.split()[1:]))
-    return set()
-
-
-def _command_name(pid: int) -> str:
-    return "" if sys.platform != "linux" else next(_lines_of(f"{_PROC}/{pid}/comm"), "")
+            text = Path(path).read_bytes().decode("utf-8", "replace")
+            # no other character ends a line: a thread may have one in its name, and more lines after it
+            yield from text.removesuffix("\n").split("\n") if text else ()

@@ -13,7 +13,6 @@ import errno
 import os
 import shutil
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -47,7 +46,12 @@ def start_problem(command: Command, cwd: str = "", platform: str = sys.platform)
         return ""
     if command.is_package:
         return "a ZIP file cannot be started here; unpack it and give the path of its main file"
-    return _program_problem(command.words[0], cwd, platform) or _script_problem(command.words, cwd)
+    if problem := _program_problem(command.words[0], cwd, platform):
+        return problem
+    script = script_of(command.words)
+    if script is None or _has_placeholder(script) or os.path.exists(os.path.join(cwd, script)):
+        return ""
+    return f"there is no file {script}{_file_hint(script, cwd)}"
 
 
 def _program_problem(word: str, cwd: str, platform: str) -> str:
@@ -96,7 +100,8 @@ def _unknown_command(word: str, cwd: str) -> str:
     hint = suggestion(word, _names_in(cwd))
     if not hint and (builtin := suggestion(word, STRATEGIES, _SURE)):
         hint = builtin.replace("'", f"'{BUILTIN}", 1)
-    hint = hint or suggestion(word, _commands(), _SURE)
+    if not hint:
+        hint = suggestion(word, {name for folder in os.get_exec_path() for name in _names_in(folder)}, _SURE)
     return f"there is no command {word} on the PATH and no such file here{hint}"
 
 
@@ -117,10 +122,6 @@ def _names_in(folder: str) -> list[str]:
         return []
 
 
-def _commands() -> Iterable[str]:
-    return {name for folder in os.get_exec_path() for name in _names_in(folder)}
-
-
 def _first_line_problem(path: str, cwd: str) -> str:
     """Return what is wrong with the first line of a script, which names its interpreter."""
     try:
@@ -129,7 +130,10 @@ def _first_line_problem(path: str, cwd: str) -> str:
     except OSError:  # it may be executed but not read
         return ""
     if not head.startswith(b"#!"):
-        return "" if b"\0" in head or not head else _no_first_line(path)
+        if b"\0" in head or not head:
+            return ""
+        runner = _RUNNERS.get(Path(path).suffix.lower(), "its interpreter")
+        return f"{path} is a text without a first line (#!) that names an interpreter; begin the command with {runner}"
     line = os.fsdecode(head[2:].split(b"\n", 1)[0])
     words = line.split(None, 1)
     if not words:
@@ -144,21 +148,8 @@ def _first_line_problem(path: str, cwd: str) -> str:
     return ""
 
 
-def _no_first_line(path: str) -> str:
-    runner = _RUNNERS.get(Path(path).suffix.lower(), "its interpreter")
-    return f"{path} is a text without a first line (#!) that names an interpreter; begin the command with {runner}"
-
-
 def _no_interpreter(path: str, interpreter: str) -> str:
     return f"the first line of {path} names the interpreter {interpreter}, which does not exist; install or correct it"
-
-
-def _script_problem(words: tuple[str, ...], cwd: str) -> str:
-    """Return what is wrong with the file that an interpreter should run."""
-    script = script_of(words)
-    if script is None or _has_placeholder(script) or os.path.exists(os.path.join(cwd, script)):
-        return ""
-    return f"there is no file {script}{_file_hint(script, cwd)}"
 
 
 def _has_placeholder(word: str) -> bool:

@@ -322,12 +322,13 @@ def main() -> None:
         if reap():  # what was below the killed supervisor is now below this process
             kill_all(lambda: find_descendants(os.getpid(), supervisors), lambda: not reap())
         if requests.fileno() in readable:
-            request = _receive_request(requests)
-            if request is None:
+            data, descriptors, _, _ = socket.recv_fds(requests, HEAD.size, _MAX_DESCRIPTORS)
+            if not data:
                 signal.set_wakeup_fd(-1)
                 send_signal(supervisors, signal.SIGCONT)  # a program may have stopped them
                 return
-            options, descriptors = request
+            data += _receive_exactly(requests, HEAD.size - len(data))
+            options = _receive_exactly(requests, HEAD.unpack(data)[0])
             # without a process, or if the match is gone, the match notices that the program's socket is closed
             with contextlib.suppress(OSError):
                 waiting, begin = os.pipe()
@@ -360,15 +361,6 @@ def _supervise(options: bytes, control: int, *streams: int) -> None:
         code = 0 if is_empty else 1
     finally:
         os._exit(code)
-
-
-def _receive_request(sock: socket.socket) -> tuple[bytes, list[int]] | None:
-    """Read a request and its descriptors; None once the other end is closed."""
-    data, descriptors, _, _ = socket.recv_fds(sock, HEAD.size, _MAX_DESCRIPTORS)
-    if not data:
-        return None
-    data += _receive_exactly(sock, HEAD.size - len(data))
-    return _receive_exactly(sock, HEAD.unpack(data)[0]), descriptors
 
 
 def _receive_exactly(sock: socket.socket, size: int) -> bytes:

@@ -109,8 +109,12 @@ def remove_stale_folders(seconds: float = STALE_TIMEOUT) -> None:
         parents.insert(0, _private_folder())
     for parent in parents:
         with contextlib.suppress(OSError):
-            for folder in [Path(each) for each in os.scandir(parent) if is_stale(each.name) and _is_own_folder(each)]:
-                remove_folder(folder, max(0.0, deadline - time.monotonic()))
+            for entry in [each for each in os.scandir(parent) if is_stale(each.name)]:
+                with contextlib.suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False) and (
+                        sys.platform == "win32" or entry.stat(follow_symlinks=False).st_uid == os.geteuid()
+                    ):
+                        remove_folder(Path(entry), max(0.0, deadline - time.monotonic()))
 
 
 def _private_folder() -> Path:
@@ -135,13 +139,6 @@ def _private_folder() -> Path:
     finally:
         os.close(descriptor)
     return folder
-
-
-def _is_own_folder(entry: os.DirEntry[str]) -> bool:
-    with contextlib.suppress(OSError):
-        is_folder = entry.is_dir(follow_symlinks=False)
-        return is_folder and (sys.platform == "win32" or entry.stat(follow_symlinks=False).st_uid == os.geteuid())
-    return False
 
 
 if sys.platform == "win32":
@@ -262,8 +259,15 @@ else:
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
         try:
             descriptor = os.open(name, flags, dir_fd=parent)
-        except PermissionError:
-            _unlock(name, parent)
+        except PermissionError:  # give its owner all rights, without following a link
+            if sys.platform != "linux":
+                os.chmod(name, stat.S_IRWXU, dir_fd=parent, follow_symlinks=False)
+            else:
+                locked = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+                try:
+                    os.chmod(f"/proc/self/fd/{locked}", stat.S_IRWXU)  # noqa: PTH101 - its name would follow a link
+                finally:
+                    os.close(locked)
             descriptor = os.open(name, flags, dir_fd=parent)
         try:
             if os.fstat(descriptor).st_mode & stat.S_IRWXU != stat.S_IRWXU:
@@ -272,14 +276,3 @@ else:
             os.close(descriptor)
             raise
         return descriptor
-
-    def _unlock(name: str, parent: int) -> None:
-        """Give the owner of a folder all rights to it, without following a link. Raises OSError."""
-        if sys.platform != "linux":
-            os.chmod(name, stat.S_IRWXU, dir_fd=parent, follow_symlinks=False)
-            return
-        descriptor = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
-        try:
-            os.chmod(f"/proc/self/fd/{descriptor}", stat.S_IRWXU)  # noqa: PTH101 - chmod of a name would follow a link
-        finally:
-            os.close(descriptor)

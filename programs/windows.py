@@ -309,7 +309,14 @@ async def _start_suspended(spec: ProcessSpec, job: JobObject | None) -> tuple[tr
             job.close()
         raise
     try:
-        job = _assigned(job, started.pid, is_needed=spec.memory is not None or spec.job is not None)
+        if job is not None:
+            try:
+                job.assign(started.pid)
+            except OSError:
+                if spec.memory is not None or spec.job is not None:  # nothing else would keep the limits
+                    raise
+                job.close()
+                job = None
         process = psutil.Process(started.pid)
         if spec.cores is not None and sys.platform != "darwin":
             process.cpu_affinity(list(spec.cores))
@@ -327,19 +334,6 @@ async def _start_suspended(spec: ProcessSpec, job: JobObject | None) -> tuple[tr
             raise OSError(str(error)) from error
         raise
     return started, job
-
-
-def _assigned(job: JobObject | None, pid: int, *, is_needed: bool) -> JobObject | None:
-    """Put the process into the job; return None if the system refuses that. Raises OSError if the job is needed."""
-    if job is not None:
-        try:
-            job.assign(pid)
-        except OSError:
-            if is_needed:  # nothing else would keep the limits
-                raise
-            job.close()
-            return None
-    return job
 
 
 _OPTIONS: Final[dict[str, Any]] = {"creationflags": CREATION_FLAGS} if sys.platform == "win32" else {}

@@ -65,7 +65,10 @@ def windows_words(words: Sequence[str], cwd: str, find: Find = shutil.which) -> 
     first, *parameters = words
     path = _existing(first, cwd)
     suffix = "" if path is None else suffix_of(path)
-    if (path is None or suffix not in PYTHON_SUFFIXES) and (found := _on_path(first, find)):
+    # `shutil.which` begins with the current folder, whose files it returns as ``.\bot.BAT``; those are left to
+    # `_existing`, which knows the folder that the program is started in
+    found = None if "/" in first or "\\" in first or suffix in PYTHON_SUFFIXES else find(first)
+    if found and PureWindowsPath(found).root:
         # CreateProcess finds programs on the PATH, but neither batch files nor Python files
         if suffix_of(found) in PYTHON_SUFFIXES:
             return [python_launcher(find), found, *parameters]
@@ -76,8 +79,11 @@ def windows_words(words: Sequence[str], cwd: str, find: Find = shutil.which) -> 
         return [python_launcher(find), first, *parameters]
     if suffix in PROGRAM_SUFFIXES:
         return [path, *parameters]
-    interpreter = _interpreter(path, find)
-    return [*interpreter, path, *parameters] if interpreter else [path, *parameters]
+    name = _interpreter_name(_head(path))
+    if name.startswith("python"):
+        return [python_launcher(find), path, *parameters]
+    interpreter = _shell(name, find) if name in _SHELLS else find(name) if name else None
+    return [interpreter, path, *parameters] if interpreter else [path, *parameters]
 
 
 def windows_problem(path: str) -> str:
@@ -140,34 +146,12 @@ def _existing(word: str, cwd: str) -> str | None:
     return None
 
 
-def _on_path(word: str, find: Find) -> str | None:
-    r"""Return the file on the PATH that a word without a folder names; None without one.
-
-    On Windows, `shutil.which` begins with the current folder, whose files it returns as ``.\bot.BAT``. Those are left
-    to `_existing`, which knows the folder that the program is started in.
-    """
-    found = None if "/" in word or "\\" in word else find(word)
-    return found if found and PureWindowsPath(found).root else None
-
-
 def _head(path: str) -> bytes:
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             return file.read(_HEAD_SIZE)
     except OSError:
         return b""
-
-
-def _interpreter(path: str, find: Find) -> list[str]:
-    """Return the words of the interpreter that the file's first line names, if this machine has it."""
-    head = _head(path)
-    name = _interpreter_name(head)
-    if not name:
-        return []
-    if name.startswith("python"):
-        return [python_launcher(find)]
-    found = _shell(name, find) if name in _SHELLS else find(name)
-    return [found] if found else []
 
 
 def _shell(name: str, find: Find) -> str | None:

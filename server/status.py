@@ -116,37 +116,35 @@ class StatusBoard:
             "connectionCount": now.connections,
             "queuedBytes": now.queued_bytes,
             "refusals": [[kind, reason, count] for (kind, reason), count in sorted(self._refusals.items())],
-            "rooms": [_room(room) for room in islice(self._rooms.values(), LISTED)],
-            "connections": [self._connection(each) for each in islice(self._connections, LISTED)],
+            "rooms": [
+                {
+                    "roomId": room.id,
+                    "edition": room.edition.name,
+                    "phase": _phase(room),
+                    "isPrepared": room.is_prepared,
+                    "turn": room.state.turn,
+                    "names": [_cut(name) for name in room.names],
+                    "players": [None if slot.peer is None else slot.peer.label for slot in room.player_slots],
+                    "observers": len(room.observers),
+                }
+                for room in islice(self._rooms.values(), LISTED)
+            ],
+            "connections": [
+                {
+                    "connection": each.label,
+                    "address": each.address,
+                    "openedAt": self._open.get(each.label, ("", ""))[1],
+                    "edition": each.member.peer.edition.name if each.member.is_edition_chosen else None,
+                    "isAdmin": each.member.is_admin,
+                    "packets": each.member.packets_received,
+                    "queuedBytes": each.queued_bytes,
+                    "seats": len(each.member.rooms),
+                    "observes": len(each.member.observed),
+                }
+                for each in islice(self._connections, LISTED)
+            ],
             "closed": list(self._closed),
         }
-
-    def _connection(self, connection: LiveConnection) -> dict[str, Any]:
-        member = connection.member
-        return {
-            "connection": connection.label,
-            "address": connection.address,
-            "openedAt": self._open.get(connection.label, ("", ""))[1],
-            "edition": member.peer.edition.name if member.is_edition_chosen else None,
-            "isAdmin": member.is_admin,
-            "packets": member.packets_received,
-            "queuedBytes": connection.queued_bytes,
-            "seats": len(member.rooms),
-            "observes": len(member.observed),
-        }
-
-
-def _room(room: Room) -> dict[str, Any]:
-    return {
-        "roomId": room.id,
-        "edition": room.edition.name,
-        "phase": _phase(room),
-        "isPrepared": room.is_prepared,
-        "turn": room.state.turn,
-        "names": [_cut(name) for name in room.names],
-        "players": [None if player_slot.peer is None else player_slot.peer.label for player_slot in room.player_slots],
-        "observers": len(room.observers),
-    }
 
 
 def _phase(room: Room) -> str:

@@ -23,7 +23,7 @@ INSTRUMENTED: Final = [
     "spielleiter.game",
     "spielleiter.protocol",
     "spielleiter.server.replay",
-    "spielleiter.viewer.replays",
+    "spielleiter.viewer.replay_files",
 ]
 """The modules and packages whose coverage guides the search."""
 _MAX_LENGTH: Final = 16 * 1024

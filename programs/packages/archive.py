@@ -20,7 +20,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -189,7 +188,6 @@ class Entry:
     path: PurePosixPath
     size: int
     """Bytes after unpacking, 0 for a folder."""
-    packed_size: int
     is_folder: bool
     info: zipfile.ZipInfo = field(repr=False, compare=False)
 
@@ -222,18 +220,34 @@ class PackageArchive:
         self.files: dict[PurePosixPath, Entry] = {}
         self.folders: set[PurePosixPath] = set()
         """All folders, also those that have no entry of their own."""
+        self._names: defaultdict[PurePosixPath, list[str]] = defaultdict(list)
         self.findings += self._form_findings()
         if self.is_usable:
-            self.entries = tuple(_entry_of(info) for info in archive.infolist() if name_of(info)[0].strip("./"))
+            entries = []
+            for info in archive.infolist():
+                name = name_of(info)[0]
+                is_folder = name.endswith("/")
+                size = 0 if is_folder else info.file_size
+                if name.strip("./"):
+                    entries.append(Entry(PurePosixPath(name), size, is_folder, info))
+            self.entries = tuple(entries)
             self.files = {each.path: each for each in self.entries if not each.is_folder}
             self.folders = {each.path for each in self.entries if each.is_folder}
             self.folders |= {parent for each in self.entries for parent in each.path.parents}
+            for each in (*self.files, *self.folders):
+                if each.parts:
+                    self._names[each.parent].append(each.name)
             files = [each.path for each in self.entries if not each.is_folder]
             self.findings += clash_findings(files, self.folders)
             if not files:
                 self.findings.append(finding_of("empty-zip"))
-        if self.is_usable:
-            self.findings += self._content_findings()
+        if self.is_usable:  # files that are damaged are found by decompressing all of them
+            try:
+                for entry in self.files.values():
+                    for _ in self.chunks(entry):
+                        pass
+            except PackageError as error:
+                self.findings += error.findings
 
     @property
     def is_usable(self) -> bool:
@@ -243,14 +257,6 @@ class PackageArchive:
     def has(self, path: PurePosixPath) -> bool:
         """Whether there is such a file or folder."""
         return path in self.files or path in self.folders
-
-    @cached_property
-    def _names(self) -> dict[PurePosixPath, list[str]]:
-        names: dict[PurePosixPath, list[str]] = {}
-        for path in (*self.files, *self.folders):
-            if path.parts:
-                names.setdefault(path.parent, []).append(path.name)
-        return names
 
     def names_in(self, folder: PurePosixPath) -> list[str]:
         """The names of the files and folders in a folder."""
@@ -307,59 +313,40 @@ class PackageArchive:
         if sum(each.file_size for each in files) > max(MIN_BOMB, MAX_RATIO * sum(each.compress_size for each in files)):
             bombs = bombs or files  # each of them small, but not all together
         yield from _about("zip-bomb", bombs, limit=MAX_RATIO)
-        yield from _about("overlapping-files", self._overlapping(infos))
-
-    def _overlapping(self, infos: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
-        """The entries that reach into the one after them, or into the list of entries."""
+        # the entries that reach into the one after them, or into the list of entries
         in_order = sorted(infos, key=lambda info: info.header_offset)
         ends = [*(each.header_offset for each in in_order[1:]), self._archive.start_dir]
-        return [
+        overlapping = [
             info
             for info, end in zip(in_order, ends, strict=False)  # an archive may have no entries
             if info.header_offset + _LOCAL_HEADER + info.compress_size > end
         ]
-
-    def _content_findings(self) -> Iterator[Finding]:
-        """Find files that are damaged, by decompressing all of them."""
-        for entry in self.entries:
-            if not entry.is_folder:
-                try:
-                    for _ in self.chunks(entry):
-                        pass
-                except PackageError as error:
-                    yield from error.findings
-                    return
+        yield from _about("overlapping-files", overlapping)
 
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[PackageArchive]:
     """Open the ZIP file at `path` and examine its form. Raises PackageError if its list of entries cannot be read."""
     try:
-        file = _BoundedFile(_open_regular(path))
+        is_regular = stat.S_ISREG(path.stat().st_mode)  # a pipe or a device may have no end
+        file = _BoundedFile(path.open("rb", buffering=0)) if is_regular else None
     except OSError as error:
         raise PackageError(path, [finding_of("unreadable-file", reason=error.strerror or str(error))]) from None
-    with file, _read_directory(path, file) as archive:
-        yield PackageArchive(path, archive)
-
-
-def _open_regular(path: Path) -> io.FileIO:
-    """Open a file for reading. Raises OSError, also for a pipe or a device, which may have no end."""
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise OSError("it is not a file")
-    return path.open("rb", buffering=0)
-
-
-def _read_directory(path: Path, file: _BoundedFile) -> zipfile.ZipFile:
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            return zipfile.ZipFile(file)
-    except _DirectoryTooLargeError:
-        raise PackageError(path, [finding_of("too-many-files", limit=MAX_ENTRIES)]) from None
-    except UnicodeDecodeError as error:
-        name = error.object.decode(errors="backslashreplace")
-        raise PackageError(path, [finding_of("broken-utf8-name", [name])]) from None
-    except (*DAMAGE, OSError) as error:
-        raise PackageError(path, [_unreadable(file, error)]) from None
+    if file is None:
+        raise PackageError(path, [finding_of("unreadable-file", reason="it is not a file")])
+    with file:
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                archive = zipfile.ZipFile(file)
+        except _DirectoryTooLargeError:
+            raise PackageError(path, [finding_of("too-many-files", limit=MAX_ENTRIES)]) from None
+        except UnicodeDecodeError as error:
+            name = error.object.decode(errors="backslashreplace")
+            raise PackageError(path, [finding_of("broken-utf8-name", [name])]) from None
+        except (*DAMAGE, OSError) as error:
+            raise PackageError(path, [_unreadable(file, error)]) from None
+        with archive:
+            yield PackageArchive(path, archive)
 
 
 def read_inner_zip(archive: PackageArchive, entry: Entry) -> zipfile.ZipFile | None:
@@ -401,9 +388,3 @@ def _unreadable(file: _BoundedFile, error: Exception) -> Finding:
 def _about(code: str, infos: list[zipfile.ZipInfo], **values: object) -> Iterator[Finding]:
     if infos:
         yield finding_of(code, [name_of(each)[0] for each in infos], **values)
-
-
-def _entry_of(info: zipfile.ZipInfo) -> Entry:
-    name = name_of(info)[0]
-    is_folder = name.endswith("/")
-    return Entry(PurePosixPath(name), 0 if is_folder else info.file_size, info.compress_size, is_folder, info)

@@ -182,7 +182,7 @@ def _linking_findings(name: str, linking: _Linking, there: Collection[str]) -> I
 
 
 def _read_linking(content: bytes) -> _Linking:
-    """Read what a 64-bit ELF file needs. Raises struct.error, ValueError, OverflowError."""
+    """Read what a 64-bit ELF file needs of libraries and of glibc. Raises struct.error, ValueError, OverflowError."""
     kind, entry, headers = struct.unpack_from("<H6xQQ", content, 16)
     header_size, count = struct.unpack_from("<HH", content, 54)
     linking = _Linking(kind, entry)
@@ -194,36 +194,25 @@ def _read_linking(content: bytes) -> _Linking:
             raise ValueError("a segment is missing")
         if segment == _INTERPRETER:
             linking.loader = content[offset : offset + size].rstrip(b"\0").decode()
-    for segment, offset, _, size in segments:
-        if segment == _DYNAMIC:
-            loads = [(each[2], each[1], each[3]) for each in segments if each[0] == _LOAD]
-            _read_dynamic(content[offset : offset + min(size, _MAX_DYNAMIC)], content, loads, linking)
-            break
-    return linking
-
-
-def _read_dynamic(section: bytes, content: bytes, loads: list[tuple[int, int, int]], linking: _Linking) -> None:
-    """Read the names of the libraries, and the newest version of glibc among the names of versions."""
+    dynamic = next(((offset, size) for segment, offset, _, size in segments if segment == _DYNAMIC), (0, 0))
+    section = content[dynamic[0] : dynamic[0] + min(dynamic[1], _MAX_DYNAMIC)]
     tags = list(struct.iter_unpack("<QQ", section[: len(section) // 16 * 16]))
     tags = tags[: next((number for number, (tag, _) in enumerate(tags) if tag == 0), len(tags))]
     by_tag = dict(tags)
     if _STRING_TABLE not in by_tag:
-        return
-    start = _file_offset(by_tag[_STRING_TABLE], loads)
+        return linking
+    place = by_tag[_STRING_TABLE]  # the address that it is loaded to
+    load = next((each for each in segments if each[0] == _LOAD and each[2] <= place < each[2] + each[3]), None)
+    if load is None:
+        raise ValueError("an address without content")
+    start = place - load[2] + load[1]
     strings = content[start : start + by_tag.get(_STRING_SIZE, 0)]
     for tag, value in tags:
         if tag == _NEEDED:
             linking.libraries.append(strings[value : strings.index(b"\0", value, value + MAX_NAME)].decode())
     versions = ((int(found[1]), int(found[2])) for found in _GLIBC.finditer(strings))
     linking.glibc = max(versions, default=(0, 0))
-
-
-def _file_offset(address: int, loads: list[tuple[int, int, int]]) -> int:
-    """The place in the file of what is loaded to an address. Raises ValueError if nothing is."""
-    for start, offset, size in loads:
-        if start <= address < start + size:
-            return address - start + offset
-    raise ValueError("an address without content")
+    return linking
 
 
 def _main_class(archive: PackageArchive, entry: Entry) -> bytes:

@@ -199,6 +199,11 @@ FAULTS: Final[Mapping[str, FaultRow]] = {
         "{file} is named in the main file and has the line ends of Windows (CR LF), which a shell on Linux takes for a "
         "part of the last words; save it with LF",
     ),
+    "background-start": FaultRow(
+        _YELLOW,
+        "{file} ends while the program that it has started with & is still running; start the program without &, or "
+        "end the script with wait",
+    ),
     # -- programs and libraries
     "windows-program": FaultRow(_RED, "{file} is a program for Windows; compile it for 64-bit Linux (x86-64)"),
     "macos-program": FaultRow(_RED, "{file} is a program for macOS; compile it for 64-bit Linux (x86-64)"),
@@ -229,6 +234,21 @@ FAULTS: Final[Mapping[str, FaultRow]] = {
         _YELLOW,
         "{file} is compiled for Java {version}, and the contest may have an older one; compile it with --release "
         "{newest} or lower",
+    ),
+    "newer-syntax": FaultRow(
+        _YELLOW,
+        "{file} needs a newer Python than {version} (line {line}: {reason}); write it for that one, or choose an image "
+        "with the newer one for the contest",
+    ),
+    "missing-module": FaultRow(
+        _YELLOW,
+        "{file} imports {module}, which is neither in the ZIP file nor part of Python; pack it with pip install "
+        "--target . {module}",
+    ),
+    "requirements-missing": FaultRow(
+        _YELLOW,
+        "{file} lists packages that are not in the ZIP file ({names}), and there is no network in the contest; pack "
+        "them with pip install --target .",
     ),
     "wheel-platform": FaultRow(
         _YELLOW, "{file} is a wheel for another system than 64-bit Linux; download the one for manylinux x86_64"

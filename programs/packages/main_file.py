@@ -71,21 +71,13 @@ _WINDOWS_SUFFIXES: Final = frozenset({".bat", ".cmd", ".ps1", ".vbs"})
 
 def choose_main(archive: PackageArchive, wanted: str | None = None) -> Entry | Finding:
     """Return the main file: `wanted`, or the only candidate. Returns a finding if there is not exactly one."""
-    return _by_name(archive, wanted) if wanted is not None else _by_content(archive)
-
-
-def _by_name(archive: PackageArchive, wanted: str) -> Entry | Finding:
-    path = PurePosixPath(wanted.replace("\\", "/"))
-    files = {each.path: each for each in archive.entries if not each.is_folder}
-    if path in files:
-        return files[path]
-    if any(path in (each.path, *each.path.parents) for each in archive.entries):
-        return finding_of("main-is-folder", [wanted])
-    hint = suggestion(str(path), [str(each) for each in files])
-    return finding_of("main-missing", [wanted], hint=hint)
-
-
-def _by_content(archive: PackageArchive) -> Entry | Finding:
+    if wanted is not None:
+        path = PurePosixPath(wanted.replace("\\", "/"))
+        if path in archive.files:
+            return archive.files[path]
+        if any(path in (each.path, *each.path.parents) for each in archive.entries):
+            return finding_of("main-is-folder", [wanted])
+        return finding_of("main-missing", [wanted], hint=suggestion(str(path), [str(each) for each in archive.files]))
     candidates = _candidates(archive, PurePosixPath()) or _candidates_in_folders(archive)
     if len(candidates) == 1:
         return candidates[0]
@@ -123,7 +115,7 @@ def _candidates(archive: PackageArchive, folder: PurePosixPath) -> list[Entry]:
     kinds: Sequence[Callable[[Entry], bool]] = (
         lambda each: each.path.name == "start.sh",
         lambda each: _begins_like_script(heads[each.path]) or each.path.suffix.lower() in _SCRIPTS,
-        lambda each: is_machine_code(heads[each.path]) and not _is_library(each.path),
+        lambda each: is_machine_code(heads[each.path]) and _LIBRARIES.isdisjoint(map(str.lower, each.path.suffixes)),
         lambda each: each.path.suffix.lower() in _PROGRAMS,
     )
     for is_candidate in kinds:
@@ -139,10 +131,6 @@ def _candidates(archive: PackageArchive, folder: PurePosixPath) -> list[Entry]:
 
 def _begins_like_script(head: bytes) -> bool:
     return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"#!")
-
-
-def _is_library(path: PurePosixPath) -> bool:
-    return not _LIBRARIES.isdisjoint(suffix.lower() for suffix in path.suffixes)
 
 
 def _none_found(archive: PackageArchive) -> Finding:
@@ -197,7 +185,9 @@ def read_main(archive: PackageArchive, entry: Entry) -> MainFile:
         code = "jar-main-file" if entry.path.suffix.lower() == ".jar" else "not-a-program"
         return MainFile(entry, [finding_of(code, [name])])
     content = archive.read(entry, MAX_SCRIPT)
-    if _is_binary(content) and not _has_text_line(content):
+    is_binary = b"\0" in content and not (head.startswith(_UTF16) or head[:2].count(0) == 1)
+    first, newline, _ = content.partition(b"\n")  # a line with an interpreter may precede binary data
+    if is_binary and not (content.startswith(b"#!") and newline and b"\0" not in first):
         return MainFile(entry, [finding_of("not-a-program", [name])])
     main = read_script(entry, content)
     if main.is_shell:
@@ -293,6 +283,9 @@ def _interpreter_findings(name: str, interpreter: str) -> list[Finding]:
 def _shell_findings(archive: PackageArchive, main: MainFile) -> Iterator[Finding]:
     """Find the few faults of a shell script that a run on this machine need not show."""
     commands = [each.strip() for each in main.text.splitlines() if each.strip() and not each.lstrip().startswith("#")]
+    # here the program plays on; in the contest it ends with the main file
+    if commands and commands[-1].endswith("&") and "wait" not in main.words:
+        yield finding_of("background-start", [str(main.entry.path)])
     # the shells of some systems remove the CR
     others = [
         str(path)
@@ -310,14 +303,3 @@ def _shell_findings(archive: PackageArchive, main: MainFile) -> Iterator[Finding
         if words and (jar := jars.get(posixpath.basename(words[0]))):
             yield finding_of("jar-without-java", [str(jar)])
             return
-
-
-def _is_binary(content: bytes) -> bool:
-    """Whether this is no text: null bytes that are not those of UTF-16."""
-    return b"\0" in content and not (content[:2] in {b"\xff\xfe", b"\xfe\xff"} or content[:2].count(0) == 1)
-
-
-def _has_text_line(content: bytes) -> bool:
-    """Whether a first line of text with an interpreter precedes the binary data."""
-    first, newline, _ = content.partition(b"\n")
-    return content.startswith(b"#!") and newline != b"" and b"\0" not in first

@@ -17,8 +17,12 @@ from spielleiter.programs.packages.archive import Entry, PackageArchive, open_ar
 from spielleiter.programs.packages.compiled import built_for, compiled_findings, module_findings
 from spielleiter.programs.packages.faults import Finding, Level, PackageError, finding_of
 from spielleiter.programs.packages.main_file import choose_main, read_main
+from spielleiter.programs.packages.python_modules import import_findings, requirement_findings
+from spielleiter.programs.sandbox.pythons import CONTEST_VERSION
 
 _ORDER: Final = (Level.RED, Level.YELLOW, Level.GREEN)
+_FILE_MODE: Final = 0o644
+_MAIN_MODE: Final = 0o755
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +75,14 @@ def inspect_archive(archive: PackageArchive, main: str | None = None) -> Inspect
     findings += examined.findings
     findings += compiled_findings(archive, chosen, examined.words)
     findings += module_findings(archive)
+    found, reported = requirement_findings(archive)
+    findings += found
+    findings += import_findings(archive, examined, CONTEST_VERSION, reported)
     return Inspection(_sorted(findings), chosen.path, archive.entries, built_for(archive))
 
 
 def _sorted(findings: list[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(dict.fromkeys(findings), key=lambda each: _ORDER.index(each.level)))
-
-
-_FILE_MODE: Final = 0o644
-_MAIN_MODE: Final = 0o755
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,9 @@ def unpack_package(path: Path, folder: Path, main: str | None = None, parameters
 
 def _write_files(archive: PackageArchive, folder: Path) -> None:
     if sys.platform == "win32":
-        refused = [str(each.path) for each in archive.entries if any(map(_is_refused_by_windows, each.path.parts))]
+        refused = [
+            str(each.path) for each in archive.entries if any(portable_name(part) != part for part in each.path.parts)
+        ]
         if refused:
             raise PackageError(archive.path, [finding_of("windows-name", refused)])
     for entry in archive.entries:
@@ -137,7 +142,3 @@ def _write_files(archive: PackageArchive, folder: Path) -> None:
             for chunk in archive.chunks(entry):
                 file.write(chunk)
         target.chmod(_FILE_MODE)
-
-
-def _is_refused_by_windows(name: str) -> bool:
-    return portable_name(name) != name

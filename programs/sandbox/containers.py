@@ -63,8 +63,20 @@ class ContainerSandbox(Sandbox):
         self._engine = engine
         self._image = image
         self._python: PythonInside | None = python_inside() if self.has_helper else None
-        architecture = _require_image(engine, image)
-        controllers = _limitable(engine)
+        if image.startswith("-"):
+            raise SetupError(f"{image!r}: is not the name of an image, expected one such as python:3.12")
+        code, output = run_briefly([engine, "image", "inspect", "--format", "{{.Architecture}}", image], _TIMEOUT)
+        if code:
+            raise SetupError(f"{engine} has no image {image!r} on this machine; fetch it first: {engine} pull {image}")
+        architecture = output.strip()
+        controllers: Any = ("cpu", "memory")
+        if engine != DOCKER:
+            code, output = run_briefly([engine, "info", "--format", "{{json .Host.CgroupControllers}}"], _TIMEOUT)
+            try:
+                controllers = json.loads(output) if code == 0 else ()
+            except ValueError:
+                controllers = ()
+            controllers = controllers if isinstance(controllers, list) else ()
         self._limits_processor, self._limits_memory = "cpu" in controllers, "memory" in controllers
         self.gaps = {Condition.SPEED: SLOWER}
         if not self.has_helper:
@@ -111,7 +123,10 @@ class ContainerSandbox(Sandbox):
             options += ["--memory", f"{self.memory}b", "--memory-swap", f"{self.memory}b"]
         options += ["--read-only", "--pids-limit", str(PROCESS_LIMIT), "--cap-drop", "ALL"]
         options += ["--security-opt", "no-new-privileges", "--security-opt", "label=disable"]
-        options += _user_options(self._engine) + _limit_options()
+        if sys.platform != "win32":  # the user who runs the match, so that the files of the run are the program's own
+            keeps_user = self._engine == PODMAN and os.getuid() != 0
+            options += ["--userns", "keep-id"] if keeps_user else ["--user", f"{os.getuid()}:{os.getgid()}"]
+        options += limit_options()
         for name in ("program", "home", "temporary"):
             options += _mount(str(getattr(layout, name)), str(getattr(inside, name)))
         if self._python:
@@ -185,38 +200,7 @@ def remove_stale(engine: str) -> None:
         run_briefly([engine, "rm", "--force", "--volumes", *names], _TIMEOUT)
 
 
-def _require_image(engine: str, image: str) -> str:
-    """Return the architecture of an image. Raises SetupError if the image is not on this machine."""
-    if image.startswith("-"):
-        raise SetupError(f"{image!r}: is not the name of an image, expected one such as python:3.12")
-    code, output = run_briefly([engine, "image", "inspect", "--format", "{{.Architecture}}", image], _TIMEOUT)
-    if code:
-        raise SetupError(f"{engine} has no image {image!r} on this machine; fetch it first: {engine} pull {image}")
-    return output.strip()
-
-
-def _limitable(engine: str) -> frozenset[str]:
-    """Return which of "cpu" and "memory" this engine can limit."""
-    if engine == DOCKER:
-        return frozenset({"cpu", "memory"})
-    code, output = run_briefly([engine, "info", "--format", "{{json .Host.CgroupControllers}}"], _TIMEOUT)
-    try:
-        found = json.loads(output) if code == 0 else None
-    except ValueError:
-        found = None
-    return frozenset(found) if isinstance(found, list) else frozenset()
-
-
-def _user_options(engine: str) -> list[str]:
-    """Let the program be the user who runs the match, so that the files of the run are its own."""
-    if sys.platform == "win32":
-        return []
-    if engine == PODMAN and os.getuid() != 0:
-        return ["--userns", "keep-id"]
-    return ["--user", f"{os.getuid()}:{os.getgid()}"]
-
-
-def _limit_options() -> list[str]:
+def limit_options() -> list[str]:
     """Return limits that this process may set; the engine's own may be higher, and are refused then."""
     if sys.platform != "linux":
         return []

@@ -87,10 +87,14 @@ def main() -> None:
     else:
         _prctl(_SET_CHILD_SUBREAPER, 1)  # so that orphans among the descendants are found
     hand_out_descriptors(control, host, int(port))
-    options = _receive_options(control)
-    if options is not None:
-        code = ConfinedProgram(control, options, is_first=mode == _FIRST).run()
-        os._exit(code if code >= 0 else 128 - code)
+    data = b""
+    while not data.endswith(b"\n"):
+        more = control.recv(_READ_SIZE)
+        if not more:
+            return
+        data += more
+    code = ConfinedProgram(control, json.loads(data), is_first=mode == _FIRST).run()
+    os._exit(code if code >= 0 else 128 - code)
 
 
 def connect(path: str) -> socket.socket:
@@ -122,17 +126,6 @@ def hand_out_descriptors(control: socket.socket, host: str, port: int) -> None:
         control.sendall(b"1")
     for descriptor in descriptors:
         os.close(descriptor)
-
-
-def _receive_options(control: socket.socket) -> dict[str, Any] | None:
-    data = b""
-    while not data.endswith(b"\n"):
-        more = control.recv(_READ_SIZE)
-        if not more:
-            return None
-        data += more
-    options: dict[str, Any] = json.loads(data)
-    return options
 
 
 class ConfinedProgram:
@@ -177,7 +170,9 @@ class ConfinedProgram:
             with contextlib.suppress(BlockingIOError):
                 self._wakeup.recv(_READ_SIZE)
             self._reap()
-            self._check_limits()
+            self._exceeded = self._exceeded or self._exceeded_limit(self._tasks())
+            if self._exceeded:  # again, as long as there is something: one may have been missed without a name space
+                self._kill()
         self._report()
         return self._code
 
@@ -186,10 +181,12 @@ class ConfinedProgram:
         if core is not None:
             with contextlib.suppress(OSError):
                 os.sched_setaffinity(0, {core})
+        hidden = set(self._options["hidden"])
+        visible = {name: value for name, value in initial_environment().items() if name.upper() not in hidden}
         popen = subprocess.Popen(  # noqa: S603 - running the user's program is the purpose
             self._options["arguments"],
             cwd=self._options["cwd"],
-            env=self._environment(),
+            env={**visible, **self._options["environment"]},
             start_new_session=True,
             preexec_fn=self._set_limits,  # noqa: PLW1509 - there is only one thread
         )
@@ -207,14 +204,10 @@ class ConfinedProgram:
             _prctl(_SET_DUMPABLE, 1)
             with contextlib.suppress(OSError), open(f"{_PROC}/self/oom_score_adj", "w") as file:  # noqa: PTH123
                 file.write("1000")
-        if self._options["own_users"] and _kernel_version() >= _OWN_PROCESS_COUNT:
+        numbers = os.uname().release.split("-")[0].split(".")[:2]
+        version = tuple(int(each) for each in numbers if each.isdecimal())
+        if self._options["own_users"] and version >= _OWN_PROCESS_COUNT:
             _lower_limit(resource.RLIMIT_NPROC, self._options["processes"] + _PROCESS_RESERVE)
-
-    def _environment(self) -> dict[str, str]:
-        """Return the sandbox's variables without the hidden ones, and those for the program."""
-        hidden = set(self._options["hidden"])
-        visible = {name: value for name, value in _initial_environment().items() if name.upper() not in hidden}
-        return {**visible, **self._options["environment"]}
 
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
@@ -243,9 +236,15 @@ class ConfinedProgram:
         """The number of threads of the program and of everything that it has started, by process id."""
         threads: dict[int, int] = {}
         children: dict[int, list[int]] = {}
-        for pid, parent, count in _processes():
-            threads[pid] = count
-            children.setdefault(parent, []).append(pid)
+        for name in os.listdir(_PROC):  # noqa: PTH208 - pathlib takes time to load
+            if name.isdecimal():
+                with contextlib.suppress(OSError, IndexError, ValueError):
+                    with open(f"{_PROC}/{name}/stat", "rb") as file:  # noqa: PTH123
+                        fields = file.read().rpartition(b")")[2].split()
+                    if fields[0] not in {b"Z", b"X"}:  # it has not ended
+                        parent, count = int(fields[1]), int(fields[17])
+                        threads[int(name)] = count
+                        children.setdefault(parent, []).append(int(name))
         if self._is_first:
             threads.pop(os.getpid(), None)
             return threads
@@ -258,13 +257,6 @@ class ConfinedProgram:
         return found
 
     # -- limits -----------------------------------------------------------------------------------------------------
-
-    def _check_limits(self) -> None:
-        """Kill everything if the program uses more than it may."""
-        if not self._exceeded:
-            self._exceeded = self._exceeded_limit(self._tasks())
-        if self._exceeded:  # again, as long as there is something: outside of a name space, one may have been missed
-            self._kill()
 
     def _exceeded_limit(self, tasks: Mapping[int, int]) -> str:
         """Return the name of the limit that is exceeded; empty if none is."""
@@ -367,22 +359,18 @@ class Files:
                             self._compare()
                             yield
                         with contextlib.suppress(OSError):  # it is gone
-                            self._add(entry, pending, linked)
+                            if entry.is_dir(follow_symlinks=False):
+                                pending.append(entry.path)
+                                continue
+                            status = entry.stat(follow_symlinks=False)
+                            if status.st_nlink == 1 or status.st_ino not in linked:
+                                self._size += status.st_blocks * _BLOCK
+                            if status.st_nlink > 1:
+                                linked.add(status.st_ino)
             except OSError as error:
                 self.is_exceeded |= error.errno in {errno.EACCES, errno.ENAMETOOLONG}
         self._compare()
         self.size = max(0, self._size - self._size_before)
-
-    def _add(self, entry: os.DirEntry[str], pending: list[str], linked: set[int]) -> None:
-        if entry.is_dir(follow_symlinks=False):
-            pending.append(entry.path)
-            return
-        status = entry.stat(follow_symlinks=False)
-        if status.st_nlink > 1:
-            if status.st_ino in linked:
-                return
-            linked.add(status.st_ino)
-        self._size += status.st_blocks * _BLOCK
 
     def _compare(self) -> None:
         is_larger = self._size - self._size_before > self._max_size
@@ -452,17 +440,6 @@ def _has_files_in_flight(path: str) -> bool:
     with contextlib.suppress(OSError), open(path, "rb") as file:  # noqa: PTH123
         return any(line.startswith(b"scm_fds:") and line.split()[1] != b"0" for line in file)
     return False
-
-
-def _processes() -> Iterable[tuple[int, int, int]]:
-    """Yield the id, the parent's id and the number of threads of each process that has not ended."""
-    for name in os.listdir(_PROC):  # noqa: PTH208 - pathlib takes time to load
-        if name.isdecimal():
-            with contextlib.suppress(OSError, IndexError, ValueError):
-                with open(f"{_PROC}/{name}/stat", "rb") as file:  # noqa: PTH123
-                    fields = file.read().rpartition(b")")[2].split()
-                if fields[0] not in {b"Z", b"X"}:
-                    yield int(name), int(fields[1]), int(fields[17])
 
 
 def _memory_size(sizes: Iterable[tuple[int, int]], shared: int) -> int:
@@ -554,10 +531,6 @@ def _lower_limit(kind: int, value: int) -> None:
     resource.setrlimit(kind, (lower, lower))
 
 
-def _kernel_version() -> tuple[int, ...]:
-    return tuple(int(each) for each in os.uname().release.split("-")[0].split(".")[:2] if each.isdecimal())
-
-
 def _has_oom_kill() -> bool:
     """Return whether the kernel has killed a process of this container because of its memory."""
     for path in _OOM_FILES:
@@ -572,7 +545,7 @@ def _process_name(pid: int) -> str:
     return "?"
 
 
-def _initial_environment() -> dict[str, str]:
+def initial_environment() -> dict[str, str]:
     """Return the environment that this process was started with; Python may have added a variable to it."""
     try:
         with open(f"{_PROC}/self/environ", "rb") as file:  # noqa: PTH123

@@ -12,7 +12,6 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -49,7 +48,7 @@ class FoundPython:
     @property
     def is_apart(self) -> bool:
         """Whether a sandbox can be given its installation without the home folder, which must not be visible there."""
-        home, prefix = Path(os.path.expanduser("~")), Path(self.prefix)  # noqa: PTH111 - as below
+        home, prefix = Path(os.path.expanduser("~")), Path(self.prefix)  # noqa: PTH111 - Path's form raises without a home folder
         return not home.is_relative_to(prefix)
 
     def has_version(self, version: str) -> bool:
@@ -68,9 +67,15 @@ def find_python(path: str | None = None, built_for: str = "") -> FoundPython | N
     python3 = None if default is None else _probe(os.path.realpath(default))
     if python3 is not None:
         python3 = replace(python3, is_default=True)
+    folders = [each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if each]
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - as above
     for version in dict.fromkeys(filter(None, (built_for, CONTEST_VERSION))):
+        paths = [path for folder in folders if (path := shutil.which(f"python{version}", path=folder))]
+        for name, pattern in _FOLDERS:
+            paths += map(str, sorted((home / name).glob(pattern.format(version=version)), reverse=True))
         found: list[FoundPython] = []
-        for known in (python3, *map(_probe, _candidates(version))):
+        # that of a virtual environment is replaced by its base
+        for known in (python3, *map(_probe, dict.fromkeys(map(os.path.realpath, paths)))):
             if known is not None and known.has_version(version) and (known.is_default or known.is_apart):
                 if known.has_pip:
                     return known
@@ -88,17 +93,6 @@ def write_commands(python: FoundPython, folder: Path) -> None:
             command = folder / name
             command.write_text(f'#!/bin/sh\nexec {words} "$@"\n', encoding="utf-8", errors="surrogateescape")
             command.chmod(0o755)
-
-
-def _candidates(version: str) -> Iterator[str]:
-    """The files that may be a Python of this version; that of a virtual environment is replaced by its base."""
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    found = [shutil.which(f"python{version}", path=folder) for folder in folders if folder]
-    paths = [path for path in found if path is not None]
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path's form raises without a home folder
-    for folder, pattern in _FOLDERS:
-        paths += map(str, sorted((home / folder).glob(pattern.format(version=version)), reverse=True))
-    return iter(dict.fromkeys(map(os.path.realpath, paths)))
 
 
 def _probe(path: str) -> FoundPython | None:

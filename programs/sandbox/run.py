@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
-import functools
 import itertools
 import json
 import os
@@ -389,7 +388,12 @@ class SandboxRun:
         """
         sandbox, inside = self.sandbox, self._inside
         environment = {**sandbox.variables(inside), **variables, TAG_VARIABLE: spec.environment.get(TAG_VARIABLE, "")}
-        arguments = [self._translated(word) for word in spec.arguments]
+        # a path in the program's folder is another one inside the sandbox
+        source = str(self._source.absolute())
+        arguments = [
+            str(inside.program) + word[len(source) :] if word.startswith(source + os.sep) else word
+            for word in spec.arguments
+        ]
         if sandbox.needs_all_variables:
             spec = dataclasses.replace(spec, environment={**os.environ, **spec.environment})
         if self._control is None:
@@ -413,11 +417,6 @@ class SandboxRun:
         inner = (mode, f"{inside.control}/socket", host, str(port))
         spec = sandbox.process_spec(spec, InnerCommand(inner, {}), self._scratch.layout)
         return dataclasses.replace(spec, arguments=[*self._resources.words, *spec.arguments])
-
-    def _translated(self, word: str) -> str:
-        """Return a word of the command line with a path in the program's folder as it is inside the sandbox."""
-        source = str(self._source.absolute())
-        return str(self._inside.program) + word[len(source) :] if word.startswith(source + os.sep) else word
 
     async def begin(self) -> None:
         """Wait until the program is running inside. Raises OSError or ValueError if that is impossible.
@@ -520,12 +519,8 @@ async def open_run(sandbox: Sandbox, folder: Path) -> AsyncIterator[SandboxRun]:
             finally:
                 run.close()
         finally:
-            await _always(resources.release)
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(resources.release)
     finally:
-        await _always(scratch.remove)
-
-
-async def _always(function: functools.partial[None] | Any) -> None:
-    """Call a blocking function in a thread, even if this task was cancelled."""
-    with trio.CancelScope(shield=True):
-        await trio.to_thread.run_sync(function)
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(scratch.remove)

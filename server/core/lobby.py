@@ -240,7 +240,9 @@ class Lobby:
         """Join the first open game of this type, or a new one."""
         edition = self.find_edition(member, request.game_type)
         self._require_vacancy(member, edition)
-        found = self._find_free_slot(member.peer, edition)
+        rooms = (self.rooms[room_id] for room_id in self.waiting)
+        suitable = (room for room in rooms if room.edition is edition and room.slot_of(member.peer) is None)
+        found = next(((room, slot) for room in suitable if (slot := room.free_slot()) is not None), None)
         if found is None:
             limits = self.limits if edition.policy.judges_joined_games else UNLIMITED
             player_slots = [
@@ -255,16 +257,6 @@ class Lobby:
         notice = edition.dialect.encode(JoinedGameRoom(room.id, len(room.players), is_existing=found is not None))
         for admin in self.admins:
             admin.peer.send(notice)
-
-    def _find_free_slot(self, peer: Peer, edition: Edition) -> tuple[Room, PlayerSlot] | None:
-        """Return the first free slot of a waiting room of `edition` in which `peer` has none, with its room."""
-        for room_id in self.waiting:
-            room = self.rooms[room_id]
-            if room.edition is edition and room.slot_of(peer) is None:
-                player_slot = room.free_slot()
-                if player_slot is not None:
-                    return room, player_slot
-        return None
 
     def join_room(self, member: Member, request: JoinRoomRequest) -> None:
         """Join the room with this id."""

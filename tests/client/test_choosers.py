@@ -138,7 +138,7 @@ def test_greedy_wins_at_hase_und_igel() -> None:
 def test_a_good_strategy_can_be_used_as_a_plain_function() -> None:
     state = BLOKUS_2021.new_state(random.Random(1))
     for name, kind in STRATEGIES.items():
-        if kind.plays(BLOKUS_2021) and not kind.is_bad and not kind.is_level:  # tests of levels: tests/client/levels
+        if kind.plays(BLOKUS_2021) and not kind.is_bad and not kind.is_level:  # levels have tests of their own
             assert make_chooser(name, seed=1)(state) == make_chooser(name, seed=1)(state)
             assert state.check(make_chooser(name, seed=1)(state)) is None
 

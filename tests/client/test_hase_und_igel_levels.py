@@ -11,7 +11,6 @@ import pytest
 from spielleiter.client.choosers import greedy_move, make_chooser, random_move
 from spielleiter.client.client_errors import StrategyError
 from spielleiter.client.hase_und_igel_levels import (
-    ALL_CARDS,
     EAT_SALAD,
     FALL_BACK,
     HASE_UND_IGEL_LEVELS,
@@ -49,6 +48,8 @@ from spielleiter.game.hase_und_igel import (
 )
 
 BOARD = Board.from_letters("SHCCCC12HHLICCHI2C1I2CLCICH2CCIHCCH21ICH2CLIH1C2CCICCHC2ILHCHC1CG")
+TRACK = Track(BOARD)
+ALL_CARDS = TAKE_OR_DROP_CARROTS + EAT_SALAD + HURRY_AHEAD + FALL_BACK
 
 
 def by_the_rules(state: HaseUndIgelState) -> set[tuple[Hare, Hare]]:
@@ -122,11 +123,7 @@ def test_a_player_is_a_tuple_of_what_matters() -> None:
 
 
 def test_a_track_knows_the_salad_fields_ahead() -> None:
-    track = Track(BOARD)
-    assert [track.salads_ahead[index] for index in (0, 9, 10, 41, 42, 57, 64)] == [4, 4, 3, 2, 1, 0, 0]
-
-
-TRACK = Track(Board.from_letters("SHCCCC12HHLICCHI2C1I2CLCICH2CCIHCCH21ICH2CLIH1C2CCICCHC2ILHCHC1CG"))
+    assert [TRACK.salads_ahead[index] for index in (0, 9, 10, 41, 42, 57, 64)] == [4, 4, 3, 2, 1, 0, 0]
 
 
 def test_the_goal_is_worth_more_than_anything_else() -> None:
@@ -165,7 +162,6 @@ def test_a_salad_field_counts_only_before_eating() -> None:
     assert before - after == pytest.approx(WEIGHTS.fields[SALAD])
 
 
-TRACK = Track(Board.from_letters("SHCCCC12HHLICCHI2C1I2CLCICH2CCIHCCH21ICH2CLIH1C2CCICCHC2ILHCHC1CG"))
 START: Hare = (0, 68, 5, ALL_CARDS, False)
 
 
@@ -219,7 +215,7 @@ def test_a_search_reaches_the_goal_at_once_if_that_wins() -> None:
 )
 def test_in_the_goal_fewer_carrots_win_and_then_red(red_carrots: int, blue_carrots: int, sign: int) -> None:
     red, blue = (64, red_carrots, 0, 0, False), (64, blue_carrots, 0, 0, False)
-    assert HareSearch(TRACK, SearchLimits(nodes=10), never)._search(red, blue, 42, 3, -WIN, WIN) == sign * (WIN - 42)
+    assert HareSearch(TRACK, SearchLimits(nodes=10), never).value_of(red, blue, 42, 3, -WIN, WIN) == sign * (WIN - 42)
 
 
 def test_a_decided_game_ends_the_search() -> None:

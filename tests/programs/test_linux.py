@@ -217,7 +217,8 @@ def test_a_supervisor_kills_everything_when_the_match_is_gone() -> None:
         f"import os, sys\nfrom spielleiter.programs.linux import start_supervised_process as start\n"
         f"from spielleiter.programs.process import ProcessSpec\n"
         f"process = start(ProcessSpec(['sh', '-c', {STRAY + 'echo ready; sleep 500'!r}], None, dict(os.environ)))\n"
-        f"process.stdout.readline()\nprint(*process.find_all(), flush=True)\nos.kill(os.getpid(), 9)"
+        f"process.stdout.readline()\nwhile len(pids := process.find_all()) < 2: pass\n"
+        f"print(*pids, flush=True)\nos.kill(os.getpid(), 9)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=HANG_TIMEOUT, check=False)
     pids = [int(word) for word in done.stdout.split()]

@@ -167,6 +167,20 @@ time.sleep(500)
 """
 
 
+NAMED = """
+import socket, sys, time
+open("/proc/self/comm", "wb").write(sys.argv[2].encode())
+sock = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+time.sleep(500)
+"""
+
+
+@pytest.mark.parametrize("name", ["\fState: Z", "\rState: Z", "\x1cUid: 7", "\rUid: 7"])
+def test_a_program_cannot_pretend_to_have_ended_or_to_be_another_user_by_its_name(name: str) -> None:
+    with connected(NAMED, name) as (process, far):
+        assert look(lambda: [process.pid], [far])[far] == Look(has_socket=True, users=frozenset({os.getuid()}))
+
+
 @pytest.mark.parametrize("first_thread", ["running", "ended"])
 def test_the_open_files_of_each_thread_are_seen(first_thread: str) -> None:
     with connected(OWN_FILES, first_thread) as (process, far):

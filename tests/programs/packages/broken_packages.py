@@ -189,6 +189,7 @@ BROKEN: dict[str, Sample] = {
     "second script has line ends of Windows": Sample(
         "crlf-in-script", shell('sh lib/run.sh "$@"', {"lib/run.sh": 'exec python3 bot.py "$@"\r\n'})
     ),
+    "start in the background": Sample("background-start", shell('python3 bot.py "$@" &')),
     "JAR file without java": Sample("jar-without-java", shell('./bot.jar "$@"', {"bot.jar": jar()})),
     "JAR file without -jar": Sample("jar-without-java", shell('java bot.jar "$@"', {"bot.jar": jar()})),
     # -- programs and libraries
@@ -215,6 +216,20 @@ BROKEN: dict[str, Sample] = {
     ),
     "JAR file for a newer Java": Sample("newer-java", java(jar(files={"bot/Main.class": java_class(26)}))),
     "class for a newer Java": Sample("newer-java", shell('java Main "$@"', {"Main.class": java_class(26)})),
+    "import that is not there": Sample("missing-module", python("import sys\nimport numpy\nprint(sys.argv)")),
+    "import in a module that is not there": Sample(
+        "missing-module", python("import logic", {"logic.py": "from socha import Move\n"})
+    ),
+    "requirements that are installed": Sample(
+        "requirements-missing",
+        shell('pip install -r requirements.txt\npython3 bot.py "$@"', {"requirements.txt": "numpy\n"}),
+    ),
+    "requirements without packages": Sample(
+        "requirements-missing", zipped({**BOT, "requirements.txt": "numpy>=1.26\n"})
+    ),
+    "import and requirements": Sample(
+        "requirements-missing", python("import yaml", {"requirements.txt": "PyYAML==6.0\n"})
+    ),
     "wheel for Windows": Sample("wheel-platform", with_entry("wheels/numpy-2.0-cp312-cp312-win_amd64.whl")),
     "wheel for Python 2": Sample("wheel-python", with_entry("wheels/six-1.0-py2-none-any.whl")),
     "module for Windows": Sample("extension-platform", with_entry("fast.cp312-win_amd64.pyd")),

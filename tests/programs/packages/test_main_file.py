@@ -191,6 +191,20 @@ def test_a_jar_file_is_started_by_java(line: str, is_found: bool, tmp_path: Path
         assert codes(read_main(archive, archive.entries[0])) == (["jar-without-java"] if is_found else [])
 
 
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ("a\n./bot &\n\n# end\n", True),
+        ("./bot &\nwait\n", False),
+        ("./bot &\nwait $!\n", False),
+        ("./bot & ./other\n", False),
+        ("# &", False),
+    ],
+)
+def test_a_start_in_the_background_is_found(text: str, is_found: bool, tmp_path: Path) -> None:
+    assert codes(read(f"#!/bin/sh\n{text}", tmp_path)) == (["background-start"] if is_found else [])
+
+
 @pytest.mark.slow
 @given(st.binary(max_size=40), st.sampled_from(["start.sh", "start.py", "start"]))
 def test_any_bytes_can_be_read(content: bytes, name: str) -> None:

@@ -21,7 +21,7 @@ import trio
 from spielleiter.programs.processes import find_processes
 from spielleiter.programs.program import Program
 from spielleiter.programs.sandbox.bubblewrap import BubblewrapSandbox, bubblewrap_problem
-from spielleiter.programs.sandbox.containers import ENGINES, ContainerSandbox, _limit_options, engine_problem
+from spielleiter.programs.sandbox.containers import ENGINES, ContainerSandbox, engine_problem, limit_options
 from spielleiter.programs.sandbox.plain import PlainSandbox
 from spielleiter.programs.sandbox.pythons import python_inside, python_outside
 from spielleiter.programs.sandbox.run import Observations, SandboxRun, open_run
@@ -76,7 +76,7 @@ def _build_image(engine: str, busybox: Path) -> str:
         done = subprocess.run([engine, "import", str(tar), image], check=False, capture_output=True, text=True)
     if done.returncode:  # such as Podman for a user without subordinate ids
         pytest.skip(f"no container: {engine} cannot import an image here: {done.stderr.strip()}")
-    run = [engine, "run", "--rm", "--network", "none", *_limit_options(), image, "sh", "-c", "exit 0"]
+    run = [engine, "run", "--rm", "--network", "none", *limit_options(), image, "sh", "-c", "exit 0"]
     done = subprocess.run(run, check=False, capture_output=True, text=True)
     if done.returncode:
         subprocess.run([engine, "rmi", "--force", image], check=False, capture_output=True)

@@ -88,9 +88,9 @@ def test_without_a_cgroup_there_was_no_kill(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_environment_is_that_of_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADDED_LATER", "1")
-    assert "ADDED_LATER" not in inside._initial_environment()
+    assert "ADDED_LATER" not in inside.initial_environment()
     monkeypatch.setattr(inside, "_PROC", "/nowhere")
-    assert "ADDED_LATER" in inside._initial_environment()
+    assert "ADDED_LATER" in inside.initial_environment()
 
 
 def test_a_process_is_named_by_its_program() -> None:
