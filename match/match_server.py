@@ -55,8 +55,40 @@ from spielleiter.server.net.sockets import accept, connections_possible, notice_
 from spielleiter.server.net.wire import SocketWire, stamp_arrivals
 from spielleiter.server.replay import load_starting_states, replay_pieces
 
+MAX_CONNECTIONS: Final = 4
+"""The maximum number of open connections of one program; it needs one."""
+SHARE_OF_LIMIT: Final = 0.9
+"""The share of its limit after which a built-in player ends its search, so that its move is in time."""
+MAX_CONNECTIONS_PER_GAME: Final = 64
+"""The maximum number of connections of one program in one game; after that its port is closed."""
+
+GAMES_PER_COLLECTION: Final = 50
+"""The number of games after which everything allocated since the start is garbage-collected."""
+
+MAX_REMEMBERED: Final = 4096
+"""How many bytes are remembered of what a program has sent instead of a move."""
+MAX_ASKED_ABOUT: Final = 64
+"""The maximum number of connections to a port whose owner is not known after the first look."""
+
+_FOREIGN: Final = "it connected to a port that is not its own"
+_CLOSED: Final = "it was closed before it was known whose it is"
+_TOO_MANY: Final = "too many connections of unknown processes"
+_PAUSES: Final = (0.0, 0.05, 0.15, 0.3, 0.5)  # seconds before looking for the owner of a connection
+_LOOKS: Final = 4
+"""The number of looks after each pause: a program may overlook what another one moves about."""
+_AGREEING: Final = 3
+"""The number of times that must agree that a connection can be nobody else's."""
+_DESCRIPTORS_PER_GAME: Final = 2 * (2 * MAX_ASKED_ABOUT + MAX_CONNECTIONS + 16)
+"""The files that the connections to the ports of a game, its programs and its logs take at most."""
+_START_TIMEOUT: Final = 5.0  # seconds for a process that has connected to be known
+_HOST: Final = "127.0.0.1"
+_BACKLOG: Final = 128
+_RESERVATION_MARGIN: Final = 3600.0  # seconds that a reservation stays valid after it has to be used
 _ROOM_PACKET: Final = b"\n  <room "
 _PACKETS_PER_CHECKPOINT: Final = 8
+
+Listener: TypeAlias = Callable[[events.ServerEvent, int | None], None]
+"""Called with each event of a game and the program on whose connection it happened, or None."""
 
 
 async def encode_with_checkpoints(dialect: Dialect, record: Sequence[RoomData]) -> bytes:
@@ -113,40 +145,6 @@ class ReplayRecorder:
 
     def has_unread_input(self) -> bool:
         return False
-
-
-MAX_CONNECTIONS: Final = 4
-"""The maximum number of open connections of one program; it needs one."""
-SHARE_OF_LIMIT: Final = 0.9
-"""The share of its limit after which a built-in player ends its search, so that its move is in time."""
-MAX_CONNECTIONS_PER_GAME: Final = 64
-"""The maximum number of connections of one program in one game; after that its port is closed."""
-
-GAMES_PER_COLLECTION: Final = 50
-"""The number of games after which everything allocated since the start is garbage-collected."""
-
-MAX_REMEMBERED: Final = 4096
-"""How many bytes are remembered of what a program has sent instead of a move."""
-MAX_ASKED_ABOUT: Final = 64
-"""The maximum number of connections to a port whose owner is not known after the first look."""
-
-_FOREIGN: Final = "it connected to a port that is not its own"
-_CLOSED: Final = "it was closed before it was known whose it is"
-_TOO_MANY: Final = "too many connections of unknown processes"
-_PAUSES: Final = (0.0, 0.05, 0.15, 0.3, 0.5)  # seconds before looking for the owner of a connection
-_LOOKS: Final = 4
-"""The number of looks after each pause: a program may overlook what another one moves about."""
-_AGREEING: Final = 3
-"""The number of times that must agree that a connection can be nobody else's."""
-_DESCRIPTORS_PER_GAME: Final = 2 * (2 * MAX_ASKED_ABOUT + MAX_CONNECTIONS + 16)
-"""The files that the connections to the ports of a game, its programs and its logs take at most."""
-_START_TIMEOUT: Final = 5.0  # seconds for a process that has connected to be known
-_HOST: Final = "127.0.0.1"
-_BACKLOG: Final = 128
-_RESERVATION_MARGIN: Final = 3600.0  # seconds that a reservation stays valid after it has to be used
-
-Listener: TypeAlias = Callable[[events.ServerEvent, int | None], None]
-"""Called with each event of a game and the program on whose connection it happened, or None."""
 
 
 def match_server_config(setup: MatchSetup) -> Config:

@@ -306,7 +306,14 @@ def swiss_standings(
         done = [outcomes[encounter.number] for encounter in each.encounters if encounter.number in outcomes]
         for outcome in done:
             for index, program in enumerate(outcome.encounter.pairing):
-                _count(scores[program], outcome, index)
+                score = scores[program]
+                score.points += outcome.match_points[index]
+                score.wins += outcome.winner == program
+                score.losses += outcome.loser == program
+                score.draws += outcome.winner is None
+                score.game_points += outcome.score[index]
+                score.games += sum(outcome.score)
+                score.opponents.append(outcome.encounter.pairing[1 - index])
         if done:  # byes of a round that has not begun give no points yet
             for program in each.byes:
                 scores[program].points += BYE
@@ -315,16 +322,6 @@ def swiss_standings(
         score.buchholz = sum(scores[other].points for other in score.opponents) + score.byes * score.points
     # sorting is stable, so ties are in the order of the seeding
     return sorted(scores.values(), key=lambda score: (-score.points, -score.buchholz, -score.share))
-
-
-def _count(score: SwissStanding, outcome: EncounterOutcome, index: int) -> None:
-    score.points += outcome.match_points[index]
-    score.wins += outcome.winner == score.program
-    score.losses += outcome.loser == score.program
-    score.draws += outcome.winner is None
-    score.game_points += outcome.score[index]
-    score.games += sum(outcome.score)
-    score.opponents.append(outcome.encounter.pairing[1 - index])
 
 
 def swiss(seeding: Sequence[int], count: int) -> Rounds:

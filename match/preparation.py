@@ -253,13 +253,12 @@ def prepare_match(
         setup = prepare_match(Entrant("new", "./bot --fast", memory=512), "java -jar old.jar", sprt="elo0=0 elo1=50")
 
     `player1` and `player2` are command lines, paths of programs, .jar files or contest packages (.zip), or
-    ``builtin:NAME``; an `Entrant` holds
-    a command with settings of its own, and an empty name means that the program is named after its file. `games` is the
-    number of games, which come in pairs with the sides swapped. `game_type` and `edition` choose the season; None means
-    the current one, or the default edition of that game. `seed` determines the starting positions and seeds of all
-    games; None draws one. `book` holds the positions to start from: a replay, a folder of replays, or a list of them.
-    They are used in `order` (``"sequential"`` or ``"random"``); `opening_turn` is the turn to begin from where the book
-    does not name one.
+    ``builtin:NAME``; an `Entrant` holds a command with settings of its own, and an empty name means that the program is
+    named after its file. `games` is the number of games, which come in pairs with the sides swapped. `game_type` and
+    `edition` choose the season; None means the current one, or the default edition of that game. `seed` determines the
+    starting positions and seeds of all games; None draws one. `book` holds the positions to start from: a replay, a
+    folder of replays, or a list of them. They are used in `order` (``"sequential"`` or ``"random"``); `opening_turn` is
+    the turn to begin from where the book does not name one.
 
     `soft_timeout` and `hard_timeout` are the limits for a move in seconds; None means those of the contest.
     `start_piece` and `game_end` are options of the rules. `timeouts` says how long the match waits for programs; None

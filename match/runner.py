@@ -374,9 +374,9 @@ def play_match(
         print(result.headline, result.elo, result.faults, result.report)
 
     `setup` comes from `prepare_match`, or from `load_match` for a match that was interrupted or is to have more games.
-    `folder` takes the
-    journal, the reports and a folder for each game; it is created if it does not exist. `conditions` says for example
-    how many games are played at a time (one by default); a number too high for the processor cores is lowered.
+    `folder` takes the journal, the reports and a folder for each game; it is created if it does not exist. `conditions`
+    says for example how many games are played at a time (one by default); a number too high for the processor cores is
+    lowered.
     `on_game_finished` is called with the record of each finished game, in this thread; it must return quickly, since
     the clocks of other games do not stop for it.
 

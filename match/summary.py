@@ -49,6 +49,19 @@ from spielleiter.protocol.messages import Cause
 SIGNIFICANCE: Final = 0.01
 """A match on equal machines warns with this probability at most, whatever their number (Bonferroni's correction)."""
 MIN_EXPECTED: Final = 5.0
+MAX_POINTS: Final = 120
+
+_SLOW: Final = frozenset({Cause.SOFT_TIMEOUT.value, Cause.HARD_TIMEOUT.value})
+
+FEW_OVERLOADS: Final = 2
+"""The headline mentions a program that was too slow on an overloaded machine in more games than this..."""
+OVERLOAD_SHARE: Final = 0.02
+"""... and in more than this share of the games that were played."""
+
+SCHEMA: Final = "spielleiter-match-summary-1"
+
+HISTOGRAM_EDGES: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, math.inf)
+"""Inclusive upper edges of the classes, in seconds; the same for all programs, so that they can be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +175,6 @@ def chi_squared_tail(value: float, degrees: int) -> float:
     return min(1.0, tail)
 
 
-MAX_POINTS: Final = 120
-
-
 @dataclass(frozen=True, slots=True)
 class ProgressionPoint:
     """The state of a match after its first `games` games."""
@@ -188,19 +198,6 @@ def progression_of(records: Sequence[GameRecord], sprt: Sprt | None = None) -> t
             ratio = None if sprt is None else sprt.log_likelihood_ratio(counts)
             points.append(ProgressionPoint(end, elo, ratio))
     return tuple(points)
-
-
-_SLOW: Final = frozenset({Cause.SOFT_TIMEOUT.value, Cause.HARD_TIMEOUT.value})
-
-FEW_OVERLOADS: Final = 2
-"""The headline mentions a program that was too slow on an overloaded machine in more games than this..."""
-OVERLOAD_SHARE: Final = 0.02
-"""... and in more than this share of the games that were played."""
-
-SCHEMA: Final = "spielleiter-match-summary-1"
-
-HISTOGRAM_EDGES: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, math.inf)
-"""Inclusive upper edges of the classes, in seconds; the same for all programs, so that they can be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,12 +368,26 @@ def summarise(
     `names` are the programs' names; they are needed only if `records` may be empty. `planned` is the planned number of
     games; None if it is unknown. `sprt` and `significance` are the tests of the match. `season` is the text of
     `season_text`; without it, reports name only the gameType. `platform_gaps` are those of the operating system
-    (programs/platforms/platform.py).
+    (programs/platforms.py).
     """
     games = sorted(records, key=lambda record: record.game)
     names = names or (games[0].names if games else ("player1", "player2"))
     pairs = count_pairs(games)
     kinds = Counter(record.verdict for record in games)
+    tested = None
+    if sprt is not None:
+        decision = sprt.decide(pairs)
+        tested = SprtSummary(
+            elo0=sprt.elo0,
+            elo1=sprt.elo1,
+            alpha=sprt.alpha,
+            beta=sprt.beta,
+            model=sprt.model,
+            log_likelihood_ratio=sprt.log_likelihood_ratio(pairs),
+            lower=sprt.lower,
+            upper=sprt.upper,
+            decision=decision and decision.value,
+        )
     return Summary(
         names=names,
         game_type=games[0].game_type if games else None,
@@ -389,7 +400,7 @@ def summarise(
         normalized_elo=estimate_normalized_elo(pairs),
         likelihood_of_superiority=likelihood_of_superiority(pairs),
         point_difference=estimate_point_difference(games),
-        sprt=None if sprt is None else _summarise_sprt(sprt, pairs),
+        sprt=tested,
         significance=None
         if significance is None
         else SignificanceSummary(significance, log_e_value(pairs), -math.log(significance)),
@@ -406,21 +417,6 @@ def summarise(
         platform_gaps=platform_gaps,
         foreign_connections=sum(record.foreign_connections for record in games),
         machines=summarise_machines(games),
-    )
-
-
-def _summarise_sprt(sprt: Sprt, pairs: PairCounts) -> SprtSummary:
-    decision = sprt.decide(pairs)
-    return SprtSummary(
-        elo0=sprt.elo0,
-        elo1=sprt.elo1,
-        alpha=sprt.alpha,
-        beta=sprt.beta,
-        model=sprt.model,
-        log_likelihood_ratio=sprt.log_likelihood_ratio(pairs),
-        lower=sprt.lower,
-        upper=sprt.upper,
-        decision=decision and decision.value,
     )
 
 
