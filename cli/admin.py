@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 
 _Command: TypeAlias = Callable[..., None]
+LAST_CLOSED: Final = 10
+"""The number of closed connections that are shown individually."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,10 +345,6 @@ def status(server: _Server, as_json: bool) -> None:
                 print_line(line)
 
     server.run(act)
-
-
-LAST_CLOSED: Final = 10
-"""The number of closed connections that are shown individually."""
 
 
 def status_lines(report: dict[str, Any]) -> Iterator[str]:

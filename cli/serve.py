@@ -18,6 +18,15 @@ from spielleiter.server.config import IGNORED, PROPERTIES_FILE, SETTINGS, Config
 from spielleiter.server.errors import StartError
 from spielleiter.server.setting import Setting
 
+_VALUES: Final[Mapping[str, Callable[[], Iterable[str]]]] = MappingProxyType(
+    {
+        "default_game": game_types,
+        "editions": editions_of_games,
+        "start_piece": game_option_values("startPiece"),
+    }
+)
+"""Completions for settings whose values are texts, by field."""
+
 
 class _ServeCommand(click.Command):
     """Shows the options in the groups of the settings."""
@@ -31,16 +40,6 @@ class _ServeCommand(click.Command):
         for name, records in groups.items():
             with formatter.section(name):
                 formatter.write_dl(records)
-
-
-_VALUES: Final[Mapping[str, Callable[[], Iterable[str]]]] = MappingProxyType(
-    {
-        "default_game": game_types,
-        "editions": editions_of_games,
-        "start_piece": game_option_values("startPiece"),
-    }
-)
-"""Completions for settings whose values are texts, by field."""
 
 
 def _option(setting: Setting) -> click.Option:
