@@ -179,7 +179,7 @@ def check(context: click.Context, /, command: str, parameters: tuple[str, ...], 
             soft_timeout=soft,
             hard_timeout=hard,
             pause=options["pause"],
-            patience=timeouts,
+            timeouts=timeouts,
             game_end=game_end,
         )
         is_fit = check_package_in_terminal(package, out, options["html"], options["json"], options["junit"])

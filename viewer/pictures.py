@@ -173,13 +173,7 @@ def _text_image(text: str, size: int, width: int, ramp: int) -> Image.Image | No
     for word in line.split(" "):
         draw.text((x, 0), word, fill=255, font=_font(size))
         x += _word_width(word, size) + _space(size)
-    return mask.point(_mixing(ramp))
-
-
-@lru_cache(maxsize=16)
-def _mixing(ramp: int) -> list[int]:
-    """Return the palette entry for each of 256 shares of ink."""
-    return [ramp + value * (_STEPS - 1) // 255 for value in range(256)]
+    return mask.point([ramp + ink * (_STEPS - 1) // 255 for ink in range(256)])  # the palette entry of each share
 
 
 def fitted(text: str, size: int, width: int) -> str:
@@ -302,35 +296,26 @@ class BlokusDrawing(Drawing):
         for index, letter in enumerate(cells):
             if letter != ".":
                 y, x = divmod(index, self._columns)
-                canvas.paste(_tile(letter), self._left + x * CELL + 1, self._top + y * CELL + 1)
+                canvas.paste(_tile(letter), *self._place(x, y))
         move, end = position["lastMove"], end_of(self.game, position)
         if move is not None:
             for x, y in move["cells"]:
-                self._mark(canvas, x, y, "ink" if move["color"] in {"YELLOW", "GREEN"} else "white")
+                left, top = self._place(x, y)
+                color = "ink" if move["color"] in {"YELLOW", "GREEN"} else "white"
+                canvas.frame(left + 2, top + 2, CELL - 5, CELL - 5, color, 2)
         if end is not None and end["illegal"] is not None:
-            self._draw_illegal(canvas, end["illegal"])
-        self._draw_panel(canvas, position, end)
-
-    def _place(self, x: int, y: int) -> tuple[int, int]:
-        return self._left + x * CELL + 1, self._top + y * CELL + 1
-
-    def _mark(self, canvas: Picture, x: int, y: int, color: str) -> None:
-        left, top = self._place(x, y)
-        canvas.frame(left + 2, top + 2, CELL - 5, CELL - 5, color, 2)
-
-    def _draw_illegal(self, canvas: Picture, illegal: Json) -> None:
-        for x, y in illegal["cells"]:
-            if not (-EDGE <= x < self._columns + EDGE and -EDGE <= y < self._rows + EDGE):
-                continue
-            left, top = self._place(x, y)
-            if illegal["color"] in INK_ON:
-                canvas.paste(_tile(illegal["color"][0]), left, top)
-            canvas.frame(left, top, CELL - 1, CELL - 1, "fault", 3)
-            if [x, y] in illegal["offendingCells"]:
-                for start, stop in (((5, 5), (CELL - 7, CELL - 7)), ((5, CELL - 7), (CELL - 7, 5))):
-                    canvas.line((left + start[0], top + start[1]), (left + stop[0], top + stop[1]), "fault", 3)
-
-    def _draw_panel(self, canvas: Picture, position: Json, end: Json | None) -> None:
+            illegal = end["illegal"]
+            for x, y in illegal["cells"]:
+                if not (-EDGE <= x < self._columns + EDGE and -EDGE <= y < self._rows + EDGE):
+                    continue
+                left, top = self._place(x, y)
+                if illegal["color"] in INK_ON:
+                    canvas.paste(_tile(illegal["color"][0]), left, top)
+                canvas.frame(left, top, CELL - 1, CELL - 1, "fault", 3)
+                if [x, y] in illegal["offendingCells"]:
+                    for start, stop in (((5, 5), (CELL - 7, CELL - 7)), ((5, CELL - 7), (CELL - 7, 5))):
+                        canvas.line((left + start[0], top + start[1]), (left + stop[0], top + stop[1]), "fault", 3)
+        # the panel beside the board
         left, width = self.width - _PANEL, _PANEL - MARGIN
         top = draw_heading(canvas, self.game, position, left, MARGIN, width)
         side = position["sideToMove"]
@@ -339,6 +324,9 @@ class BlokusDrawing(Drawing):
             top = self._draw_color(canvas, color, left, top, is_to_move=is_to_move)
         if end is not None:
             draw_end(canvas, end, left, top + 4, width)
+
+    def _place(self, x: int, y: int) -> tuple[int, int]:
+        return self._left + x * CELL + 1, self._top + y * CELL + 1
 
     def _draw_color(self, canvas: Picture, color: Json, left: int, top: int, *, is_to_move: bool) -> int:
         """Draw a colour's letter, points and remaining pieces; return the height at which the next one goes."""
@@ -423,7 +411,16 @@ class HaseUndIgelDrawing(Drawing):
 
     def draw(self, canvas: Picture, position: Json) -> None:
         for field in position["track"][:_MOST_FIELDS]:
-            self._draw_field(canvas, field, position)
+            row, column = divmod(field["index"], _IN_A_ROW)
+            left, top = MARGIN + column * _FIELD, MARGIN + row * _FIELD
+            canvas.fill(left, top, _FIELD - 3, _FIELD - 3, "board")
+            canvas.text(left + 3, top + 2, str(field["index"]), SMALL, color="muted", background="board")
+            canvas.text(left + 3, top + 48, _WORDS[field["type"]], SMALL, background="board", width=_FIELD - 8)
+            here = [player["color"] for player in position["players"] if player["field"] == field["index"]]
+            for number, name in enumerate(here):
+                x = left + 3 + 28 * number
+                canvas.fill(x, top + 18, 26, 24, name)
+                canvas.centered(x, top + 18, 26, 24, name[0], TEXT, color=INK_ON[name], background=name)
         top = MARGIN + -(-_MOST_FIELDS // _IN_A_ROW) * _FIELD + 10
         half = (self.width - 2 * MARGIN) // 2 - 10
         bottom = draw_heading(canvas, self.game, position, MARGIN, top, half)
@@ -441,19 +438,6 @@ class HaseUndIgelDrawing(Drawing):
             cards = ", ".join(card.replace("_", " ").lower() for card in player["cards"]) or "none"
             canvas.text(left + 26, top + LINE, f"cards: {cards}", SMALL, color="muted", width=half - 26)
             top += 2 * LINE + 10
-
-    def _draw_field(self, canvas: Picture, field: Json, position: Json) -> None:
-        row, column = divmod(field["index"], _IN_A_ROW)
-        left, top = MARGIN + column * _FIELD, MARGIN + row * _FIELD
-        canvas.fill(left, top, _FIELD - 3, _FIELD - 3, "board")
-        canvas.text(left + 3, top + 2, str(field["index"]), SMALL, color="muted", background="board")
-        word = _WORDS[field["type"]]
-        canvas.text(left + 3, top + 48, word, SMALL, background="board", width=_FIELD - 8)
-        here = [player for player in position["players"] if player["field"] == field["index"]]
-        for number, player in enumerate(here):
-            name, x = player["color"], left + 3 + 28 * number
-            canvas.fill(x, top + 18, 26, 24, name)
-            canvas.centered(x, top + 18, 26, 24, name[0], TEXT, color=INK_ON[name], background=name)
 
 
 _DRAWINGS: Final[Mapping[str, type[Drawing]]] = MappingProxyType(

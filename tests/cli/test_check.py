@@ -333,7 +333,7 @@ def test_options_reach_the_check(checks: Checks) -> None:
     [setup] = checks.setups
     assert (setup.path, setup.main, setup.parameters) == (Path("player.zip"), "run.sh", ("--level", "3"))
     assert setup.sandbox == SandboxSettings("podman", "python:3.12")
-    assert (setup.speed, setup.soft_timeout, setup.patience.exit, setup.pause) == (1.5, 1.5, 3, 0.5)
+    assert (setup.speed, setup.soft_timeout, setup.timeouts.exit, setup.pause) == (1.5, 1.5, 3, 0.5)
     assert (setup.game_type, setup.edition) == ("swc_2021_blokus", "blokus-2021-r1")
 
 
