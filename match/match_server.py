@@ -13,8 +13,8 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -192,7 +192,11 @@ class MatchServer:
         The events and bytes of the game are written to `logs`, which the caller has to save. Each event is passed to
         `listener`.
         """
-        server = self._server or self._start()
+        if self._server is None:
+            self._server = Server(match_server_config(self._setup), _NullLog())
+            self._server.stream.subscribe(self._handle_event)
+            self._nursery.start_soon(self._server.run, [], None)
+        server = self._server
         connections_possible((len(self._rooms) + 1) * _DESCRIPTORS_PER_GAME)
         edition = server.editions[self._setup.game_type]
         logs.is_own = True
@@ -218,15 +222,22 @@ class MatchServer:
                 own.cancel()
                 recorder.close()
                 del self._rooms[room.id]
-                self._collect_garbage()
+                self._games += 1
+                if self._games % GAMES_PER_COLLECTION == 0:  # the automatic collection is deferred
+                    gc.collect()
 
     @asynccontextmanager
     async def _open_port(self, program: int) -> AsyncIterator[ProgramPort]:
         """Open the port of a program, in its sandbox if it has one. Raises OSError and SetupError."""
         settings = self._setup.entrants[program].sandbox
         if settings is None:
-            with _open_listener() as sock:
-                yield ProgramPort(_address(sock), sock)
+            with socket.socket() as sock:
+                sock.setblocking(False)
+                stamp_arrivals(sock)
+                sock.bind((_HOST, 0))
+                sock.listen(_BACKLOG)
+                host, port = sock.getsockname()
+                yield ProgramPort((str(host), int(port)), sock)
             return
         if settings not in self._sandboxes:
             self._sandboxes[settings] = await trio.to_thread.run_sync(
@@ -234,18 +245,6 @@ class MatchServer:
             )
         async with open_run(self._sandboxes[settings], Path(self._setup.cwd_of(program))) as run:
             yield ProgramPort(run.address, None, run)
-
-    def _collect_garbage(self) -> None:
-        """Collect reference cycles every few games: the automatic collection is deferred while games are played."""
-        self._games += 1
-        if self._games % GAMES_PER_COLLECTION == 0:
-            gc.collect()
-
-    def _start(self) -> Server:
-        server = self._server = Server(match_server_config(self._setup), _NullLog())
-        server.stream.subscribe(self._handle_event)
-        self._nursery.start_soon(server.run, [], None)
-        return server
 
     def _starting_state(self, planned: PlannedGame, edition: Edition) -> State:
         opening = planned.opening
@@ -625,21 +624,6 @@ async def open_match_server(setup: MatchSetup) -> AsyncIterator[MatchServer]:
         async with open_thinking_pool() as thinking_pool, trio.open_nursery() as nursery:
             yield MatchServer(setup, nursery, thinking_pool)
             nursery.cancel_scope.cancel()
-
-
-@contextmanager
-def _open_listener() -> Iterator[socket.socket]:
-    with socket.socket() as sock:
-        sock.setblocking(False)
-        stamp_arrivals(sock)
-        sock.bind((_HOST, 0))
-        sock.listen(_BACKLOG)
-        yield sock
-
-
-def _address(sock: socket.socket) -> tuple[str, int]:
-    host, port = sock.getsockname()
-    return str(host), int(port)
 
 
 class _NullLog:
