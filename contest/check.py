@@ -125,27 +125,24 @@ def render_junit(command: str, results: Sequence[StepResult], season: str) -> st
     Jenkins nor GitLab counts as failed; its message says what happened and why that is only a warning, and its standard
     output and error contain the rest.
     """
-    return render_suite(
-        f"spielleiter check {command}, {season}", [_case_of_step(each) for each in results], class_name="check"
-    )
-
-
-def _case_of_step(result: StepResult) -> Case:
-    name = f"{result.number:02d} {result.title}"
-    expected = f"expected: {escaped(result.expected)}"
-    match result.status:
-        case Status.FAILED:
-            return Case(name, "failure", result.came, details=expected, error_output=result.stderr)
-        case Status.UNDECIDED:
-            message = f"this machine was too busy: {result.came}"
-            return Case(name, "error", message, result.status.value, expected, error_output=result.stderr)
-        case Status.WARNING:
-            message = f"warning: {result.came} ({result.remark})"
-            return Case(name, "skipped", message, output=expected, error_output=result.stderr)
-        case Status.NOT_TRIED:
-            return Case(name, "skipped", "an earlier step that this one depends on was not passed")
-        case _:
-            return Case(name)
+    cases = []
+    for result in results:
+        title, expected = f"{result.number:02d} {result.title}", f"expected: {escaped(result.expected)}"
+        match result.status:
+            case Status.FAILED:
+                case = Case(title, "failure", result.came, details=expected, error_output=result.stderr)
+            case Status.UNDECIDED:
+                message = f"this machine was too busy: {result.came}"
+                case = Case(title, "error", message, result.status.value, expected, error_output=result.stderr)
+            case Status.WARNING:
+                message = f"warning: {result.came} ({result.remark})"
+                case = Case(title, "skipped", message, output=expected, error_output=result.stderr)
+            case Status.NOT_TRIED:
+                case = Case(title, "skipped", "an earlier step that this one depends on was not passed")
+            case _:
+                case = Case(title)
+        cases.append(case)
+    return render_suite(f"spielleiter check {command}, {season}", cases, class_name="check")
 
 
 def move_data(answer: Answer) -> MoveData:

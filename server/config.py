@@ -1,9 +1,7 @@
 """The configuration of a server: every setting with its default and its meaning.
 
-Invariants: a `Config` is made once, at the start, and never changes. Of four sources, the one with the highest
-precedence gives a value: command line, `SPIELLEITER_*` environment variables, `server.properties`, the default below.
-An unknown name or an invalid value stops the start with one line that names the source, the value and what is allowed.
-The command's help is generated from the fields below.
+Of four sources, the one with the highest precedence gives a value: command line, `SPIELLEITER_*` environment variables,
+`server.properties`, the default below. The command's help is generated from the fields of `Config`.
 """
 
 from __future__ import annotations

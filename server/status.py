@@ -1,7 +1,7 @@
 """The state of a running server and how its last connections ended: for administrators and for the metrics.
 
-Invariants: memory is bounded: the last `CLOSED` connections are kept, one short line each. A report fits into one
-packet: texts are shortened and lists have a maximum length, while counts are always complete.
+Memory is bounded, and a report fits into one packet: texts are shortened and lists have a maximum length, while counts
+are always complete.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class StatusBoard:
         self._refusals = stream.refusals
         self._now = now
         self._started_at = self._instant()
-        self._open: dict[str, tuple[str, str]] = {}
+        self.opened: dict[str, tuple[str, str]] = {}
         """The address of each connection, and the instant at which it was opened, by its label."""
         self._closed: deque[dict[str, str]] = deque(maxlen=CLOSED)
         """The last connections that ended, the oldest first."""
@@ -85,10 +85,10 @@ class StatusBoard:
         return self._now().isoformat(timespec="milliseconds")
 
     def _note_opened(self, opened: events.ConnectionOpened) -> None:
-        self._open[opened.connection] = opened.address, self._instant()
+        self.opened[opened.connection] = opened.address, self._instant()
 
     def _note_closed(self, closed: events.ConnectionClosed) -> None:
-        address, opened_at = self._open.pop(closed.connection, ("", ""))
+        address, opened_at = self.opened.pop(closed.connection, ("", ""))
         self._remember(closed.connection, address, opened_at, closed.reason)
 
     def _remember(self, connection: str, address: str, opened_at: str, reason: str) -> None:
@@ -133,7 +133,7 @@ class StatusBoard:
                 {
                     "connection": each.label,
                     "address": each.address,
-                    "openedAt": self._open.get(each.label, ("", ""))[1],
+                    "openedAt": self.opened.get(each.label, ("", ""))[1],
                     "edition": each.member.peer.edition.name if each.member.is_edition_chosen else None,
                     "isAdmin": each.member.is_admin,
                     "packets": each.member.packets_received,

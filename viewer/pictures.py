@@ -95,8 +95,8 @@ def _space(size: int) -> int:
 class Picture:
     """An image of `width` by `height` pixels, empty at first."""
 
-    def __init__(self, width: int, height: int, background: str = "paper") -> None:
-        self.image = Image.new("P", (width, height), _INDICES[background])
+    def __init__(self, width: int, height: int) -> None:
+        self.image = Image.new("P", (width, height), _INDICES["paper"])
         self.image.putpalette(_PALETTE)
         self._draw = ImageDraw.Draw(self.image)
 
@@ -157,6 +157,11 @@ class Picture:
         x = left + round((width - (box[2] - box[0])) / 2 - box[0])
         y = top + round((height - (box[3] - box[1])) / 2 - box[1])
         self.text(x, y, text, size, color=color, background=background)
+
+    def badge(self, left: int, top: int, width: int, height: int, name: str, size: int) -> None:
+        """Draw a rectangle in a colour of the game, with the colour's letter in the middle."""
+        self.fill(left, top, width, height, name)
+        self.centered(left, top, width, height, name[0], size, color=INK_ON[name], background=name)
 
 
 @lru_cache(maxsize=512)
@@ -331,8 +336,7 @@ class BlokusDrawing(Drawing):
     def _draw_color(self, canvas: Picture, color: Json, left: int, top: int, *, is_to_move: bool) -> int:
         """Draw a colour's letter, points and remaining pieces; return the height at which the next one goes."""
         name = color["name"]
-        canvas.fill(left, top, 18, 18, name)
-        canvas.centered(left, top, 18, 18, name[0], SMALL, color=INK_ON[name], background=name)
+        canvas.badge(left, top, 18, 18, name, SMALL)
         words = f"{name} {color['points']}"
         if not color["isInGame"]:
             words += ", out of the game"
@@ -354,8 +358,8 @@ class BlokusDrawing(Drawing):
 def _tile(letter: str) -> Picture:
     """Return a covered cell, without the lines around it."""
     name = _COLORS[letter]
-    tile = Picture(CELL - 1, CELL - 1, name)
-    tile.centered(0, 0, CELL - 1, CELL - 1, letter, SMALL, color=INK_ON[name], background=name)
+    tile = Picture(CELL - 1, CELL - 1)
+    tile.badge(0, 0, CELL - 1, CELL - 1, name, SMALL)
     return tile
 
 
@@ -419,8 +423,7 @@ class HaseUndIgelDrawing(Drawing):
             here = [player["color"] for player in position["players"] if player["field"] == field["index"]]
             for number, name in enumerate(here):
                 x = left + 3 + 28 * number
-                canvas.fill(x, top + 18, 26, 24, name)
-                canvas.centered(x, top + 18, 26, 24, name[0], TEXT, color=INK_ON[name], background=name)
+                canvas.badge(x, top + 18, 26, 24, name, TEXT)
         top = MARGIN + -(-_MOST_FIELDS // _IN_A_ROW) * _FIELD + 10
         half = (self.width - 2 * MARGIN) // 2 - 10
         bottom = draw_heading(canvas, self.game, position, MARGIN, top, half)
@@ -429,10 +432,7 @@ class HaseUndIgelDrawing(Drawing):
             draw_end(canvas, end, MARGIN, bottom, half)
         left = MARGIN + half + 20
         for player in position["players"]:
-            canvas.fill(left, top, 18, 18, player["color"])
-            canvas.centered(
-                left, top, 18, 18, player["color"][0], SMALL, color=INK_ON[player["color"]], background=player["color"]
-            )
+            canvas.badge(left, top, 18, 18, player["color"], SMALL)
             words = f"field {player['field']}, {player['carrots']} carrots, {player['salads']} salads"
             canvas.text(left + 26, top, words, TEXT, width=half - 26)
             cards = ", ".join(card.replace("_", " ").lower() for card in player["cards"]) or "none"

@@ -169,7 +169,8 @@ class Lobby:
         self.timers = timers
         self.publish: Callable[[events.ServerEvent], None] = stream.publish
         self.delivery_timeout = config.delivery_timeout
-        self._editions = editions
+        self.editions = editions
+        """By gameType."""
         self._new_id = new_id
         self._new_rng = new_rng
         self._starting_states = starting_states or {}
@@ -231,7 +232,7 @@ class Lobby:
         """
         peer = member.peer
         if not member.is_edition_chosen and kind in REQUEST_TYPES and not peer.edition.dialect.has_packet(kind):
-            knowing = (edition for edition in self._editions.values() if edition.dialect.has_packet(kind))
+            knowing = (edition for edition in self.editions.values() if edition.dialect.has_packet(kind))
             peer.edition = next(knowing, peer.edition)
 
     # -- requests of any peer ---------------------------------------------------------------------------------------
@@ -321,9 +322,9 @@ class Lobby:
             if not edition.policy.has_default_game:
                 raise RequestError(Fault.NO_GAME_TYPE, "This request names no gameType")
             return self.default_edition
-        requested = self._editions.get(game_type)
+        requested = self.editions.get(game_type)
         if requested is None:
-            text = edition.dialect.texts.unknown_game_type(game_type, tuple(self._editions))
+            text = edition.dialect.texts.unknown_game_type(game_type, tuple(self.editions))
             raise RequestError(Fault.UNKNOWN_GAME_TYPE, text)
         return requested
 

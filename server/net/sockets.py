@@ -1,9 +1,4 @@
-"""Listening sockets, accepting connections on them, and how many the system allows.
-
-Invariants: a host may stand for several addresses, which all get the same port; either all of them listen, or no socket
-is left open. The failure of one connection does not affect another. An address that cannot be used is reported in one
-line that names the option to change.
-"""
+"""Listening sockets, accepting connections on them, and how many the system allows."""
 
 from __future__ import annotations
 
@@ -81,7 +76,7 @@ def listen(host: str, port: int, option: str = "--port") -> list[socket.socket]:
 
 
 def _listen(host: str, port: int) -> list[socket.socket]:
-    """Open all sockets or none. Raises OSError and UnicodeError."""
+    """Open the sockets of all addresses, or leave none open. Raises OSError and UnicodeError."""
     sockets: list[socket.socket] = []
     missing: OSError | None = None
     try:

@@ -285,21 +285,6 @@ def test_lines_without_chance_are_not_repeated(monkeypatch: pytest.MonkeyPatch) 
     assert len(turns) == 2 * turns_of_once > 0
 
 
-def test_a_cut_after_a_round_leaves_the_values_of_this_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    samples = 0
-
-    def counting(state: BlokusState, count: int, rng: random.Random) -> Sample:
-        nonlocal samples
-        samples += 1
-        return sample_moves(state, count, rng)
-
-    monkeypatch.setattr(blokus_levels, "sample_moves", counting)
-    first_round = found(MIDDLE, SearchSettings(SMALL.width, SMALL.rounds[:1], SMALL.turns, SMALL.sample))
-    samples_of_first_round, samples = samples, 0
-    assert found(MIDDLE, SMALL, lambda: samples == samples_of_first_round) == first_round
-    assert samples == samples_of_first_round > 0
-
-
 def test_a_cut_leaves_the_values_of_the_last_complete_round() -> None:
     first_round = SearchSettings(SMALL.width, SMALL.rounds[:1], SMALL.turns, SMALL.sample)
     assert found(MIDDLE, SMALL, after(0)) == highest(MIDDLE, 4)
