@@ -23,7 +23,7 @@ from spielleiter.bench.scripted_games import ROOM, Load
 
 PASSWORD: Final = "examplepassword"
 HANG_SECONDS: Final = 20.0  # without any data, after which a game is considered to hang
-GATE_MOVES: Final = 4  # moves in flight at a time while games are being started
+STARTING_MOVES: Final = 4  # moves in flight at a time while games are being started
 OBSERVED_PLIES: Final = 4  # plies after which an observer's connection is drained
 OBSERVER_BYTES: Final = 1 << 18  # the receive buffer of an observer, large enough for OBSERVED_PLIES plies
 RESULT: Final = b'<data class="result">'
@@ -159,13 +159,13 @@ class Seat(PeerSocket):
             count = 0
         if BUFFER.endswith(self._request, 0, count):
             self.game.requested(self, perf_counter())
-        elif not BUFFER.endswith(POSITION_END, 0, count):
-            self._look_closer(count)
-
-    def _look_closer(self, count: int) -> None:
+            return
+        if BUFFER.endswith(POSITION_END, 0, count):
+            return
         if not count:
             self.game.end(is_whole=False)
             return
+        # a request in pieces, or the result, behind which there may be more
         end = self._tail + BUFFER[max(0, count - RESULT_BYTES) : count]
         if end.endswith(self._request):
             self._tail = b""
@@ -345,7 +345,7 @@ class Driver:
         while len(self.games) < total or not (self.is_complete or perf_counter() > deadline):
             while len(self.games) < total and len(self.games) <= progress * total:
                 self.games.append(self.make_game(self, len(self.games)))
-            self.release(GATE_MOVES)
+            self.release(STARTING_MOVES)
             self.play()
             first = self.games[0]
             progress = 1.0 if self.games_over else max(progress, first.ply / len(first.templates))

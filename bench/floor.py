@@ -53,35 +53,29 @@ class Floor:
         """Serve one connection to its end."""
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):  # a client may close at any time
             data = await stream.receive_some(RECEIVE_BYTES)
-            code = CODE.search(data)
-            if code is None:
-                await self._administrate(stream, data)
-            else:
-                await self._join(stream, int(code[1]), int(code[2]), int(code[3]))
-
-    async def _administrate(self, stream: trio.SocketStream, data: bytes) -> None:
-        await stream.send_all(b"<protocol>")
-        while data:
-            for script in PREPARE.findall(data):
-                self._prepared += 1
-                names = (self._prepared, int(script))
-                await stream.send_all((PREPARED % (ROOM % self._prepared, *names, *names)).encode())
-            for game in OBSERVE.findall(data):
-                self._observers[int(game)].append(stream)
-            data = await stream.receive_some(RECEIVE_BYTES)
-
-    async def _join(self, stream: trio.SocketStream, game: int, script: int, seat: int) -> None:
-        await stream.send_all((JOINED % (ROOM % game)).encode())
-        other = self._waiting.pop(game, None)
-        if other is None:
-            is_over = trio.Event()
-            self._waiting[game] = stream, is_over
-            await is_over.wait()
-            return
-        try:
-            await self._play((other[0], stream) if seat else (stream, other[0]), game, script)
-        finally:
-            other[1].set()
+            if code := CODE.search(data):
+                game, script, seat = map(int, code.groups())
+                await stream.send_all((JOINED % (ROOM % game)).encode())
+                other = self._waiting.pop(game, None)
+                if other is None:
+                    is_over = trio.Event()
+                    self._waiting[game] = stream, is_over
+                    await is_over.wait()
+                    return
+                try:
+                    await self._play((other[0], stream) if seat else (stream, other[0]), game, script)
+                finally:
+                    other[1].set()
+                return
+            await stream.send_all(b"<protocol>")
+            while data:  # the requests of an administrator
+                for script in PREPARE.findall(data):
+                    self._prepared += 1
+                    names = (self._prepared, int(script))
+                    await stream.send_all((PREPARED % (ROOM % self._prepared, *names, *names)).encode())
+                for game in OBSERVE.findall(data):
+                    self._observers[int(game)].append(stream)
+                data = await stream.receive_some(RECEIVE_BYTES)
 
     async def _play(self, players: tuple[trio.SocketStream, trio.SocketStream], game: int, script: int) -> None:
         mementos, seats = self._scripts[script]

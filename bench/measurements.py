@@ -50,6 +50,9 @@ FEW: Final = 2
 """The number of games of the short match, which the long one is compared with."""
 _BLOCK: Final = 512  # bytes, in the units of `st_blocks`
 _LIMIT: Final = "600000"  # milliseconds; so long that no game is lost because this machine is busy
+QUICK: Final[Mapping[str, Any]] = MappingProxyType(
+    {"rounds": 1, "seconds": 0.5, "games": (1, 20), "observers": (0,), "match_games": (10, 20)}
+)
 
 
 @dataclass(frozen=True)
@@ -78,10 +81,6 @@ class Options:
         return cls(**{**QUICK, **chosen})
 
 
-QUICK: Final[Mapping[str, Any]] = MappingProxyType(
-    {"rounds": 1, "seconds": 0.5, "games": (1, 20), "observers": (0,), "match_games": (10, 20)}
-)
-
 Part: TypeAlias = Callable[[Options, Records], Iterator[str]]
 """Measures one round, adds it to the records, and yields a description of each step before the step begins."""
 
@@ -104,27 +103,23 @@ def run(options: Options, tell: Callable[[str], None]) -> Records:
 def measure_traffic(options: Options, records: Records) -> Iterator[str]:
     """Measure many games at once: throughput, latency, processor, memory, verdicts; see `Part`."""
     subjects = [name for name in ("floor", "server") if name in options.only]
-    for edition, observers, games in product(options.editions, options.observers, options.games):
-        for subject in subjects:
-            yield f"{subject}, {edition}, games at once: {games}" + (", observed" if observers else "")
-            labels: dict[str, Label] = {"subject": subject, "edition": edition, "games": games, "observers": observers}
-            records.add({"part": "traffic", **labels}, _traffic(options, subject, edition, games, observers))
-
-
-def _traffic(options: Options, subject: str, edition: str, games: int, observers: int) -> dict[str, tuple[float, str]]:
-    load = load_of(edition)
-    with TemporaryDirectory(prefix="spielleiter-bench-") as name:
-        folder = Path(name)
-        with running_floor(load, observers) if subject == "floor" else running_server(folder) as measured:
-            plan = plan_of(load, measured.port, games, pid=measured.pid, observers=observers)
-            with running_drivers(plan, options.drivers) as drivers:
-                values = drivers.measure(options.seconds)
-                values["memory peak"] = (measured.kib("VmHWM:") / KIB_PER_MIB, "MiB")
-        if subject == "server":
-            judged, false = count_verdicts(folder / REPLAYS_NAME / "results.jsonl", drivers.cut_off)
-            values["false verdicts"] = (false + drivers.broken, "games")
-            values["games judged"] = (judged, "games")
-    return values
+    loads = product(options.editions, options.observers, options.games, subjects)
+    for edition, observers, games, subject in loads:
+        yield f"{subject}, {edition}, games at once: {games}" + (", observed" if observers else "")
+        load = load_of(edition)
+        with TemporaryDirectory(prefix="spielleiter-bench-") as name:
+            folder = Path(name)
+            with running_floor(load, observers) if subject == "floor" else running_server(folder) as measured:
+                plan = plan_of(load, measured.port, games, pid=measured.pid, observers=observers)
+                with running_drivers(plan, options.drivers) as drivers:
+                    values = drivers.measure(options.seconds)
+                    values["memory peak"] = (measured.kib("VmHWM:") / KIB_PER_MIB, "MiB")
+            if subject == "server":
+                judged, false = count_verdicts(folder / REPLAYS_NAME / "results.jsonl", drivers.cut_off)
+                values["false verdicts"] = (false + drivers.broken, "games")
+                values["games judged"] = (judged, "games")
+        labels: dict[str, Label] = {"subject": subject, "edition": edition, "games": games, "observers": observers}
+        records.add({"part": "traffic", **labels}, values)
 
 
 def count_verdicts(path: Path, cut_off: AbstractSet[str]) -> tuple[int, int]:

@@ -20,6 +20,25 @@ WIDTH: Final = 100
 """The number of columns at which notes are wrapped."""
 _INDENT: Final = "  "
 _PREFIX: Final = "blokus-"
+COMPARED: Final = (
+    ("throughput", 1, 0.4, True),
+    ("throughput", 20, 0.4, True),
+    ("throughput", 100, 0.4, True),
+    ("latency median", 1, 2.5, False),
+    ("latency p99", 100, 3.0, False),
+)
+"""What is compared with the bare wire: figure, number of games at once, bound, and whether this is a lower bound."""
+LEAST_OF_100_GAMES: Final = 0.8
+"""The throughput with 500 games as a fraction of that with 100."""
+MOST_START: Final = 1.6
+"""The time until the server accepts connections, as a multiple of the start time of bare Python."""
+MATCH_BOUNDS: Final = (
+    ("runner's processor, a game", 50.0, "match, runner's processor a game"),  # in ms, without the programs'
+    ("disk, a game", 60.0, "match, disk a game, {} players"),  # in KiB
+    ("200 games", 20.0, "match, 200 games of built-in players"),  # in seconds, two at a time
+    ("memory, 1,000 games more", 10.0, "match, memory for 1,000 games more"),  # in MiB: their records, for the reports
+)
+"""The figures of a match, their upper bounds, and the names of the targets."""
 
 
 @dataclass(frozen=True)
@@ -137,27 +156,6 @@ class Target:
         }
 
 
-COMPARED: Final = (
-    ("throughput", 1, 0.4, True),
-    ("throughput", 20, 0.4, True),
-    ("throughput", 100, 0.4, True),
-    ("latency median", 1, 2.5, False),
-    ("latency p99", 100, 3.0, False),
-)
-"""What is compared with the bare wire: figure, number of games at once, bound, and whether this is a lower bound."""
-LEAST_CROWDED: Final = 0.8
-"""The throughput with 500 games as a fraction of that with 100."""
-MOST_START: Final = 1.6
-"""The time until the server accepts connections, as a multiple of the start time of bare Python."""
-MATCH_BOUNDS: Final = (
-    ("runner's processor, a game", 50.0, "match, runner's processor a game"),  # in ms, without the programs'
-    ("disk, a game", 60.0, "match, disk a game, {} players"),  # in KiB
-    ("200 games", 20.0, "match, 200 games of built-in players"),  # in seconds, two at a time
-    ("memory, 1,000 games more", 10.0, "match, memory for 1,000 games more"),  # in MiB: their records, for the reports
-)
-"""The figures of a match, their upper bounds, and the names of the targets."""
-
-
 def targets_of(records: Records) -> list[Target]:
     """Return all targets for which these records have figures."""
     editions = list(dict.fromkeys(str(record.labels["edition"]) for record in records if "edition" in record.labels))
@@ -188,7 +186,7 @@ def _traffic_targets(records: Records, edition: str) -> Iterator[Target]:
             yield Target(title, edition, bound, is_least, ratio, unit, busy is None or busy.median <= BUSY)
     ratio = ratio_of(traffic("throughput", "server", 500), traffic("throughput", "server", 100))
     if ratio is not None:
-        yield Target("throughput, 500 games at once", edition, LEAST_CROWDED, True, ratio, "of that at 100")
+        yield Target("throughput, 500 games at once", edition, LEAST_OF_100_GAMES, True, ratio, "of that at 100")
 
 
 def _match_targets(found: Sequence[Record], programs: str, edition: str) -> Iterator[Target]:

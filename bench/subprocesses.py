@@ -29,7 +29,7 @@ START_TIMEOUT: Final = 30.0
 END_TIMEOUT: Final = 30.0
 LOG_NAME: Final = "log"
 REPLAYS_NAME: Final = "replays"
-START_LOOK: Final = 0.002  # seconds between two checks whether a server has started
+START_POLL_INTERVAL: Final = 0.002  # seconds between two checks whether a server has started
 
 
 class BenchError(Exception):
@@ -164,33 +164,20 @@ def running_server(folder: Path, *options: str) -> Iterator[Subject]:
     processor time would then be measured by chance. All its files are in `folder`, which must be empty.
     """
     port_file = folder / "port"
-    arguments = ["-m", "spielleiter", "serve", "--port", "0", "--port-file", str(port_file)]
-    arguments += [
-        "--start-piece",
-        START_PIECE,
-        "--save-replay",
-        str(folder / REPLAYS_NAME),
-        "--viewer",
-        "off",
-        *options,
-    ]
+    arguments = ["-m", "spielleiter", "serve", "--port", "0", "--port-file", str(port_file), "--viewer", "off"]
+    arguments += ["--start-piece", START_PIECE, "--save-replay", str(folder / REPLAYS_NAME), *options]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("SPIELLEITER_")}
     with (
         (folder / LOG_NAME).open("w", encoding="utf-8") as log,
         running_python(arguments, stdin=subprocess.DEVNULL, stderr=log, cwd=folder, env=environment) as process,
     ):
-        yield Subject(process.pid, _awaited_port(process, port_file))
-
-
-def _awaited_port(process: subprocess.Popen[str], port_file: Path) -> int:
-    deadline = time.perf_counter() + START_TIMEOUT
-    while time.perf_counter() < deadline and process.poll() is None:
-        text = port_file.read_text(encoding="ascii") if port_file.exists() else ""
-        if text.strip():
-            return int(text)
-        time.sleep(START_LOOK)
-    log = last_line((port_file.parent / LOG_NAME).read_text(encoding="utf-8", errors="replace"))
-    raise BenchError(f"the server does not start (exit code {process.poll()}): {log}")
+        deadline = time.perf_counter() + START_TIMEOUT
+        while not (port := port_file.read_text(encoding="ascii").strip() if port_file.exists() else ""):
+            if time.perf_counter() >= deadline or process.poll() is not None:
+                reason = last_line((folder / LOG_NAME).read_text(encoding="utf-8", errors="replace"))
+                raise BenchError(f"the server does not start (exit code {process.poll()}): {reason}")
+            time.sleep(START_POLL_INTERVAL)
+        yield Subject(process.pid, int(port))
 
 
 @contextmanager

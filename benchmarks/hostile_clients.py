@@ -64,20 +64,17 @@ class HostileClient:
         """Connect, or send more, and schedule the next call."""
         try:
             if self.sock is None:
-                self._connect()
+                self.sock = socket.create_connection(("127.0.0.1", self.group.port))
+                self.sock.setblocking(False)
+                self.group.count[type(self).__name__.lower()] += 1
+                if self.reads:
+                    self.group.selector.register(self.sock, selectors.EVENT_READ, self)
                 self._send(self.opening)
             elif self.more:
                 self._send(self.more)
         except OSError:
             self.leave()
         self.group.schedule(now + self.pause, self)
-
-    def _connect(self) -> None:
-        self.sock = socket.create_connection(("127.0.0.1", self.group.port))
-        self.sock.setblocking(False)
-        self.group.count[type(self).__name__.lower()] += 1
-        if self.reads:
-            self.group.selector.register(self.sock, selectors.EVENT_READ, self)
 
     def _send(self, data: bytes) -> None:
         assert self.sock is not None
@@ -173,6 +170,7 @@ class Flooding(HostileClient):
     """Joins, and then sends packets that are expensive to refuse, as fast as the server accepts them."""
 
     opening = JOIN
+    packet = b""
     pause = FLOOD_PAUSE
     reads = True
 
@@ -183,15 +181,8 @@ class Flooding(HostileClient):
     def act(self, now: float) -> None:
         is_new = self.sock is None
         super().act(now)
-        if not is_new and self.sock is not None:
-            self._flood()
-
-    def leave(self) -> None:
-        super().leave()
-        self._rest = b""
-
-    def _flood(self) -> None:
-        assert self.sock is not None
+        if is_new or self.sock is None:
+            return
         try:
             for _ in range(FLOOD_PACKETS):
                 self._rest = self._rest or self.packet
@@ -201,7 +192,9 @@ class Flooding(HostileClient):
         except OSError:
             self.leave()
 
-    packet = b""
+    def leave(self) -> None:
+        super().leave()
+        self._rest = b""
 
 
 class Quotes(Flooding):

@@ -43,6 +43,8 @@ command = "builtin:{higher}"
 name = "{lower}"
 command = "builtin:{lower}"
 """
+_HEADINGS: Final = ("game", "level", "games", "won", "drawn", "lost", "Elo", "95 %")
+_WIDTHS: Final = (24, 8, 6, 5, 6, 5, 6, 14)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +115,6 @@ def _run(command: Sequence[str], title: str) -> int:
 
 def _elo_text(value: float | None) -> str:
     return "?" if value is None else f"{value:+.0f}"
-
-
-_HEADINGS: Final = ("game", "level", "games", "won", "drawn", "lost", "Elo", "95 %")
-_WIDTHS: Final = (24, 8, 6, 5, 6, 5, 6, 14)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

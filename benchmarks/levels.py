@@ -22,6 +22,9 @@ from spielleiter.common.quantile import nearest_rank
 from spielleiter.game.api import Game, State
 from spielleiter.server.editions import EDITIONS
 
+_HEADINGS = ("level", "positions", "illegal", "median ms", "p99 ms", "maximum ms")
+_WIDTHS = (10, 10, 8, 10, 8, 10)
+
 
 @dataclass(slots=True)
 class LevelFigures:
@@ -59,10 +62,6 @@ def measure_level(level: LadderLevel, states: Sequence[State], seed: int) -> Lev
         figures.seconds.append(time.process_time() - started)
         figures.illegal += state.check(move) is not None
     return figures
-
-
-_HEADINGS = ("level", "positions", "illegal", "median ms", "p99 ms", "maximum ms")
-_WIDTHS = (10, 10, 8, 10, 8, 10)
 
 
 def print_row(cells: Sequence[str], widths: Sequence[int]) -> None:

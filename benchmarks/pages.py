@@ -2,7 +2,7 @@
 
 Run this file with the arguments PORT LISTS GAMES SILENT: the port of the viewer, and the numbers of pages with the list
 of rooms, with a game, and of silent ones, which never read. A line is written when all are open; the process ends with
-its input. A page whose game is over shows its end for GAME_LOOK seconds and then another game, as people do.
+its input. A page whose game is over shows its end for END_SHOWN_SECONDS and then another game, as people do.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Final
 
 HOST: Final = "127.0.0.1"
 TIMEOUT: Final = 20.0
-GAME_LOOK: Final = 5.0
-ROOM_LOOK: Final = 0.5  # seconds for which the list of rooms is used for pages that look for another game
+END_SHOWN_SECONDS: Final = 5.0
+ROOMS_KEPT_SECONDS: Final = 0.5  # seconds for which the list of rooms is used for pages that look for another game
 READ_SIZE: Final = 1 << 18
 OVER: Final = (b'"state":"over"', b"event: gone")
 
@@ -52,7 +52,7 @@ class Pages:
     def open_game(self) -> None:
         """Open a page with one of the running games, each in turn, as they were a moment ago."""
         now = time.perf_counter()
-        if now - self._rooms_at > ROOM_LOOK:
+        if now - self._rooms_at > ROOMS_KEPT_SECONDS:
             with socket.create_connection((HOST, self._port), TIMEOUT) as sock:
                 sock.sendall(f"GET /api/rooms HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode())
                 answer = b"".join(iter(lambda: sock.recv(READ_SIZE), b""))
@@ -77,7 +77,7 @@ class Pages:
             page.is_over |= page.is_game and any(mark in data for mark in OVER)
             if not data:
                 self._close(page)
-        before = time.perf_counter() - GAME_LOOK
+        before = time.perf_counter() - END_SHOWN_SECONDS
         pages: list[Page] = [key.data for key in self._selector.get_map().values()]
         for page in pages:
             if page.is_over and page.opened_at < before:

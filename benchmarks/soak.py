@@ -260,20 +260,17 @@ class StampedPlayer:
             if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS):
                 seconds, nanoseconds = _TIMESPEC.unpack(stamp)
                 arrived_at = seconds + nanoseconds * 1e-9
-        return self._understand(data), arrived_at
-
-    def _understand(self, data: bytes) -> Received:
         if not data:
-            return Received.END
+            return Received.END, arrived_at
         self._data += data
         if not self.room and (joined := _JOINED.search(self._data)):
             self.room = joined[1].decode()
         if b'class="result"' in self._data:
-            return Received.RESULT
+            return Received.RESULT, arrived_at
         if _REQUEST.search(self._data):
             self._data = b""
-            return Received.REQUEST
-        return Received.NOTHING_NEW
+            return Received.REQUEST, arrived_at
+        return Received.NOTHING_NEW, arrived_at
 
     def send(self, packet: bytes, answer: SoakAnswer) -> None:
         """Send `packet` in one call, and record the time before and after it. A closed connection is ignored."""
@@ -405,13 +402,24 @@ class Soak:
             ready = self.selector.select(min(max(wait, 0.0), 0.05))
             for key, _ in ready:
                 if key.data is None:
-                    self._start_prepared_games()
+                    self._admin_data += self._admin.recv(1 << 16)
+                    for prepared in list(PREPARED.finditer(self._admin_data)):
+                        self._start_game((prepared[2], prepared[3]))
+                    self._admin_data = self._admin_data[self._admin_data.rfind(b"</prepared>") + 1 :]
                 elif key.fileobj.fileno() >= 0:  # type: ignore[union-attr]
                     key.data[0].receive(key.data[1])
             while self._timers and self._timers[0][0] <= time.time():
                 _, _, game, player, answer = heapq.heappop(self._timers)
                 game.send(player, answer)
-            self._add_bad_client()
+            # sometimes connect a client that sends something wrong and stays for a while
+            if self._rng.random() < self.shares.bad:
+                sock = socket.create_connection(self.address)
+                sock.sendall(self._rng.choice(BAD_BYTES))
+                self._bad.append(sock)
+                self.tally.bad_clients += 1
+            if len(self._bad) > 50:
+                self._bad.rotate(self._rng.randrange(50))
+                self._bad.popleft().close()
             before, now = now, time.perf_counter()
             self.tally.in_play_seconds += self.in_play * (now - before)
             last_received = now if ready else last_received
@@ -436,38 +444,22 @@ class Soak:
             self._games_to_start -= 1
             self._admin.sendall(PREPARE)
 
-    def _start_prepared_games(self) -> None:
-        """Connect the players of the rooms that have been prepared."""
-        self._admin_data += self._admin.recv(1 << 16)
-        for prepared in list(PREPARED.finditer(self._admin_data)):
-            script, conduct = self._conducts.choice(self._scripts), self._draw_conduct()
-            is_slow = conduct is Conduct.FAIR and self._conducts.random() < self.shares.slow
-            slow_ply = self._conducts.randrange(len(script.packets)) if is_slow else None
-            SoakGame(self, script, conduct, slow_ply, (prepared[2], prepared[3]))
-        self._admin_data = self._admin_data[self._admin_data.rfind(b"</prepared>") + 1 :]
-
-    def _draw_conduct(self) -> Conduct:
-        drawn = self._conducts.random()
-        for conduct, share in (
+    def _start_game(self, codes: tuple[bytes, bytes]) -> None:
+        """Connect the players of a room that has been prepared, and draw how they play."""
+        script, drawn = self._conducts.choice(self._scripts), self._conducts.random()
+        conduct = Conduct.FAIR
+        for each, share in (
             (Conduct.LATE, self.shares.late),
             (Conduct.ILLEGAL, self.shares.illegal),
             (Conduct.VANISHING, self.shares.vanishing),
         ):
             if drawn < share:
-                return conduct
+                conduct = each
+                break
             drawn -= share
-        return Conduct.FAIR
-
-    def _add_bad_client(self) -> None:
-        """Sometimes connect a client that sends something wrong and stays for a while."""
-        if self._rng.random() < self.shares.bad:
-            sock = socket.create_connection(self.address)
-            sock.sendall(self._rng.choice(BAD_BYTES))
-            self._bad.append(sock)
-            self.tally.bad_clients += 1
-        if len(self._bad) > 50:
-            self._bad.rotate(self._rng.randrange(50))
-            self._bad.popleft().close()
+        is_slow = conduct is Conduct.FAIR and self._conducts.random() < self.shares.slow
+        slow_ply = self._conducts.randrange(len(script.packets)) if is_slow else None
+        SoakGame(self, script, conduct, slow_ply, codes)
 
 
 def soak(games: int, at_once: int, stall: float, stall_interval: float, shares: Shares, seed: int = 1) -> SoakReport:

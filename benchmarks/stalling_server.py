@@ -17,6 +17,7 @@ import random
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,19 +68,13 @@ async def main(options: dict[str, Any]) -> None:
     longest, interval = settings.pop("stall"), settings.pop("stall_interval")
     stop = trio.Event()
     async with trio.open_nursery() as nursery:
-        listening: Listening = await nursery.start(_serve, Config(**settings), stop)
+        listening: Listening = await nursery.start(partial(serve, Config(**settings), stop=stop))
         with trio.CancelScope() as stalling:
             await nursery.start(_watch, stop, stalling)
             print(json.dumps({"port": listening.addresses[0][1], **resource_usage()}), flush=True)
             if longest:
                 await stall(longest, interval, 1)
             await trio.sleep_forever()
-
-
-async def _serve(
-    config: Config, stop: trio.Event, task_status: trio.TaskStatus[Listening] = trio.TASK_STATUS_IGNORED
-) -> None:
-    await serve(config, stop=stop, task_status=task_status)
 
 
 async def _watch(

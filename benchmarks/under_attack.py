@@ -31,7 +31,7 @@ from spielleiter.server.net.sockets import connections_possible
 CLIENTS: Final = Path(__file__).with_name("hostile_clients.py")
 EDITION: Final = "blokus-2021-r3"
 QUIET_SHARE: Final = 0.05  # the fraction of a processor that an idle server may use
-QUIET_LOOK: Final = 0.3  # seconds during which that is measured
+QUIET_INTERVAL: Final = 0.3  # seconds during which that is measured
 QUIET_TIMEOUT: Final = 60.0  # seconds after which waiting for an idle server is given up
 SHOWN: Final = ("throughput", "latency median", "latency p99", "latency max")
 
@@ -64,13 +64,13 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def settle(pid: int, look: float = QUIET_LOOK, timeout: float = QUIET_TIMEOUT) -> None:
-    """Wait until a process is idle, measured in intervals of `look` seconds. Raises TimeoutError."""
+def settle(pid: int, interval: float = QUIET_INTERVAL, timeout: float = QUIET_TIMEOUT) -> None:
+    """Wait until a process is idle, measured in intervals of `interval` seconds. Raises TimeoutError."""
     deadline = time.monotonic() + timeout
     used = processor_seconds(pid)
     while True:
         before, began = used, time.monotonic()
-        time.sleep(look)
+        time.sleep(interval)
         used = processor_seconds(pid)
         if used - before <= QUIET_SHARE * (time.monotonic() - began):
             return

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 
 _Command: TypeAlias = Callable[..., None]
+LAST_CLOSED: Final = 10
+"""The number of closed connections that are shown individually."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,8 @@ def observe(server: _Server, room: str, raw: bool, board: bool | None, as_json: 
     "error" with message; finally "left".
     """
     from spielleiter.cli.screen import Screen
-    from spielleiter.protocol.messages import Memento, Result
+    from spielleiter.cli.words import refusal_text, result_line, state_line
+    from spielleiter.protocol.messages import Memento, Paused, Result
 
     form = "--raw" if raw else "--json"
     if raw and as_json:
@@ -211,10 +214,17 @@ def observe(server: _Server, room: str, raw: bool, board: bool | None, as_json: 
                 continue
             if raw or (isinstance(event, Memento) and event.state == last):
                 continue  # the server repeats a position when it requests a move
-            screen.say(_event_line(event, names), below=isinstance(event, Result))
-            if isinstance(event, Memento):
-                last = event.state
-                screen.show(last, names)
+            match event:
+                case Memento():
+                    last = event.state
+                    screen.say(state_line(event))
+                    screen.show(last, names)
+                case Result():
+                    screen.say(f"over: {result_line(event, names)}", below=True)
+                case Paused(is_paused):
+                    screen.say("paused" if is_paused else "resumed")
+                case _:
+                    screen.say(f"error: {refusal_text(event.message)}")
         if as_json:
             _echo_json(event="left", roomId=room)
 
@@ -226,21 +236,6 @@ def observe(server: _Server, room: str, raw: bool, board: bool | None, as_json: 
     if not results:
         sure = f" that {server.edition.name} can read; leave out --edition" if server.is_edition_named else ""
         raise Failure(f"room {room} was closed without a result{sure}")
-
-
-def _event_line(event: ObserverEvent, names: tuple[str, str]) -> str:
-    from spielleiter.cli.words import refusal_text, result_line, state_line
-    from spielleiter.protocol.messages import Memento, Paused, Result
-
-    match event:
-        case Memento():
-            return state_line(event)
-        case Result():
-            return f"over: {result_line(event, names)}"
-        case Paused(is_paused):
-            return "paused" if is_paused else "resumed"
-        case _:
-            return f"error: {refusal_text(event.message)}"
 
 
 def _event_value(room: str, event: ObserverEvent, names: tuple[str, str]) -> dict[str, Any]:
@@ -343,10 +338,6 @@ def status(server: _Server, as_json: bool) -> None:
                 print_line(line)
 
     server.run(act)
-
-
-LAST_CLOSED: Final = 10
-"""The number of closed connections that are shown individually."""
 
 
 def status_lines(report: dict[str, Any]) -> Iterator[str]:

@@ -10,7 +10,7 @@ import json
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -119,14 +119,17 @@ def bench(json_file: str | None, *, quick: bool, **chosen: Any) -> None:
     minimum and maximum; the end of the report lists the targets and whether they are met. Progress goes to standard
     error. A full run takes about ten minutes, in which the machine should do nothing else. Needs Linux.
     """
-    _require_machine()
+    from spielleiter.bench.machine import missing_requirement
+
+    if problem := missing_requirement():  # found before modules are imported that exist only on Linux
+        raise Failure(problem)
     from spielleiter.bench.measurements import Options
     from spielleiter.bench.subprocesses import BenchError
     from spielleiter.common.errors import os_error_text
 
     given = {key: value for key, value in chosen.items() if value is not None}
     raise_on_ctrl_c()
-    before = signal.signal(signal.SIGTERM, _stop)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C, so that all processes are ended
     try:
         _measure(Options.quick(**given) if quick else Options(**given), json_file)
     except BenchError as error:
@@ -135,19 +138,6 @@ def bench(json_file: str | None, *, quick: bool, **chosen: Any) -> None:
         raise Failure(f"the benchmark cannot run on this machine: {os_error_text(error)}") from error
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _require_machine() -> None:
-    """Raise Failure if the benchmark cannot run here, before modules are imported that exist only on Linux."""
-    from spielleiter.bench.machine import missing_requirement
-
-    if problem := missing_requirement():
-        raise Failure(problem)
-
-
-def _stop(_number: int, _frame: object) -> NoReturn:
-    """Do the same as for Ctrl-C, so that all processes are ended."""
-    raise KeyboardInterrupt
 
 
 def _measure(options: Options, json_file: str | None) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import click
 
 from spielleiter.cli.output import JOINT, printable, wrapped
-from spielleiter.common.text import shortened
+from spielleiter.common.text import count_text, shortened
 from spielleiter.game.api import Seat, State
 from spielleiter.game.blokus.moves import SetMove
 from spielleiter.game.blokus.pieces import SIZE, Color, orientation
@@ -77,7 +77,10 @@ def _blokus_rows(state: BlokusState, canvas: Canvas, cell_width: int) -> Iterato
     """The column numbers, then the rows; the cells of the last piece have a second letter."""
     numbers = (str(x) if cell_width > 1 else str(x % 10) for x in range(0, SIZE, 2))
     yield " " * _LABEL + "".join(number.ljust(2 * cell_width) for number in numbers)
-    last = _last_piece(state)
+    last: frozenset[tuple[int, int]] = frozenset()
+    if isinstance(move := state.last_move, SetMove):
+        turned = orientation(move.shape, move.rotation, move.is_flipped)
+        last = frozenset((move.x + x, move.y + y) for x, y in turned.cells)
     for y in range(SIZE):
         cells = []
         for x in range(SIZE):
@@ -89,22 +92,6 @@ def _blokus_rows(state: BlokusState, canvas: Canvas, cell_width: int) -> Iterato
                 text = letter * cell_width if (x, y) in last else letter.ljust(cell_width)
                 cells.append(canvas.style(text, bold=(x, y) in last, **_STYLES[color]))
         yield f"{y:2} " + "".join(cells)
-
-
-def _last_piece(state: BlokusState) -> frozenset[tuple[int, int]]:
-    move = state.last_move
-    if not isinstance(move, SetMove):
-        return frozenset()
-    turned = orientation(move.shape, move.rotation, move.is_flipped)
-    return frozenset((move.x + x, move.y + y) for x, y in turned.cells)
-
-
-def _pieces_left(state: BlokusState, color: Color) -> str:
-    count = len(state.remaining_shapes(color))
-    if not count:
-        return "all pieces placed"
-    left = "1 piece left" if count == 1 else f"{count} pieces left"
-    return left if state.valid_mask >> color & 1 else f"{left}, out"
 
 
 def _blokus_next(state: BlokusState, names: tuple[str, str]) -> str:
@@ -122,7 +109,10 @@ def _blokus_panel(state: BlokusState, names: tuple[str, str], canvas: Canvas, co
         for color in _COLORS:
             if SEAT_OF_COLOR[color] == seat:
                 letter = canvas.style(f"{color.name[0]} ", **_STYLES[color])
-                lines.append(f"  {letter} {color.name:6}  {_pieces_left(state, color)}")
+                count = len(state.remaining_shapes(color))
+                left = f"{count_text(count, 'piece')} left" if count else "all pieces placed"
+                is_out = count and not state.valid_mask >> color & 1
+                lines.append(f"  {letter} {color.name:6}  {left}{', out' if is_out else ''}")
         lines.append("")
     lines += wrapped(_blokus_next(state, names), columns)
     if state.last_move is not None:
@@ -174,16 +164,22 @@ def _hase_und_igel(state: HaseUndIgelState, names: tuple[str, str], canvas: Canv
     for start in range(0, len(fields), in_a_row):
         row = range(start, min(start + in_a_row, len(fields)))
         lines.append(canvas.style("".join(f"{index:<{_FIELD}}" for index in row).rstrip(), dim=True))
-        lines.append("".join(_field(state, index, canvas) for index in row).rstrip())
+        cells = ""
+        for index in row:
+            here = [color for color in PlayerColor if state.players[color].index == index]
+            letters = "".join(canvas.style(color.name[0], **_PLAYER_STYLES[color]) for color in here)
+            cells += f"{fields[index].value} {letters}{' ' * (_FIELD - 2 - len(here))}"
+        lines.append(cells.rstrip())
     for seat, color in enumerate(PlayerColor):
         player = state.players[seat]
         cards = ", ".join(card.name for card in player.cards) or "none"
-        lines += _with_letter(
-            f"{_name(names, seat)}: field {player.index}, {player.carrots} carrots, {player.salads} salads, "
+        letter = color.name[0]
+        first, *rest = wrapped(
+            f"{letter} {_name(names, seat)}: field {player.index}, {player.carrots} carrots, {player.salads} salads, "
             f"cards: {cards}",
-            color,
-            canvas,
+            canvas.columns,
         )
+        lines += [canvas.style(letter, **_PLAYER_STYLES[color]) + first[1:], *rest]
     ending = "the game is over"
     if state.outcome() is None:
         ending = f"next: {state.color_on_turn.name} ({_name(names, state.seat_on_turn)})"
@@ -194,20 +190,6 @@ def _hase_und_igel(state: HaseUndIgelState, names: tuple[str, str], canvas: Canv
     if len(lines) + len(legend) <= canvas.rows:
         lines += legend
     return lines if len(lines) <= canvas.rows else None
-
-
-def _field(state: HaseUndIgelState, index: int, canvas: Canvas) -> str:
-    here = [color for color in PlayerColor if state.players[color].index == index]
-    text = f"{state.board.fields[index].value} "
-    for color in here:
-        text += canvas.style(color.name[0], **_PLAYER_STYLES[color])
-    return text + " " * (_FIELD - 2 - len(here))
-
-
-def _with_letter(text: str, color: PlayerColor, canvas: Canvas) -> list[str]:
-    """`text` after the letter of the player that it describes."""
-    first, *rest = wrapped(f"{color.name[0]} {text}", canvas.columns)
-    return [canvas.style(first[0], **_PLAYER_STYLES[color]) + first[1:], *rest]
 
 
 # -- the table ----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -179,7 +179,7 @@ def check(context: click.Context, /, command: str, parameters: tuple[str, ...], 
             soft_timeout=soft,
             hard_timeout=hard,
             pause=options["pause"],
-            patience=timeouts,
+            timeouts=timeouts,
             game_end=game_end,
         )
         is_fit = check_package_in_terminal(package, out, options["html"], options["json"], options["junit"])
@@ -309,7 +309,11 @@ def check_package_in_terminal(
             report = run_until_stopped(lambda: check_package(setup, folder, screen))
             is_kept = is_kept or (bool(report.games) and not report.is_fit)
             if html is not None:
-                write_whole(html, render_page(report, _relative(folder, html.parent) if is_kept else ""))
+                logs = ""
+                if is_kept:
+                    with suppress(ValueError):  # between two drives on Windows there is no relative path
+                        logs = Path(os.path.relpath(folder, html.parent)).as_posix()
+                write_whole(html, render_page(report, logs))
             if json is not None:
                 write_whole(json, report.to_json_text())
             if junit is not None:
@@ -330,14 +334,6 @@ def check_package_in_terminal(
     else:
         print_line(f"{report.headline}; {report.seconds:.0f} s")
     return None if report.is_undecided else report.is_fit
-
-
-def _relative(folder: Path, start: Path) -> str:
-    """The path of `folder` relative to `start`; empty if there is none, as between two drives on Windows."""
-    try:
-        return Path(os.path.relpath(folder, start)).as_posix()
-    except ValueError:
-        return ""
 
 
 class PackageScreen:

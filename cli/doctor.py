@@ -60,6 +60,20 @@ _LEVEL_WIDTH: Final = max(map(len, _COLORS))
 _TITLE_WIDTH: Final = max(map(len, _TITLES.values()))
 _INDENT: Final = " " * (_LEVEL_WIDTH + _TITLE_WIDTH + 4)
 _MOST_COLUMNS: Final = 110
+OLDEST: Final = (3, 11)
+NEWEST: Final = (3, 14)
+"""The versions of Python that the tests run on."""
+_GB: Final = 1024**3
+_SHOWN: Final = "·äß„“±∞"
+"""Characters that the commands print."""
+LONGEST_TICK: Final = 0.001
+"""Seconds; a clock with longer ticks measures think times too coarsely."""
+LEAST_SPACE: Final = 100_000_000
+"""Bytes of free space below which a folder for replays may soon be full."""
+_LOOPBACK: Final = "127.0.0.1"
+_ATTEMPTS: Final = 100  # the kernel begins to stamp a moment after it was asked to
+_TIMEOUT: Final = 10.0  # seconds for a connection on this machine
+_VERSION_TIMEOUT: Final = 30.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +167,6 @@ def shown(finding: MachineFinding, columns: int) -> str:
 
 # -- the machine ------------------------------------------------------------------------------------------------------
 
-OLDEST: Final = (3, 11)
-NEWEST: Final = (3, 14)
-"""The versions of Python that the tests run on."""
-
-_GB: Final = 1024**3
-_SHOWN: Final = "·äß„“±∞"
-"""Characters that the commands print."""
-
 
 def find_python(version: tuple[int, ...] = sys.version_info[:3]) -> MachineFinding:
     where = "part of this program" if is_frozen() else sys.executable
@@ -241,15 +247,6 @@ def find_browser(get: Callable[[], object] = webbrowser.get) -> MachineFinding:
 
 
 # -- the server in the current folder ---------------------------------------------------------------------------------
-
-LONGEST_TICK: Final = 0.001
-"""Seconds; a clock with longer ticks measures think times too coarsely."""
-LEAST_SPACE: Final = 100_000_000
-"""Bytes of free space below which a folder for replays may soon be full."""
-
-_LOOPBACK: Final = "127.0.0.1"
-_ATTEMPTS: Final = 100  # the kernel begins to stamp a moment after it was asked to
-_TIMEOUT: Final = 10.0  # seconds for a connection on this machine
 
 
 def find_settings(environ: Mapping[str, str] = os.environ) -> tuple[MachineFinding, Config]:
@@ -377,8 +374,6 @@ def find_replays(folder: Path) -> MachineFinding:
 
 
 # -- programs of matches and checks -----------------------------------------------------------------------------------
-
-_VERSION_TIMEOUT: Final = 30.0  # seconds
 
 
 def supervision_problem() -> str:

@@ -82,6 +82,27 @@ FOLDERS: Final = "match.folders"
 _CWD: Final = "match.cwd"
 """The key for the directory that programs are started in, according to the file."""
 _NOT_IN_FILES: Final = frozenset({"file", "combine", "resume", "help", "password", "loglevel"})
+_ENTRANT_FIELDS: Final = {"env": "environment", "pass_env": "passed_variables"}
+"""The field of `Entrant` for an option of a program, where it has another name."""
+CHANGEABLE: Final = frozenset(
+    {
+        "concurrency",
+        "pin",
+        "cores_per_game",
+        "fail_fast",
+        "fail_on",
+        "faults_of",
+        "require",
+        "password",
+        "report_every",
+        "on_end",
+        "pages",
+        *CONDITION_NAMES,
+        *CLUSTER_NAMES,
+    }
+)
+"""Options that may be different each time a match is resumed."""
+_SERVER: Final = ("start_server", "server", "host", "port")
 
 
 def _read_paths(context: click.Context, _parameter: click.Parameter, paths: tuple[Path, ...]) -> None:
@@ -334,9 +355,6 @@ match_options: Final = together(
 
 # -- the setup of a new match -----------------------------------------------------------------------------------------
 
-_ENTRANT_FIELDS: Final = {"env": "environment", "pass_env": "passed_variables"}
-"""The field of `Entrant` for an option of a program, where it has another name."""
-
 
 def _entrant(options: Mapping[str, Any], number: int, *, can_timeout: bool) -> Entrant:
     """Program `number` (1 or 2) as the options describe it."""
@@ -432,27 +450,6 @@ def _requested_server(options: Mapping[str, Any]) -> tuple[str, int] | None:
 # It continues as it was begun: options that are not given keep their values. An option that is given and differs from
 # the plan in the folder is refused, never ignored, unless it affects neither the games nor the answer.
 
-CHANGEABLE: Final = frozenset(
-    {
-        "concurrency",
-        "pin",
-        "cores_per_game",
-        "fail_fast",
-        "fail_on",
-        "faults_of",
-        "require",
-        "password",
-        "report_every",
-        "on_end",
-        "pages",
-        *CONDITION_NAMES,
-        *CLUSTER_NAMES,
-    }
-)
-"""Options that may be different each time a match is resumed."""
-
-_SERVER: Final = ("start_server", "server", "host", "port")
-
 
 def _limit(setup: MatchSetup, name: str) -> int | None:
     if setup.server is not None:
@@ -531,8 +528,7 @@ def _is_same(name: str, value: Any, planned: Any, setup: MatchSetup) -> bool:
         case "games":  # there may be more
             return bool(value >= planned)
         case "name1" | "name2":
-            # the suffix that distinguishes equal names; earlier versions used a hyphen
-            return planned in {value, f"{value} ({name[-1]})", f"{value}-{name[-1]}"}
+            return planned in {value, f"{value} ({name[-1]})"}  # the suffix distinguishes equal names
         case "openings":  # in any order
             from spielleiter.match.preparation import read_book
 

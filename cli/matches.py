@@ -31,6 +31,20 @@ if TYPE_CHECKING:
 
 MAX_CONCURRENCY: Final = 1024
 """The largest number of games at a time."""
+CONDITION_NAMES: Final = ("keep", "keep_playing", "restart")
+CLUSTER_NAMES: Final = ("cluster", "ship", "max_slowdown", "unencrypted")
+PAGE_CHOICES: Final = ("auto", "all", "failed", "none")
+"""The values of the option `--pages`."""
+FEW_GAMES: Final = 20
+"""The most games of a match or a tournament for which `auto` means all.
+
+A page takes about a fifth of a second and 30 kB, which is several times what a game of quick programs costs.
+"""
+MANY_PAGES: Final = 20
+"""The number of pages from which the command says what it is waiting for."""
+FAULTS: Final = ("crash", "timeout", "illegal", "message", "exit", "any")
+PROGRAMS_AT_FAULT: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType({"both": (0, 1), "player1": (0,)})
+"""The programs whose faults count, by the value of --faults-of."""
 
 # -- processor cores, and how programs are started --------------------------------------------------------------------
 
@@ -49,7 +63,6 @@ core_options: Final = together(
 )
 """Decorates a command with the processor cores that programs run on: `pin` and `cores_per_game`."""
 
-CONDITION_NAMES: Final = ("keep", "keep_playing", "restart")
 condition_options: Final = together(
     click.option(
         "--keep",
@@ -93,7 +106,6 @@ def conditions_of(options: Mapping[str, Any], described: Tournament | None = Non
 
 # -- several machines -------------------------------------------------------------------------------------------------
 
-CLUSTER_NAMES: Final = ("cluster", "ship", "max_slowdown", "unencrypted")
 cluster_options: Final = together(
     click.option(
         "--cluster",
@@ -243,15 +255,6 @@ def usable_journal(folder: Path) -> Iterator[Journal]:
 
 # -- the pages of replays ---------------------------------------------------------------------------------------------
 
-PAGE_CHOICES: Final = ("auto", "all", "failed", "none")
-"""The values of the option `--pages`."""
-FEW_GAMES: Final = 20
-"""The most games of a match or a tournament for which `auto` means all.
-
-A page takes about a fifth of a second and 30 kB, which is several times what a game of quick programs costs.
-"""
-MANY_PAGES: Final = 20
-"""The number of pages from which the command says what it is waiting for."""
 
 pages_option: Final = click.option(
     "--pages",
@@ -320,11 +323,6 @@ def show_unfit(setup: MatchSetup, folder: Path, records: Sequence[GameRecord]) -
             print_line(line, err=True)
 
 
-FAULTS: Final = ("crash", "timeout", "illegal", "message", "exit", "any")
-PROGRAMS_AT_FAULT: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType({"both": (0, 1), "player1": (0,)})
-"""The programs whose faults count, by the value of --faults-of."""
-
-
 def fault_kinds(texts: Sequence[str]) -> frozenset[str]:
     """The verdicts that the values of --fail-on name. Raises UsageError for an unknown one."""
     from spielleiter.match.verdict import (
@@ -370,20 +368,20 @@ def exit_code_of_games(
     return EXIT_FAULT if is_faulty else 0
 
 
+def _read_option(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str] | None:
+    try:
+        return None if value is None else read_on_end(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r}: {error}") from None
+
+
 on_end_option: Final = click.option(
     "--on-end",
     metavar="CMD",
-    callback=lambda _context, _parameter, value: None if value is None else _read_option(value),
+    callback=_read_option,
     help="Run CMD FOLDER SUMMARY at the end; it does not change the exit code.",
 )
 """Decorates a command with `on_end`, a list of words or None."""
-
-
-def _read_option(value: str) -> list[str]:
-    try:
-        return read_on_end(value)
-    except ValueError as error:
-        raise click.BadParameter(f"{value!r}: {error}") from None
 
 
 def read_on_end(text: str) -> list[str]:

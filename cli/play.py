@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from spielleiter.client.gtp_blokus import BridgedPlayer
     from spielleiter.client.player import GameReport, Player, Responder
     from spielleiter.client.strategies import StrategyKind
-    from spielleiter.game.api import Seat
     from spielleiter.protocol.messages import RoomData
     from spielleiter.server.core.policy import Edition
 
@@ -197,7 +196,12 @@ def _play_once(
             if isinstance(data, Memento):
                 if not kind.plays(season().game):
                     raise Failure(kind.refusal(season().game, f"{season().game_type}, the game of this room"))
-                screen.show(data.state, _sides(data.names, player.seat))
+                names = list(data.names)
+                if player.seat is not None:  # the player of this process is called "you"
+                    own, other = player.seat, 1 - player.seat
+                    names[own] = f"you ({names[own]})" if names[own] else "you"
+                    names[other] = names[other] or "opponent"
+                screen.show(data.state, (names[0], names[1]))
             elif isinstance(data, Result):
                 screen.write_immediately()
             waiting.note(data)
@@ -267,14 +271,6 @@ def _play_once(
         raise Failure(report_line(report))
     if not as_json:
         print_line(report_line(report))
-
-
-def _sides(names: tuple[str, str], seat: Seat | None) -> tuple[str, str]:
-    """The names of the players next to the board; the player of this process is `you`."""
-    if seat is None:
-        return names
-    own, other = (f"you ({names[seat]})" if names[seat] else "you"), names[1 - seat] or "opponent"
-    return (own, other) if seat == 0 else (other, own)
 
 
 @asynccontextmanager

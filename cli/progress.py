@@ -112,7 +112,7 @@ class LiveProgress(PlainProgress):
         self._started_at = clock()
         self._is_stopping = False
         console = Console(
-            file=cast("TextIO", _Tolerant(screen)), force_terminal=True, legacy_windows=False, highlight=False
+            file=cast("TextIO", _IgnoringErrors(screen)), force_terminal=True, legacy_windows=False, highlight=False
         )
         cropped = Column(no_wrap=True, overflow="crop")  # an ellipsis would become three dots in some encodings
         self._display = Progress(
@@ -161,7 +161,7 @@ class LiveProgress(PlainProgress):
         return text.encode(encoding, self._screen.errors or "replace").decode(encoding)
 
 
-class _Tolerant:
+class _IgnoringErrors:
     """A text file whose failing writes are ignored: rich ends the program when a pipe is closed."""
 
     def __init__(self, file: TextIO) -> None:

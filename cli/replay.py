@@ -173,7 +173,16 @@ def _print_game(game: _Game, ply: int | None) -> None:
     names = [player["name"] or f"player {number}" for number, player in enumerate(shown["players"], 1)]
     print_line(f"{names[0]} against {names[1]}, {shown['edition']}, {game.plies} plies")
     for each in shown["plies"] if ply is None else shown["plies"][max(0, ply - 1) : ply]:
-        _print_ply(each, shown["positions"][each["ply"]], is_detailed=ply is not None)
+        position = shown["positions"][each["ply"]]
+        move = "" if position["lastMove"] is None else position["lastMove"]["text"]
+        time = "" if each["thinkSeconds"] is None else f"  {each['thinkSeconds']:.3f} s"
+        points = ":".join(str(player["points"]) for player in position["players"])
+        print_line(f"{each['ply']:3}  turn {position['turn']:3}  {points:>7}  {move}{time}")
+        if ply is not None:
+            for hint in each["hints"]:
+                print_line(f"     hint: {hint['content']}")
+            for line in each["stderr"] or ():
+                print_line(f"     stderr: {line}")
     memento = list(distinct_positions(game.replay.record))[game.plies if ply is None else ply]
     canvas = canvas_of(sys.stdout, rows=1000)
     for line in draw(memento.state, memento.names, canvas) or ():
@@ -184,18 +193,6 @@ def _print_game(game: _Game, ply: int | None) -> None:
             print_line(shown["analysis"]["method"]["en"])
             for moment in shown["analysis"]["moments"]:
                 print_line(f"{moment['ply']:3}  {moment['words']['en']}")
-
-
-def _print_ply(ply: dict[str, Any], position: dict[str, Any], *, is_detailed: bool) -> None:
-    move = position["lastMove"]
-    time = "" if ply["thinkSeconds"] is None else f"  {ply['thinkSeconds']:.3f} s"
-    points = ":".join(str(player["points"]) for player in position["players"])
-    print_line(f"{ply['ply']:3}  turn {position['turn']:3}  {points:>7}  {'' if move is None else move['text']}{time}")
-    if is_detailed:
-        for hint in ply["hints"]:
-            print_line(f"     hint: {hint['content']}")
-        for line in ply["stderr"] or ():
-            print_line(f"     stderr: {line}")
 
 
 def _print_end(end: dict[str, Any] | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -13,8 +12,6 @@ from spielleiter.cli.output import print_line
 from spielleiter.common.text import count_text
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.server.setting import MAX_SECONDS, shown_address
-
-_MOST_SHOWN: Final = 5
 
 
 @click.command(
@@ -47,7 +44,7 @@ _MOST_SHOWN: Final = 5
 @click.option(
     "--show",
     type=WholeNumber(0),
-    default=_MOST_SHOWN,
+    default=5,
     show_default=True,
     metavar="N",
     help="The number of differences to show.",

@@ -1,9 +1,7 @@
 """What a running game shows in a terminal: lines for people, below them the board, and what a player waits for.
 
 On a terminal the board is drawn in place: lines are written above it, and the last position stays. If the output is not
-a terminal, or one without escape sequences, boards follow each other like lines. A process in the background of its
-terminal draws nothing. `Screen` only stores what is to be shown; a task writes it in a thread, at most every
-`WRITE_INTERVAL` seconds, and takes the newest position. Therefore no player waits for a terminal, however slow it is.
+a terminal, or one without escape sequences, boards follow each other like lines.
 """
 
 from __future__ import annotations
@@ -37,6 +35,9 @@ _UNLIMITED: Final = 1000
 
 class Screen:
     """Shows a game on standard output, or with `err` on standard error, where failing writes are ignored.
+
+    The methods only store what is to be shown; a task writes it in a thread, at most every `WRITE_INTERVAL` seconds,
+    and takes the newest position. Therefore no player waits for a terminal, however slow it is.
 
     `board`: whether positions are drawn; None: if the output is a terminal.
     """
@@ -158,7 +159,10 @@ class Screen:
 
     @property
     def is_in_foreground(self) -> bool:
-        """Whether this process is in the foreground of its terminal; True if the output is not a terminal."""
+        """Whether this process is in the foreground of its terminal; True if the output is not a terminal.
+
+        In the background nothing is drawn.
+        """
         if sys.platform == "win32":  # where every process may write to its console
             return True
         try:

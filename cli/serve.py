@@ -18,6 +18,15 @@ from spielleiter.server.config import IGNORED, PROPERTIES_FILE, SETTINGS, Config
 from spielleiter.server.errors import StartError
 from spielleiter.server.setting import Setting
 
+_VALUES: Final[Mapping[str, Callable[[], Iterable[str]]]] = MappingProxyType(
+    {
+        "default_game": game_types,
+        "editions": editions_of_games,
+        "start_piece": game_option_values("startPiece"),
+    }
+)
+"""Completions for settings whose values are texts, by field."""
+
 
 class _ServeCommand(click.Command):
     """Shows the options in the groups of the settings."""
@@ -31,16 +40,6 @@ class _ServeCommand(click.Command):
         for name, records in groups.items():
             with formatter.section(name):
                 formatter.write_dl(records)
-
-
-_VALUES: Final[Mapping[str, Callable[[], Iterable[str]]]] = MappingProxyType(
-    {
-        "default_game": game_types,
-        "editions": editions_of_games,
-        "start_piece": game_option_values("startPiece"),
-    }
-)
-"""Completions for settings whose values are texts, by field."""
 
 
 def _option(setting: Setting) -> click.Option:
@@ -74,26 +73,21 @@ def _serve(config: str | None, plugins: str | None, **options: Any) -> None:
     hide_this_process()  # programs of a match on this server may run as the same user
     texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in options.items()}
     try:
-        run(_with_ignored(load_config({**texts, "config": config, "plugins": plugins}, os.environ)))
+        loaded = load_config({**texts, "config": config, "plugins": plugins}, os.environ)
+        if loaded.game_options:
+            from spielleiter.server.editions import choose_default, choose_editions, game_option_problem
+
+            # options without effect in the default game are no misuse, since other games may take them
+            edition = choose_default(loaded.default_game, choose_editions(loaded.editions, {}))
+            ignored = [
+                f"{name}={value} (in the default game: {why})"
+                for name, value in loaded.game_options.items()
+                if (why := game_option_problem(edition, name, value)) is not None
+            ]
+            loaded = dataclasses.replace(loaded, ignored=(*loaded.ignored, *ignored))
+        run(loaded)
     except StartError as error:
         raise Misuse(str(error)) from error
-
-
-def _with_ignored(config: Config) -> Config:
-    """The same configuration; game options without effect in the default game are added to its ignored settings.
-
-    They are not misuse, since other games may take them. Raises StartError.
-    """
-    if not config.game_options:
-        return config
-    from spielleiter.server.editions import choose_default, choose_editions, game_option_problem
-
-    edition = choose_default(config.default_game, choose_editions(config.editions, {}))
-    whys = {(name, value): game_option_problem(edition, name, value) for name, value in config.game_options.items()}
-    ignored = tuple(
-        f"{name}={value} (in the default game: {why})" for (name, value), why in whys.items() if why is not None
-    )
-    return dataclasses.replace(config, ignored=(*config.ignored, *ignored))
 
 
 serve = _ServeCommand(

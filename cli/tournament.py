@@ -176,7 +176,7 @@ def tournament(context: click.Context, /, file: Path | None, resume: Path | None
             print_package_warnings(described.entrants, described.cwd)
             described = with_contents(described)
         if file is not None:
-            _keep(file, folder, described, is_begun=begun is not None)
+            _write_copy(file, folder, described, is_begun=begun is not None)
     except SetupError as error:
         raise Misuse(str(error)) from None
     has_concurrency = options["concurrency"] is not None or described.concurrency > 1
@@ -263,7 +263,7 @@ def _spelled(name: str, value: object) -> str:
     return option if value is True else f"{option} {value}"
 
 
-def _keep(file: Path, folder: Path, described: Tournament, *, is_begun: bool) -> None:
+def _write_copy(file: Path, folder: Path, described: Tournament, *, is_begun: bool) -> None:
     """Write a copy of the file for --resume, with the values of options and the directory to start programs in.
 
     With `is_begun`, it replaces the copy of a tournament that was begun before.

@@ -21,6 +21,42 @@ from spielleiter.common.text import escaped
 from spielleiter.game.api import Seat, State
 from spielleiter.protocol.messages import Cause, Memento, Result
 
+_ENDS: Final = {
+    GameEnd.LEFT: "the room was closed without a result",
+    GameEnd.REFUSED: "the server refused",
+    GameEnd.ENDED: "the server ended the connection without a result",
+    GameEnd.LOST: "the connection was lost",
+    GameEnd.ABANDONED: "this player broke the connection itself",
+}
+_SEASON_HINT: Final = "if this server plays another season, name it with --game or --edition"
+_ADVICE: Final = (
+    (
+        r"Couldn't find a room with id .*",
+        "its game may be over; `spielleiter admin status` lists the rooms that exist",
+    ),
+    (
+        r"Couldn't find a reservation for the provided token\.",
+        "a code is valid for one seat and expires; `spielleiter admin prepare` creates new ones",
+    ),
+    (
+        r"Room .* is already full!",
+        "take a reserved seat with --reservation, or leave --room out to join any open game",
+    ),
+    (
+        r"Unknown GameType UUID: .*",
+        "choose one of these with --game",
+    ),
+    (
+        r"cannot connect to .*:(\d+) \(nobody listens there\)",
+        r"start a server with `spielleiter serve --port \1`, or name another one with --host and --port",
+    ),
+    (
+        r"Failed to authenticate as administrator|This request requires authentication as administrator",
+        "give the server's password with --password or in the variable SPIELLEITER_PASSWORD",
+    ),
+)
+"""Patterns of refusals and of errors of this program, each with advice."""
+
 
 def points_text(parts: tuple[tuple[int, ...], ...]) -> str:
     """The points of all seats, for example ``136:127``; ``12/3:10/5`` if they have several parts."""
@@ -75,15 +111,6 @@ def result_line(result: Result, names: tuple[str, str]) -> str:
     return escaped("; ".join([f"{head} {points_text(result_points(result))}", *_faults(result, names)]))
 
 
-_ENDS: Final = {
-    GameEnd.LEFT: "the room was closed without a result",
-    GameEnd.REFUSED: "the server refused",
-    GameEnd.ENDED: "the server ended the connection without a result",
-    GameEnd.LOST: "the connection was lost",
-    GameEnd.ABANDONED: "this player broke the connection itself",
-}
-
-
 def outcome_word(report: GameReport) -> str:
     """``won``, ``lost``, ``draw`` or ``none``; ``none`` also if the game never began."""
     if report.result is None or not report.result.winners or report.seat is None:
@@ -104,36 +131,6 @@ def report_line(report: GameReport) -> str:
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------
-
-_SEASON_HINT: Final = "if this server plays another season, name it with --game or --edition"
-
-_ADVICE: Final = (
-    (
-        r"Couldn't find a room with id .*",
-        "its game may be over; `spielleiter admin status` lists the rooms that exist",
-    ),
-    (
-        r"Couldn't find a reservation for the provided token\.",
-        "a code is valid for one seat and expires; `spielleiter admin prepare` creates new ones",
-    ),
-    (
-        r"Room .* is already full!",
-        "take a reserved seat with --reservation, or leave --room out to join any open game",
-    ),
-    (
-        r"Unknown GameType UUID: .*",
-        "choose one of these with --game",
-    ),
-    (
-        r"cannot connect to .*:(\d+) \(nobody listens there\)",
-        r"start a server with `spielleiter serve --port \1`, or name another one with --host and --port",
-    ),
-    (
-        r"Failed to authenticate as administrator|This request requires authentication as administrator",
-        "give the server's password with --password or in the variable SPIELLEITER_PASSWORD",
-    ),
-)
-"""Patterns of refusals and of errors of this program, each with advice."""
 
 
 def refusal_text(message: str) -> str:

@@ -444,7 +444,15 @@ class AdminClient:
                     observation.end(is_over=True)
                     self._observations.remove(observation)
             case ErrorPacket(text, request):
-                self._deliver_refusal(refusal(text or "", request), request)
+                if not self._refusal or self._is_refusal_raised:
+                    self._refusal, self._is_refusal_raised = refusal(text or "", request), False
+                for pending in self._pending:
+                    if isinstance(request, type(pending.request)):
+                        # this call raises an earlier refusal instead, if no call has raised it yet
+                        pending.refusal, self._is_refusal_raised = self._refusal, True
+                        pending.is_done.set()
+                        self._pending.remove(pending)
+                        break
             case CloseConnection():
                 self._fail(ConnectionLostError("the server closed the connection without giving a reason"))
             case _:
@@ -454,17 +462,3 @@ class AdminClient:
                         pending.is_done.set()
                         self._pending.remove(pending)
                         break
-
-    def _deliver_refusal(self, error: ClientError, request: Message | None) -> None:
-        """Pass a refusal to the call that waits for the answer to `request`.
-
-        That call raises an earlier refusal instead, if no call has raised it yet.
-        """
-        if not self._refusal or self._is_refusal_raised:
-            self._refusal, self._is_refusal_raised = error, False
-        for pending in self._pending:
-            if isinstance(request, type(pending.request)):
-                pending.refusal, self._is_refusal_raised = self._refusal, True
-                pending.is_done.set()
-                self._pending.remove(pending)
-                break

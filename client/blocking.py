@@ -27,7 +27,6 @@ from spielleiter.protocol.current_season import DEFAULT_DIALECT, DEFAULT_GAME_TY
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.protocol.dialect import Dialect
 
-_C = TypeVar("_C")
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
 
@@ -206,7 +205,7 @@ class SyncObservation:
                 print(event.winners)
     """
 
-    def __init__(self, observation: Observation, background: _Background[AdminClient]) -> None:
+    def __init__(self, observation: Observation, background: _Background) -> None:
         """Read `observation` in the thread `background`, to which it belongs."""
         self.room_id = observation.room_id
         self._observation = observation
@@ -223,10 +222,10 @@ class SyncObservation:
         return event
 
 
-class _Background(Generic[_C]):
+class _Background:
     """A thread that runs trio and keeps a client open there."""
 
-    def __init__(self, opening: Callable[[], AbstractAsyncContextManager[_C]]) -> None:
+    def __init__(self, opening: Callable[[], AbstractAsyncContextManager[AdminClient]]) -> None:
         """Start the thread and open the client: enter the context manager that `opening` returns.
 
         Raises what opening the client raises; the thread has ended then.
@@ -234,7 +233,7 @@ class _Background(Generic[_C]):
         self._opening = opening
         self._scope = trio.CancelScope()
         self._begun: _Promise[trio.lowlevel.TrioToken] = _Promise()
-        self._opened: _Promise[_C] = _Promise()
+        self._opened: _Promise[AdminClient] = _Promise()
         self._ended: _Promise[None] = _Promise()
         self._leaving: trio.Event
         self._calls: trio.Nursery
@@ -248,7 +247,7 @@ class _Background(Generic[_C]):
                 self._stop(self._scope.cancel)
             raise
 
-    def call(self, function: Callable[[_C], Awaitable[_T]]) -> _T:
+    def call(self, function: Callable[[AdminClient], Awaitable[_T]]) -> _T:
         """Run `function` with the client in the background, wait for its result, and return it.
 
         Raises what `function` raises, and ConnectionLostError if the client has been closed.

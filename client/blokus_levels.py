@@ -118,11 +118,6 @@ class RatedMove(NamedTuple):
     corner: int
     """The index of the upper left corner of its bounding box."""
 
-    @property
-    def piece_value(self) -> float:
-        """The part of the value that the cells of the piece account for."""
-        return CELL * SIZES[self.turned.shape]
-
     def set_move(self, state: BlokusState) -> SetMove:
         """Return the move in the form of the rules; `state` is the position in which it was rated."""
         turned = self.turned
@@ -365,6 +360,20 @@ class BlokusSettings:
     temperature: float = 0.0
     search: SearchSettings | None = None
 
+    @property
+    def description(self) -> str:
+        """What the level does, in words."""
+        parts = ["counts the cells that each colour can reach"]
+        if self.search is not None:
+            lines = ", then ".join(map(str, self.search.rounds))
+            parts.append(
+                f"follows its {self.search.width} best moves for {self.search.turns} turns, {lines} times each, "
+                f"with samples of {self.search.sample} moves"
+            )
+        if self.temperature:
+            parts.append(f"noise of {self.temperature:g} points")
+        return "; ".join(parts)
+
 
 def choose_move(
     settings: BlokusSettings,
@@ -393,20 +402,6 @@ def draw(rated: Sequence[RatedMove], temperature: float, rng: random.Random) -> 
     return rng.choices(rated, [exp((each.value - best) / temperature) for each in rated])[0]
 
 
-def _described(settings: BlokusSettings) -> str:
-    parts = ["counts the cells that each colour can reach"]
-    if settings.search is not None:
-        searched = settings.search
-        lines = ", then ".join(map(str, searched.rounds))
-        parts.append(
-            f"follows its {searched.width} best moves for {searched.turns} turns, {lines} times each, "
-            f"with samples of {searched.sample} moves"
-        )
-    if settings.temperature:
-        parts.append(f"noise of {settings.temperature:g} points")
-    return "; ".join(parts)
-
-
 SETTINGS: Final = (
     BlokusSettings(temperature=0.62),
     BlokusSettings(temperature=0.45),
@@ -419,5 +414,5 @@ SETTINGS: Final = (
 )
 """The settings of each level, the weakest first."""
 
-BLOKUS_LEVELS: Final = tuple(LadderLevel(_described(each), partial(choose_move, each)) for each in SETTINGS)
+BLOKUS_LEVELS: Final = tuple(LadderLevel(each.description, partial(choose_move, each)) for each in SETTINGS)
 """The levels of Blokus, the weakest first."""

@@ -122,11 +122,9 @@ _UNAUTHENTICATED: Final = re.compile(r"\bRequest \w+\(.*\) requires authenticati
 def plain_text(message: str) -> str:
     """Return a server's `message` without the names of Java classes, in one line."""
     text = _CLASS_NAME.sub("", message)
-    text = _INVALID_MOVE.sub(_invalid_move, text)
+    text = _INVALID_MOVE.sub(
+        lambda found: found["mistake"] if found["move"] == "null" else f"{found['mistake']} ({found['move']})", text
+    )
     text = _NOT_YOUR_TURN.sub(r"It's not your turn yet; expected: \1, got \2 (msg was \3).", text)
     text = _UNAUTHENTICATED.sub("This request requires authentication as administrator", text)
     return " ".join(text.split())
-
-
-def _invalid_move(found: re.Match[str]) -> str:
-    return found["mistake"] if found["move"] == "null" else f"{found['mistake']} ({found['move']})"

@@ -24,7 +24,7 @@ import itertools
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -149,9 +149,19 @@ def is_first_piece(state: BlokusState) -> bool:
 
 def pieces_of(state: BlokusState) -> frozenset[Piece]:
     """Return the pieces on the board."""
-    return frozenset(
-        Piece(color, cells) for color in Color for cells in _connected({_cell(i) for i in scan(state.cells[color])})
-    )
+    pieces = set[Piece]()
+    for color in Color:
+        cells = {(x, y) for y, x in (divmod(index, STRIDE) for index in scan(state.cells[color]))}
+        while cells:
+            found, to_visit = set[Cell](), [cells.pop()]
+            while to_visit:  # a piece is what is connected by edges
+                x, y = cell = to_visit.pop()
+                found.add(cell)
+                neighbours = {(x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)} & cells
+                cells -= neighbours
+                to_visit += neighbours
+            pieces.add(Piece(color, frozenset(found)))
+    return frozenset(pieces)
 
 
 def fitting_symmetries(state: BlokusState) -> Iterator[Symmetry]:
@@ -180,8 +190,12 @@ def steps_to(state: BlokusState, known: EnginePosition | None, *, loads_files: b
     if symmetry is not None:
         return _steps(symmetry, frozenset(), pieces, clears=True)
     if loads_files:
-        position = EnginePosition(SYMMETRIES[0], pieces)
-        return Steps(clears=False, file=_as_file(pieces, state.color_on_turn), moves=(), position=position)
+        file = f"(;GM[{VARIANT}]"  # in the form of Pentobi, a dialect of SGF
+        for color in Color:
+            if placed := sorted(write_cells(piece.cells) for piece in pieces if piece.color is color):
+                file += f"\nA{color_argument(color)}" + "".join(f"[{cells}]" for cells in placed)
+        file += f"\nPL[{color_argument(state.color_on_turn)}])\n"
+        return Steps(clears=False, file=file, moves=(), position=EnginePosition(SYMMETRIES[0], pieces))
     return None
 
 
@@ -205,65 +219,29 @@ def write_move(symmetry: Symmetry, move: SetMove) -> str:
 
 
 def _steps(symmetry: Symmetry, old: frozenset[Piece], new: frozenset[Piece], *, clears: bool = False) -> Steps:
-    start = {color: symmetry.undo(START_CORNERS[color]) for color in Color}
-    moves = tuple(
-        (color_argument(piece.color), write_cells(map(symmetry.apply, piece.cells)))
-        for piece in _in_order(old, new - old, start)
-    )
-    return Steps(clears=clears, file=None, moves=moves, position=EnginePosition(symmetry, new))
-
-
-def _in_order(old: Collection[Piece], new: Iterable[Piece], start: dict[Color, Cell]) -> Iterator[Piece]:
-    """Yield `new` in an order in which they can be placed: each one touches an earlier one of its colour.
+    """Return the moves that lead from `old` to `new`. Each piece touches an earlier one of its colour.
 
     The colours take turns, as in a game.
     """
-    remaining = sorted(new, key=lambda piece: (piece.color, sorted(piece.cells)))
-    attach = {color: {start[color]} for color in Color}
+    attach = {color: {symmetry.undo(START_CORNERS[color])} for color in Color}
     for piece in old:
         attach[piece.color] |= _corners(piece.cells)
+    remaining = sorted(new - old, key=lambda piece: (piece.color, sorted(piece.cells)))
+    moves = []
     for color in itertools.cycle(Color):
         if not remaining:
-            return
+            break
         of_color = [piece for piece in remaining if piece.color is color]
         if of_color:
             chosen = next((piece for piece in of_color if piece.cells & attach[color]), of_color[0])
-            yield chosen
+            moves.append((color_argument(color), write_cells(map(symmetry.apply, chosen.cells))))
             remaining.remove(chosen)
             attach[color] |= _corners(chosen.cells)
+    return Steps(clears=clears, file=None, moves=tuple(moves), position=EnginePosition(symmetry, new))
 
 
 def _corners(cells: Iterable[Cell]) -> set[Cell]:
     return {(x + dx, y + dy) for x, y in cells for dx in (-1, 1) for dy in (-1, 1)}
-
-
-def _cell(index: int) -> Cell:
-    y, x = divmod(index, STRIDE)
-    return x, y
-
-
-def _connected(cells: set[Cell]) -> Iterator[frozenset[Cell]]:
-    """Yield the parts of `cells` that are connected by edges. Empties `cells`."""
-    while cells:
-        found, to_visit = set[Cell](), [cells.pop()]
-        while to_visit:
-            x, y = cell = to_visit.pop()
-            found.add(cell)
-            neighbours = {(x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)} & cells
-            cells -= neighbours
-            to_visit += neighbours
-        yield frozenset(found)
-
-
-def _as_file(pieces: Collection[Piece], to_play: Color) -> str:
-    """Return a position as a file in the form of Pentobi, a dialect of SGF."""
-    placed = {color: sorted(write_cells(piece.cells) for piece in pieces if piece.color is color) for color in Color}
-    setup = "".join(
-        f"\nA{color_argument(color)}" + "".join(f"[{cells}]" for cells in placed[color])
-        for color in Color
-        if placed[color]
-    )
-    return f"(;GM[{VARIANT}]{setup}\nPL[{color_argument(to_play)}])\n"
 
 
 DEFAULT_ENGINE_TIMEOUT: Final = 1.5
@@ -332,7 +310,11 @@ class BridgedPlayer:
         """Return a legal move."""
         assert isinstance(state, BlokusState)
         if is_first_piece(state):
-            return self._first_piece(state)
+            self._note(FallbackReason.FIRST_PIECE)
+            self.other_moves[FallbackReason.FIRST_PIECE] += 1
+            rated = [(cells_and_corners(state, move), move) for move in first_placements(state)]
+            best = max(rating for rating, _ in rated)
+            return self._rng.choice([move for rating, move in rated if rating == best])
         found = FallbackReason.GONE if self._is_lost else await self._ask(state)
         if isinstance(found, FallbackReason):
             self.other_moves[found] += 1
@@ -348,13 +330,6 @@ class BridgedPlayer:
             reasons = "; ".join(f"{count} because {reason.value}" for reason, count in self.other_moves.items())
             line += f", the strategy greedy {self.other_moves.total()}: {reasons}"
         return line
-
-    def _first_piece(self, state: BlokusState) -> Move:
-        self._note(FallbackReason.FIRST_PIECE)
-        self.other_moves[FallbackReason.FIRST_PIECE] += 1
-        rated = [(cells_and_corners(state, move), move) for move in first_placements(state)]
-        best = max(rating for rating, _ in rated)
-        return self._rng.choice([move for rating, move in rated if rating == best])
 
     async def _ask(self, state: BlokusState) -> Move | FallbackReason:
         """Return the engine's move, or the reason why there is none."""

@@ -91,35 +91,24 @@ class ResponseReader:
         """Return the responses that `data` completes. Raises EngineProtocolError if there is too much text."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         responses = []
-        for line in lines:
-            self._size += len(line) + 1
-            response = self._read_line(_clean(line))
-            if response is not None:
-                responses.append(response)
+        for raw in lines:
+            self._size += len(raw) + 1
+            # control characters are dropped, and a tab is a space, as the standard asks
+            text = raw.decode("utf-8", "replace").replace("\t", " ")
+            line = "".join(character for character in text if character.isprintable()).rstrip()
+            if self._lines is None:
+                if match := _FIRST_LINE.fullmatch(line):
+                    self._head = (int(match[2]) if match[2] else None, match[1] == "=")
+                    self._lines = [match[3] or ""]
+            elif line:
+                self._lines.append(line)
+            else:
+                responses.append(Response(*self._head, "\n".join(self._lines).strip()))
+                self._lines = None
                 self._size = 0
         if self._size + len(self._rest) > MAX_SIZE:
             raise EngineProtocolError(f"it wrote more than {MAX_SIZE} bytes without a complete response")
         return responses
-
-    def _read_line(self, line: str) -> Response | None:
-        if self._lines is None:
-            match = _FIRST_LINE.fullmatch(line)
-            if match:
-                self._head = (int(match[2]) if match[2] else None, match[1] == "=")
-                self._lines = [match[3] or ""]
-            return None
-        if line:
-            self._lines.append(line)
-            return None
-        text = "\n".join(self._lines).strip()
-        self._lines = None
-        return Response(*self._head, text)
-
-
-def _clean(line: bytes) -> str:
-    """Return the line as a text without control characters, in which a tab is a space, as the standard asks."""
-    text = line.decode("utf-8", "replace").replace("\t", " ")
-    return "".join(character for character in text if character.isprintable()).rstrip()
 
 
 QUIT_TIMEOUT: Final = 0.5
@@ -154,7 +143,7 @@ class Engine:
         self._unanswered: dict[int, trio.MemorySendChannel[Response]] = {}
         """The commands without a response, in the order in which they were sent, including abandoned ones."""
         self._failure: EngineError | None = None
-        self._last_words = b""
+        self._error_output = b""
 
     @property
     def is_busy(self) -> bool:
@@ -201,7 +190,12 @@ class Engine:
         try:
             while data := await self.process.stdout.receive_some(_CHUNK):
                 for response in reader.feed(bytes(data)):
-                    self._answer(response)
+                    number = response.number
+                    if number is None:  # an engine that leaves the numbers out answers the oldest command
+                        number = next(iter(self._unanswered), 0)
+                    if (answered := self._unanswered.pop(number, None)) is not None:
+                        with suppress(trio.BrokenResourceError):  # abandoned
+                            answered.send_nowait(response)
         except EngineProtocolError as error:
             self._fail(error)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
@@ -211,7 +205,7 @@ class Engine:
                 await self.process.wait()
             code = self.process.returncode
             how = "it closed its output" if code is None else f"it ended with exit code {code}"
-            lines = self._last_words.decode("utf-8", "replace").strip().splitlines()
+            lines = self._error_output.decode("utf-8", "replace").strip().splitlines()
             self._fail(EngineGoneError(f"{how} ({shown_text(lines[-1])})" if lines else how))
 
     async def read_errors(self) -> None:
@@ -219,7 +213,7 @@ class Engine:
         assert self.process.stderr is not None
         try:
             while data := await self.process.stderr.receive_some(_CHUNK):
-                self._last_words = (self._last_words + data)[-_CHUNK:]
+                self._error_output = (self._error_output + data)[-_CHUNK:]
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             return
 
@@ -239,15 +233,6 @@ class Engine:
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(self.process.pid, signal.SIGKILL)
             await self.process.wait()
-
-    def _answer(self, response: Response) -> None:
-        number = response.number
-        if number is None:  # an engine that leaves the numbers out answers the oldest command
-            number = next(iter(self._unanswered), 0)
-        answered = self._unanswered.pop(number, None)
-        if answered is not None:
-            with suppress(trio.BrokenResourceError):  # abandoned
-                answered.send_nowait(response)
 
     def _fail(self, error: EngineError) -> None:
         self._failure = error

@@ -39,7 +39,6 @@ TAKE_OR_DROP_CARROTS: Final = 1
 EAT_SALAD: Final = 2
 HURRY_AHEAD: Final = 4
 FALL_BACK: Final = 8
-ALL_CARDS: Final = 15
 
 _BITS: Final = {
     CardType.TAKE_OR_DROP_CARROTS: TAKE_OR_DROP_CARROTS,
@@ -300,17 +299,26 @@ class HareSearch:
     def _value_after(self, hare: Hare, other: Hare, turn: int, depth: int, alpha: float, beta: float) -> float:
         """Return the value for the player who has become `hare` in turn `turn`; `alpha` and `beta` are the other's."""
         other = with_position_carrots(self._track, other, hare[0])
-        return -self._search(other, hare, turn + 1, depth, alpha, beta)
+        return -self.value_of(other, hare, turn + 1, depth, alpha, beta)
 
-    def _search(self, hare: Hare, other: Hare, turn: int, depth: int, alpha: float, beta: float) -> float:
-        """Return the value of a position: exact between `alpha` and `beta`, otherwise a bound."""
+    def value_of(self, hare: Hare, other: Hare, turn: int, depth: int, alpha: float, beta: float) -> float:
+        """Return the value of a position for `hare`, to move in `turn`, after a search of `depth` more plies.
+
+        It is exact between `alpha` and `beta`, otherwise a bound.
+        """
         if turn % 2 == 0 and (hare[0] == GOAL_INDEX or other[0] == GOAL_INDEX or turn == _LAST_TURN):
             # RED is to move, and wins if both players are equal
             return WIN - turn if (hare[0], -hare[1]) >= (other[0], -other[1]) else turn - WIN
         if depth == 0:
             return self._value(hare) - self._value(other)
         choices = successors(self._track, hare, other[0])
-        self._count(len(choices))
+        self.nodes += len(choices)
+        if self.nodes >= self._limits.nodes:
+            raise _LimitReachedError
+        if self.nodes >= self._next_look:
+            self._next_look = self.nodes + _NODES_PER_CLOCK
+            if self._is_late():
+                raise _LimitReachedError
         if len(choices) > 1:
             choices = sorted(dict.fromkeys(choices), key=self._value, reverse=True)
             reply = self._best_replies.get((hare, other))
@@ -333,15 +341,6 @@ class HareSearch:
         if value is None:
             value = self._values[hare] = evaluate(self._track, hare)
         return value
-
-    def _count(self, nodes: int) -> None:
-        self.nodes += nodes
-        if self.nodes >= self._limits.nodes:
-            raise _LimitReachedError
-        if self.nodes >= self._next_look:
-            self._next_look = self.nodes + _NODES_PER_CLOCK
-            if self._is_late():
-                raise _LimitReachedError
 
 
 class _LimitReachedError(Exception):

@@ -1,6 +1,6 @@
 """What the choosers of all games have in common: a level, and the time that it may search.
 
-Invariants: the work of a level is given by numbers, not by time, so a budget is used up only on a very slow machine.
+The work of a level is given by numbers, not by time, so a budget is used up only on a very slow machine.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The built-in strategies: good ones to play against, and bad ones for tests of servers and match runners.
 
-Invariants: the good ones choose their moves with `client/choosers.py`; their only source of randomness is the generator
-that they are given, so the same seed and the same positions give the same moves. The bad ones misbehave on the wire,
-and then wait for the server's reaction. They need the player for this, so all strategies are made as responders.
+The good ones choose their moves with `client/choosers.py`. The bad ones misbehave on the wire, and then wait for the
+server's reaction. They need the player for this, so all strategies are made as responders.
 """
 
 from __future__ import annotations
@@ -65,27 +64,6 @@ class StrategyKind:
         return f"{refusal}: {levels_text(game.new_state(random.Random(0)))}" if self.is_level else refusal
 
 
-def _alias(prefix: str, name: str, position: type) -> StrategyKind:
-    alias = f"{prefix}-{name}"
-    description = f"{name}, for this one game only"
-    return StrategyKind(alias, description, CHOOSERS[alias], position=position, is_alias=True)
-
-
-def _level(number: int) -> StrategyKind:
-    name, below = level_name(number), level_name(number - 1)
-    positions = tuple(position for position, levels in LADDERS.items() if number <= len(levels))
-    description = f"stronger than {below}" if number in LEVEL_NUMBERS[1:] else "the weakest level"
-    return StrategyKind(name, description, CHOOSERS[name], position=positions, is_level=True)
-
-
-async def _crash(player: Player, _state: State) -> None:
-    await player.abort()
-
-
-async def _send_garbage(player: Player, _state: State) -> None:
-    await player.send_bytes(GARBAGE)
-
-
 async def _say_nothing(_player: Player, _state: State) -> None:
     await trio.sleep_forever()
 
@@ -99,12 +77,38 @@ _KINDS = (
         "Hase und Igel: the fastest way to the goal that the carrots allow)",
         CHOOSERS["greedy"],
     ),
-    *(_alias(prefix, name, position) for prefix, position in GAMES_OF_STRATEGIES.items() for name in PLAIN_CHOOSERS),
-    *map(_level, LEVEL_NUMBERS),
+    *(
+        StrategyKind(
+            f"{prefix}-{name}",
+            f"{name}, for this one game only",
+            CHOOSERS[f"{prefix}-{name}"],
+            position=position,
+            is_alias=True,
+        )
+        for prefix, position in GAMES_OF_STRATEGIES.items()
+        for name in PLAIN_CHOOSERS
+    ),
+    *(
+        StrategyKind(
+            level_name(number),
+            f"stronger than {level_name(number - 1)}" if number > 1 else "the weakest level",
+            CHOOSERS[level_name(number)],
+            position=tuple(position for position, levels in LADDERS.items() if number <= len(levels)),
+            is_level=True,
+        )
+        for number in LEVEL_NUMBERS
+    ),
     StrategyKind("illegal", "a move against the rules", CHOOSERS["illegal"], is_bad=True),
     StrategyKind("slow", "any legal move, too late", is_bad=True, is_late=True),
-    StrategyKind("crash", "breaks the connection when a move is requested", act=_crash, is_bad=True),
-    StrategyKind("garbage", "answers with broken XML", act=_send_garbage, is_bad=True),
+    StrategyKind(
+        "crash",
+        "breaks the connection when a move is requested",
+        act=lambda player, _state: player.abort(),
+        is_bad=True,
+    ),
+    StrategyKind(
+        "garbage", "answers with broken XML", act=lambda player, _state: player.send_bytes(GARBAGE), is_bad=True
+    ),
     StrategyKind("silent", "never answers", act=_say_nothing, is_bad=True, is_late=True),
 )
 

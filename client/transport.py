@@ -53,16 +53,12 @@ class Transport:
         self._connection = Connection(Role.CLIENT, dialect)
         self._tap = tap
         self._has_ended = False
-        self._is_closed = False
+        self.is_closed = False
+        """Whether this side has said goodbye or aborted; then nothing more may be sent."""
 
     def accept(self, limits: Limits) -> None:
         """Accept messages within these `limits` from now on."""
         self._connection.limits = limits
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether this side has said goodbye or aborted; then nothing more may be sent."""
-        return self._is_closed
 
     def encode(self, message: Message) -> bytes:
         """Return the bytes of one packet, to be sent next. Raises UnspeakableError if it cannot be encoded."""
@@ -118,9 +114,9 @@ class Transport:
 
     async def say_goodbye(self) -> None:
         """Send the packet that ends the connection, and the end tag, once. A lost connection is not an error here."""
-        if self._is_closed:
+        if self.is_closed:
             return
-        self._is_closed = True
+        self.is_closed = True
         try:
             await self.send(CloseConnection())
             await self.send_bytes(self._connection.close())
@@ -144,7 +140,7 @@ class Transport:
 
     async def abort(self) -> None:
         """Close without a goodbye, as a crashing program does; over TCP, the server sees a reset."""
-        self._is_closed = self._has_ended = True
+        self.is_closed = self._has_ended = True
         if isinstance(self._stream, trio.SocketStream):
             reset_on_close(self._stream.socket)
         await trio.aclose_forcefully(self._stream)

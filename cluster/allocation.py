@@ -11,7 +11,7 @@ import enum
 import itertools
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 HOLD: Final = 1.0
@@ -62,7 +62,6 @@ class PairAttempt:
     address: str
 
 
-@dataclass(slots=True)
 class Allocation:
     """The remaining `pairs` of a match, and the machines.
 
@@ -70,19 +69,15 @@ class Allocation:
     are slower than the fastest one by more than `max_slowdown` get no pairs.
     """
 
-    pairs: deque[int]
-    limit: int | None = None
-    max_slowdown: float | None = None
-    machines: dict[str, Machine] = field(default_factory=dict)
-    running: dict[int, PairAttempt] = field(default_factory=dict)
-    """By pair: the attempt that is under way."""
-    done: set[int] = field(default_factory=set)
-    _attempts: int = 0
-
-    @classmethod
-    def of(cls, pairs: Iterable[int], limit: int | None = None, max_slowdown: float | None = None) -> Allocation:
-        """The allocation of a match of which `pairs` remain."""
-        return cls(deque(pairs), limit, max_slowdown)
+    def __init__(self, pairs: Iterable[int], limit: int | None = None, max_slowdown: float | None = None) -> None:
+        self.pairs = deque(pairs)
+        self.limit = limit
+        self.max_slowdown = max_slowdown
+        self.machines: dict[str, Machine] = {}
+        self.running: dict[int, PairAttempt] = {}
+        """By pair: the attempt that is under way."""
+        self.done: set[int] = set()
+        self._attempts = 0
 
     # -- machines ---------------------------------------------------------------------------------------------------
 

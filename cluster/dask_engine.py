@@ -1,9 +1,7 @@
 """Dask distributed, as seen by the process that started the match.
 
-Invariants: all methods block, so they are called in threads. A lost connection is made again by Dask, and after that by
-`reconnect`. No scheduler that is started here listens beyond the loopback interface, and it and its workers talk only
-to those who have the certificate of this run. Its key is in memory, is handed to the workers through pipes, and is in a
-file only while it is loaded, in a folder that nobody else can open.
+Invariants: all methods of `DaskEngine` block, so they are called in threads. What is started here listens on the
+loopback interface only, and talks only to those who have the certificate of this run.
 """
 
 from __future__ import annotations
@@ -29,6 +27,16 @@ if TYPE_CHECKING:
     from distributed import Client, Security, Worker
 
 MAX_LOCAL_WORKERS: Final = 256
+CONNECT_TIMEOUT: Final = 20.0
+"""Seconds for a scheduler to answer."""
+LOGGER: Final = "distributed.comm.tcp"
+"""The logger of Dask for connections."""
+TOPIC: Final = "spielleiter-refused"
+"""The topic under which workers log the connections that they have refused."""
+
+_LOOPBACK: Final = "127.0.0.1"
+_NO_PAGES: Final[dict[str, list[str]]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+"""Dask's pages about the state of a cluster have no TLS."""
 
 _REMOTE: Final = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):([0-9]{1,5})")
 _LOCAL: Final = re.compile(r"local:([0-9]{1,6})")
@@ -59,13 +67,6 @@ class ClusterAddress:
             f"cluster {text!r}: expected tcp://HOST:PORT or tls://HOST:PORT of a Dask scheduler, or local:N for 1 to "
             f"{MAX_LOCAL_WORKERS} worker processes on this machine"
         )
-
-
-CONNECT_TIMEOUT: Final = 20.0
-"""Seconds for a scheduler to answer."""
-_LOOPBACK: Final = "127.0.0.1"
-_NO_PAGES: Final[dict[str, list[str]]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
-"""Dask's pages about the state of a cluster have no TLS."""
 
 
 def require_distributed() -> None:
@@ -118,8 +119,12 @@ class DaskEngine:
 
     def _connect(self) -> None:
         from distributed import Client, Security
+        from distributed.comm.core import connect
 
-        _silence()
+        # Dask's own log stays off the terminal: what concerns the match is told by the match
+        for name in ("distributed", *logging.root.manager.loggerDict):
+            if name.startswith("distributed") and name != LOGGER:
+                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         security = self._security or Security()  # from Dask's configuration
         arguments = security.get_connection_args("client")
         if self._scheduler.startswith("tls:") and not arguments["ssl_context"]:
@@ -127,10 +132,13 @@ class DaskEngine:
                 f"{self._address.text}: no certificate; for TLS, name the files of the certificates in Dask's "
                 "configuration (docs/cluster.md)"
             )
+
+        async def try_connection() -> None:
+            connection = await connect(self._scheduler, timeout=CONNECT_TIMEOUT, **arguments)
+            await connection.close()
+
         try:
-            asyncio.run(
-                _greet(self._scheduler, arguments)
-            )  # a client that has failed prints and waits as it is deleted
+            asyncio.run(try_connection())  # a client that has failed prints, and waits as it is deleted
             self._client = Client(
                 self._scheduler,
                 security=security,
@@ -210,14 +218,6 @@ class DaskEngine:
         return [answers.get(each, OSError("the worker has left")) for each in workers]
 
 
-async def _greet(scheduler: str, arguments: dict[str, Any]) -> None:
-    """Connect to a scheduler once. Raises OSError, and whatever Dask raises if something else answers."""
-    from distributed.comm.core import connect
-
-    connection = await connect(scheduler, timeout=CONNECT_TIMEOUT, **arguments)
-    await connection.close()
-
-
 def _reason(error: Exception) -> str:
     """The first line of an exception, or its type if it has no text."""
     return (str(error) or type(error).__name__).splitlines()[0]
@@ -225,15 +225,16 @@ def _reason(error: Exception) -> str:
 
 @contextmanager
 def _local_scheduler(workers: int, security: Security) -> Iterator[str]:
-    """Start a scheduler and worker processes on this machine, and yield the scheduler's address."""
+    """Start a scheduler and worker processes on this machine, and yield the scheduler's address.
+
+    The key of `security` is in memory, is handed to the workers through pipes, and is in a file only while it is
+    loaded, in a folder that nobody else can open.
+    """
     import dask
     from distributed import LocalCluster
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with (
-        temporary_directory("spielleiter-cluster-") as scratch,
-        ExitStack() as stack,
-    ):
+    with temporary_directory("spielleiter-cluster-") as scratch, ExitStack() as stack:
         with _ignoring_interrupts(), dask.config.set(_NO_PAGES):
             cluster = stack.enter_context(
                 LocalCluster(
@@ -266,19 +267,6 @@ def _ignoring_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _silence() -> None:
-    """Keep Dask's own log off the terminal: what concerns the match is told by the match."""
-    for name in ("distributed", *logging.root.manager.loggerDict):
-        if name.startswith("distributed") and name != LOGGER:
-            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-
-
-LOGGER: Final = "distributed.comm.tcp"
-"""The logger of Dask for connections."""
-TOPIC: Final = "spielleiter-refused"
-_REFUSED: Final = "TLS handshake failed"
-
-
 class _Reporter(logging.Handler):
     """Calls `report` with the address of each refused connection."""
 
@@ -287,7 +275,7 @@ class _Reporter(logging.Handler):
         self._report = report
 
     def emit(self, record: logging.LogRecord) -> None:
-        if _REFUSED in record.msg and isinstance(record.args, tuple):
+        if "TLS handshake failed" in record.msg and isinstance(record.args, tuple):
             _own_address, address, error = record.args
             if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):  # not one that was cut off
                 self._report(str(address))

@@ -3,15 +3,12 @@
 A shipped file or folder is placed in the scratch folder of each machine at the same place relative to the current
 folder, so that relative paths mean the same there. Paths in command lines that lead to it are replaced.
 
-Invariants: a folder is packed in the same way every time, so that equal folders have equal digests. Links are
-followed, unless they lead back to a folder that they are in. What arrives is used only if its digest is right. Nothing
-is written outside the scratch folder.
+Invariants: what arrives is used only if its digest is right. Nothing is written outside the scratch folder.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import errno
 import hashlib
 import io
 import os
@@ -31,9 +28,6 @@ MAX_SHIPMENT: Final = 1024 * 1024 * 1024
 
 _SCRATCH: Final = "\ue000scratch\ue000"
 """Stands for the scratch folder in the commands that are sent; a private character, so that no path contains it."""
-_DATE: Final = (1980, 1, 1, 0, 0, 0)
-_WINDOWS: Final = 0
-"""The number of the system in an archive that was packed on Windows, which does not know what may be executed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +61,12 @@ def read_shipment(paths: Iterable[Path], cwd: Path) -> tuple[Shipped, ...]:
             remaining -= sum(each.stat().st_size for _, each in entries if not each.is_dir())
             if remaining < 0:
                 raise SetupError(f"--ship {path}: more than {MAX_SHIPMENT // 1024**3} GiB; install it on the machines")
-            content = _pack(entries) if absolute.is_dir() else _read(absolute)
+            if absolute.is_dir():
+                content = _pack(entries)
+            elif absolute.exists() and not absolute.is_file():
+                raise SetupError(f"--ship {path}: {absolute}: neither a file nor a folder")
+            else:
+                content = absolute.read_bytes()
         except UnicodeEncodeError as error:
             raise SetupError(f"--ship {path}: {error.object!r} is no valid name of a file; rename it") from None
         except OSError as error:
@@ -81,7 +80,8 @@ def read_shipment(paths: Iterable[Path], cwd: Path) -> tuple[Shipped, ...]:
 def _entries(folder: Path, parents: tuple[str, ...], above: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
     """Name in the archive and path of everything below a folder, a folder before its content. Raises OSError.
 
-    `parents` are the names of the folders that it is in, `above` the same folders with links resolved.
+    Links are followed, unless they lead back to a folder that they are in. `parents` are the names of the folders that
+    it is in, `above` the same folders with links resolved.
     """
     real = os.path.realpath(folder)
     if real in above:
@@ -100,18 +100,11 @@ def _pack(entries: Iterable[tuple[str, Path]]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, path in entries:
-            info = zipfile.ZipInfo(name, _DATE)
+            info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))  # equal folders have equal digests
             info.external_attr = (path.stat().st_mode & 0o777) << 16
             info.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(info, b"" if path.is_dir() else path.read_bytes())
     return buffer.getvalue()
-
-
-def _read(path: Path) -> bytes:
-    """The content of a file. Raises OSError."""
-    if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "neither a file nor a folder", str(path))
-    return path.read_bytes()
 
 
 def unpack_item(item: Item, scratch: Path) -> None:
@@ -131,7 +124,8 @@ def unpack_item(item: Item, scratch: Path) -> None:
     place.mkdir(exist_ok=True)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for info in archive.infolist():
-            own = 0o700 if info.is_dir() or info.create_system == _WINDOWS else 0o600
+            # an archive of system 0 was packed on Windows, which does not know what may be executed
+            own = 0o700 if info.is_dir() or info.create_system == 0 else 0o600
             Path(archive.extract(info, place)).chmod(info.external_attr >> 16 & 0o777 | own)
 
 
@@ -181,16 +175,12 @@ def setup_at(setup: MatchSetup, scratch: Path, run_id: str) -> MatchSetup:
     one of that path here, otherwise in the scratch folder.
     """
     place = str(scratch)
-    first, second = (
-        dataclasses.replace(entrant, command=_at(entrant.command, place), cwd=entrant.cwd.replace(_SCRATCH, place))
-        for entrant in setup.entrants
-    )
+    entrants = []
+    for entrant in setup.entrants:
+        command = entrant.command
+        if _SCRATCH in command:
+            command = join_command(word.replace(_SCRATCH, place) for word in split_command(command))
+        entrants.append(dataclasses.replace(entrant, command=command, cwd=entrant.cwd.replace(_SCRATCH, place)))
+    first, second = entrants
     cwd = setup.cwd if setup.cwd != _SCRATCH and Path(setup.cwd).is_dir() else place
     return dataclasses.replace(setup, entrants=(first, second), cwd=cwd, run_id=run_id)
-
-
-def _at(command: str, place: str) -> str:
-    """The command line with the path of the scratch folder filled in, quoted if necessary."""
-    if _SCRATCH not in command:
-        return command
-    return join_command(word.replace(_SCRATCH, place) for word in split_command(command))

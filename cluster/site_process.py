@@ -15,8 +15,8 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, nullcontext
 from importlib.metadata import version
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -59,13 +59,18 @@ from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.temporary_folders import remove_folder
 
 INTERVAL: Final = 0.25
-"""Seconds between two measurements."""
+"""Seconds between two measurements of the event loop's lag."""
 MEMORY: Final = 3.0
 """For how many seconds a lag counts."""
-PATIENCE: Final = 6.0
+CATCH_UP_TIMEOUT: Final = 6.0
 """Seconds for a machine to catch up before it refuses a pair; more than MEMORY, so that a single lag is waited for."""
 MAX_LAG: Final = 0.2
 """The lag in seconds from which a machine refuses pairs: a tenth of the time limit of the contest."""
+
+SPEED_VARIABLE: Final = "SPIELLEITER_SPEED"
+"""The environment variable that gives the speed of a machine, which is measured otherwise."""
+
+_READ_SIZE: Final = 64 * 1024  # bytes
 
 
 class LoopLag:
@@ -92,22 +97,16 @@ class LoopLag:
         return max((seconds for at, seconds in self._lags if at > now - MEMORY), default=0.0)
 
     async def catch_up(self) -> float:
-        """Wait until the lag is low again, for at most PATIENCE seconds. Returns the lag if it is still too high, or 0.
+        """Wait until the lag is low again, for at most CATCH_UP_TIMEOUT. Returns the lag if it is still too high, or 0.
 
         `run` must be running.
         """
-        deadline = trio.current_time() + PATIENCE
+        deadline = trio.current_time() + CATCH_UP_TIMEOUT
         while (lag := self.largest(trio.current_time())) > MAX_LAG:
             if trio.current_time() >= deadline:
                 return lag
             await trio.sleep(INTERVAL)
         return 0.0
-
-
-SPEED_VARIABLE: Final = "SPIELLEITER_SPEED"
-"""The environment variable that gives the speed of a machine, which is measured otherwise."""
-
-_READ_SIZE: Final = 64 * 1024  # bytes
 
 
 class PairSite:
@@ -146,7 +145,11 @@ class PairSite:
                 try:
                     setup = await trio.to_thread.run_sync(self._prepare, request, run_id)
                     playable = await stack.enter_async_context(unpacked_programs(setup))
-                    cores = _cores_of(request)
+                    # raises SetupError if there are too few
+                    cores = allocate_cores(
+                        Conditions(request.slots, is_pinned=request.is_pinned, cores_per_game=request.cores_per_game),
+                        usable_cores()[request.first_core :] or usable_cores(),
+                    )
                     server = await stack.enter_async_context(open_match_server(playable))
                     nursery = await stack.enter_async_context(trio.open_nursery())
                 except (MatchError, OSError) as error:
@@ -194,7 +197,8 @@ class PairSite:
             with self._scopes[job.key]:
                 if lag := await self.lag.catch_up():
                     return PairRefused(job.key, f"its event loop was {lag:.1f} s late", is_overloaded=True)
-                async with _temporary_folder(self._scratch) as folder:
+                folder = Path(tempfile.mkdtemp(prefix="pair-", dir=self._scratch))
+                try:
                     opening = await trio.to_thread.run_sync(self._opening_of, job)
                     records = []
                     for game, seats in job.games:
@@ -203,6 +207,9 @@ class PairSite:
                             return PairRefused(job.key, record.reason)
                         records.append(record)
                     files, omitted = await trio.to_thread.run_sync(collect_files, folder, records)
+                finally:
+                    with trio.CancelScope(shield=True):
+                        await trio.to_thread.run_sync(remove_folder, folder)
                 answer = PairPlayed(job.key, tuple(record.to_json() for record in records), files, omitted)
         except* (MatchError, OSError) as group:
             error = first_error(group)
@@ -222,35 +229,15 @@ class PairSite:
         return Opening(name, str(path), turn)
 
 
-def _cores_of(request: Prepare) -> list[tuple[Cores, Cores]]:
-    """The cores of both programs, for each pair at a time. Raises SetupError if there are too few."""
-    cores = usable_cores()[request.first_core :] or usable_cores()
-    conditions = Conditions(request.slots, is_pinned=request.is_pinned, cores_per_game=request.cores_per_game)
-    return allocate_cores(conditions, cores)
-
-
-@asynccontextmanager
-async def _temporary_folder(parent: Path) -> AsyncIterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="pair-", dir=parent))
-    try:
-        yield folder
-    finally:
-        with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(remove_folder, folder)
-
-
 def describe_machine() -> Ready:
     """What the match needs to know about this machine. Takes a few tenths of a second."""
-    given = os.environ.get(SPEED_VARIABLE, "")
-    speed = float(given) if _is_number(given) else measure_speed().factor
-    return Ready(version("spielleiter"), PROTOCOL, socket.gethostname(), len(usable_cores()), speed)
-
-
-def _is_number(text: str) -> bool:
     try:
-        return MIN_SPEED <= float(text) <= MAX_SPEED
+        speed = float(os.environ.get(SPEED_VARIABLE, ""))
     except ValueError:
-        return False
+        speed = 0.0
+    if not MIN_SPEED <= speed <= MAX_SPEED:
+        speed = measure_speed().factor
+    return Ready(version("spielleiter"), PROTOCOL, socket.gethostname(), len(usable_cores()), speed)
 
 
 async def main(scratch: Path, requests: BinaryIO, answers: BinaryIO) -> None:

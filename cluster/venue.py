@@ -11,7 +11,7 @@ import contextlib
 import itertools
 import secrets
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -51,6 +51,21 @@ if TYPE_CHECKING:
 
 CHUNK: Final = 8 * 1024 * 1024
 """Bytes of a shipped file that are sent at once."""
+POLL_INTERVAL: Final = 1.0
+"""Seconds between two looks at which workers there are."""
+ABSENCE_TIMEOUT: Final = 120.0
+"""Seconds without any worker, or without the scheduler, after which the match is interrupted."""
+CLOSE_TIMEOUT: Final = 20.0
+"""Seconds for the sites to be closed at the end."""
+MAX_LOSSES: Final = 5
+"""The match is interrupted if this many attempts of one pair end by an error of its worker."""
+MAX_REOPENINGS: Final = 3
+"""A machine whose site was lost more often than this, without a pair played in between, gets no more pairs."""
+
+_LOST: Final = frozenset(
+    {"CancelledError", "ClosedClientError", "CommClosedError", "FutureCancelledError", "FutureLostError"}
+)
+"""Errors that mean that the scheduler or the connection is gone, which is nobody's fault."""
 
 
 class Call:
@@ -200,24 +215,6 @@ def machine_name(label: str, host: str, taken: Collection[str]) -> str:
     return next(name for number in itertools.count(2) if (name := f"{host}-{number}") not in taken)
 
 
-POLL_INTERVAL: Final = 1.0
-"""Seconds between two looks at which workers there are."""
-ABSENCE_TIMEOUT: Final = 120.0
-"""Seconds without any worker, or without the scheduler, after which the match is interrupted."""
-CLOSE_TIMEOUT: Final = 20.0
-"""Seconds for the sites to be closed at the end."""
-MAX_LOSSES: Final = 5
-"""The match is interrupted if this many attempts of one pair end by an error of its worker."""
-
-MAX_REOPENINGS: Final = 3
-"""A machine whose site was lost more often than this, without a pair played in between, gets no more pairs."""
-
-_LOST: Final = frozenset(
-    {"CancelledError", "ClosedClientError", "CommClosedError", "FutureCancelledError", "FutureLostError"}
-)
-"""Errors that mean that the scheduler or the connection is gone, which is nobody's fault."""
-
-
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
     """What the user says about the cluster."""
@@ -301,7 +298,7 @@ class ClusterMatch:
         self._tell = venue.tell
         self._sites = sites
         self._games = {pair: tuple(each) for pair, each in itertools.groupby(games, key=lambda game: game.pair)}
-        self._allocation = Allocation.of(self._games, conditions.concurrency or None, venue.settings.max_slowdown)
+        self._allocation = Allocation(self._games, conditions.concurrency or None, venue.settings.max_slowdown)
         self._setup = setup
         self._folder = folder
         self._progress = progress
@@ -324,7 +321,7 @@ class ClusterMatch:
         self._changed = trio.Event()
 
     async def run(self) -> None:
-        """Play all pairs, or until the match is ending."""
+        """Play all pairs, or until the match is ending. Raises ClusterError if no machine can play."""
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._watch_workers, nursery)
@@ -335,7 +332,14 @@ class ClusterMatch:
                             self._attempts[attempt.number] = trio.CancelScope()
                             nursery.start_soon(self._play, attempt)
                     if self._allocation.is_hopeless and not self._allocation.running:
-                        await self._give_up()
+                        # no machine can start the programs that have not started, so these pairs count
+                        held, self._held = self._held, []
+                        for each in held:
+                            await self._keep(*each)
+                        if not held and not self._progress.is_ending:
+                            machines = self._allocation.machines.values()
+                            reasons = "; ".join(f"{each.name or each.address}: {each.reason}" for each in machines)
+                            raise ClusterError(f"no machine of the cluster can play ({reasons})")
                         continue
                     with trio.move_on_after(POLL_INTERVAL):
                         await changed.wait()
@@ -358,7 +362,12 @@ class ClusterMatch:
             except ClusterError as error:
                 problem = str(error)
             else:
-                self._compare_workers(found, nursery)
+                machines = self._allocation.machines
+                for address in [each for each in machines if each not in found or self._sites.is_lost(each)]:
+                    self.remove(address)
+                for address in [each for each in found if each not in machines]:
+                    scope = self._scopes[address] = trio.CancelScope()
+                    nursery.start_soon(self._open_site, self._allocation.join(address, found[address]), scope)
                 if found:
                     deadline = trio.current_time() + ABSENCE_TIMEOUT
             if trio.current_time() > deadline:
@@ -366,14 +375,6 @@ class ClusterMatch:
                     f"{problem} for {ABSENCE_TIMEOUT:.0f} s; start `dask worker` on the machines, then use --resume"
                 )
             await trio.sleep(POLL_INTERVAL)
-
-    def _compare_workers(self, found: Mapping[str, str], nursery: trio.Nursery) -> None:
-        allocation = self._allocation
-        for address in [each for each in allocation.machines if each not in found or self._sites.is_lost(each)]:
-            self.remove(address)
-        for address in [each for each in found if each not in allocation.machines]:
-            scope = self._scopes[address] = trio.CancelScope()
-            nursery.start_soon(self._open_site, allocation.join(address, found[address]), scope)
 
     def remove(self, address: str) -> None:
         """Remove a machine whose worker has left, or whose site is lost; if the worker is there, it joins again."""
@@ -412,7 +413,14 @@ class ClusterMatch:
             else:
                 if self._is_present(machine):
                     self._allocation.make_ready(machine.address, machine.name, slots, machine.speed)
-                    self._tell_slow_machines()
+                    for each in self._allocation.machines.values():
+                        is_ready = each.standing is Standing.READY
+                        if is_ready and each.address not in self._told and self._allocation.too_slow(each):
+                            self._told.add(each.address)
+                            self._tell(
+                                f"{each.name} gets no pairs: its cores are {each.speed:.2g} times as fast as the "
+                                "contest's"
+                            )
         if self._is_present(machine):
             del self._scopes[machine.address]
         self._changed.set()
@@ -421,26 +429,10 @@ class ClusterMatch:
         """Whether the machine has not left, nor joined again, in the meantime."""
         return self._allocation.machines.get(machine.address) is machine
 
-    def _tell_slow_machines(self) -> None:
-        for each in self._allocation.machines.values():
-            if each.standing is Standing.READY and self._allocation.too_slow(each) and each.address not in self._told:
-                self._told.add(each.address)
-                self._tell(f"{each.name} gets no pairs: its cores are {each.speed:.2g} times as fast as the contest's")
-
     def _exclude(self, machine: Machine, reason: str) -> None:
         if self._is_present(machine) and machine.standing is not Standing.UNABLE:
             self._allocation.make_unable(machine.address, reason)
             self._tell(f"{machine.name or machine.address} gets no pairs: {reason}")
-
-    async def _give_up(self) -> None:
-        """Keep the pairs in which programs did not start, since no machine can start them. Raises ClusterError."""
-        held, self._held = self._held, []
-        for attempt, records, played in held:
-            await self._keep(attempt, records, played)
-        if not held and not self._progress.is_ending:
-            machines = self._allocation.machines.values()
-            reasons = "; ".join(f"{each.name or each.address}: {each.reason}" for each in machines)
-            raise ClusterError(f"no machine of the cluster can play ({reasons})")
 
     # -- pairs ------------------------------------------------------------------------------------------------------
 
@@ -462,7 +454,10 @@ class ClusterMatch:
             self._changed.set()
 
     async def _play_there(self, attempt: PairAttempt) -> tuple[str, bytes] | None:
-        """The name of the machine's site, and its answer; None if the attempt was lost."""
+        """The name of the machine's site, and its answer; None if the attempt was lost.
+
+        Raises ClusterError if the workers that played this pair have failed too often.
+        """
         games, sites = self._games[attempt.pair], self._sites
         key = f"{sites.name}-pair-{attempt.pair}-{attempt.number}"
         opening = await trio.to_thread.run_sync(read_opening, games[0])
@@ -474,7 +469,13 @@ class ClusterMatch:
             call = await sites.submit(attempt.address, key, worker.play_pair, name, key, request, cores=sites.cores)
             data: bytes = await sites.result(call)
         except Exception as error:  # whatever Dask raises if the worker, the scheduler or the connection is gone
-            self._count_loss(attempt.pair, error)
+            # ABSENCE_TIMEOUT limits how long the scheduler may be gone
+            if type(error).__name__ not in _LOST and not isinstance(error, (OSError, ClusterError)):
+                self._losses[attempt.pair] += 1
+                if self._losses[attempt.pair] >= MAX_LOSSES:
+                    raise ClusterError(
+                        f"pair {attempt.pair} cannot be played on the cluster: {_text_of(error)}"
+                    ) from error
             await trio.sleep(POLL_INTERVAL)
             return None
         finally:
@@ -482,27 +483,29 @@ class ClusterMatch:
                 sites.release(call)
         return name, data
 
-    def _count_loss(self, pair: int, error: Exception) -> None:
-        """Raise ClusterError if the workers that played this pair have failed too often."""
-        if type(error).__name__ in _LOST or isinstance(error, (OSError, ClusterError)):
-            return  # ABSENCE_TIMEOUT limits how long the scheduler may be gone
-        self._losses[pair] += 1
-        if self._losses[pair] >= MAX_LOSSES:
-            raise ClusterError(f"pair {pair} cannot be played on the cluster: {_text_of(error)}")
-
     async def _take(self, attempt: PairAttempt, site: str, data: bytes) -> None:
-        """Take the answer of a site."""
+        """Take the answer of a site; keep a played pair, unless a program has not started and may start elsewhere."""
         address = attempt.address
         name = self._machine_names.get(address, address)
         machine = self._allocation.machines.get(address) or Machine(address, name=name)
+        records: list[GameRecord] = []
         try:
             answer = decode_from_site(data)
             if isinstance(answer, PairPlayed):
                 records = checked_records(answer, self._games[attempt.pair], self._setup.names, name)
-                await self._take_played(attempt, machine, records, answer)
-                return
         except (msgspec.DecodeError, ClusterError) as error:
             answer = PairRefused("", str(error))
+        if isinstance(answer, PairPlayed):
+            started = self._starters.setdefault(address, set())
+            started.update(program for program in (0, 1) if any(was_played(record, program) for record in records))
+            failed = [each for each in records if each.verdict == Verdict.NO_START and each.offender not in started]
+            if not failed:
+                await self._keep(attempt, records, answer)
+                return
+            self._held.append((attempt, records, answer))
+            self._allocation.lose(attempt)
+            self._exclude(machine, f"{failed[0].names[failed[0].offender or 0]} does not start ({failed[0].reason})")
+            return
         if isinstance(answer, PairRefused) and answer.is_site_gone:
             self._allocation.lose(attempt)
             if self._sites.by_address.get(address) == site and self._is_present(machine):
@@ -514,20 +517,6 @@ class ClusterMatch:
         self._allocation.refuse(attempt, reason, trio.current_time(), is_overloaded=is_overloaded)
         if machine.standing is not standing:
             self._tell(f"{machine.name} gets no more pairs: {reason}")
-
-    async def _take_played(
-        self, attempt: PairAttempt, machine: Machine, records: list[GameRecord], played: PairPlayed
-    ) -> None:
-        """Keep a played pair, unless a program has not started on this machine and may start on others."""
-        started = self._starters.setdefault(machine.address, set())
-        started.update(program for program in (0, 1) if any(was_played(record, program) for record in records))
-        failed = [each for each in records if each.verdict == Verdict.NO_START and each.offender not in started]
-        if failed:
-            self._held.append((attempt, records, played))
-            self._allocation.lose(attempt)
-            self._exclude(machine, f"{failed[0].names[failed[0].offender or 0]} does not start ({failed[0].reason})")
-            return
-        await self._keep(attempt, records, played)
 
     async def _keep(self, attempt: PairAttempt, records: list[GameRecord], played: PairPlayed) -> None:
         """Write a played pair into the folder and the journal, unless that was done before."""

@@ -48,11 +48,16 @@ if TYPE_CHECKING:
     from distributed import Worker
 
 SCRATCH_PREFIX: Final = "spielleiter-site-"
-_GONE: Final = "the process that plays the games has ended"
 CLOSE_TIMEOUT: Final = 15.0
 """Seconds for the process to end its programs before it is killed."""
+CORES: Final = "cores"
+"""The Dask resource that pairs take; a worker without it is given as many as it has threads."""
+POLL_INTERVAL: Final = 0.2
+"""Seconds between two checks whether the lease and the pairs still exist."""
 
-_COMMAND: Final = (*own_python(), "-P", "-m", "spielleiter.cluster.site_process")
+_GONE: Final = "the process that plays the games has ended"
+_ENDED: Final = frozenset({"cancelled", "released", "forgotten"})
+"""The states of a Dask task that is not wanted any more."""
 
 
 class SiteGoneError(Exception):
@@ -71,7 +76,7 @@ class SiteProcess:
         self._is_gone = False
         self._tag = ""
         self._process = subprocess.Popen(  # noqa: S603 - our own program
-            [*_COMMAND, str(self.scratch)],
+            [*own_python(), "-P", "-m", "spielleiter.cluster.site_process", str(self.scratch)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl+C in the terminal is meant for the match, which ends its sites itself
@@ -158,14 +163,6 @@ def _pending() -> Future[Any]:
     future: Future[Any] = Future()
     future.set_running_or_notify_cancel()
     return future
-
-
-CORES: Final = "cores"
-"""The Dask resource that pairs take; a worker without it is given as many as it has threads."""
-POLL_INTERVAL: Final = 0.2
-"""Seconds between two checks whether the lease and the pairs still exist."""
-_ENDED: Final = frozenset({"cancelled", "released", "forgotten"})
-"""The states of a Dask task that is not wanted any more."""
 
 
 @dataclass

@@ -211,7 +211,6 @@ class FolderLock:
 
 REMOVE_TIMEOUT: Final = 10.0
 """Seconds in which a file has to be let go."""
-_LONGEST_PAUSE: Final = 0.5
 _HELD: Final = frozenset({5, 32, 33, 145})
 """Errors of Windows: access denied, sharing violation, lock violation, and a folder that still has the file in it."""
 
@@ -238,7 +237,7 @@ def remove_tree(
             return
         sleep(min(pause, seconds))
         seconds -= pause
-        pause = min(2 * pause, _LONGEST_PAUSE)
+        pause = min(2 * pause, 0.5)
 
 
 @contextlib.contextmanager

@@ -5,8 +5,8 @@ arithmetic with large numbers, sorting and a regular expression. Their main work
 which changes little between versions of Python. `_REFERENCE_SECONDS` holds what they take on the reference: measured
 with a cycle count on a newer processor of the same maker, and converted by the published ratio of work per cycle.
 
-Invariants: the factor is an estimate, and every text that uses it says so: it may be wrong by a quarter, and programs
-differ in what they need most. Only processor time of this thread is measured, so a busy machine changes little.
+The factor is an estimate, and every text that uses it says so: it may be wrong by a quarter, and programs differ in
+what they need most. Only processor time of this thread is measured, so a busy machine changes little.
 """
 
 from __future__ import annotations
@@ -24,11 +24,9 @@ REPETITIONS: Final = 5
 MIN_SPEED: Final = 0.05
 MAX_SPEED: Final = 20.0
 
-_SEED: Final = "calibration"
+_REFERENCE_SECONDS: Final = {"power": 0.0147, "sort": 0.0260, "match": 0.0140}
 _NUMBER: Final = (1 << 2048) - 1942289
 _EXPONENT: Final = (1 << 700) - 1
-_SORTED: Final = 60_000
-_TEXT_LENGTH: Final = 60_000
 _PATTERN: Final = re.compile(r"(?:[abc]+[def]+|g.h| +)+")
 
 
@@ -53,26 +51,20 @@ def measure_speed(clock: Callable[[], float] = time.thread_time) -> Speed:
 
     `clock` returns the processor time of this thread in seconds.
     """
-    rng = random.Random(_SEED)
-    values = rng.sample(range(1 << 30), _SORTED)
-    text = "".join(rng.choices("abcdefgh ", k=_TEXT_LENGTH))
+    rng = random.Random("calibration")
+    values = rng.sample(range(1 << 30), 60_000)
+    text = "".join(rng.choices("abcdefgh ", k=60_000))
     tasks: dict[str, Callable[[], object]] = {
         "power": lambda: pow(3, _EXPONENT, _NUMBER),
         "sort": lambda: sorted(values),
         "match": lambda: _PATTERN.findall(text),
     }
-    ratios = [_REFERENCE_SECONDS[name] / _fastest(task, clock) for name, task in tasks.items()]
+    ratios = []
+    for name, task in tasks.items():
+        times = []
+        for _ in range(REPETITIONS):
+            started = clock()
+            task()
+            times.append(clock() - started)
+        ratios.append(_REFERENCE_SECONDS[name] / max(min(times), 1e-6))  # never 0, however coarse the clock is
     return Speed(min(MAX_SPEED, max(MIN_SPEED, geometric_mean(ratios))), is_measured=True)
-
-
-_REFERENCE_SECONDS: Final = {"power": 0.0147, "sort": 0.0260, "match": 0.0140}
-
-
-def _fastest(task: Callable[[], object], clock: Callable[[], float]) -> float:
-    """Return the seconds of the fastest of several runs; never 0, however coarse the clock is."""
-    times = []
-    for _ in range(REPETITIONS):
-        started = clock()
-        task()
-        times.append(clock() - started)
-    return max(min(times), 1e-6)

@@ -72,7 +72,7 @@ class CheckSetup:
     soft_timeout: float = 2.0
     hard_timeout: float = 10.0
     pause: float = 3.0
-    patience: ProgramTimeouts = field(default_factory=ProgramTimeouts)
+    timeouts: ProgramTimeouts = field(default_factory=ProgramTimeouts)
     edition: str | None = None
     game_end: str | None = None
     confined: Confined | None = None
@@ -125,27 +125,24 @@ def render_junit(command: str, results: Sequence[StepResult], season: str) -> st
     Jenkins nor GitLab counts as failed; its message says what happened and why that is only a warning, and its standard
     output and error contain the rest.
     """
-    return render_suite(
-        f"spielleiter check {command}, {season}", [_case_of_step(each) for each in results], class_name="check"
-    )
-
-
-def _case_of_step(result: StepResult) -> Case:
-    name = f"{result.number:02d} {result.title}"
-    expected = f"expected: {escaped(result.expected)}"
-    match result.status:
-        case Status.FAILED:
-            return Case(name, "failure", result.came, details=expected, error_output=result.stderr)
-        case Status.UNDECIDED:
-            message = f"this machine was too busy: {result.came}"
-            return Case(name, "error", message, result.status.value, expected, error_output=result.stderr)
-        case Status.WARNING:
-            message = f"warning: {result.came} ({result.remark})"
-            return Case(name, "skipped", message, output=expected, error_output=result.stderr)
-        case Status.NOT_TRIED:
-            return Case(name, "skipped", "an earlier step that this one depends on was not passed")
-        case _:
-            return Case(name)
+    cases = []
+    for result in results:
+        title, expected = f"{result.number:02d} {result.title}", f"expected: {escaped(result.expected)}"
+        match result.status:
+            case Status.FAILED:
+                case = Case(title, "failure", result.came, details=expected, error_output=result.stderr)
+            case Status.UNDECIDED:
+                message = f"this machine was too busy: {result.came}"
+                case = Case(title, "error", message, result.status.value, expected, error_output=result.stderr)
+            case Status.WARNING:
+                message = f"warning: {result.came} ({result.remark})"
+                case = Case(title, "skipped", message, output=expected, error_output=result.stderr)
+            case Status.NOT_TRIED:
+                case = Case(title, "skipped", "an earlier step that this one depends on was not passed")
+            case _:
+                case = Case(title)
+        cases.append(case)
+    return render_suite(f"spielleiter check {command}, {season}", cases, class_name="check")
 
 
 def move_data(answer: Answer) -> MoveData:
@@ -222,7 +219,7 @@ class ProgramCheck:
         for ending in EARLY_ENDINGS:
             await self._step(
                 f"the end: {ending.text}",
-                f"the process ends itself within {setup.patience.exit:g} s, not by a signal",
+                f"the process ends itself within {setup.timeouts.exit:g} s, not by a signal",
                 partial(self.early_end, ending),
             )
         for game, side in ((1, "first"), (2, "second")) if setup.confined is None else ():
@@ -254,7 +251,7 @@ class ProgramCheck:
 
         Steps that passed in an earlier attempt keep their results.
         """
-        hard, start = f"{self._setup.hard_timeout:g} s", f"{self._setup.patience.start:g} s"
+        hard, start = f"{self._setup.hard_timeout:g} s", f"{self._setup.timeouts.start:g} s"
         parts: tuple[tuple[str, str, Callable[[ScriptedServer], Awaitable[str]]], ...] = (
             (
                 "starts",
@@ -333,7 +330,7 @@ class ProgramCheck:
             seat,
             self._folder,
             f"{self._run_id}/{self._label}",
-            self._setup.patience.start,
+            self._setup.timeouts.start,
             self._setup.confined,
             self._setup.environment,
         )
@@ -481,7 +478,7 @@ class ProgramCheck:
                 "hard_timeout": self._setup.hard_timeout,
                 **({} if self._setup.game_end is None else {"game_end": self._setup.game_end}),
             },
-            timeouts=self._setup.patience,
+            timeouts=self._setup.timeouts,
             edition=self.edition.name,
         )
         planned = plan_games(setup.games, setup.seed)[game - 1]
@@ -506,7 +503,7 @@ class ProgramCheck:
 
     async def _expect_exit(self, scripted_server: ScriptedServer) -> str:
         try:
-            return await scripted_server.expect_exit(self._setup.patience.exit)
+            return await scripted_server.expect_exit(self._setup.timeouts.exit)
         except ToleratedError as error:
             self._remark = error.remark
             raise

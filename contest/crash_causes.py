@@ -3,9 +3,6 @@
 The verdict on a game says that a program crashed; these patterns say that it crashed because it wanted a terminal,
 the network, another server than the one that it was given, another Python, or a file that is not there. Windows are
 noticed in `spielleiter.programs.outputs`.
-
-Invariants: only the last lines of a program that failed are searched, so that a message which harmed nothing is not
-taken for a cause. A result quotes the line that was recognised.
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ from typing import Final
 
 from spielleiter.programs.outputs import MAX_LENGTH, read_tail
 
-_SEARCHED_LINES: Final = 60
+_SEARCHED_LINES: Final = 60  # the last ones; a message before them has harmed nothing
 _OF_MODULES: Final = frozenset({"", ".py", ".class", ".js"})  # suffixes that messages about modules leave out
 
 

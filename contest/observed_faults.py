@@ -25,6 +25,18 @@ LIMIT: Final = 2.0
 """Seconds that a move may take in the contest."""
 WARNING_FROM: Final = 1.5
 """Seconds from which a move is close to the limit."""
+MEMORY_WARNING: Final = 0.8
+"""The share of the memory from which there is a warning."""
+OUTPUT_WARNING: Final = 5_000_000
+"""Bytes of output in one game from which there is a warning."""
+OUTPUT_LIMIT: Final = 50_000_000
+"""Bytes of output in one game that no program writes on purpose."""
+DISK_WARNING: Final = 100_000_000
+"""Bytes in files of one game from which there is a warning."""
+FILES_WARNING: Final = 1000
+"""New files in one game from which there is a warning."""
+START_WARNING: Final = 10.0
+"""Seconds until a program has its seat from which there is a warning."""
 
 _OUTLIERS: Final = 0.02  # of the answers, and at least one; a single answer is delayed for many reasons
 _SIMILAR: Final = 0.05  # of a time; answers in this range below it take equally long
@@ -69,13 +81,16 @@ def judge_think_times(games: Sequence[Sequence[AnswerTimes]], speed: float) -> T
     watches_clock = _watches_clock(games)
     factor = 1.0 if watches_clock else speed
     expected = sorted((_expected(each, factor) for each in answers), reverse=True)
+    slow = [each for each in answers if _expected(each, factor) >= LIMIT]
+    seconds = sum(each.seconds for each in slow)
+    waited, others = sum(each.waited for each in slow), sum(each.others for each in slow)
     return ThinkTimes(
         len(answers),
         max(each.seconds for each in answers),
         expected[_outliers(len(answers))],
         expected[0],
         watches_clock,
-        _is_disturbed([each for each in answers if _expected(each, factor) >= LIMIT]),
+        waited > _DISTURBING_WAIT * seconds or others > _DISTURBING_LOAD * seconds,
     )
 
 
@@ -91,12 +106,6 @@ def _expected(answer: AnswerTimes, factor: float) -> float:
 
 def _undelayed(answer: AnswerTimes) -> float:
     return max(0.0, answer.seconds - answer.waited)
-
-
-def _is_disturbed(slow: Sequence[AnswerTimes]) -> bool:
-    seconds = sum(each.seconds for each in slow)
-    waited, others = sum(each.waited for each in slow), sum(each.others for each in slow)
-    return waited > _DISTURBING_WAIT * seconds or others > _DISTURBING_LOAD * seconds
 
 
 def _watches_clock(games: Sequence[Sequence[AnswerTimes]]) -> bool:
@@ -120,20 +129,6 @@ def _watches_clock(games: Sequence[Sequence[AnswerTimes]]) -> bool:
 
 def _count(times: Sequence[float], least: float, most: float) -> int:
     return sum(least <= each < most for each in times)
-
-
-MEMORY_WARNING: Final = 0.8
-"""The share of the memory from which there is a warning."""
-OUTPUT_WARNING: Final = 5_000_000
-"""Bytes of output in one game from which there is a warning."""
-OUTPUT_LIMIT: Final = 50_000_000
-"""Bytes of output in one game that no program writes on purpose."""
-DISK_WARNING: Final = 100_000_000
-"""Bytes in files of one game from which there is a warning."""
-FILES_WARNING: Final = 1000
-"""New files in one game from which there is a warning."""
-START_WARNING: Final = 10.0
-"""Seconds until a program has its seat from which there is a warning."""
 
 
 class ObservedConditions:
@@ -168,8 +163,6 @@ class ObservedConditions:
             contest.DISK: self._disk,
         }
         return results[condition]() if condition in results else None
-
-    # -- one function for each condition ------------------------------------------------------------------------------
 
     def _start(self) -> ConditionResult:
         if not self._starts:
@@ -289,8 +282,6 @@ class ObservedConditions:
         written = f"{count_text(files, 'file')} with {size_text(size)}" if files else "nothing"
         kept = ", which is forgotten after the game" if files else ""
         return self._result(contest.DISK, f"the program writes {written} in a game{kept}", findings)
-
-    # -- parts --------------------------------------------------------------------------------------------------------
 
     def _own_findings(self) -> list[Finding]:
         return [finding for each in self._games for finding in each.findings]

@@ -68,6 +68,12 @@ _MIXED: Final = {"host": "-h", "port": "--port", "reservation": "-r"}
 _ALL_IN_ONE: Final = re.compile(rb'"\$(?:\*|\{\*\})"')
 """What a shell replaces by all parameters as one word."""
 _MAX_SCRIPT: Final = 1024 * 1024
+_FOLDER: Final = "protocol"
+RANDOM: Final = "builtin:random"
+GREEDY: Final = "builtin:greedy"
+UPLOAD_GAMES: Final = 2
+PAIRING_GAMES: Final = 6
+_CANNOT_START: Final = frozenset({Verdict.NO_START, Verdict.NEVER_JOINS, Verdict.NONSENSE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,21 +171,17 @@ def _correct(package: Package, folder: Path) -> str | None:
     Blocks. Raises OSError.
     """
     shutil.copytree(package.folder, folder)
-    corrected = [
-        path.relative_to(folder).as_posix()
-        for path in (folder / package.main, *sorted(folder.rglob("*.sh")))
-        if path.is_file() and path.stat().st_size <= _MAX_SCRIPT and _replace_in(path)
-    ]
-    return corrected[0] if corrected else None
-
-
-def _replace_in(path: Path) -> bool:
-    content = path.read_bytes()
-    new = _ALL_IN_ONE.sub(b'"$@"', content) if content.startswith(b"#!") or path.suffix == ".sh" else content
-    if new == content:
-        return False
-    path.write_bytes(new)
-    return True
+    corrected = ""
+    for path in (folder / package.main, *sorted(folder.rglob("*.sh"))):
+        if not path.is_file() or path.stat().st_size > _MAX_SCRIPT:
+            continue
+        content = path.read_bytes()
+        if path.suffix == ".sh" or content.startswith(b"#!"):
+            new = _ALL_IN_ONE.sub(b'"$@"', content)
+            if new != content:
+                path.write_bytes(new)
+                corrected = corrected or path.relative_to(folder).as_posix()
+    return corrected or None
 
 
 def _code(form: OptionForm) -> str:
@@ -206,7 +208,11 @@ class _Starts:
             except InconclusiveError:
                 continue
             except UnexpectedBehaviourError as error:
-                return OptionResult(form, finding=self._fault(form, relative, str(error)))
+                folder = self._folder / relative
+                words = last_words(folder / "stderr.log", folder / "stdout.log")
+                reason = f"{error}; its last words: {words}" if words else str(error)
+                text = form.text(self._package.parameters)
+                return OptionResult(form, finding=fault(_code(form), relative, form=text, reason=reason))
             if how != "joinPrepared":
                 return OptionResult(form, seconds, fault("plain-join", relative))
             return OptionResult(form, seconds)
@@ -220,27 +226,13 @@ class _Starts:
         )
         folder = self._folder / relative
         tag = f"{self._run_id}/{relative}"
-        timeout = self._setup.patience.start
+        timeout = self._setup.timeouts.start
         async with open_scripted_server(self._edition, command, 0, folder, tag, timeout, self._confined) as server:
             started = trio.current_time()
             await server.wait_for_connection()
             how = await server.take_seat()
             return how, trio.current_time() - started
         raise AssertionError("a scripted server suppresses no exception")
-
-    def _fault(self, form: OptionForm, relative: str, text: str) -> Finding:
-        folder = self._folder / relative
-        words = last_words(folder / "stderr.log", folder / "stdout.log")
-        reason = f"{text}; its last words: {words}" if words else text
-        return fault(_code(form), relative, form=form.text(self._package.parameters), reason=reason)
-
-
-_FOLDER = "protocol"
-RANDOM: Final = "builtin:random"
-GREEDY: Final = "builtin:greedy"
-UPLOAD_GAMES: Final = 2
-PAIRING_GAMES: Final = 6
-_CANNOT_START: Final = frozenset({Verdict.NO_START, Verdict.NEVER_JOINS, Verdict.NONSENSE})
 
 
 async def try_steps(
@@ -262,7 +254,7 @@ async def try_steps(
         setup.soft_timeout * time_factor,
         setup.hard_timeout * time_factor,
         setup.pause,
-        setup.patience,
+        setup.timeouts,
         setup.edition,
         setup.game_end,
         Confined(sandbox, package.folder),
@@ -278,25 +270,23 @@ def summed_up(steps: Sequence[StepResult]) -> ConditionResult:
     for step in steps:
         if step.status in {Status.FAILED, Status.WARNING}:
             groups.setdefault((step.status, step.expected), []).append(step)
-    findings = tuple(_finding(first, len(others)) for first, *others in groups.values())
+    findings = tuple(
+        fault(
+            "missed-step" if step.status is Status.WARNING else "failed-step",
+            f"{_FOLDER}/{step.folder}",
+            title=f"{step.title} (and {count_text(len(others), 'more step')})" if others else step.title,
+            expected=step.expected,
+            reason=step.came,
+            remark=step.remark,
+        )
+        for step, *others in groups.values()
+    )
     passed = sum(step.status is Status.PASSED for step in steps)
     state = state_of(findings)
     if state is State.GREEN and passed < len(steps):
         state = State.UNDECIDED
     text = f"{passed} of {count_text(len(steps), 'step')} passed"
     return ConditionResult(contest.PROTOCOL, state, text, findings)
-
-
-def _finding(step: StepResult, others: int) -> Finding:
-    code = "missed-step" if step.status is Status.WARNING else "failed-step"
-    return fault(
-        code,
-        f"{_FOLDER}/{step.folder}",
-        title=f"{step.title} (and {count_text(others, 'more step')})" if others else step.title,
-        expected=step.expected,
-        reason=step.came,
-        remark=step.remark,
-    )
 
 
 def games_result(condition: ContestCondition, results: Sequence[GameResult]) -> ConditionResult:

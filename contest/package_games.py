@@ -71,7 +71,7 @@ class PackageCheckSetup:
     soft_timeout: float = 2.0
     hard_timeout: float = 10.0
     pause: float = 1.0
-    patience: ProgramTimeouts = field(default_factory=ProgramTimeouts)
+    timeouts: ProgramTimeouts = field(default_factory=ProgramTimeouts)
     game_end: str | None = None
 
 
@@ -162,14 +162,14 @@ def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     groups: dict[str, list[Finding]] = {}
     for each in findings:
         groups.setdefault(each.code, []).append(each)
-    return tuple(
-        first if not more else dataclasses.replace(first, text=f"{first.text}; the same {_again(len(more))}")
-        for first, *more in groups.values()
-    )
-
-
-def _again(count: int) -> str:
-    return "happened once more" if count == 1 else f"happened {count_text(count, 'more time')}"
+    found = []
+    for first, *more in groups.values():
+        text = first.text
+        if more:
+            again = "once more" if len(more) == 1 else count_text(len(more), "more time")
+            text += f"; the same happened {again}"
+        found.append(dataclasses.replace(first, text=text))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +301,7 @@ class PackageGames:
                 "hard_timeout": setup.hard_timeout,
                 **({} if setup.game_end is None else {"game_end": setup.game_end}),
             },
-            timeouts=setup.patience,
+            timeouts=setup.timeouts,
             edition=setup.edition,
         )
 

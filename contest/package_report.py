@@ -38,6 +38,18 @@ class State(enum.Enum):
 
 
 _STATES: Final = {Level.GREEN: State.GREEN, Level.YELLOW: State.YELLOW, Level.RED: State.RED}
+_COLOURS: Final = {
+    State.GREEN: "green",
+    State.YELLOW: "yellow",
+    State.RED: "red",
+    State.UNDECIDED: "grey",
+    State.NOT_CHECKED: "grey",
+}
+_VERDICTS: Final = {
+    "fit": "This program is fit for the contest, as far as that can be checked here.",
+    "not fit": "This program is not fit for the contest yet. Fix what is red below, and check again.",
+    "undecided": "This machine was too busy to decide. Check again when it has less to do.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +145,34 @@ class PackageReport:
             "speed": None
             if self.speed is None
             else {"factor": round(self.speed.factor, 3), "is_measured": self.speed.is_measured},
-            "conditions": [_condition_json(result) for result in self.results],
-            "games": [_game_json(game) for game in self.games],
+            "conditions": [
+                {
+                    "key": result.condition.key,
+                    "title": result.condition.title,
+                    "demand": result.condition.demand,
+                    "state": result.state.value,
+                    "text": result.text,
+                    "findings": [
+                        {"code": each.code, "level": each.level.value, "text": each.text, "file": each.file}
+                        for each in result.findings
+                    ],
+                }
+                for result in self.results
+            ],
+            "games": [
+                {
+                    "condition": game.condition,
+                    "title": game.title,
+                    "verdict": game.verdict,
+                    "reason": game.reason,
+                    "points": list(game.points),
+                    "moves": game.moves,
+                    "slowest": round(game.slowest, 6),
+                    "folder": game.folder,
+                    "replay": game.replay or None,
+                }
+                for game in self.games
+            ],
         }
 
     def to_json_text(self) -> str:
@@ -149,65 +187,22 @@ def render_junit(report: PackageReport) -> str:
     neither Jenkins nor GitLab counts as failed; its message says what was found.
     """
     name = f"spielleiter check {report.package}, {report.season}"
-    cases = [_case_of_condition(number, result) for number, result in enumerate(report.results, 1)]
+    cases = []
+    for number, result in enumerate(report.results, 1):
+        title = f"{number:02d} {result.condition.title}"
+        details = "\n".join(f"{each.code}: {each.text}" for each in result.findings)
+        match result.state:
+            case State.GREEN:
+                case = Case(title)
+            case State.RED:
+                case = Case(title, "failure", result.text, details=details)
+            case State.UNDECIDED:
+                case = Case(title, "error", result.text, result.state.value, details)
+            case _:
+                prefix = "warning" if result.state is State.YELLOW else result.state.value
+                case = Case(title, "skipped", f"{prefix}: {result.text}", output=details)
+        cases.append(case)
     return render_suite(name, cases, class_name="check", seconds=report.seconds)
-
-
-def _case_of_condition(number: int, result: ConditionResult) -> Case:
-    name = f"{number:02d} {result.condition.title}"
-    details = "\n".join(f"{each.code}: {each.text}" for each in result.findings)
-    match result.state:
-        case State.GREEN:
-            return Case(name)
-        case State.RED:
-            return Case(name, "failure", result.text, details=details)
-        case State.UNDECIDED:
-            return Case(name, "error", result.text, result.state.value, details)
-        case _:
-            prefix = "warning" if result.state is State.YELLOW else result.state.value
-            return Case(name, "skipped", f"{prefix}: {result.text}", output=details)
-
-
-def _condition_json(result: ConditionResult) -> dict[str, Any]:
-    return {
-        "key": result.condition.key,
-        "title": result.condition.title,
-        "demand": result.condition.demand,
-        "state": result.state.value,
-        "text": result.text,
-        "findings": [
-            {"code": each.code, "level": each.level.value, "text": each.text, "file": each.file}
-            for each in result.findings
-        ],
-    }
-
-
-def _game_json(game: PlayedGame) -> dict[str, Any]:
-    return {
-        "condition": game.condition,
-        "title": game.title,
-        "verdict": game.verdict,
-        "reason": game.reason,
-        "points": list(game.points),
-        "moves": game.moves,
-        "slowest": round(game.slowest, 6),
-        "folder": game.folder,
-        "replay": game.replay or None,
-    }
-
-
-_COLOURS: Final = {
-    State.GREEN: "green",
-    State.YELLOW: "yellow",
-    State.RED: "red",
-    State.UNDECIDED: "grey",
-    State.NOT_CHECKED: "grey",
-}
-_VERDICTS: Final = {
-    "fit": "This program is fit for the contest, as far as that can be checked here.",
-    "not fit": "This program is not fit for the contest yet. Fix what is red below, and check again.",
-    "undecided": "This machine was too busy to decide. Check again when it has less to do.",
-}
 
 
 def render_page(report: PackageReport, folder: str = "") -> str:

@@ -85,7 +85,7 @@ _STREAM_STAYS_OPEN: Final = (
     "end there; the game counts nevertheless. It should end as soon as `result` or `left` has arrived"
 )
 _READ_SIZE: Final = 64 * 1024
-_EXIT_TIMEOUT: Final = 1.0  # seconds for a process to end after it has closed its connection
+EXIT_TIMEOUT: Final = 1.0  # seconds for a process to end after it has closed its connection
 _MIN_SHARE: Final = 0.02  # of the time; less is measured on an idle machine as well
 UNFINISHED_SHARE: Final = 0.1
 """The share of the time for what has not happened by its limit: how late it would have been is not known."""
@@ -239,9 +239,10 @@ class ScriptedServer:
         """The time of the slowest answer, in seconds."""
         self.answers = 0
         """The number of moves that could be played."""
-        self._last_move: Move | None = None
+        self.last_move: Move | None = None
+        """The program's last move that could be played."""
         self._listener = listener
-        self._connect_timeout = connect_timeout
+        self.connect_timeout = connect_timeout
 
     # -- the parts of a game ----------------------------------------------------------------------------------------
 
@@ -256,14 +257,14 @@ class ScriptedServer:
                 nursery.cancel_scope.cancel()
 
             nursery.start_soon(cancel_at_exit)
-            with trio.move_on_after(self._connect_timeout):
+            with trio.move_on_after(self.connect_timeout):
                 await trio.lowlevel.wait_readable(self._listener)
                 accepted.append(self._listener.accept()[0])
             nursery.cancel_scope.cancel()
         if not accepted:
             if ended := self.exit_text():
                 raise UnexpectedBehaviourError(ended)
-            raise self._late(f"nobody connected in {self._connect_timeout:g} s", stopwatch, self._connect_timeout)
+            raise self._late(f"nobody connected in {self.connect_timeout:g} s", stopwatch, self.connect_timeout)
         accepted[0].setblocking(False)
         self._stream = trio.SocketStream(trio.socket.from_stdlib_socket(accepted[0]))
 
@@ -274,7 +275,7 @@ class ScriptedServer:
         refused at once.
         """
         stopwatch = Stopwatch(self.program.pids)
-        with trio.move_on_after(self._connect_timeout):
+        with trio.move_on_after(self.connect_timeout):
             message = await self._receive()
             match message:
                 case JoinPreparedRequest(code) if code != RESERVATION:
@@ -284,7 +285,14 @@ class ScriptedServer:
                 case JoinPreparedRequest() | JoinRequest(None):
                     pass
                 case JoinRequest(game_type) if game_type != self._edition.game_type:
-                    await self._refuse_game(message)
+                    # say which game is played here, as the edition's server does, and end the stream
+                    dialect = self._edition.dialect
+                    with suppress(UnexpectedBehaviourError):
+                        if dialect.has_packet(ErrorPacket):
+                            known = (self._edition.game_type,)
+                            await self.send(ErrorPacket(dialect.texts.unknown_game_type(game_type, known), message))
+                        await self.send(CloseConnection())
+                        await self._end_stream()
                     raise UnexpectedBehaviourError(
                         f"join came for gameType {game_type!r}, but the game here is {self._edition.game_type!r}; "
                         "--game and --edition say which season is checked"
@@ -295,17 +303,7 @@ class ScriptedServer:
                     raise UnexpectedBehaviourError(f"{self._description(message)} came instead of joinPrepared")
             await self.send(Joined(_ROOM))
             return self._description(message)
-        raise self._late(f"no request for a seat came in {self._connect_timeout:g} s", stopwatch, self._connect_timeout)
-
-    async def _refuse_game(self, request: JoinRequest) -> None:
-        """Tell the program which game is played here, as the edition's server does, and end the stream."""
-        dialect = self._edition.dialect
-        with suppress(UnexpectedBehaviourError):
-            if dialect.has_packet(ErrorPacket):
-                text = dialect.texts.unknown_game_type(request.game_type, (self._edition.game_type,))
-                await self.send(ErrorPacket(text, request))
-            await self.send(CloseConnection())
-            await self._end_stream()
+        raise self._late(f"no request for a seat came in {self.connect_timeout:g} s", stopwatch, self.connect_timeout)
 
     async def begin(self) -> None:
         """Send the welcome message, which tells the program its seat."""
@@ -336,7 +334,23 @@ class ScriptedServer:
         packets.append(self._connection.send(RoomMessage(_ROOM, MoveRequest())))
         pids = self.program.pids
         await self._send_packets(packets, split, is_coalesced=is_coalesced)
-        return await self._receive_answer(Stopwatch(pids), answer_timeout, answer_timeout if limit is None else limit)
+        stopwatch = Stopwatch(pids)
+        with trio.move_on_after(answer_timeout):
+            try:
+                message = await self._next_message()
+            except RemoteProtocolError as error:
+                return Answer(None, stopwatch.seconds, f"{error}; {_CUTS_OFF}", stopwatch.seconds_lost())
+            seconds = stopwatch.seconds
+            self.longest = max(self.longest, seconds)
+            lost = stopwatch.seconds_lost()
+            match message:
+                case RoomMessage(data=MoveData() | UnreadableData() as data):
+                    return Answer(data, seconds, data.problem if isinstance(data, UnreadableData) else "", lost)
+                case _:
+                    return Answer(None, seconds, f"{self._description(message)} came instead of a move", lost)
+        raise self._late(
+            f"no answer came in {answer_timeout:g} s", stopwatch, answer_timeout if limit is None else limit
+        )
 
     async def _send_packets(self, packets: list[bytes], split: Splitter, *, is_coalesced: bool) -> None:
         for packet in [b"".join(packets)] if is_coalesced else packets:
@@ -355,7 +369,7 @@ class ScriptedServer:
             raise UnexpectedBehaviourError(f"{move}: {mistake.name}")
         self.state = self.state.play(move)
         self.answers += 1
-        self._last_move = move
+        self.last_move = move
         if self.state.outcome() is not None:
             raise GameOver
 
@@ -378,8 +392,8 @@ class ScriptedServer:
 
     async def finish_violation(self, result: Result) -> None:
         """Send what the program receives if its last move was illegal; some editions end its stream after that."""
-        assert self._last_move is not None
-        policy, dialect, move = self._edition.policy, self._edition.dialect, MoveData(self._last_move)
+        assert self.last_move is not None
+        policy, dialect, move = self._edition.policy, self._edition.dialect, MoveData(self.last_move)
         text = f"Ungueltiger Zug von '{self.names[self.seat]}'."
         await self.send_data(ErrorMessage(text, move))
         if policy.keeps_violators or policy.tells_violators_the_result:
@@ -468,22 +482,6 @@ class ScriptedServer:
         """The players' names by seat."""
         return _NAMES if self.seat == 0 else (_NAMES[1], _NAMES[0])
 
-    async def _receive_answer(self, stopwatch: Stopwatch, answer_timeout: float, limit: float) -> Answer:
-        with trio.move_on_after(answer_timeout):
-            try:
-                message = await self._next_message()
-            except RemoteProtocolError as error:
-                return Answer(None, stopwatch.seconds, f"{error}; {_CUTS_OFF}", stopwatch.seconds_lost())
-            seconds = stopwatch.seconds
-            self.longest = max(self.longest, seconds)
-            lost = stopwatch.seconds_lost()
-            match message:
-                case RoomMessage(data=MoveData() | UnreadableData() as data):
-                    return Answer(data, seconds, data.problem if isinstance(data, UnreadableData) else "", lost)
-                case _:
-                    return Answer(None, seconds, f"{self._description(message)} came instead of a move", lost)
-        raise self._late(f"no answer came in {answer_timeout:g} s", stopwatch, limit)
-
     async def _receive(self) -> Message:
         try:
             return await self._next_message()
@@ -525,7 +523,7 @@ class ScriptedServer:
 
     async def _reason_for_leaving(self) -> str:
         await self.aclose()  # some programs end only after that
-        with trio.move_on_after(_EXIT_TIMEOUT):  # a crashing process closes its connection first
+        with trio.move_on_after(EXIT_TIMEOUT):  # a crashing process closes its connection first
             await self.program.exited.wait()
         return "it ended its connection; " + (self.exit_text() or "the process runs on")
 
@@ -671,31 +669,21 @@ EARLY_ENDINGS: Final = (
 
 def result_of(edition: Edition, scripted_server: ScriptedServer, end: EarlyEnding) -> Result:
     """Return the result that the edition's server sends if the game now ends by `end`."""
-    if not end.has_begun:
-        return _result_before_start(edition, scripted_server)
-    return _result(edition, scripted_server, _ending(edition, scripted_server, end))
+    own = scripted_server.seat
+    if not end.has_begun:  # the opponent never takes its seat
+        absent = {1 - own: (Cause.LEFT, "not connected")} if edition.policy.absent_players_left else {}
+        ending = Ending.by_faults(absent) if absent else Ending.cancelled(())
+    elif end.own is not Cause.REGULAR:
+        ending = Ending.against(own, end.own, f"cause {end.own.value}", (1 - own,))
+    elif end.other is not Cause.REGULAR:
+        ending = Ending.against(1 - own, end.other, f"cause {end.other.value}", (own,))
+    else:
+        ending = Ending.by_command(edition.policy.cancel_winner, scripted_server.state)
+    return ending.result(edition, scripted_server.state, scripted_server.names)
 
 
 def result_by_rules(edition: Edition, scripted_server: ScriptedServer) -> Result:
     """Return the result that the edition's server sends for a game that is over by the rules."""
     outcome = scripted_server.state.outcome()
     assert outcome is not None
-    return _result(edition, scripted_server, Ending.by_rules(outcome))
-
-
-def _ending(edition: Edition, scripted_server: ScriptedServer, end: EarlyEnding) -> Ending:
-    if end.own is not Cause.REGULAR:
-        return Ending.against(scripted_server.seat, end.own, f"cause {end.own.value}", (1 - scripted_server.seat,))
-    if end.other is not Cause.REGULAR:
-        return Ending.against(1 - scripted_server.seat, end.other, f"cause {end.other.value}", (scripted_server.seat,))
-    return Ending.by_command(edition.policy.cancel_winner, scripted_server.state)
-
-
-def _result_before_start(edition: Edition, scripted_server: ScriptedServer) -> Result:
-    """Return the result of a game whose opponent never takes its seat."""
-    absent = {1 - scripted_server.seat: (Cause.LEFT, "not connected")} if edition.policy.absent_players_left else {}
-    return _result(edition, scripted_server, Ending.by_faults(absent) if absent else Ending.cancelled(()))
-
-
-def _result(edition: Edition, scripted_server: ScriptedServer, ending: Ending) -> Result:
-    return ending.result(edition, scripted_server.state, scripted_server.names)
+    return Ending.by_rules(outcome).result(edition, scripted_server.state, scripted_server.names)

@@ -1,7 +1,7 @@
 """Counts move sequences (perft), the usual test of a move generator.
 
-Invariants: perft(n) is the number of sequences of n moves from a position, each of them one that `generate_legal_moves`
-yields for the colour or player on turn. A game that is over before the n-th move adds nothing. perft(0) is 1.
+perft(n) is the number of sequences of n moves from a position, each of them one that `generate_legal_moves` yields for
+the colour or player on turn. A game that is over before the n-th move adds nothing. perft(0) is 1.
 
 >>> import random
 >>> from spielleiter.game.blokus import BLOKUS_2021

@@ -192,7 +192,15 @@ class ThinkingPool:
                 worker = await self._idle_worker()
                 try:
                     if worker is None:
-                        worker = _Worker(await _start_process())
+                        worker = _Worker(
+                            await trio.lowlevel.open_process(
+                                worker_command(),
+                                stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE,
+                                env=own_variables(),  # a program can read them
+                                **_OWN_SESSION,
+                            )
+                        )
                         await worker.receive(NoneType)  # it is ready
                     on_begin(worker.cpu_stopwatch())
                     try:
@@ -245,16 +253,6 @@ async def open_thinking_pool(
         yield pool
     finally:
         await pool.end()
-
-
-async def _start_process() -> trio.Process:
-    return await trio.lowlevel.open_process(
-        worker_command(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=own_variables(),  # a program can read them
-        **_OWN_SESSION,
-    )
 
 
 class _WorkerEndedError(Exception):
@@ -390,19 +388,16 @@ class BuiltinPlayer:
             task_status.started()
             self._server.lobby.take_reserved_slot(member, self._room, self._room.player_slots[self._seat])
             with self._playing:
-                await self._play(member)
+                async for on_sent in self._requests:
+                    chosen = await self._player.choose_move(self._room.state, on_sent)
+                    self.cpu_seconds += chosen.cpu_seconds
+                    self._answer(member, chosen)
+                    if self.problem:
+                        break
         finally:
             self._server.lobby.drop(member)
             self.exited.set()
             self.gone.set()
-
-    async def _play(self, member: Member) -> None:
-        async for on_sent in self._requests:
-            chosen = await self._player.choose_move(self._room.state, on_sent)
-            self.cpu_seconds += chosen.cpu_seconds
-            self._answer(member, chosen)
-            if self.problem:
-                return
 
     def _answer(self, member: Member, chosen: ChosenMove) -> None:
         now = trio.current_time()

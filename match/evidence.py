@@ -9,7 +9,7 @@ At another server (`--server`), which program uses which connection is not known
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
@@ -73,18 +73,11 @@ class Evidence:
         self._limits = limits
         self._seat_connections: list[str | None] = [None, None]
         self._remarks: tuple[dict[str, None], dict[str, None]] = ({}, {})
-        self._is_cancelled = False
+        self.is_cancelled = False
+        """Set once the match itself ends the game; from then on, no program is blamed for anything."""
         self._requested_at: float | None = None
 
     # -- for the referee --------------------------------------------------------------------------------------------
-
-    def mark_cancelled(self) -> None:
-        """Blame no program for anything from now on, since the match itself ends the game."""
-        self._is_cancelled = True
-
-    @property
-    def is_cancelled(self) -> bool:
-        return self._is_cancelled
 
     def note_unread(self, program: int) -> None:
         """Record what a program has sent instead of the packet that the server waits for."""
@@ -132,7 +125,9 @@ class Evidence:
                 self.on_request()
             case events.GameEnded(result=result, plies=plies, think_times=think_times, record=record):
                 facts.result = result
-                facts.is_cut_short = not _is_played_out(record[-2:-1])
+                last = next(iter(record[-2:-1]), None)
+                is_over = isinstance(last, Memento) and last.state.outcome() is not None  # by the rules
+                facts.is_cut_short = not is_over
                 self.plies, self.replay = plies, list(record)
                 for seat, times in enumerate(think_times):
                     self.think_times[seats[seat]][:] = times
@@ -162,7 +157,7 @@ class Evidence:
                 self.add_remark(program, f"tried what is not allowed: {reason}")
             case events.ConnectionRefused(refusal=events.FOREIGN_PORT):
                 self.foreign_connections += 1
-            case _ if self._is_cancelled:
+            case _ if self.is_cancelled:
                 pass
             case events.ConnectionOpened() if program is not None:
                 self.facts.programs[program].has_connected = True
@@ -192,7 +187,7 @@ class Evidence:
                 text = f"it {_ATTEMPTS[fault]}" if fault in _ATTEMPTS else plain_text(text)
                 if is_elsewhere:
                     self.add_remark(program, f"was refused on another connection: {text}")
-                elif not self._is_cancelled:
+                elif not self.is_cancelled:
                     known.refusal = text
                     known.plays_another_game = fault is Fault.OTHER_GAME
                     # an answer after the game, as to a hard time limit, is refused because it is late
@@ -207,7 +202,7 @@ class Evidence:
                 pass
 
     def _record_protocol_error(self, known: ProgramFacts, program: int, text: str, *, is_elsewhere: bool) -> None:
-        if is_elsewhere or self._is_cancelled:
+        if is_elsewhere or self.is_cancelled:
             self.add_remark(program, f"sent on another connection or after the end: {text}")
         else:
             known.protocol_error = text
@@ -221,7 +216,17 @@ class Evidence:
             async for event in observation:
                 match event:
                     case Memento(state=state):
-                        self._handle_position(event)
+                        now = trio.current_time()
+                        if self._requested_at is None:
+                            facts.has_begun = True
+                            for known in facts.programs:
+                                known.has_joined = True
+                            self.start = self.start or start_name(state)
+                        elif facts.on_turn is not None:
+                            self.plies += 1
+                            self.think_times[facts.on_turn].append(now - self._requested_at)
+                        self._requested_at = now
+                        self.replay.append(event)
                         facts.on_turn = facts.seats[state.seat_on_turn]
                     case Result():
                         facts.result = event
@@ -240,19 +245,6 @@ class Evidence:
             facts.machine_problem = facts.machine_problem or str(error)
         self.is_over = True
         self.notify()
-
-    def _handle_position(self, memento: Memento) -> None:
-        now = trio.current_time()
-        if self._requested_at is None:
-            self.facts.has_begun = True
-            for known in self.facts.programs:
-                known.has_joined = True
-            self.start = self.start or start_name(memento.state)
-        elif self.facts.on_turn is not None:
-            self.plies += 1
-            self.think_times[self.facts.on_turn].append(now - self._requested_at)
-        self._requested_at = now
-        self.replay.append(memento)
 
 
 def start_name(state: State) -> str | None:
@@ -293,11 +285,6 @@ def describe_unread(data: bytes) -> tuple[str, bool]:
         has_text = True
     shown = sent.decode("utf-8", "replace")
     return (shown if len(shown) <= _MAX_UNREAD else shown[:_MAX_UNREAD] + "…"), has_text
-
-
-def _is_played_out(last: Sequence[RoomData]) -> bool:
-    """Return whether the game is over by the rules in the last recorded position."""
-    return bool(last) and isinstance(last[0], Memento) and last[0].state.outcome() is not None
 
 
 def _last_line(error: str) -> str:

@@ -13,8 +13,8 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -55,8 +55,40 @@ from spielleiter.server.net.sockets import accept, connections_possible, notice_
 from spielleiter.server.net.wire import SocketWire, stamp_arrivals
 from spielleiter.server.replay import load_starting_states, replay_pieces
 
+MAX_CONNECTIONS: Final = 4
+"""The maximum number of open connections of one program; it needs one."""
+SHARE_OF_LIMIT: Final = 0.9
+"""The share of its limit after which a built-in player ends its search, so that its move is in time."""
+MAX_CONNECTIONS_PER_GAME: Final = 64
+"""The maximum number of connections of one program in one game; after that its port is closed."""
+
+GAMES_PER_COLLECTION: Final = 50
+"""The number of games after which everything allocated since the start is garbage-collected."""
+
+MAX_REMEMBERED: Final = 4096
+"""How many bytes are remembered of what a program has sent instead of a move."""
+MAX_ASKED_ABOUT: Final = 64
+"""The maximum number of connections to a port whose owner is not known after the first look."""
+
+_FOREIGN: Final = "it connected to a port that is not its own"
+_CLOSED: Final = "it was closed before it was known whose it is"
+_TOO_MANY: Final = "too many connections of unknown processes"
+_PAUSES: Final = (0.0, 0.05, 0.15, 0.3, 0.5)  # seconds before looking for the owner of a connection
+_LOOKS: Final = 4
+"""The number of looks after each pause: a program may overlook what another one moves about."""
+_AGREEING: Final = 3
+"""The number of times that must agree that a connection can be nobody else's."""
+_DESCRIPTORS_PER_GAME: Final = 2 * (2 * MAX_ASKED_ABOUT + MAX_CONNECTIONS + 16)
+"""The files that the connections to the ports of a game, its programs and its logs take at most."""
+_START_TIMEOUT: Final = 5.0  # seconds for a process that has connected to be known
+_HOST: Final = "127.0.0.1"
+_BACKLOG: Final = 128
+_RESERVATION_MARGIN: Final = 3600.0  # seconds that a reservation stays valid after it has to be used
 _ROOM_PACKET: Final = b"\n  <room "
 _PACKETS_PER_CHECKPOINT: Final = 8
+
+Listener: TypeAlias = Callable[[events.ServerEvent, int | None], None]
+"""Called with each event of a game and the program on whose connection it happened, or None."""
 
 
 async def encode_with_checkpoints(dialect: Dialect, record: Sequence[RoomData]) -> bytes:
@@ -115,40 +147,6 @@ class ReplayRecorder:
         return False
 
 
-MAX_CONNECTIONS: Final = 4
-"""The maximum number of open connections of one program; it needs one."""
-SHARE_OF_LIMIT: Final = 0.9
-"""The share of its limit after which a built-in player ends its search, so that its move is in time."""
-MAX_CONNECTIONS_PER_GAME: Final = 64
-"""The maximum number of connections of one program in one game; after that its port is closed."""
-
-GAMES_PER_COLLECTION: Final = 50
-"""The number of games after which everything allocated since the start is garbage-collected."""
-
-MAX_REMEMBERED: Final = 4096
-"""How many bytes are remembered of what a program has sent instead of a move."""
-MAX_ASKED_ABOUT: Final = 64
-"""The maximum number of connections to a port whose owner is not known after the first look."""
-
-_FOREIGN: Final = "it connected to a port that is not its own"
-_CLOSED: Final = "it was closed before it was known whose it is"
-_TOO_MANY: Final = "too many connections of unknown processes"
-_PAUSES: Final = (0.0, 0.05, 0.15, 0.3, 0.5)  # seconds before looking for the owner of a connection
-_LOOKS: Final = 4
-"""The number of looks after each pause: a program may overlook what another one moves about."""
-_AGREEING: Final = 3
-"""The number of times that must agree that a connection can be nobody else's."""
-_DESCRIPTORS_PER_GAME: Final = 2 * (2 * MAX_ASKED_ABOUT + MAX_CONNECTIONS + 16)
-"""The files that the connections to the ports of a game, its programs and its logs take at most."""
-_START_TIMEOUT: Final = 5.0  # seconds for a process that has connected to be known
-_HOST: Final = "127.0.0.1"
-_BACKLOG: Final = 128
-_RESERVATION_MARGIN: Final = 3600.0  # seconds that a reservation stays valid after it has to be used
-
-Listener: TypeAlias = Callable[[events.ServerEvent, int | None], None]
-"""Called with each event of a game and the program on whose connection it happened, or None."""
-
-
 def match_server_config(setup: MatchSetup) -> Config:
     """Return the configuration of the match's own server. Raises TypeError for an unknown option."""
     return Config(
@@ -192,7 +190,11 @@ class MatchServer:
         The events and bytes of the game are written to `logs`, which the caller has to save. Each event is passed to
         `listener`.
         """
-        server = self._server or self._start()
+        if self._server is None:
+            self._server = Server(match_server_config(self._setup), _NullLog())
+            self._server.stream.subscribe(self._handle_event)
+            self._nursery.start_soon(self._server.run, [], None)
+        server = self._server
         connections_possible((len(self._rooms) + 1) * _DESCRIPTORS_PER_GAME)
         edition = server.editions[self._setup.game_type]
         logs.is_own = True
@@ -218,15 +220,22 @@ class MatchServer:
                 own.cancel()
                 recorder.close()
                 del self._rooms[room.id]
-                self._collect_garbage()
+                self._games += 1
+                if self._games % GAMES_PER_COLLECTION == 0:  # the automatic collection is deferred
+                    gc.collect()
 
     @asynccontextmanager
     async def _open_port(self, program: int) -> AsyncIterator[ProgramPort]:
         """Open the port of a program, in its sandbox if it has one. Raises OSError and SetupError."""
         settings = self._setup.entrants[program].sandbox
         if settings is None:
-            with _open_listener() as sock:
-                yield ProgramPort(_address(sock), sock)
+            with socket.socket() as sock:
+                sock.setblocking(False)
+                stamp_arrivals(sock)
+                sock.bind((_HOST, 0))
+                sock.listen(_BACKLOG)
+                host, port = sock.getsockname()
+                yield ProgramPort((str(host), int(port)), sock)
             return
         if settings not in self._sandboxes:
             self._sandboxes[settings] = await trio.to_thread.run_sync(
@@ -234,18 +243,6 @@ class MatchServer:
             )
         async with open_run(self._sandboxes[settings], Path(self._setup.cwd_of(program))) as run:
             yield ProgramPort(run.address, None, run)
-
-    def _collect_garbage(self) -> None:
-        """Collect reference cycles every few games: the automatic collection is deferred while games are played."""
-        self._games += 1
-        if self._games % GAMES_PER_COLLECTION == 0:
-            gc.collect()
-
-    def _start(self) -> Server:
-        server = self._server = Server(match_server_config(self._setup), _NullLog())
-        server.stream.subscribe(self._handle_event)
-        self._nursery.start_soon(server.run, [], None)
-        return server
 
     def _starting_state(self, planned: PlannedGame, edition: Edition) -> State:
         opening = planned.opening
@@ -625,21 +622,6 @@ async def open_match_server(setup: MatchSetup) -> AsyncIterator[MatchServer]:
         async with open_thinking_pool() as thinking_pool, trio.open_nursery() as nursery:
             yield MatchServer(setup, nursery, thinking_pool)
             nursery.cancel_scope.cancel()
-
-
-@contextmanager
-def _open_listener() -> Iterator[socket.socket]:
-    with socket.socket() as sock:
-        sock.setblocking(False)
-        stamp_arrivals(sock)
-        sock.bind((_HOST, 0))
-        sock.listen(_BACKLOG)
-        yield sock
-
-
-def _address(sock: socket.socket) -> tuple[str, int]:
-    host, port = sock.getsockname()
-    return str(host), int(port)
 
 
 class _NullLog:

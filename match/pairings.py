@@ -306,7 +306,14 @@ def swiss_standings(
         done = [outcomes[encounter.number] for encounter in each.encounters if encounter.number in outcomes]
         for outcome in done:
             for index, program in enumerate(outcome.encounter.pairing):
-                _count(scores[program], outcome, index)
+                score = scores[program]
+                score.points += outcome.match_points[index]
+                score.wins += outcome.winner == program
+                score.losses += outcome.loser == program
+                score.draws += outcome.winner is None
+                score.game_points += outcome.score[index]
+                score.games += sum(outcome.score)
+                score.opponents.append(outcome.encounter.pairing[1 - index])
         if done:  # byes of a round that has not begun give no points yet
             for program in each.byes:
                 scores[program].points += BYE
@@ -315,16 +322,6 @@ def swiss_standings(
         score.buchholz = sum(scores[other].points for other in score.opponents) + score.byes * score.points
     # sorting is stable, so ties are in the order of the seeding
     return sorted(scores.values(), key=lambda score: (-score.points, -score.buchholz, -score.share))
-
-
-def _count(score: SwissStanding, outcome: EncounterOutcome, index: int) -> None:
-    score.points += outcome.match_points[index]
-    score.wins += outcome.winner == score.program
-    score.losses += outcome.loser == score.program
-    score.draws += outcome.winner is None
-    score.game_points += outcome.score[index]
-    score.games += sum(outcome.score)
-    score.opponents.append(outcome.encounter.pairing[1 - index])
 
 
 def swiss(seeding: Sequence[int], count: int) -> Rounds:
@@ -350,21 +347,16 @@ def pair_round(order: Sequence[SwissStanding]) -> tuple[list[Pairing], int | Non
     moves down to the next group. The bye goes to the lowest program among those with the fewest byes.
     """
     meetings = Counter((score.program, opponent) for score in order for opponent in score.opponents)
+    fewest = min((score.byes for score in order), default=0)
+    byes = [None] if len(order) % 2 == 0 else [score for score in reversed(order) if score.byes == fewest]
     # with the highest number of meetings so far as the limit, every round can be paired
     for limit in range(max(meetings.values(), default=0) + 1):
-        for bye in _byes(order):
+        for bye in byes:
             rest = [score for score in order if score is not bye]
             found = _Search(meetings, limit).run(tuple(rest))
             if found is not None:
                 return found, None if bye is None else bye.program
     raise AssertionError("every round can be paired")
-
-
-def _byes(order: Sequence[SwissStanding]) -> list[SwissStanding | None]:
-    if len(order) % 2 == 0:
-        return [None]
-    fewest = min(score.byes for score in order)
-    return [score for score in reversed(order) if score.byes == fewest]
 
 
 class _Search:
@@ -386,7 +378,12 @@ class _Search:
         top, others = remaining[0], remaining[1:]
         group = sum(score.points == top.points for score in others)
         ideal = (group + 1) // 2 - 1
-        for index in sorted(range(len(others)), key=lambda index: _distance(index, ideal, group)):
+
+        def distance(index: int) -> tuple[bool, int, int]:
+            """In the group by distance to the ideal opponent, lower ones first; then later groups."""
+            return index >= group, abs(index - ideal) if index < group else index, -index
+
+        for index in sorted(range(len(others)), key=distance):
             other = others[index]
             if self._meetings.get((top.program, other.program), 0) > self._limit:
                 continue
@@ -396,8 +393,3 @@ class _Search:
                 return [(first, second), *rest]
         self._dead_ends.add(key)
         return None
-
-
-def _distance(index: int, ideal: int, group: int) -> tuple[bool, int, int]:
-    """The sort key of opponents: in the group by distance to the ideal one, lower ones first; then later groups."""
-    return index >= group, abs(index - ideal) if index < group else index, -index

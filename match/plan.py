@@ -99,7 +99,7 @@ class Entrant:
     main: str = ""
     """The main file of a package (a ZIP file), relative to its folder; empty: the one that is found to be it."""
     content: str = ""
-    """The SHA-256 of its file when the match was set up (programs/content.py); empty: unknown."""
+    """The SHA-256 of its file when the match was set up (programs/command.py); empty: unknown."""
 
     @property
     def has_own_limits(self) -> bool:

@@ -89,7 +89,11 @@ def read_book(book: Path, turn: int) -> tuple[Opening, ...]:
     """The openings that `book` names, in its order; the replays themselves are not read. Raises SetupError."""
     try:
         if book.is_dir():
-            files = _replays_in(book)
+            if (book / SETUP).is_file():  # the folder of a match, whose junit.xml is no replay
+                files = [each for each in (book / GAMES).glob(f"*/{REPLAY}") if each.is_file()]
+            else:
+                files = [each for each in book.iterdir() if each.is_file() and _is_replay(each)]
+            files.sort()
         elif _is_list(book):
             return _read_list(book, turn)
         else:
@@ -100,23 +104,15 @@ def read_book(book: Path, turn: int) -> tuple[Opening, ...]:
         raise SetupError(
             f"openings {book}: holds no replay, expected files named *.xml or *.xml.gz, or the folder of a match"
         )
-    return tuple(Opening(_name_of(file), str(file.resolve()), turn) for file in files)
-
-
-def _replays_in(folder: Path) -> list[Path]:
-    """The replays in a folder, sorted; in that of a match, those of its games. Raises OSError."""
-    if (folder / SETUP).is_file():  # its junit.xml is no replay
-        return sorted(each for each in (folder / GAMES).glob(f"*/{REPLAY}") if each.is_file())
-    return sorted(each for each in folder.iterdir() if each.is_file() and _is_replay(each))
+    # the replays of a match are named after the folders of their games
+    return tuple(
+        Opening(f"game {file.parent.name}" if file.name == REPLAY else file.name, str(file.resolve()), turn)
+        for file in files
+    )
 
 
 def _is_replay(file: Path) -> bool:
     return file.name.lower().endswith(_REPLAYS)
-
-
-def _name_of(file: Path) -> str:
-    """The name of an opening; the replays of a match are named after the folders of their games."""
-    return f"game {file.parent.name}" if file.name == REPLAY else file.name
 
 
 def _is_list(file: Path) -> bool:
@@ -199,26 +195,24 @@ async def unpacked_programs(setup: MatchSetup) -> AsyncIterator[MatchSetup]:
     except OSError as error:
         raise MachineError(os_error_text(error)) from None
     try:
-        yield await trio.to_thread.run_sync(_unpack_all, setup, scratch)
+        yield await trio.to_thread.run_sync(_unpacked, setup, scratch)
     finally:
         with trio.CancelScope(shield=True):
             await trio.to_thread.run_sync(remove_folder, scratch)
 
 
-def _unpack_all(setup: MatchSetup, scratch: Path) -> MatchSetup:
-    first, second = (
-        _unpacked(entrant, command, setup.cwd, scratch / f"program{number}") if command.is_package else entrant
-        for number, (entrant, command) in enumerate(zip(setup.entrants, _commands_of(setup), strict=True), 1)
-    )
-    return dataclasses.replace(setup, entrants=(first, second))
-
-
-def _unpacked(entrant: Entrant, command: Command, cwd: str, folder: Path) -> Entrant:
-    try:
-        package = unpack_package(_path_of(command, cwd), folder, entrant.main or None, command.parameters)
-    except OSError as error:
-        raise MachineError(os_error_text(error)) from None
-    return dataclasses.replace(entrant, command=join_command(package.words), cwd=str(folder), main="")
+def _unpacked(setup: MatchSetup, scratch: Path) -> MatchSetup:
+    entrants = list(setup.entrants)
+    for program, command in enumerate(_commands_of(setup)):
+        if not command.is_package:
+            continue
+        folder, entrant = scratch / f"program{program + 1}", entrants[program]
+        try:
+            package = unpack_package(_path_of(command, setup.cwd), folder, entrant.main or None, command.parameters)
+        except OSError as error:
+            raise MachineError(os_error_text(error)) from None
+        entrants[program] = dataclasses.replace(entrant, command=join_command(package.words), cwd=str(folder), main="")
+    return dataclasses.replace(setup, entrants=(entrants[0], entrants[1]))
 
 
 def _commands_of(setup: MatchSetup) -> list[Command]:
@@ -259,13 +253,12 @@ def prepare_match(
         setup = prepare_match(Entrant("new", "./bot --fast", memory=512), "java -jar old.jar", sprt="elo0=0 elo1=50")
 
     `player1` and `player2` are command lines, paths of programs, .jar files or contest packages (.zip), or
-    ``builtin:NAME``; an `Entrant` holds
-    a command with settings of its own, and an empty name means that the program is named after its file. `games` is the
-    number of games, which come in pairs with the sides swapped. `game_type` and `edition` choose the season; None means
-    the current one, or the default edition of that game. `seed` determines the starting positions and seeds of all
-    games; None draws one. `book` holds the positions to start from: a replay, a folder of replays, or a list of them.
-    They are used in `order` (``"sequential"`` or ``"random"``); `opening_turn` is the turn to begin from where the book
-    does not name one.
+    ``builtin:NAME``; an `Entrant` holds a command with settings of its own, and an empty name means that the program is
+    named after its file. `games` is the number of games, which come in pairs with the sides swapped. `game_type` and
+    `edition` choose the season; None means the current one, or the default edition of that game. `seed` determines the
+    starting positions and seeds of all games; None draws one. `book` holds the positions to start from: a replay, a
+    folder of replays, or a list of them. They are used in `order` (``"sequential"`` or ``"random"``); `opening_turn` is
+    the turn to begin from where the book does not name one.
 
     `soft_timeout` and `hard_timeout` are the limits for a move in seconds; None means those of the contest.
     `start_piece` and `game_end` are options of the rules. `timeouts` says how long the match waits for programs; None
@@ -405,26 +398,21 @@ def require_playable(setup: MatchSetup, *, is_played_elsewhere: bool = False) ->
         raise SetupError(str(error)) from None
     edition = choose_editions(setup.editions, {})[setup.game_type]
     for program in (0, 1):
-        _require_strategy_for(edition, setup.entrants[program])
+        entrant = setup.entrants[program]
+        kind = STRATEGIES.get(entrant.command.removeprefix(BUILTIN)) if entrant.command.startswith(BUILTIN) else None
+        if kind is not None and not kind.plays(edition.game):
+            raise SetupError(f"{entrant.command}: {kind.refusal(edition.game, edition.game_type)}")
         if not is_played_elsewhere:
             _require_playable_program(setup, program)
         limits = limits_of(setup, config, program)
         assert limits.soft_timeout is not None
         assert limits.hard_timeout is not None
         problem = limits_problem(limits.soft_timeout, limits.hard_timeout)
-        entrant = setup.entrants[program]
         if problem and entrant.can_timeout:
             raise SetupError(f"{entrant.name}: {problem}" if entrant.has_own_limits else problem)
     for name, value in config.game_options.items():
         if problem := game_option_problem(edition, name, value):
             raise SetupError(problem)
-
-
-def _require_strategy_for(edition: Edition, entrant: Entrant) -> None:
-    """Raise SetupError if the program is a built-in player that does not play this edition's game."""
-    kind = STRATEGIES.get(entrant.command.removeprefix(BUILTIN)) if entrant.command.startswith(BUILTIN) else None
-    if kind is not None and not kind.plays(edition.game):
-        raise SetupError(f"{entrant.command}: {kind.refusal(edition.game, edition.game_type)}")
 
 
 def _require_playable_program(setup: MatchSetup, program: int) -> None:

@@ -4,14 +4,12 @@ Invariants: the ratings maximise the likelihood of the results and of one additi
 an average one. Without that game, a program that has won all its games would be infinitely strong. The solution is
 unique, and Newton's method finds it up to rounding errors. The mean of all ratings is 0, or the rating of one program
 that is the anchor; then an interval is that of the difference from it, which does not grow with the uncertainty of
-programs that won or lost everything. The unit of an interval is the
-pair of games, never the single game.
+programs that won or lost everything. The unit of an interval is the pair of games, never the single game.
 
-Sources: logistic Elo as in counts.py; R. A. Bradley and M. E. Terry (1952), Rank analysis of incomplete block
+Sources: logistic Elo as in statistics.py; R. A. Bradley and M. E. Terry (1952), Rank analysis of incomplete block
 designs, with draws as half a win; P. J. Huber (1967), The behavior of maximum likelihood estimates under nonstandard
 conditions (the "sandwich" estimator of the intervals); P. S. Laplace (1774), the rule of succession: one won and one
 lost pair are added to the variance of each pairing, so that a few pairs with equal results do not count as certainty.
-
 """
 
 from __future__ import annotations
@@ -70,14 +68,24 @@ def rate_programs(names: Sequence[str], matches: GamesByPairing, anchor: int | N
     ratings = estimate_ratings(len(names), pairs, anchor)
     table = []
     for index, name in enumerate(names):
-        opponents = _opponents(index, matches)
+        opponents: dict[int, Tally] = {}
+        faults = 0
+        for pairing, records in matches.items():
+            if index not in pairing:
+                continue
+            own = pairing.index(index)
+            faults += sum(record.offender == own for record in records)
+            tally = count_results(records)
+            if tally.games:
+                mirrored = Tally(tally.losses, tally.draws, tally.wins)
+                opponents[pairing[1 - own]] = mirrored if own else tally
         results = Tally(
             sum(tally.wins for tally in opponents.values()),
             sum(tally.draws for tally in opponents.values()),
             sum(tally.losses for tally in opponents.values()),
         )
         met = tuple((names[other], opponents[other]) for other in sorted(opponents))
-        table.append(RatedProgram(name, ratings[index], results, _faults(index, matches), met))
+        table.append(RatedProgram(name, ratings[index], results, faults, met))
     return tuple(sorted(table, key=lambda line: -line.rating.value))
 
 
@@ -90,25 +98,6 @@ def _scores_of_pairs(records: Sequence[GameRecord]) -> list[tuple[float, int]]:
             won = 0.5 if record.winner is None else float(record.winner == 0)
             found[record.pair] = points + won, games + 1
     return [found[pair] for pair in sorted(found)]
-
-
-def _opponents(index: int, matches: GamesByPairing) -> dict[int, Tally]:
-    found = {}
-    for (first, second), records in matches.items():
-        tally = count_results(records)
-        if index == first and tally.games:
-            found[second] = tally
-        elif index == second and tally.games:
-            found[first] = Tally(tally.losses, tally.draws, tally.wins)
-    return found
-
-
-def _faults(index: int, matches: GamesByPairing) -> int:
-    return sum(
-        record.offender is not None and (first, second)[record.offender] == index
-        for (first, second), records in matches.items()
-        for record in records
-    )
 
 
 # -- ratings --------------------------------------------------------------------------------------------------------

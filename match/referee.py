@@ -45,7 +45,6 @@ from spielleiter.match.verdict import (
     FAILED_AS_WELL,
     STOPPED_SUPERVISOR,
     Judgement,
-    ProgramFacts,
     has_failed_to_start,
     judge,
 )
@@ -66,8 +65,6 @@ from spielleiter.server.errors import StartError
 
 NOT_ENDED: Final = "could not be ended, not even by SIGKILL"
 """The remark about processes that survive a game."""
-
-
 VERDICT: Final = "verdict.json"
 
 _EXIT_TIMEOUT: Final = 1.0  # seconds for a process to end after it has left the game
@@ -298,12 +295,24 @@ class _Referee:
                     await evidence.wait_until(lambda: evidence.is_over)
                 self._facts.is_game_over = game_time.cancelled_caught
             else:
-                await self._wait_for_exits(self._facts.programs)
-                evidence.mark_cancelled()
+                # the return codes of programs that have left are part of the verdict
+                with trio.move_on_after(_EXIT_TIMEOUT):
+                    await evidence.wait_until(
+                        lambda: all(
+                            self._programs[index] is None or index in self._exits or not known.has_left
+                            for index, known in enumerate(self._facts.programs)
+                        )
+                    )
+                evidence.is_cancelled = True
             if not evidence.is_over:
                 await self._cancel(room)
             if isinstance(room, ExternalRoom) and self._facts.is_start_over:
-                await self._note_who_follows()
+                # a program that ends now that the other server has closed the room had taken its seat
+                before = set(self._exits)
+                with trio.move_on_after(self._setup.timeouts.exit):
+                    await evidence.wait_until(lambda: bool(self._exits - before))
+                for program in self._exits - before:
+                    self._facts.programs[program].has_followed_the_end = True
             async with trio.open_nursery() as ending:
                 for index in (0, 1):
                     ending.start_soon(self._end_program, index)
@@ -315,32 +324,20 @@ class _Referee:
                 )
             )
             if isinstance(room, InternalRoom):
-                for index in (0, 1):
-                    await self._observe(index, room.ports[index].run)
+                for index, own in enumerate(self._programs):
+                    run = room.ports[index].run
+                    if run is not None and isinstance(own, Program):
+                        self._observations[index] = await trio.to_thread.run_sync(
+                            run.observe,
+                            output_files(self._folder, index),
+                            own.output_size,
+                            None if run.sandbox.has_helper else own.peak_memory,
+                        )
             nursery.cancel_scope.cancel()
-
-    async def _observe(self, index: int, run: SandboxRun | None) -> None:
-        """Keep what was observed of a program in its sandbox."""
-        program = self._programs[index]
-        if run is not None and isinstance(program, Program):
-            outputs = output_files(self._folder, index)
-            self._observations[index] = await trio.to_thread.run_sync(
-                run.observe, outputs, program.output_size, None if run.sandbox.has_helper else program.peak_memory
-            )
-
-    async def _wait_for_exits(self, programs: Sequence[ProgramFacts]) -> None:
-        """Wait a moment for programs that left before the game began: their return codes are part of the verdict."""
-        with trio.move_on_after(_EXIT_TIMEOUT):
-            await self._evidence.wait_until(
-                lambda: all(
-                    self._programs[index] is None or index in self._exits or not known.has_left
-                    for index, known in enumerate(programs)
-                )
-            )
 
     async def _cancel(self, room: InternalRoom | ExternalRoom) -> None:
         """Cancel a game that will not end by itself."""
-        self._evidence.mark_cancelled()
+        self._evidence.is_cancelled = True
         if isinstance(room, InternalRoom):
             if self._facts.has_begun:
                 self._facts.on_turn = self._planned.seats[room.state.seat_on_turn]
@@ -349,14 +346,6 @@ class _Referee:
         with trio.move_on_after(_RESULT_TIMEOUT):
             await room.cancel()
             await self._evidence.wait_until(lambda: self._evidence.is_over or self._facts.result is not None)
-
-    async def _note_who_follows(self) -> None:
-        """Note which program ends now that another server has closed the room: it had taken its seat."""
-        before = set(self._exits)
-        with trio.move_on_after(self._setup.timeouts.exit):
-            await self._evidence.wait_until(lambda: bool(self._exits - before))
-        for program in self._exits - before:
-            self._facts.programs[program].has_followed_the_end = True
 
     def _is_start_decided(self) -> bool:
         """Return whether the game has begun, or it is known for both programs whether they could have played it."""
@@ -385,8 +374,11 @@ class _Referee:
         program, known = self._programs[index], self._facts.programs[index]
         if program is None:
             return
-        # a program that has not played, or hangs, is ended at once
-        may_end_by_itself = self._facts.has_begun and self._facts.result is not None and not self._hangs(index)
+        # a program that has not played, or did not answer any more, is ended at once
+        facts, may_end_by_itself = self._facts, False
+        if facts.has_begun and facts.result is not None and not (facts.is_game_over and facts.on_turn == index):
+            cause = facts.result.scores[self._planned.seats.index(index)].cause
+            may_end_by_itself = cause is not Cause.HARD_TIMEOUT
         if may_end_by_itself and self._is_retained(index, program):
             self._retained.add(index)
             return
@@ -427,13 +419,6 @@ class _Referee:
             return False
         is_usable = not program.exited.is_set() and not program.supervisor_stops
         return is_usable and self._has_played_without_fault(index) and self._persistent_programs.retain(index)
-
-    def _hangs(self, index: int) -> bool:
-        """Return whether a program did not answer any more at the end of a game that has a result."""
-        facts = self._facts
-        assert facts.result is not None
-        is_silent = facts.result.scores[self._planned.seats.index(index)].cause is Cause.HARD_TIMEOUT
-        return is_silent or (facts.is_game_over and facts.on_turn == index)
 
     # -- providing the programs: new processes, processes kept from the last game, or built-in players --------------
 
@@ -583,6 +568,17 @@ class _Referee:
             program = planned.seats[seat]
             points[program] = score.parts[1] if len(score.parts) > 1 else None
             causes[program] = score.cause.value
+        reasons = [" ".join(judgement.reason.split())]
+        if result is not None:  # the programs that had to be ended after a game that they had played
+            reasons += [
+                f"{self._setup.names[index]} had to be ended after the game"
+                for index, each in enumerate(self._programs)
+                if each is not None and each.was_ended and index != judgement.offender
+            ]
+        remarks = list(evidence.remarks)
+        if judgement.also is not None:
+            program, how = judgement.also
+            remarks[program] = (FAILED_AS_WELL + " ".join(how.split()), *remarks[program])
         first, second = self._programs
         return GameRecord(
             game=planned.game,
@@ -594,7 +590,7 @@ class _Referee:
             names=self._setup.names,
             verdict=judgement.verdict,
             offender=judgement.offender,
-            reason=self._full_reason(judgement),
+            reason="; ".join(each for each in reasons if each),
             winner=judgement.winner,
             is_counted=judgement.is_counted,
             points=(points[0], points[1]),
@@ -607,19 +603,12 @@ class _Referee:
             folder=relative,
             replay=None,
             exit_codes=(_exit_code(first), _exit_code(second)),
-            remarks=self._remarks(judgement),
+            remarks=(remarks[0], remarks[1]),
             observations=(self._observations[0], self._observations[1]),
             program_starts=(_start_of(first, started), _start_of(second, started)),
             attempts=(dict(evidence.attempts[0]), dict(evidence.attempts[1])),
             foreign_connections=evidence.foreign_connections,
         )
-
-    def _remarks(self, judgement: Judgement) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        remarks = list(self._evidence.remarks)
-        if judgement.also is not None:
-            program, how = judgement.also
-            remarks[program] = (FAILED_AS_WELL + " ".join(how.split()), *remarks[program])
-        return remarks[0], remarks[1]
 
     def _cpu_seconds(self, index: int) -> float:
         """Return the processor time that the program's process has used in this game."""
@@ -627,17 +616,6 @@ class _Referee:
         if program is None:
             return 0.0
         return round(max(0.0, program.cpu_seconds_so_far - self._cpu_seconds_before[index]), 6)
-
-    def _full_reason(self, judgement: Judgement) -> str:
-        """Return the reason, followed by the programs that had to be ended after a game that they had played."""
-        texts = [" ".join(judgement.reason.split())]
-        if self._facts.has_begun and self._facts.result is not None:
-            texts += [
-                f"{self._setup.names[index]} had to be ended after the game"
-                for index, program in enumerate(self._programs)
-                if program is not None and program.was_ended and index != judgement.offender
-            ]
-        return "; ".join(text for text in texts if text)
 
 
 def _exit_code(program: Program | BuiltinPlayer | None) -> int | None:

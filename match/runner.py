@@ -252,7 +252,10 @@ class _Runner:
                 await nursery.start(self._watch_signals)
             venue = self._conditions.venue
             if venue is None:
-                await self._play_here(iter(games))
+                remaining = iter(games)
+                async with open_match_server(self._setup) as match_server, trio.open_nursery() as workers:
+                    for cores in allocate_cores(self._conditions):
+                        workers.start_soon(self._work, remaining, cores, match_server)
             else:
                 await venue.play(self._setup, games, self._folder, self._conditions, self)
             nursery.cancel_scope.cancel()
@@ -271,14 +274,18 @@ class _Runner:
         self._journal.extend(records)
         for record in records:
             self._listener.game_finished(record)
-            self._check_end(record)
+            self._failures = self._failures + 1 if record.verdict == Verdict.SERVER_FAILED else 0
+            if self._is_decided(tuple(self._journal.records.values())):
+                self._end = EndReason.DECIDED
+                self._scope.cancel()
+            elif self._failures >= MACHINE_FAILURES:
+                self._end = EndReason.MACHINE_FAILURE
+            elif not self._conditions.keeps_playing and unfit_programs(self._journal.records.values()):
+                self._end = self._end or EndReason.UNFIT
+            elif self._conditions.is_fail_fast and record.offender is not None:
+                self._end = self._end or EndReason.FAULT
 
     # -- games on this machine --------------------------------------------------------------------------------------
-
-    async def _play_here(self, games: Iterator[PlannedGame]) -> None:
-        async with open_match_server(self._setup) as match_server, trio.open_nursery() as workers:
-            for cores in allocate_cores(self._conditions):
-                workers.start_soon(self._work, games, cores, match_server)
 
     async def _work(
         self,
@@ -286,7 +293,10 @@ class _Runner:
         cores: tuple[Cores, Cores],
         match_server: MatchServer,
     ) -> None:
-        async with self._open_persistent_programs() as persistent_programs:
+        opening: AbstractAsyncContextManager[PersistentPrograms | None] = nullcontext()
+        if not self._conditions.is_restarting:
+            opening = open_persistent_programs(self._unable, self._setup.timeouts.exit)
+        async with opening as persistent_programs:
             while self._end is None and (planned := next(games, None)) is not None:
                 self.start(planned)
                 keep = self._conditions.keep
@@ -294,24 +304,6 @@ class _Runner:
                     self._setup, planned, self._folder, cores, match_server, keep, persistent_programs
                 )
                 self.finish([record])
-
-    def _open_persistent_programs(self) -> AbstractAsyncContextManager[PersistentPrograms | None]:
-        if self._conditions.is_restarting:
-            return nullcontext()
-        return open_persistent_programs(self._unable, self._setup.timeouts.exit)
-
-    def _check_end(self, record: GameRecord) -> None:
-        """Set the reason to end if the match must not continue after this game."""
-        self._failures = self._failures + 1 if record.verdict == Verdict.SERVER_FAILED else 0
-        if self._is_decided(tuple(self._journal.records.values())):
-            self._end = EndReason.DECIDED
-            self._scope.cancel()
-        elif self._failures >= MACHINE_FAILURES:
-            self._end = EndReason.MACHINE_FAILURE
-        elif not self._conditions.keeps_playing and unfit_programs(self._journal.records.values()):
-            self._end = self._end or EndReason.UNFIT
-        elif self._conditions.is_fail_fast and record.offender is not None:
-            self._end = self._end or EndReason.FAULT
 
     async def _watch_signals(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         with trio.open_signal_receiver(*stop_signals()) as signals:
@@ -382,9 +374,9 @@ def play_match(
         print(result.headline, result.elo, result.faults, result.report)
 
     `setup` comes from `prepare_match`, or from `load_match` for a match that was interrupted or is to have more games.
-    `folder` takes the
-    journal, the reports and a folder for each game; it is created if it does not exist. `conditions` says for example
-    how many games are played at a time (one by default); a number too high for the processor cores is lowered.
+    `folder` takes the journal, the reports and a folder for each game; it is created if it does not exist. `conditions`
+    says for example how many games are played at a time (one by default); a number too high for the processor cores is
+    lowered.
     `on_game_finished` is called with the record of each finished game, in this thread; it must return quickly, since
     the clocks of other games do not stop for it.
 

@@ -115,9 +115,9 @@ def _binomial(count: int) -> list[float]:
 
 
 def log_e_value(counts: PairCounts) -> float:
-    """The logarithm of the evidence (e-value) against "the programs are equal"; 0 without a pair.
+    """The logarithm of the e-value against "the programs are equal"; 0 without a pair.
 
-    The evidence is the final value of a capital of 1 that is bet on both programs in 200 equal parts: with each pair, a
+    The e-value is the final value of a capital of 1 that is bet on both programs in 200 equal parts: with each pair, a
     part with the stake λ is multiplied by 1 + λ x, where x from -1 to 1 is the result of the pair. If the programs are
     equal, no bet has an expected gain, so the probability that the capital ever reaches 1 / P is at most P, however
     often it is evaluated (Ville's inequality).
@@ -457,7 +457,7 @@ def running_elo(counts: PairCounts) -> Estimate | None:
 
 
 def log_e_value_of_score(counts: PairCounts, score: float) -> float:
-    """The logarithm of the evidence (e-value) against "the expected score is `score`, or lower"; 0 without a pair.
+    """The logarithm of the e-value against "the expected score is `score`, or lower"; 0 without a pair.
 
     A capital of 1 is divided among bets that the score is above `score`, which is between 0 and 1. With each pair of
     result x, a part with the share s is multiplied by 1 + s (x / score - 1), which has the expected value 1 if `score`
@@ -471,7 +471,7 @@ def log_e_value_of_score(counts: PairCounts, score: float) -> float:
 
 @lru_cache(maxsize=64)
 def _running_bound(counts: PairCounts) -> float:
-    """The lower bound of the expected score: the greatest one against which the evidence reaches 1 / RISK."""
+    """The lower bound of the expected score: the greatest one against which the e-value reaches 1 / RISK."""
     low, high = 0.0, mean_and_variance(counts)[0]
     while high - low > _RUNNING_PRECISION:
         middle = (low + high) / 2

@@ -27,14 +27,13 @@ _LINES: Final = 5
 
 def unfit_programs(records: Collection[GameRecord]) -> tuple[int, ...]:
     """The programs (0, 1) that cannot play, judging by `records`, which hold all games so far."""
-    return tuple(program for program in (0, 1) if _is_unfit(records, program))
-
-
-def _is_unfit(records: Collection[GameRecord], program: int) -> bool:
-    if any(was_played(record, program) for record in records):
-        return False
-    failed = _failures(records, program)
-    return len(failed) >= FAILURES or sum(not record.has_begun for record in failed) >= ABSENCES
+    unfit = []
+    for program in (0, 1):
+        failed = _failures(records, program)
+        never_played = len(failed) >= FAILURES or sum(not record.has_begun for record in failed) >= ABSENCES
+        if never_played and not any(was_played(record, program) for record in records):
+            unfit.append(program)
+    return tuple(unfit)
 
 
 def was_played(record: GameRecord, program: int) -> bool:
@@ -47,13 +46,11 @@ def _failures(records: Collection[GameRecord], program: int) -> list[GameRecord]
     return [
         record
         for record in records
-        if _has_failed(record, program) and record.verdict not in UNCOUNTED_VERDICTS and not was_played(record, program)
+        # the offender, or a program that failed together with it before the game began
+        if (record.offender == program or any(each.startswith(FAILED_AS_WELL) for each in record.remarks[program]))
+        and record.verdict not in UNCOUNTED_VERDICTS
+        and not was_played(record, program)
     ]
-
-
-def _has_failed(record: GameRecord, program: int) -> bool:
-    """Whether the program is the offender, or failed together with the offender before the game began."""
-    return record.offender == program or any(each.startswith(FAILED_AS_WELL) for each in record.remarks[program])
 
 
 def why_unfit(records: Collection[GameRecord], program: int, command: str, folder: Path) -> Iterator[str]:

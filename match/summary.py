@@ -49,6 +49,19 @@ from spielleiter.protocol.messages import Cause
 SIGNIFICANCE: Final = 0.01
 """A match on equal machines warns with this probability at most, whatever their number (Bonferroni's correction)."""
 MIN_EXPECTED: Final = 5.0
+MAX_POINTS: Final = 120
+
+_SLOW: Final = frozenset({Cause.SOFT_TIMEOUT.value, Cause.HARD_TIMEOUT.value})
+
+FEW_OVERLOADS: Final = 2
+"""The headline mentions a program that was too slow on an overloaded machine in more games than this..."""
+OVERLOAD_SHARE: Final = 0.02
+"""... and in more than this share of the games that were played."""
+
+SCHEMA: Final = "spielleiter-match-summary-1"
+
+HISTOGRAM_EDGES: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, math.inf)
+"""Inclusive upper edges of the classes, in seconds; the same for all programs, so that they can be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +98,24 @@ def summarise_machines(records: Iterable[GameRecord]) -> tuple[MachineSummary, .
     if by_name.keys() <= {""}:
         return ()
     total = count_pairs(games)
-    return tuple(_summarise(name, own, total, len(by_name)) for name, own in sorted(by_name.items()))
-
-
-def _summarise(name: str, own: Sequence[GameRecord], total: Sequence[int], machines: int) -> MachineSummary:
-    tally, pairs = count_results(own), count_pairs(own)
-    p_value = homogeneity(pairs, [whole - part for whole, part in zip(total, pairs, strict=True)])
-    return MachineSummary(
-        name=name,
-        games=len(own),
-        wins=tally.wins,
-        draws=tally.draws,
-        losses=tally.losses,
-        points=(_mean_points(own, 0), _mean_points(own, 1)),
-        think_medians=(_median(own, 0), _median(own, 1)),
-        time_losses=sum(record.verdict in TIMEOUT_VERDICTS for record in own),
-        p_value=None if p_value is None else min(1.0, machines * p_value),
-    )
+    machines = []
+    for name, own in sorted(by_name.items()):
+        tally, pairs = count_results(own), count_pairs(own)
+        p_value = homogeneity(pairs, [whole - part for whole, part in zip(total, pairs, strict=True)])
+        machines.append(
+            MachineSummary(
+                name=name,
+                games=len(own),
+                wins=tally.wins,
+                draws=tally.draws,
+                losses=tally.losses,
+                points=(_mean_points(own, 0), _mean_points(own, 1)),
+                think_medians=(_median(own, 0), _median(own, 1)),
+                time_losses=sum(record.verdict in TIMEOUT_VERDICTS for record in own),
+                p_value=None if p_value is None else min(1.0, len(by_name) * p_value),
+            )
+        )
+    return tuple(machines)
 
 
 def _mean_points(records: Iterable[GameRecord], program: int) -> float | None:
@@ -121,21 +135,6 @@ def homogeneity(first: Sequence[int], second: Sequence[int]) -> float | None:
     1954, Some methods for strengthening the common chi-squared tests).
     `first` and `second` are the numbers of the two groups in each class. None if there are too few for the test.
     """
-    columns = _merged(first, second)
-    rows = sum(one for one, _ in columns), sum(two for _, two in columns)
-    total = sum(rows)
-    if len(columns) < 2:
-        return None
-    chi_squared = 0.0
-    for column in columns:
-        for count, row in zip(column, rows, strict=True):
-            expected = row * sum(column) / total
-            chi_squared += (count - expected) ** 2 / expected
-    return chi_squared_tail(chi_squared, len(columns) - 1)
-
-
-def _merged(first: Sequence[int], second: Sequence[int]) -> list[tuple[int, int]]:
-    """The classes, with neighbours merged until both groups are expected to have MIN_EXPECTED in each."""
     smaller, total = min(sum(first), sum(second)), sum(first) + sum(second)
     columns: list[tuple[int, int]] = []
     open_column = 0, 0
@@ -147,7 +146,15 @@ def _merged(first: Sequence[int], second: Sequence[int]) -> list[tuple[int, int]
     if columns:  # what remains is too small for a class of its own
         last = columns.pop()
         columns.append((last[0] + open_column[0], last[1] + open_column[1]))
-    return columns
+    rows = sum(one for one, _ in columns), sum(two for _, two in columns)
+    if len(columns) < 2:
+        return None
+    chi_squared = 0.0
+    for column in columns:
+        for count, row in zip(column, rows, strict=True):
+            expected = row * sum(column) / total
+            chi_squared += (count - expected) ** 2 / expected
+    return chi_squared_tail(chi_squared, len(columns) - 1)
 
 
 def chi_squared_tail(value: float, degrees: int) -> float:
@@ -166,9 +173,6 @@ def chi_squared_tail(value: float, degrees: int) -> float:
         tail += term
         term *= half / (start + step)
     return min(1.0, tail)
-
-
-MAX_POINTS: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,19 +198,6 @@ def progression_of(records: Sequence[GameRecord], sprt: Sprt | None = None) -> t
             ratio = None if sprt is None else sprt.log_likelihood_ratio(counts)
             points.append(ProgressionPoint(end, elo, ratio))
     return tuple(points)
-
-
-_SLOW: Final = frozenset({Cause.SOFT_TIMEOUT.value, Cause.HARD_TIMEOUT.value})
-
-FEW_OVERLOADS: Final = 2
-"""The headline mentions a program that was too slow on an overloaded machine in more games than this..."""
-OVERLOAD_SHARE: Final = 0.02
-"""... and in more than this share of the games that were played."""
-
-SCHEMA: Final = "spielleiter-match-summary-1"
-
-HISTOGRAM_EDGES: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, math.inf)
-"""Inclusive upper edges of the classes, in seconds; the same for all programs, so that they can be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,9 +290,9 @@ class SignificanceSummary:
     """The state of the test of significance, which may be evaluated after every game."""
 
     risk: float
-    log_evidence: float
+    log_e_value: float
     upper: float
-    """The match is decided once `log_evidence` reaches this value."""
+    """The match is decided once `log_e_value` reaches this value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,12 +368,26 @@ def summarise(
     `names` are the programs' names; they are needed only if `records` may be empty. `planned` is the planned number of
     games; None if it is unknown. `sprt` and `significance` are the tests of the match. `season` is the text of
     `season_text`; without it, reports name only the gameType. `platform_gaps` are those of the operating system
-    (programs/platforms/platform.py).
+    (programs/platforms.py).
     """
     games = sorted(records, key=lambda record: record.game)
     names = names or (games[0].names if games else ("player1", "player2"))
     pairs = count_pairs(games)
     kinds = Counter(record.verdict for record in games)
+    tested = None
+    if sprt is not None:
+        decision = sprt.decide(pairs)
+        tested = SprtSummary(
+            elo0=sprt.elo0,
+            elo1=sprt.elo1,
+            alpha=sprt.alpha,
+            beta=sprt.beta,
+            model=sprt.model,
+            log_likelihood_ratio=sprt.log_likelihood_ratio(pairs),
+            lower=sprt.lower,
+            upper=sprt.upper,
+            decision=decision and decision.value,
+        )
     return Summary(
         names=names,
         game_type=games[0].game_type if games else None,
@@ -395,7 +400,7 @@ def summarise(
         normalized_elo=estimate_normalized_elo(pairs),
         likelihood_of_superiority=likelihood_of_superiority(pairs),
         point_difference=estimate_point_difference(games),
-        sprt=None if sprt is None else _summarise_sprt(sprt, pairs),
+        sprt=tested,
         significance=None
         if significance is None
         else SignificanceSummary(significance, log_e_value(pairs), -math.log(significance)),
@@ -415,25 +420,21 @@ def summarise(
     )
 
 
-def _summarise_sprt(sprt: Sprt, pairs: PairCounts) -> SprtSummary:
-    decision = sprt.decide(pairs)
-    return SprtSummary(
-        elo0=sprt.elo0,
-        elo1=sprt.elo1,
-        alpha=sprt.alpha,
-        beta=sprt.beta,
-        model=sprt.model,
-        log_likelihood_ratio=sprt.log_likelihood_ratio(pairs),
-        lower=sprt.lower,
-        upper=sprt.upper,
-        decision=decision and decision.value,
-    )
-
-
 def _summarise_program(games: Sequence[GameRecord], program: int, names: tuple[str, str]) -> ProgramSummary:
     tally = count_results(games)
     faults = Counter(record.verdict for record in games if record.offender == program)
-    times = _summarise_times([time for record in games for time in record.think_times[program]])
+    answers = [time for record in games for time in record.think_times[program]]
+    histogram = [0] * len(HISTOGRAM_EDGES)
+    for time in answers:
+        histogram[bisect_left(HISTOGRAM_EDGES, time)] += 1
+    times = ThinkTimesSummary(
+        answers=len(answers),
+        total=math.fsum(answers),
+        median=quantile(answers, 0.5) if answers else None,
+        p95=quantile(answers, 0.95) if answers else None,
+        max=max(answers, default=None),
+        histogram=tuple(histogram),
+    )
     cpu_seconds = math.fsum(record.cpu_seconds[program] for record in games)
     return ProgramSummary(
         name=names[program],
@@ -450,7 +451,7 @@ def _summarise_program(games: Sequence[GameRecord], program: int, names: tuple[s
         attempts=count_attempts(games, program),
         think_times=times,
         cpu_seconds=cpu_seconds,
-        processor_share=_share(cpu_seconds, times.total),
+        processor_share=cpu_seconds / times.total if times.total > 0 else None,
     )
 
 
@@ -460,20 +461,6 @@ def count_attempts(games: Iterable[GameRecord], program: int) -> dict[str, int]:
     for record in games:
         total.update(record.attempts[program])
     return dict(sorted(total.items()))
-
-
-def _summarise_times(times: Sequence[float]) -> ThinkTimesSummary:
-    histogram = [0] * len(HISTOGRAM_EDGES)
-    for time in times:
-        histogram[bisect_left(HISTOGRAM_EDGES, time)] += 1
-    return ThinkTimesSummary(
-        answers=len(times),
-        total=math.fsum(times),
-        median=quantile(times, 0.5) if times else None,
-        p95=quantile(times, 0.95) if times else None,
-        max=max(times, default=None),
-        histogram=tuple(histogram),
-    )
 
 
 def _summarise_starts(games: Sequence[GameRecord]) -> tuple[StartSummary, ...]:
@@ -491,10 +478,6 @@ def _summarise_starts(games: Sequence[GameRecord]) -> tuple[StartSummary, ...]:
         mean = fmean(differences) if differences else None
         summaries.append(StartSummary(start, seat, tally.wins, tally.draws, tally.losses, mean))
     return tuple(summaries)
-
-
-def _share(cpu_seconds: float, think_seconds: float) -> float | None:
-    return cpu_seconds / think_seconds if think_seconds > 0 else None
 
 
 def _plain(value: Any) -> Any:

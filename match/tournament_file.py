@@ -313,7 +313,7 @@ def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tou
     and keep_playing, which have the same meaning as the options of `match`; soft_timeout and hard_timeout
     (milliseconds), start_timeout, exit_timeout and game_timeout (seconds), start_piece, game_end, cwd (the directory
     that programs are started in), base (the folder that relative paths begin at), pin, cores_per_game, keep, restart,
-    on_end, fail_on, report_every, pages, out, openings (another name for book), the keys in kind_options.py, and a
+    on_end, fail_on, report_every, pages, out, openings (another name for book), the keys in `KEYS`, and a
     table ``[[program]]`` for each program (match/toml_files.py).
     """
     value = read_toml(file)

@@ -113,7 +113,13 @@ class TournamentProgress:
 
     def schedule(self) -> Iterator[ScheduledMatch]:
         """The matches in the order of playing; each one must be finished before the next is requested."""
-        rounds = self._pairings()
+        tournament, options = self.tournament, self.tournament.kind_options
+        if tournament.kind is TournamentKind.KNOCK_OUT:
+            rounds = knock_out(self.seeding, has_third_place=options.third_place)
+        elif tournament.kind is TournamentKind.SWISS:
+            rounds = swiss(self.seeding, options.rounds_of(len(tournament.entrants)))
+        else:
+            rounds = _single_round(tournament.pairings())
         results: Results | None = None
         while True:
             try:
@@ -169,15 +175,6 @@ class TournamentProgress:
         what = "".join(f", {part}" for part in (title, match.play_off and f"play-off {match.play_off}") if part)
         games = count_text(2 if match.play_off else tournament.games, "game")
         return f"{tournament.season}{what}: {first} against {second}, {games}"
-
-    def _pairings(self) -> Rounds:
-        tournament = self.tournament
-        options = tournament.kind_options
-        if tournament.kind is TournamentKind.KNOCK_OUT:
-            return knock_out(self.seeding, has_third_place=options.third_place)
-        if tournament.kind is TournamentKind.SWISS:
-            return swiss(self.seeding, options.rounds_of(len(tournament.entrants)))
-        return _single_round(tournament.pairings())
 
 
 def _single_round(pairings: Sequence[Pairing]) -> Rounds:

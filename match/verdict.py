@@ -31,7 +31,7 @@ class Verdict:
     """It ended during the game by a signal, or with an exit code other than 0."""
     LEAVES: Final = "leaves"
     """It closed its connection during the game and kept running."""
-    TAMPERS: Final = "tampers with its keeper"
+    TAMPERS: Final = "tampers with its supervisor"
     """It repeatedly stopped the process that keeps track of its processes, and was ended."""
     TIMEOUT: Final = "timeout"
     """It answered after the soft limit."""
@@ -216,7 +216,12 @@ def _judge(facts: GameFacts) -> Judgement:
     if facts.machine_problem is not None:
         return Judgement(Verdict.SERVER_FAILED, reason=facts.machine_problem, is_counted=False)
     if facts.has_begun and any(known.has_stopped_supervisor for known in facts.programs):
-        return _judge_stopped_supervisor(facts)
+        # the program loses, whatever the result says: how the game would have ended otherwise is not known
+        if all(known.has_stopped_supervisor for known in facts.programs):
+            also = 1, f"{Verdict.TAMPERS}, {_TAMPERED}"
+            return Judgement(Verdict.TAMPERS, 0, _TAMPERED, is_counted=False, also=also)
+        offender = 0 if facts.programs[0].has_stopped_supervisor else 1
+        return Judgement(Verdict.TAMPERS, offender, _TAMPERED, 1 - offender)
     if facts.result is None or not facts.has_begun:  # a result is also sent if the game never began
         return _judge_without_result(facts)
     for seat, score in enumerate(facts.result.scores):
@@ -241,21 +246,14 @@ def _judge(facts: GameFacts) -> Judgement:
     return Judgement(Verdict.REGULAR, winner=winner)
 
 
-def _judge_stopped_supervisor(facts: GameFacts) -> Judgement:
-    """The program loses, whatever the result says: how the game would have ended otherwise is not known."""
-    first, second = (known.has_stopped_supervisor for known in facts.programs)
-    if first and second:
-        also = 1, f"{Verdict.TAMPERS}, {_TAMPERED}"
-        return Judgement(Verdict.TAMPERS, 0, _TAMPERED, is_counted=False, also=also)
-    offender = 0 if first else 1
-    return Judgement(Verdict.TAMPERS, offender, _TAMPERED, 1 - offender)
-
-
 def _judge_fault(facts: GameFacts, result: Result, program: int, cause: Cause, reason: str) -> Judgement:
     known = facts.programs[program]
     winner = _winner(facts) if result.winners else 1 - program
-    if cause is Cause.HARD_TIMEOUT and (answer := _answer_that_is_no_move(known)):
-        return Judgement(Verdict.BAD_MESSAGE, program, answer, winner)
+    if cause is Cause.HARD_TIMEOUT and known.refused_answer is not None:
+        return Judgement(Verdict.BAD_MESSAGE, program, f"the server refused: {known.refused_answer}", winner)
+    if cause is Cause.HARD_TIMEOUT and known.is_unread_text:
+        text = f"it sent something that is not a message: {known.unread}"
+        return Judgement(Verdict.BAD_MESSAGE, program, text, winner)
     if cause in _TIMEOUTS:
         return _judge_timeout(facts, program, _TIMEOUTS[cause], reason, winner)
     if known.bad_message is not None:
@@ -270,13 +268,6 @@ def _judge_fault(facts: GameFacts, result: Result, program: int, cause: Cause, r
         return Judgement(Verdict.BAD_MESSAGE, program, known.refusal, winner)
     verdict, text = _how_it_left(known)
     return Judgement(verdict, program, text, winner)
-
-
-def _answer_that_is_no_move(known: ProgramFacts) -> str:
-    """Return what was wrong with the answer of a program for which the server still waited; empty without an answer."""
-    if known.refused_answer is not None:
-        return f"the server refused: {known.refused_answer}"
-    return f"it sent something that is not a message: {known.unread}" if known.is_unread_text else ""
 
 
 def _judge_timeout(facts: GameFacts, program: int, verdict: str, reason: str, winner: int | None) -> Judgement:
@@ -326,7 +317,15 @@ def _judge_without_result(facts: GameFacts) -> Judgement:
         return Judgement(Verdict.SERVER_FAILED, reason="the server gave no result", is_counted=False)
     judged = [_judge_start(facts, known) for known in facts.programs]
     if not facts.sees_connections and facts.is_start_over:
-        suspects = _suspects(facts)
+        # another server does not tell which program has taken its seat: one that waits for its opponent looks like one
+        # that never joins, but it ends when its room is closed
+        failed = {
+            program
+            for program, known in enumerate(facts.programs)
+            if known.not_started is not None or known.has_stopped_supervisor or known.returncode is not None
+        }
+        waiting = {program for program, known in enumerate(facts.programs) if known.has_followed_the_end}
+        suspects = failed or (({0, 1} - waiting) if waiting else set())
         judged = [each if program in suspects else None for program, each in enumerate(judged)]
         if not suspects:
             reason = "one of the programs has not taken its seat; another server does not tell which"
@@ -348,20 +347,6 @@ def _judge_without_result(facts: GameFacts) -> Judgement:
     how = f"{other[0]}, {other[1]}"
     text = f"{reason}; {facts.names[1]} fails, too: {how}"
     return Judgement(verdict, offender, text, is_counted=False, also=(1, how))
-
-
-def _suspects(facts: GameFacts) -> set[int]:
-    """Return the programs that have prevented a game at another server, where a program in its seat is not seen.
-
-    A program that waits for its opponent looks like one that never joins, but it ends when its room is closed.
-    """
-    failed = {program for program, known in enumerate(facts.programs) if _has_visibly_failed(known)}
-    waiting = {program for program, known in enumerate(facts.programs) if known.has_followed_the_end}
-    return failed or (({0, 1} - waiting) if waiting else set())
-
-
-def _has_visibly_failed(known: ProgramFacts) -> bool:
-    return known.not_started is not None or known.has_stopped_supervisor or known.returncode is not None
 
 
 def has_failed_to_start(facts: GameFacts, program: int) -> bool:

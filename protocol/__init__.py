@@ -6,7 +6,6 @@ Nothing in this package uses sockets, a clock or an event loop (it is *sans-I/O*
 - `messages`: all messages, as frozen values;
 - `dialect` and `dialects`: how each edition writes them;
 - `errors` and `limits`: what may be raised, and how much a peer may send;
-- `room_writer`: a faster way to write many positions of one room;
 - `recognition`: for clients that do not know the edition of a room in advance.
 
 >>> from spielleiter.protocol.connection import Connection, Role

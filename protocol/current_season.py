@@ -1,7 +1,6 @@
 """The current season, which clients and servers play unless another one is chosen.
 
-Invariants: this is the only definition of the current season. The other seasons are entries in `server/editions.py`; a
-client that plays one of them gets its dialect as an argument.
+The other seasons are entries in `server/editions.py`; a client that plays one of them gets its dialect as an argument.
 """
 
 from __future__ import annotations

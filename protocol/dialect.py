@@ -40,6 +40,16 @@ from spielleiter.protocol.reading import (
 from spielleiter.protocol.texts import Texts
 from spielleiter.protocol.writer import Body, element
 
+PACKET_INDENT: Final = "\n  "
+_TABLES: Final = ("readers", "data_readers", "writers", "data_writers")
+_SLOT_FIELDS: Final[Mapping[str, str]] = {
+    "displayName": "display_name",
+    "canTimeout": "can_timeout",
+    "reserved": "is_reserved",
+    "shouldBePaused": "should_be_paused",
+}
+"""The attributes that a slot has in any season, each with its field of `Slot`."""
+
 PlainReader: TypeAlias = Callable[[re.Match[bytes]], Message | None]
 """Returns the message in the packet, or None if the tables have to read it, which also report errors."""
 
@@ -89,31 +99,6 @@ class RememberingWriter(ABC):
         """Return a writer with a cache of its own, to be used for one room and in one thread."""
 
 
-PACKET_INDENT: Final = "\n  "
-_TABLES: Final = ("readers", "data_readers", "writers", "data_writers")
-
-
-_SLOT_FIELDS: Final[Mapping[str, str]] = {
-    "displayName": "display_name",
-    "canTimeout": "can_timeout",
-    "reserved": "is_reserved",
-    "shouldBePaused": "should_be_paused",
-}
-"""The attributes that a slot has in any season, each with its field of `Slot`."""
-
-
-def _ignore(_note: str) -> None:
-    """Discard a note."""
-
-
-def _unchanged(state: State) -> State:
-    return state
-
-
-def _no_details(_state: State) -> tuple[object, object]:
-    return None, None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Dialect:
     r"""How one edition reads and writes every packet. It is pure: the same input gives the same output.
@@ -151,9 +136,9 @@ class Dialect:
     """The attributes that a `prepare` packet may have."""
     unnamed: str = ""
     """The display name of a player without one."""
-    player_details: Callable[[State], tuple[object, object]] = field(default=_no_details, repr=False)
+    player_details: Callable[[State], tuple[object, object]] = field(default=lambda _state: (None, None), repr=False)
     """Returns, by seat, what a result shows about the player besides its score, taken from the last position."""
-    played_on: Callable[[State], State] = field(default=_unchanged, repr=False)
+    played_on: Callable[[State], State] = field(default=lambda state: state, repr=False)
     """Returns the same position under rules by which the game is not over yet.
 
     For a client that is asked for a move in a position in which the game is over by the rules of the dialect: the
@@ -256,7 +241,7 @@ class Dialect:
         return element(indent, name, attributes, children, has_end_tag=has_end_tag).encode()
 
     def decode(
-        self, packet: Element, note: Callable[[str], None] = _ignore, *, is_from_server: bool = False
+        self, packet: Element, note: Callable[[str], None] = lambda _text: None, *, is_from_server: bool = False
     ) -> Message:
         """Return the message in `packet`. `note` is called with a text for every unknown child that is skipped.
 
@@ -390,11 +375,8 @@ class RoomWriter:
         body = writer(data, self.dialect, self._inner)
         frame = self._frames.get(body.name)
         if frame is None:
-            frame = self._frames[body.name] = self._frame(data, body)
+            # taken from the packet as the dialect writes it, so that both are always equal
+            packet = self.dialect.encode(RoomMessage(self._room_id, data), self._indent).decode()
+            head, _, tail = packet.rpartition(body.children)
+            frame = self._frames[body.name] = head, tail
         return f"{frame[0]}{body.children}{frame[1]}".encode()
-
-    def _frame(self, data: RoomData, body: Body) -> tuple[str, str]:
-        """Return the text before and after the children of `body`, taken from the packet as the dialect writes it."""
-        packet = self.dialect.encode(RoomMessage(self._room_id, data), self._indent).decode()
-        head, _, tail = packet.rpartition(body.children)
-        return head, tail

@@ -1,8 +1,7 @@
 """The exceptions of the protocol, one for each side that can be at fault.
 
-Invariants: `Connection` raises only LocalProtocolError and RemoteProtocolError. RemoteProtocolError means that the peer
-broke the protocol; its text says what was wrong and can be sent back. LocalProtocolError means that this program used
-the connection incorrectly, which is a bug.
+RemoteProtocolError means that the peer broke the protocol; its text says what was wrong and can be sent back.
+LocalProtocolError means that this program used the connection incorrectly, which is a bug.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Limits on what a peer may send.
-
-Invariants: a limit is checked before the memory is used. The README has a table of the limits; the values are similar
-to the defaults of XMPP servers.
-"""
+"""Limits on what a peer may send. The README has a table of them; the values are similar to those of XMPP servers."""
 
 from __future__ import annotations
 

@@ -91,7 +91,13 @@ class MarkupScanner:
             end = self._find_tag_end(buffer)
             if end or self._is_tag:
                 return end
-        return self._find_closing(buffer)
+        closing = self._closing  # of the open comment, instruction, section or fault
+        assert closing is not None
+        found_at = buffer.find(closing, self._position)
+        if found_at >= 0:
+            return found_at + len(closing)
+        self._position = max(self._position, len(buffer) - len(closing) + 1)
+        return 0
 
     def find_text_fault(self, buffer: bytearray) -> int:
         """Return the end of the first error in the text before the first markup; 0 if there is none."""
@@ -144,16 +150,6 @@ class MarkupScanner:
             if found == _GREATER:
                 return index + 1
             self._quote = 0 if self._quote else found
-
-    def _find_closing(self, buffer: bytearray) -> int:
-        """Return the end of the open comment, instruction, section or fault; 0 if it has not arrived."""
-        closing = self._closing
-        assert closing is not None
-        found = buffer.find(closing, self._position)
-        if found >= 0:
-            return found + len(closing)
-        self._position = max(self._position, len(buffer) - len(closing) + 1)
-        return 0
 
 
 def end_of_markups(buffer: bytearray, end: int) -> int:

@@ -1,10 +1,10 @@
 """All messages of the protocol, as frozen values that are the same for all seasons.
 
-Invariants: a message has a meaning and no written form; the written form belongs to the dialects. Requests are named in
-the imperative (join, pause), events in the past tense (joined, paused). A field is None if the sender left the
-attribute out. Most messages are msgspec structs, whose classes and instances are made in C, since every move creates
-some of them and every start of a program defines them all. Three are dataclasses, because they exclude a field from
-`repr` or from comparison. Sources: the packets in the seed documents and those of the official releases.
+The written form belongs to the dialects. Requests are named in the imperative (join, pause), events in the past tense
+(joined, paused). A field is None if the sender left the attribute out. Most messages are msgspec structs, whose classes
+and instances are made in C, since every move creates some of them and every start of a program defines them all. Three
+are dataclasses, because they exclude a field from `repr` or from comparison. Sources: the packets in the seed documents
+and those of the official releases.
 """
 
 from __future__ import annotations

@@ -40,6 +40,42 @@ _TEXT_BYTES: Final = 1024
 """The size of a parser's text buffer: its handler is called once for that amount of text, not for every line."""
 _UTF8_NAMES: Final = frozenset({"utf-8", "utf8"})
 _VERSIONS: Final = "1."
+_BOM: Final = codecs.BOM_UTF8
+_BEFORE_ROOT: Final = b" \t\r\n\0"
+"""What may come before the root element: more control characters are not XML, but perhaps the start of TLS."""
+_HEAD_BYTES: Final = 64
+_LEAST_BYTES: Final = 2
+"""The second byte distinguishes UTF-16 from UTF-8 if the first one does not."""
+_NOT_UTF8: Final = (b"\xfe", b"\xff", b"<\0", b"\0<\0", b"\0\0\0<")
+"""How streams in UTF-16 and UTF-32 begin. Any other NUL is a control character."""
+_MARK_BYTES: Final = 64
+"""The length of the part of an end tag that is searched for. A longer part would only be slower to compare."""
+_PLAIN_START: Final = re.compile(
+    rb"""[ \t\r\n]*<([A-Za-z][A-Za-z0-9]*)(?:[ \t\r\n]+[A-Za-z]+=(?:"[^"<>]*"|'[^'<>]*'))*[ \t\r\n]*>"""
+)
+"""A start tag in the most usual form. A packet that begins with one cannot end before an end tag of the same name."""
+_PLAIN_BYTES: Final = 1024
+"""The number of bytes at the start of a packet that are searched for a plain start tag whenever bytes arrive."""
+_SHORT_BYTES: Final = 4096
+"""A packet of at most this length is taken from the buffer as a whole."""
+_MOST_SKIPPED: Final = 16 * 1024
+"""The maximum of lines and columns that the parser has not seen; with more, the packet is parsed instead of skipped."""
+_LONGEST_REMEMBERED: Final = 4096
+"""The number of bytes of a packet that are kept, to be shown if reading it fails because of a bug."""
+_EXCERPT_BYTES: Final = 20
+_MARKUP_START: Final = re.compile(rb"<(?:!--.*?-->|\?.*?\?>|!\[CDATA\[.*?\]\]>|[!?/]|([^!?/]))", re.DOTALL)
+"""The beginning of markup; only a start tag has a group."""
+_REPLACED_GROWTH: Final = len(REPLACED) - 1
+"""The additional bytes of an invalid byte after it has been replaced."""
+_TAB_GROWTH: Final = len(TAB) - 1
+_NONCHARACTER: Final = re.compile(rb"\xef\xbf[\xbe\xbf]")
+"""U+FFFE or U+FFFF, which XML does not allow and the official server accepts."""
+_DOCTYPE: Final = b"<!DOCTYPE"
+_OPENING: Final = len(b"<!")
+_EMPTY_REFERENCE: Final = re.compile(rb"&(?:#[0-9A-Za-z_#\x80-\xff-]*)?;")
+_BAD_NUMBER: Final = expat.errors.codes[expat.errors.XML_ERROR_BAD_CHAR_REF]
+_MISMATCH: Final = expat.errors.codes[expat.errors.XML_ERROR_TAG_MISMATCH]
+_UNDECLARED: Final = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
 
 
 class TreeBuilder:
@@ -112,7 +148,12 @@ class TreeBuilder:
             self._open.append(node)
         elif depth == _PACKET_DEPTH:
             if self.known_packets is not None:
-                self._check_packet(node, self.known_packets)
+                try:
+                    name = packet_class(node)
+                except UnreadableError as error:
+                    raise RemoteProtocolError(Refusal.INCOMPLETE_PACKET, error.problem) from None
+                if name not in self.known_packets:
+                    raise unknown_packet(name)
             self.packet_number += 1
             self._children = 0
             self._open.append(node)
@@ -122,7 +163,14 @@ class TreeBuilder:
             what = f"has an element <{quote(tag)}> with more than {limits.attributes} attributes"
             raise self.refusal(Refusal.ATTRIBUTES, what)
         if len(self.names) != self._names_checked:
-            self._check_names(tag, attributes)
+            self._names_checked = len(self.names)
+            if self._names_checked > limits.names:
+                what = f"has a name too many: a stream may use {limits.names} different ones"
+                raise self.refusal(Refusal.NAMES, what)
+            for name in (tag, *attributes):
+                if len(name) > limits.name_length:
+                    what = f"has a name longer than {limits.name_length} characters: {quote(name)}"
+                    raise self.refusal(Refusal.NAME_LENGTH, what)
 
     def end(self, _tag: str) -> None:
         """Handle an end tag. The parser has already checked that it is the right one."""
@@ -159,25 +207,6 @@ class TreeBuilder:
             explanation = f"The stream declares version {quote(version)!r} of XML; only 1.0 is understood"
             raise RemoteProtocolError(Refusal.MALFORMED, explanation)
 
-    @staticmethod
-    def _check_packet(packet: Element, known: Container[str]) -> None:
-        try:
-            name = packet_class(packet)
-        except UnreadableError as error:
-            raise RemoteProtocolError(Refusal.INCOMPLETE_PACKET, error.problem) from None
-        if name not in known:
-            raise unknown_packet(name)
-
-    def _check_names(self, tag: str, attributes: dict[str, str]) -> None:
-        limits = self.limits
-        self._names_checked = len(self.names)
-        if self._names_checked > limits.names:
-            raise self.refusal(Refusal.NAMES, f"has a name too many: a stream may use {limits.names} different ones")
-        for name in (tag, *attributes):
-            if len(name) > limits.name_length:
-                what = f"has a name longer than {limits.name_length} characters: {quote(name)}"
-                raise self.refusal(Refusal.NAME_LENGTH, what)
-
 
 def new_parser(builder: TreeBuilder) -> expat.XMLParserType:
     """Return a parser of UTF-8 for one stream, which calls `builder`."""
@@ -201,44 +230,6 @@ def parse_element(text: str) -> Element:
     element = builder.take()
     assert element is not None
     return element
-
-
-_BOM: Final = codecs.BOM_UTF8
-_BEFORE_ROOT: Final = b" \t\r\n\0"
-"""What may come before the root element: more control characters are not XML, but perhaps the start of TLS."""
-_HEAD_BYTES: Final = 64
-_LEAST_BYTES: Final = 2
-"""The second byte distinguishes UTF-16 from UTF-8 if the first one does not."""
-_NOT_UTF8: Final = (b"\xfe", b"\xff", b"<\0", b"\0<\0", b"\0\0\0<")
-"""How streams in UTF-16 and UTF-32 begin. Any other NUL is a control character."""
-_MARK_BYTES: Final = 64
-"""The length of the part of an end tag that is searched for. A longer part would only be slower to compare."""
-_PLAIN_START: Final = re.compile(
-    rb"""[ \t\r\n]*<([A-Za-z][A-Za-z0-9]*)(?:[ \t\r\n]+[A-Za-z]+=(?:"[^"<>]*"|'[^'<>]*'))*[ \t\r\n]*>"""
-)
-"""A start tag in the most usual form. A packet that begins with one cannot end before an end tag of the same name."""
-_PLAIN_BYTES: Final = 1024
-"""The number of bytes at the start of a packet that are searched for a plain start tag whenever bytes arrive."""
-_SHORT_BYTES: Final = 4096
-"""A packet of at most this length is taken from the buffer as a whole."""
-_MOST_SKIPPED: Final = 16 * 1024
-"""The maximum of lines and columns that the parser has not seen; with more, the packet is parsed instead of skipped."""
-_LONGEST_REMEMBERED: Final = 4096
-"""The number of bytes of a packet that are kept, to be shown if reading it fails because of a bug."""
-_EXCERPT_BYTES: Final = 20
-_MARKUP_START: Final = re.compile(rb"<(?:!--.*?-->|\?.*?\?>|!\[CDATA\[.*?\]\]>|[!?/]|([^!?/]))", re.DOTALL)
-"""The beginning of markup; only a start tag has a group."""
-_REPLACED_GROWTH: Final = len(REPLACED) - 1
-"""The additional bytes of an invalid byte after it has been replaced."""
-_TAB_GROWTH: Final = len(TAB) - 1
-_NONCHARACTER: Final = re.compile(rb"\xef\xbf[\xbe\xbf]")
-"""U+FFFE or U+FFFF, which XML does not allow and the official server accepts."""
-_DOCTYPE: Final = b"<!DOCTYPE"
-_OPENING: Final = len(b"<!")
-_EMPTY_REFERENCE: Final = re.compile(rb"&(?:#[0-9A-Za-z_#\x80-\xff-]*)?;")
-_BAD_NUMBER: Final = expat.errors.codes[expat.errors.XML_ERROR_BAD_CHAR_REF]
-_MISMATCH: Final = expat.errors.codes[expat.errors.XML_ERROR_TAG_MISMATCH]
-_UNDECLARED: Final = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
 
 
 class PacketReader:
@@ -358,29 +349,18 @@ class PacketReader:
 
         Raises RemoteProtocolError; the reader must not be used after that.
         """
-        while not self.is_ended:
-            piece = self._cut()
-            if not piece:
-                return None
-            packet = self._parse(piece)
-            if packet is not None:
-                return packet
-        return None
-
-    # -- cutting the bytes ------------------------------------------------------------------------------------------
-
-    def _cut(self) -> bytearray:
-        """Remove the next piece from the buffer and return it. If it contains the end of a packet, it ends there."""
         buffer = self._buffer
-        if not self._has_begun and not self._is_begun():
-            return bytearray()
-        size = self._measure_plain_packet() or self._measure_markup()
-        limit = self.limits.packet_bytes
-        if (size or len(buffer)) > limit - self._spent:
-            explanation = f"is longer than {limit} bytes, which is the limit here"
-            raise self._builder.refusal(Refusal.PACKET_SIZE, explanation).at(limit)
-        piece = buffer[:size]
-        if size:
+        while not self.is_ended:
+            if not self._has_begun and not self._is_begun():
+                return None
+            size = self._measure_plain_packet() or self._measure_markup()
+            limit = self.limits.packet_bytes
+            if (size or len(buffer)) > limit - self._spent:
+                explanation = f"is longer than {limit} bytes, which is the limit here"
+                raise self._builder.refusal(Refusal.PACKET_SIZE, explanation).at(limit)
+            if not size:
+                return None
+            piece = buffer[:size]  # if it contains the end of a packet, it ends there
             del buffer[:size]
             self._scanner.restart()
             if not self._spent:
@@ -388,7 +368,10 @@ class PacketReader:
             if len(self._remembered) < _LONGEST_REMEMBERED:
                 self._remembered += piece[:_LONGEST_REMEMBERED]
             self._spent += size
-        return piece
+            packet = self._parse(piece)
+            if packet is not None:
+                return packet
+        return None
 
     def _measure_plain_packet(self) -> int:
         """Return the length of the next packet if it is short, complete, and has a plain start tag; otherwise 0.
@@ -437,7 +420,14 @@ class PacketReader:
         is_open = any(other.startswith(head) for other in (_BOM, *_NOT_UTF8))
         if len(head) < _LEAST_BYTES or (is_open and head != _BOM):
             return False
-        self._drop_blanks()
+        # Drop everything before the first `<`: blanks before an XML declaration are an error, but a common one. If they
+        # are not allowed, one of them is left for the parser, which refuses only the declaration.
+        content = self._buffer.removeprefix(_BOM)
+        if self._must_begin_at_once and content[:1] in _BEFORE_ROOT and content:
+            self._skipped_columns = 1
+        size = len(self._buffer) - len(content.lstrip(_BEFORE_ROOT))
+        del self._buffer[:size]
+        self._spent += size
         text = self._buffer[:_HEAD_BYTES]
         if text and not text.startswith(b"<"):
             found = text.decode("utf-8", "replace").split("\n", 1)[0].rstrip()
@@ -446,30 +436,28 @@ class PacketReader:
         self._has_begun = bool(text)
         return True
 
-    def _drop_blanks(self) -> None:
-        """Drop everything before the first `<`: blanks before an XML declaration are an error, but a common one.
-
-        If they are not allowed, one of them is left for the parser, which refuses only the declaration.
-        """
-        buffer = self._buffer
-        content = buffer.removeprefix(_BOM)
-        if self._must_begin_at_once and content[:1] in _BEFORE_ROOT and content:
-            self._skipped_columns = 1
-        size = len(buffer) - len(content.lstrip(_BEFORE_ROOT))
-        del buffer[:size]
-        self._spent += size
-
     # -- parsing the pieces -----------------------------------------------------------------------------------------
 
     def _parse(self, piece: bytearray) -> Element | None:
         builder = self._builder
-        data = text = self._decode(piece)
+        # the text is valid UTF-8, without characters that XML does not allow
+        was_ascii, self._is_ascii = self._is_ascii, piece.isascii()
+        if was_ascii and self._is_ascii:  # it needs no decoder, which has no incomplete character either
+            text = bytes(piece)
+        else:
+            text = _NONCHARACTER.sub(REPLACED, self._decoder.decode(piece).encode())
+        if has_controls(text):
+            text = replace_controls(text, is_inside=builder.depth > 0)
+        data = text
         if self._skipped_lines or self._skipped_columns:
             data = b"\n" * self._skipped_lines + b" " * self._skipped_columns + text
             self._skipped_lines = self._skipped_columns = 0
         self._fed += len(data)
         if SECTION_END in text and builder.known_packets is not None:
-            self._refuse_section_end(piece, text)
+            index = find_section_end_in_value(text)
+            if index >= 0:  # only the official server's parser does not accept it
+                what = "has ]]> in an attribute, where it must be ]]&gt;"
+                raise builder.refusal(Refusal.MALFORMED, what).at(self._position(piece, text, index))
         tag_count = builder.tag_count
         try:
             self._parser.Parse(data)
@@ -477,7 +465,9 @@ class PacketReader:
             index = len(text) - (self._fed - self._parser.ErrorByteIndex)
             raise self._malformed(error, data).at(self._position(piece, text, index)) from None
         except RemoteProtocolError as error:  # the parser has gone on to the end of the piece
-            error.position = self._position(piece, text, _index_of_tag(text, builder.tag_count - tag_count))
+            number = builder.tag_count - tag_count  # of the start tag that was refused; 0: the first markup was
+            starts = (found.start() for found in _MARKUP_START.finditer(text) if not number or found[1])
+            error.position = self._position(piece, text, next(islice(starts, max(0, number - 1), None), 0))
             raise
         packet = builder.take()
         if packet is not None:
@@ -487,7 +477,9 @@ class PacketReader:
             return packet
         self._is_between &= not piece.strip(BLANKS)
         if self._end_mark is None:
-            self._set_end_mark()
+            tag = builder.packet_tag
+            if tag is not None:
+                self._end_mark = b"</" + tag.encode()[:_MARK_BYTES] if tag.isascii() else b"</"
         return None
 
     def _position(self, piece: bytearray, text: bytes, index: int) -> int:
@@ -495,32 +487,6 @@ class PacketReader:
         before = text[: max(0, index)]
         growth = _REPLACED_GROWTH * before.count(REPLACED) + _TAB_GROWTH * before.count(TAB)
         return self._spent - len(piece) + len(before) - growth
-
-    def _decode(self, piece: bytearray) -> bytes:
-        """Return `piece` as valid UTF-8, without characters that XML does not allow.
-
-        ASCII needs no decoder, unless the decoder has an incomplete character.
-        """
-        was_ascii, self._is_ascii = self._is_ascii, piece.isascii()
-        if was_ascii and self._is_ascii:
-            data = bytes(piece)
-        else:
-            data = _NONCHARACTER.sub(REPLACED, self._decoder.decode(piece).encode())
-        return replace_controls(data, is_inside=self._builder.depth > 0) if has_controls(data) else data
-
-    def _set_end_mark(self) -> None:
-        tag = self._builder.packet_tag
-        if tag is not None:
-            self._end_mark = b"</" + tag.encode()[:_MARK_BYTES] if tag.isascii() else b"</"
-
-    # -- refusing ---------------------------------------------------------------------------------------------------
-
-    def _refuse_section_end(self, piece: bytearray, text: bytes) -> None:
-        """Refuse `]]>` in an attribute, which only the official server's parser does not accept."""
-        index = find_section_end_in_value(text)
-        if index >= 0:
-            refusal = self._builder.refusal(Refusal.MALFORMED, "has ]]> in an attribute, where it must be ]]&gt;")
-            raise refusal.at(self._position(piece, text, index))
 
     def _malformed(self, error: expat.ExpatError, data: bytes) -> RemoteProtocolError:
         """Return the error for the piece `data` that the parser could not read."""
@@ -546,9 +512,3 @@ class PacketReader:
         is_outside = builder.packet_tag is None  # inside a packet, the official server's parser reports every failure
         refusal = Refusal.REFERENCE if is_faulty and is_outside else Refusal.MALFORMED
         return RemoteProtocolError(refusal, f"Not well-formed XML ({where}): {what}")
-
-
-def _index_of_tag(text: bytes, number: int) -> int:
-    """Return the index of the start tag with this number, counted from 1; 0: of the first markup."""
-    starts = (found.start() for found in _MARKUP_START.finditer(text) if not number or found[1])
-    return next(islice(starts, max(0, number - 1), None), 0)

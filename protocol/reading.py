@@ -1,7 +1,7 @@
 """Reads the values in parsed elements, with errors that say what is wrong and what is allowed.
 
-Invariants: a value that cannot be read raises UnreadableError. Its German text says exactly which element and attribute
-is wrong and what is allowed; such texts become part of a game's result, like the German texts of the official server.
+A value that cannot be read raises UnreadableError. Its German text says exactly which element and attribute is wrong
+and what is allowed; such texts become part of a game's result, like the German texts of the official server.
 
 There are two ways. The functions `read_…` are lenient: they trim white space, and unknown attributes are ignored. An
 `ObjectForm` reads the fields of an object exactly as the official server does. That server uses the library XStream.
@@ -39,6 +39,18 @@ _INTEGER: Final = re.compile(r"\s*([+-]?[0-9]+)\s*", re.ASCII)
 _INT_MIN: Final = -(2**31)
 _INT_MAX: Final = 2**31 - 1
 _LONGEST_QUOTE: Final = 60
+
+NULL: Final = "null"
+"""The class that stands for no value."""
+_LONG_MIN: Final = -(2**63)
+_UNSIGNED_MAX: Final = 2**32 - 1
+_LAST_OF_BMP: Final = "\uffff"
+_ESCAPE: Final = re.compile(r"__|_-|_\.(?s:(.{0,4}))")
+_ESCAPE_DIGITS: Final = 4
+_HEX: Final = 16
+_CHARACTERS: Final = 2**16
+_FULL_WIDTH: Final = 0xFEE0
+"""The distance of a full-width letter (`Ａ`) from its ASCII letter."""
 
 
 class Element(Protocol):
@@ -169,18 +181,6 @@ def allowed(names: Iterable[str]) -> str:
 
 
 # -- objects, as the official server reads them -----------------------------------------------------------------------
-
-NULL: Final = "null"
-"""The class that stands for no value."""
-_LONG_MIN: Final = -(2**63)
-_UNSIGNED_MAX: Final = 2**32 - 1
-_LAST_OF_BMP: Final = "\uffff"
-_ESCAPE: Final = re.compile(r"__|_-|_\.(?s:(.{0,4}))")
-_ESCAPE_DIGITS: Final = 4
-_HEX: Final = 16
-_CHARACTERS: Final = 2**16
-_FULL_WIDTH: Final = 0xFEE0
-"""The distance of a full-width letter (`Ａ`) from its ASCII letter."""
 
 
 class _Unreadable(enum.Enum):
@@ -356,16 +356,13 @@ def parse_java_integer(text: str, where: str) -> int:
     for character in digits:
         digit = _digit(character)
         if digit >= base:
-            raise UnreadableError(f"{where} ist keine ganze Zahl{_hint(base)}")
+            hint = "; eine führende 0 bedeutet dort Oktalziffern" if base == 8 else ""
+            raise UnreadableError(f"{where} ist keine ganze Zahl{hint}")
         value = min(value * base + digit, -_LONG_MIN)  # a longer number is out of range anyway
     value *= sign
     if not _INT_MIN <= value <= _UNSIGNED_MAX:
         raise UnreadableError(f"{where} liegt nicht zwischen {_INT_MIN} und {_UNSIGNED_MAX}")
     return (value - _INT_MIN) % (_UNSIGNED_MAX + 1) + _INT_MIN
-
-
-def _hint(base: int) -> str:
-    return "; eine führende 0 bedeutet dort Oktalziffern" if base == 8 else ""
 
 
 def _digit(character: str) -> int:

@@ -5,9 +5,9 @@ dialect that it was given, and writes it again. The room has the dialect whose r
 So a new season is recognised without an entry in any table, and a season is recognised even if the server adds an
 attribute or an element.
 
-Invariants: a room is recognised once, from a position or a result, and from then on read and written in that dialect
-only. Before that, data is read in the nearest dialect, which decides nothing. Packets outside rooms are written in the
-form of the first dialect.
+A room is recognised once, from a position or a result, and from then on read and written in that dialect only. Before
+that, data is read in the nearest dialect, which decides nothing. Packets outside rooms are written in the form of the
+first dialect.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import CloseConnection, Memento, Message, Result, RoomMessage, UnreadableData
 from spielleiter.protocol.reader import parse_element
 from spielleiter.protocol.reading import Element, UnreadableError
-from spielleiter.protocol.writer import Body, typed_element
+from spielleiter.protocol.writer import typed_element
 
 _ROOM: Final = "room"
 _INDENT: Final = "\n"
@@ -44,7 +44,13 @@ class Recogniser:
         self.dialect: Final = own.evolve(
             readers={**readers, **own.readers, **rooms},
             is_strict=False,
-            writers={RoomMessage: self._write_room, CloseConnection: self._write_close},
+            writers={
+                RoomMessage: lambda message, _dialect, indent: self._chosen.get(
+                    message.room_id, self._dialects[0]
+                ).body(message, indent),
+                # in the dialect of the room that was recognised last, since a strict season requires its own form
+                CloseConnection: lambda message, _dialect, indent: self._latest.body(message, indent),
+            },
         )
 
     def of_room(self, room_id: str | None) -> Dialect | None:
@@ -76,13 +82,6 @@ class Recogniser:
         if isinstance(message.data, Memento | Result):
             self._chosen[room_id] = self._latest = dialect
         return message
-
-    def _write_room(self, message: RoomMessage, _dialect: Dialect, indent: str) -> Body:
-        return self._chosen.get(message.room_id, self._dialects[0]).body(message, indent)
-
-    def _write_close(self, message: CloseConnection, _dialect: Dialect, indent: str) -> Body:
-        """Write it in the dialect of the room that was recognised last, since a strict season requires its own form."""
-        return self._latest.body(message, indent)
 
 
 def _read(packet: Element, reading: Reading, dialect: Dialect) -> RoomMessage:

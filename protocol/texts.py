@@ -1,7 +1,6 @@
 """`Texts`: every text of the official server that a client can receive, byte for byte.
 
-Invariants: a `Texts` is an immutable set of texts and functions; a season with another text replaces that field. Where
-the official server sends no text (because it does not answer), the text is this project's own, in the same style.
+Where the official server sends no text (because it does not answer), the text is this project's own, in the same style.
 Sources: the recorded packets and, for texts that no recording shows, the `toString` methods of release 21.4.0.
 """
 
@@ -259,15 +258,12 @@ def release_texts(
         unauthenticated=lambda request: (
             f"sc.server.network.UnauthenticatedException: Request {describe_request(request)} requires authentication"
         ),
+        # a packet that the official server does not have keeps its Python name
         server_packet=lambda message: (
-            f"{_EXCEPTIONS}.RescuableClientException: Unhandled Packet of type: class {_java_name(type(message))}"
+            f"{_EXCEPTIONS}.RescuableClientException: Unhandled Packet of type: class "
+            f"{_JAVA_NAMES.get(type(message), type(message).__name__)}"
         ),
     )
-
-
-def _java_name(kind: type) -> str:
-    """Return the class name of a packet; packets that the official server does not have keep their Python name."""
-    return _JAVA_NAMES.get(kind, kind.__name__)
 
 
 def invalid_move_error(name: str, what: str) -> str:

@@ -1,9 +1,9 @@
 """Writes XML elements as strings, in the form that the official server uses.
 
-Invariants: `indent` is a line feed and blanks. It is written before every tag that is on a line of its own; nothing
-follows the last tag. The same characters are escaped as by the official server: `&`, `<`, `>`, both quotes, carriage
-return and the controls from DEL to U+009F everywhere, tab and line feed in attributes. A character that XML does not
-allow becomes U+FFFD, so the result is always well-formed.
+`indent` is a line feed and blanks. It is written before every tag that is on a line of its own; nothing follows the
+last tag. The same characters are escaped as by the official server: `&`, `<`, `>`, both quotes, carriage return and the
+controls from DEL to U+009F everywhere, tab and line feed in attributes. A character that XML does not allow becomes
+U+FFFD, so the result is always well-formed.
 """
 
 from __future__ import annotations

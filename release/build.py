@@ -5,7 +5,7 @@
 What is built is the wheel, not the checkout; without `--wheel` it is built first. PyInstaller and the requirements of
 the server must be installed (`make setup-dev`). The archive is for the system and the processor that it is built on.
 
-Invariants: the folder holds everything that the wheel and its dependencies bring along, and nothing of this machine but
+The folder holds everything that the wheel and its dependencies bring along, and nothing of this machine but
 Python itself and its libraries. The archive has one folder at its top.
 """
 

@@ -2,7 +2,7 @@
 
     python release/notes.py v1.2.0
 
-Invariants: the tag, the version in pyproject.toml and a heading in CHANGELOG.md must agree, and the section below that
+The tag, the version in pyproject.toml and a heading in CHANGELOG.md must agree, and the section below that
 heading must not be empty. Otherwise the exit code is 1 and one line says what to change, so nothing is published.
 """
 

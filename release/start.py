@@ -1,6 +1,6 @@
 """The first module of the one-folder build: runs the command, or takes the place of the interpreter.
 
-Invariants: as in the installed command, Ctrl-C while the program is being loaded shows no traceback.
+As in the installed command, Ctrl-C while the program is being loaded shows no traceback.
 """
 
 import sys

@@ -63,8 +63,8 @@ class Server:
 
     `log_file` receives the log (None: standard error). `editions` maps each gameType to the edition that is played
     (None: those that `config` chooses). `processor_time` is the clock that measures the cost of connections, in
-    seconds. `recorder` makes what writes traces, if `config` has a folder for them. Raises StartError for a wrong
-    configuration.
+    seconds. `recorder` makes what writes traces. Raises StartError for a wrong configuration, and ValueError if
+    `config` has a folder for traces and there is no `recorder`.
     """
 
     def __init__(
@@ -75,6 +75,8 @@ class Server:
         processor_time: Callable[[], float] = time.thread_time,
         recorder: RecorderFactory | None = None,
     ) -> None:
+        if config.trace_directory is not None and recorder is None:
+            raise ValueError("trace_directory needs a recorder; pass recorder=spielleiter.wire.recorder.Recorder")
         self.config = config
         self.stream = events.EventStream()
         file = sys.stderr if log_file is None else log_file
@@ -107,7 +109,6 @@ class Server:
         self.tracer: Tracer | None = None
         if config.trace_directory is not None and recorder is not None:
             self.tracer = Tracer(config.trace_directory, self.stream, recorder)
-        self._default_edition = default_edition
         self.password_guard = PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
         self._fair_queue = FairQueue(config.strangers_share, processor_time)
         self._processor_time = processor_time
@@ -120,7 +121,8 @@ class Server:
         ]
         """Tasks that run beside the connections until the last one is closed."""
         self._is_stopping = False
-        self._connections_by_host: Counter[str] = Counter()
+        self.connections_by_host: Counter[str] = Counter()
+        """The number of accepted connections that are open."""
         self._connection_count = 0
         self._most_connections = config.connections
         self._room_closed = trio.Event()
@@ -134,7 +136,6 @@ class Server:
         task_status: trio.TaskStatus[Listening] = trio.TASK_STATUS_IGNORED,
     ) -> None:
         """Serve on the listening `sockets` until `stop` is set (None: until cancelled), then stop in an orderly way."""
-        addresses = tuple(sock.getsockname()[:2] for sock in sockets)
         async with trio.open_nursery() as recorders:
             # a start that is cancelled would wait for its task, which waits for `finish`
             with trio.CancelScope(shield=True):
@@ -143,7 +144,7 @@ class Server:
                 async with trio.open_nursery() as background:
                     for run in self.background:
                         background.start_soon(run)
-                    games_cut = await self._serve(sockets, addresses, stop, task_status)
+                    games_cut = await self._serve(sockets, stop, task_status)
                     background.cancel_scope.cancel()
             finally:
                 self.archive.finish()
@@ -163,15 +164,15 @@ class Server:
     async def _serve(
         self,
         sockets: list[socket.socket],
-        addresses: tuple[tuple[str, int], ...],
         stop: trio.Event | None,
         task_status: trio.TaskStatus[Listening],
     ) -> int:
-        """Accept until `stop` is set; return the number of games that were cut off."""
+        """Accept until `stop` is set, then wait for running games; return the number of those that were cut off."""
+        addresses = tuple(sock.getsockname()[:2] for sock in sockets)
         async with trio.open_nursery() as sessions:
             async with trio.open_nursery() as acceptors:
                 for sock in sockets:
-                    acceptors.start_soon(self._accept, sock, sessions)
+                    acceptors.start_soon(self.accept_from, sock, sessions)
                 if not all(stamp_arrivals(sock) for sock in sockets):
                     self.stream.publish(events.TimeStampsMissing())
                 for ignored in self.config.ignored:
@@ -182,7 +183,17 @@ class Server:
                 task_status.started(Listening(addresses))
                 await (trio.Event() if stop is None else stop).wait()
                 acceptors.cancel_scope.cancel()
-            return await self._stop()
+            with trio.move_on_after(self.config.grace):
+                while self._running_games():
+                    self._room_closed = trio.Event()
+                    await self._room_closed.wait()
+            games_cut = self._running_games()
+            self._is_stopping = True
+            for room in list(self.lobby.rooms.values()):
+                room.cancel()
+            for session in list(self.sessions):
+                session.end(STOPPING, CLOSING_TIME)
+        return games_cut
 
     async def serve_wire(
         self, wire: Wire, address: str, *, label: str | None = None, dedicated_port: DedicatedPort | None = None
@@ -219,7 +230,9 @@ class Server:
 
     # -- accepting --------------------------------------------------------------------------------------------------
 
-    async def _accept(self, listening: socket.socket, sessions: trio.Nursery) -> None:
+    async def accept_from(self, listening: socket.socket, sessions: trio.Nursery) -> None:
+        """Accept connections on `listening` and serve them in `sessions`; runs until it is cancelled."""
+
         def publish_exhaustion(error: OSError) -> None:
             text = f"cannot accept: {error.strerror or error}"
             self.stream.publish(events.ConnectionRefused("", "cannot_accept", text))
@@ -227,31 +240,29 @@ class Server:
         remaining = 0  # connections that may still be accepted in this turn
         while True:
             sock, address, has_waited = await accept(listening, publish_exhaustion)
-            self._admit(sock, address, sessions)
+            self.admit(sock, address, sessions)
             remaining = 0 if has_waited else remaining - 1
             if remaining <= 0:
                 await self._fair_queue.wait_for_turn()  # a flood of connections must not keep the others waiting
                 remaining = self._fair_queue.allowance
 
-    def _admit(self, sock: socket.socket, address: tuple[str, int], sessions: trio.Nursery) -> None:
+    def admit(self, sock: socket.socket, address: tuple[str, int], sessions: trio.Nursery) -> None:
+        """Serve an accepted connection in `sessions`, or tell the peer that there are too many and close it."""
         host, port = address[:2]
         most, most_each = self._most_connections, self.config.connections_per_address
-        if self._connections_by_host.total() >= most:
+        if self.connections_by_host.total() >= most:
             kind, text = "connections", f"This server serves no more than {count_text(most, 'connection')}"
-        elif not is_loopback(host) and self._connections_by_host[host] >= most_each:
+        elif not is_loopback(host) and self.connections_by_host[host] >= most_each:
             kind = "connections_per_address"
             text = f"This server serves no more than {count_text(most_each, 'connection')} from one address"
         else:
-            self._connections_by_host[host] += 1
+            self.connections_by_host[host] += 1
             sessions.start_soon(self._serve_socket, sock, host, port)
             return
         self.stream.publish(events.ConnectionRefused(f"{host}:{port}", kind, text))
-        self._reject(sock, text)
-
-    def _reject(self, sock: socket.socket, reason: str) -> None:
-        """Send the reason, as far as possible without waiting, and close the connection."""
-        connection = Connection(Role.SERVER, self._default_edition.dialect)
-        packets = (connection.send(ErrorPacket(reason)), connection.send(CloseConnection()), connection.close())
+        connection = Connection(Role.SERVER, self.lobby.default_edition.dialect)
+        packets = (connection.send(ErrorPacket(text)), connection.send(CloseConnection()), connection.close())
+        # sent as far as possible without waiting
         with sock, contextlib.suppress(OSError):
             sock.setblocking(False)
             for packet in packets:
@@ -262,24 +273,8 @@ class Server:
             notice_vanished(sock)
             await self.serve_wire(SocketWire(sock), f"{host}:{port}")
         finally:
-            self._connections_by_host[host] -= 1
-            self._connections_by_host += Counter()  # drop addresses whose count is 0
-
-    # -- stopping ---------------------------------------------------------------------------------------------------
-
-    async def _stop(self) -> int:
-        """Wait for running games, then cut off the remaining ones; return their number."""
-        with trio.move_on_after(self.config.grace):
-            while self._running_games():
-                self._room_closed = trio.Event()
-                await self._room_closed.wait()
-        games_cut = self._running_games()
-        self._is_stopping = True
-        for room in list(self.lobby.rooms.values()):
-            room.cancel()
-        for session in list(self.sessions):
-            session.end(STOPPING, CLOSING_TIME)
-        return games_cut
+            self.connections_by_host[host] -= 1
+            self.connections_by_host += Counter()  # drop addresses whose count is 0
 
     def _running_games(self) -> int:
         return len(self.lobby.rooms) - len(self.lobby.waiting)
@@ -307,8 +302,9 @@ async def serve(
     """Serve until `stop` is set; without `stop`, until cancelled.
 
     The log goes to `log_file`, or else to standard error. `companion` opens a service that runs beside the games,
-    `recorder` makes what writes the traces. Raises StartError before anything is accepted, for example for an address
-    in use, an unreadable replay or an unknown game.
+    `recorder` makes what writes the traces, and is required if `config` has a folder for them (otherwise ValueError).
+    Raises StartError before anything is accepted, for example for an address in use, an unreadable replay or an unknown
+    game.
     """
     with contextlib.ExitStack() as stack:
         log = stack.enter_context(line_writer(_standard_error())) if log_file is None else log_file

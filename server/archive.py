@@ -44,6 +44,11 @@ MOST_WAITING_BYTES: Final = 32 * 1024 * 1024
 """The maximum size of the waiting lines; a typical line has about 2 KB."""
 LINES_AT_ONCE: Final = 64
 """The number of waiting lines that are written in one call, since all other tasks wait for it."""
+PACKETS_AT_ONCE: Final = 16  # packets of a replay that are encoded without a pause, which takes about as long as a move
+BATCH_DELAY: Final = 0.25  # seconds that a replay waits for others, so that one thread writes them together
+BATCH_SIZE: Final = 32  # replays that are encoded and written together; each takes about 600 KiB
+LEFTOVER_AGE: Final = 3600.0  # seconds; no server takes so long to write a replay
+RETRY_INTERVAL: Final = 1.0  # seconds between attempts to write results that wait
 
 _FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 """Opening does not block, even if a pipe or a device has replaced the file."""
@@ -144,9 +149,8 @@ class ResultsFile:
         self.close()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.is_fifo():
-            raise OSError(
-                errno.ENXIO, "it is a pipe, and results need a file"
-            )  # without a reader, opening it would raise another error
+            # without a reader, opening it would raise another error
+            raise OSError(errno.ENXIO, "it is a pipe, and results need a file")
         descriptor = os.open(self.path, _FLAGS, 0o644)
         try:
             lock_file(descriptor, self.path)
@@ -180,16 +184,8 @@ class ResultsFile:
 
 def encoded_line(line: dict[str, Any]) -> bytes:
     """Return the bytes of a line, including its line end."""
-    return (
-        json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
-    )  # the escapes are valid in JSON too
-
-
-PACKETS_AT_ONCE: Final = 16  # packets of a replay that are encoded without a pause, which takes about as long as a move
-BATCH_DELAY: Final = 0.25  # seconds that a replay waits for others, so that one thread writes them together
-BATCH_SIZE: Final = 32  # replays that are encoded and written together; each takes about 600 KiB
-LEFTOVER_AGE: Final = 3600.0  # seconds; no server takes so long to write a replay
-RETRY_INTERVAL: Final = 1.0  # seconds between attempts to write results that wait
+    # the escapes of `backslashreplace` are valid in JSON too
+    return json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,22 +264,27 @@ class Archive:
         edition, ended_at = self._editions[event.edition], self._now()
         path = None
         if self._replay_directory is not None and self._is_writing:
-            path = self._reserve_path(replay_name(edition.game_type, event.names, ended_at), event.room)
+            assert self._lock is not None
+            wanted = self._replay_directory / replay_name(edition.game_type, event.names, ended_at)
+            try:
+                self._lock.hold()
+                path = free_path(wanted, self._reserved_paths)
+                self._reserved_paths.add(path)
+            except OSError as error:  # only this replay is lost
+                self._stream.publish(events.ReplayFailed(event.room, str(wanted), os_error_text(error)))
         line = result_line(event, ended_at, None if path is None else path.name)
-        if self._results is not None:
-            self._write_result(self._results, line)
+        results = self._results
+        if results is not None:
+            file = str(results.path)
+            if not results.append(line):
+                why = f"{results.waiting} results are waiting already"
+                self._stream.publish(events.ResultsLost(file, 1, why))
+            failure = self._write_results(results)
+            if failure is not None:
+                self._stream.publish(events.ResultsWaiting(file, results.waiting, os_error_text(failure)))
         if path is not None:
             self._waiting.append(_Replay(path, edition.dialect, event.room, event.record, line))
             self._has_work.set()
-
-    def _write_result(self, results: ResultsFile, line: dict[str, Any]) -> None:
-        """Write a line after those that wait; if that fails, it waits with them."""
-        if not results.append(line):
-            why = f"{results.waiting} results are waiting already"
-            self._stream.publish(events.ResultsLost(str(results.path), 1, why))
-        error = self._write_results(results)
-        if error is not None:
-            self._stream.publish(events.ResultsWaiting(str(results.path), results.waiting, os_error_text(error)))
 
     def _write_results(self, results: ResultsFile) -> OSError | None:
         """Write some of the waiting lines; return the error if that fails."""
@@ -307,20 +308,6 @@ class Archive:
                 await trio.sleep(RETRY_INTERVAL)
             await trio.lowlevel.checkpoint()
 
-    def _reserve_path(self, name: str, room: str) -> Path | None:
-        """Reserve and return the path of a replay; None if the directory cannot be used (only this replay is lost)."""
-        assert self._replay_directory is not None
-        assert self._lock is not None
-        wanted = self._replay_directory / name
-        try:
-            self._lock.hold()
-            path = free_path(wanted, self._reserved_paths)
-        except OSError as error:
-            self._stream.publish(events.ReplayFailed(room, str(wanted), os_error_text(error)))
-            return None
-        self._reserved_paths.add(path)
-        return path
-
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Write until `finish` is called, also during cancellation, since games may end at that moment."""
         try:
@@ -336,20 +323,16 @@ class Archive:
         finally:
             self._is_writing = False
             if self._results is not None:
-                self._finish_results(self._results)
+                results, failure = self._results, None
+                while results.waiting and failure is None:  # the last attempt
+                    failure = self._write_results(results)
+                if failure is not None:
+                    self._stream.publish(events.ResultsLost(str(results.path), results.waiting, os_error_text(failure)))
+                try:
+                    results.sync()
+                except OSError as error:
+                    self._stream.publish(events.ReplayFailed("", str(results.path), os_error_text(error)))
             self.close()
-
-    def _finish_results(self, results: ResultsFile) -> None:
-        """Make the last attempt to write the results that wait, and flush them to the disk."""
-        error: OSError | None = None
-        while results.waiting and error is None:
-            error = self._write_results(results)
-        if error is not None:
-            self._stream.publish(events.ResultsLost(str(results.path), results.waiting, os_error_text(error)))
-        try:
-            results.sync()
-        except OSError as failure:
-            self._stream.publish(events.ReplayFailed("", str(results.path), os_error_text(failure)))
 
     def close(self) -> None:
         """Close the results file and unlock the directory; `run` does this at its end."""

@@ -1,9 +1,7 @@
 """The configuration of a server: every setting with its default and its meaning.
 
-Invariants: a `Config` is made once, at the start, and never changes. Of four sources, the one with the highest
-precedence gives a value: command line, `SPIELLEITER_*` environment variables, `server.properties`, the default below.
-An unknown name or an invalid value stops the start with one line that names the source, the value and what is allowed.
-The command's help is generated from the fields below.
+Of four sources, the one with the highest precedence gives a value: command line, `SPIELLEITER_*` environment variables,
+`server.properties`, the default below. The command's help is generated from the fields of `Config`.
 """
 
 from __future__ import annotations
@@ -52,9 +50,14 @@ Options: TypeAlias = Mapping[str, str | Sequence[str] | None]
 
 
 PROPERTIES_FILE = "server.properties"
+MOST_BYTES: Final = 1024 * 1024  # of this file
 MAX_SEED = 2**63 - 1
 
 _EDITIONS = pairs("gameType", "edition")
+
+
+class ConfigError(StartError):
+    """A setting is unknown or invalid; the text is one line: its source, the value, and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,23 +377,21 @@ def load_config(options: Options, environ: Mapping[str, str], directory: Path | 
     values: dict[str, Any] = {}
     precedence: dict[str, int] = {}
     edition_precedence: dict[str, int] = {}  # that of the source that chose the edition, by gameType
-    sources = (_file_texts(file, ignored) if found_file else (), _variables(environ), _option_texts(options, ignored))
-    for level, source in enumerate(sources, 1):
-        for which, content, place in source:
-            try:
-                value = which.read(content, place)
-            except ValueError as error:
-                raise ConfigError(str(error)) from None
-            if which is EDITION_SETTING:
-                chosen = values.get(which.field, {})
-                for game_type in value:
-                    if edition_precedence.get(game_type) == level:
-                        known = f"{game_type} is already played in {chosen[game_type]}"
-                        raise ConfigError(f"{place}: {known}, expected one edition for each gameType")
-                    edition_precedence[game_type] = level
-                value = MappingProxyType({**chosen, **value})
-            values[which.field] = value
-            precedence[which.field] = level
+    for level, which, content, place in _given_texts(file if found_file else None, environ, options, ignored):
+        try:
+            value = which.read(content, place)
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
+        if which is EDITION_SETTING:
+            chosen = values.get(which.field, {})
+            for game_type in value:
+                if edition_precedence.get(game_type) == level:
+                    known = f"{game_type} is already played in {chosen[game_type]}"
+                    raise ConfigError(f"{place}: {known}, expected one edition for each gameType")
+                edition_precedence[game_type] = level
+            value = MappingProxyType({**chosen, **value})
+        values[which.field] = value
+        precedence[which.field] = level
     local, of_local, of_host = values.get("is_local"), precedence.get("is_local", 0), precedence.get("host", 0)
     if of_local > of_host:
         values["host"] = "127.0.0.1" if local else "0.0.0.0"  # noqa: S104 - requested by the setting
@@ -414,54 +415,56 @@ def load_config(options: Options, environ: Mapping[str, str], directory: Path | 
     return config
 
 
-# -- the sources: each yields settings with their texts, and where these stand -----------------------------------------
+def _given_texts(
+    file: Path | None, environ: Mapping[str, str], options: Options, ignored: list[str]
+) -> Iterator[tuple[int, Setting, str, str]]:
+    """Yield the settings of all sources, the lowest precedence first, with their texts and where these stand.
 
-
-def _file_texts(file: Path, ignored: list[str]) -> Iterator[tuple[Setting, str, str]]:
+    A yielded tuple begins with the precedence of its source. What has no effect is added to `ignored`.
+    """
     prefix = EDITION_SETTING.name + "."
     by_name = {name: each for each in SETTINGS for name in (each.name, *each.other_names)}
-    for line, name, value in read_properties(file):
+    for line, name, value in () if file is None else read_properties(file):
         place = f"{file}:{line}: {name}"
         if name in IGNORED:
             ignored.append(f"{place} ({IGNORED[name]})")
         elif name.startswith(prefix):
-            yield EDITION_SETTING, f"{name.removeprefix(prefix)}={value.strip()}", place
+            yield 1, EDITION_SETTING, f"{name.removeprefix(prefix)}={value.strip()}", place
         elif known := by_name.get(name):
-            yield known, value, place
+            yield 1, known, value, place
         else:
             raise ConfigError(f"{place}: there is no such property{suggestion(name, by_name)}")
-
-
-def _variables(environ: Mapping[str, str]) -> Iterator[tuple[Setting, str, str]]:
     by_variable = {each.variable: each for each in SETTINGS}
     for name, value in sorted(environ.items()):
         if not name.startswith("SPIELLEITER_") or name in RESERVED_VARIABLES:
             continue
         if name not in by_variable:
             raise ConfigError(f"{name}: there is no such environment variable{suggestion(name, by_variable)}")
-        yield by_variable[name], value, name
-
-
-def _option_texts(options: Options, ignored: list[str]) -> Iterator[tuple[Setting, str, str]]:
+        yield 2, by_variable[name], value, name
     for each in SETTINGS:
         given = options.get(each.field)
         for content in (given,) if isinstance(given, str) else given or ():
-            yield each, content, each.option
+            yield 3, each, content, each.option
     ignored += [f"--{name} ({why})" for name, why in IGNORED.items() if options.get(name) is not None]
-
-
-MOST_BYTES: Final = 1024 * 1024
-
-
-class ConfigError(StartError):
-    """A setting is unknown or invalid; the text is one line: its source, the value, and what is allowed."""
 
 
 def read_properties(file: Path) -> Iterator[tuple[int, str, str]]:
     """Yield the line number, key and value of each property in `file`. Raises ConfigError."""
     import javaproperties
 
-    content = _read_text(file)
+    try:
+        mode = file.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise ConfigError(f"{file}: is a device or a pipe, expected a text file in UTF-8")
+        with file.open("rb") as opened:
+            read = opened.read(MOST_BYTES + 1)
+        if len(read) > MOST_BYTES:
+            raise ConfigError(f"{file}: has more than {MOST_BYTES} bytes, expected a text file with settings")
+        content = read.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: byte {error.start} is not UTF-8, expected a text file in UTF-8") from None
     line = 1
     elements = javaproperties.parse(content)
     while True:
@@ -476,20 +479,3 @@ def read_properties(file: Path) -> Iterator[tuple[int, str, str]]:
         if isinstance(element, javaproperties.KeyValue):
             yield line, element.key, element.value
         line += element.source.count("\n")
-
-
-def _read_text(file: Path) -> str:
-    """Return the text of `file` with LF as line ends. Raises ConfigError."""
-    try:
-        mode = file.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            raise ConfigError(f"{file}: is a device or a pipe, expected a text file in UTF-8")
-        with file.open("rb") as opened:
-            content = opened.read(MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
-            raise ConfigError(f"{file}: has more than {MOST_BYTES} bytes, expected a text file with settings")
-        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file}: byte {error.start} is not UTF-8, expected a text file in UTF-8") from None

@@ -1,7 +1,6 @@
 """The table of editions, and which edition a gameType means.
 
-Invariants: this is the only module of the server that names concrete games, dialects and policies. A new game or season
-is one entry in the table.
+This is the only module of the server that names concrete games, dialects and policies.
 """
 
 from __future__ import annotations

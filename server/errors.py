@@ -1,8 +1,4 @@
-"""The errors of the server, grouped by who caused them.
-
-Invariants: a RequestError is the sender's fault: the session answers it with a refusal, and no other peer notices. A
-ClockError is a bug of the server. A StartError is the operator's fault: it stops the start with one clear line.
-"""
+"""The errors of the server: those of a peer's request, of the operator's configuration, and of the server itself."""
 
 from __future__ import annotations
 
@@ -14,11 +10,11 @@ class ServerError(Exception):
 
 
 class ClockError(ServerError):
-    """A clock was used incorrectly."""
+    """A clock was used incorrectly, which is a bug of this server."""
 
 
 class StartError(ServerError):
-    """The server cannot start as configured; the text says what to change."""
+    """The server cannot start as configured; the text says in one line what to change."""
 
 
 class Fault(enum.Enum):
@@ -51,8 +47,9 @@ class Fault(enum.Enum):
 
 
 class RequestError(ServerError):
-    """A request that cannot be granted. `str(error)` is the text of the reply, `fault` the reason.
+    """A request that cannot be granted, by a fault of its sender. The session answers it; no other peer notices.
 
+    `str(error)` is the text of the reply, `fault` the reason.
     `is_answered` is False if no further reply is to be sent, because the sender has been informed already.
     """
 

@@ -412,7 +412,12 @@ class EventStream:
             try:
                 subscriber(event)
             except Exception as error:  # a full disk behind the log, or a bug
-                self._publish_failure(subscriber, InternalError.of(error))
+                failure = InternalError.of(error)
+                self.counters[InternalError.__name__] += 1
+                for other in self._subscribers_of(InternalError):
+                    if other is not subscriber:
+                        with contextlib.suppress(Exception):
+                            other(failure)
 
     def _subscribers_of(self, kind: type[ServerEvent]) -> tuple[Callable[[Any], None], ...]:
         subscribers = self._subscribers.get(kind)
@@ -420,11 +425,3 @@ class EventStream:
             chosen = (subscriber for subscriber, kinds in self._subscriptions if kinds is None or kind in kinds)
             subscribers = self._subscribers[kind] = tuple(chosen)
         return subscribers
-
-    def _publish_failure(self, failed: Callable[[Any], None], event: InternalError) -> None:
-        """Publish the failure of a subscriber to all others; exceptions that these raise are dropped."""
-        self.counters[type(event).__name__] += 1
-        for subscriber in self._subscribers_of(type(event)):
-            if subscriber is not failed:
-                with contextlib.suppress(Exception):
-                    subscriber(event)

@@ -60,6 +60,14 @@ _MOST_ITEMS: Final = 50  # of a list
 _NOT_LOGGED: Final = frozenset({"position", "record", "result", "think_times", "was_silent"})
 """Fields that are too long for a line, only determine its level, or are part of its text."""
 
+MOST_BYTES: Final = 4 * 1024 * 1024
+"""The maximum size of the lines that wait to be written."""
+CHUNK_BYTES: Final = 256 * 1024  # bytes that are written together
+BATCH_DELAY: Final = 0.05  # seconds that a line waits for others: every wake-up of the thread delays the event loop
+RETRY_INTERVAL: Final = 0.1  # seconds between attempts to write to a file that accepts nothing
+CLOSE_TIMEOUT: Final = 5.0  # seconds that `close` waits for lines that have not been written
+_NO_READER: Final = frozenset({errno.EPIPE, errno.EBADF, errno.EINVAL})
+
 _encode: Final = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes a new encoder for each call
 
 
@@ -206,7 +214,19 @@ def _console_fields(event: events.ServerEvent) -> Mapping[str, object]:
     """Return what a console shows of an event: fewer fields, whose unprintable texts are Python string literals."""
     fields = _fields_of(event)
     if isinstance(event, events.GameEnded):
-        fields = {"room": event.room, "result": _shown(_result_for_people(event)), "plies": event.plies}
+        names = [name or f"player {seat + 1}" for seat, name in enumerate(event.names)]
+        who = "nobody wins"
+        if event.winners:
+            who = "a draw" if len(event.winners) > 1 else f"{names[event.winners[0]]} wins"
+        # the first part of a score says who won
+        points = ":".join("/".join(str(part) for part in parts[1:]) for parts in event.parts)
+        faults = [
+            f"{name}: {cause} {reason}".rstrip()
+            for name, cause, reason in zip(names, event.causes, event.reasons, strict=True)
+            if cause != Cause.REGULAR.value
+        ]
+        result = "; ".join([f"{who} {points}", *faults])
+        fields = {"room": event.room, "result": _shown(result), "plies": event.plies}
     elif isinstance(event, events.ViewerStarted):
         shown = {"url": event.url, "elsewhere": event.elsewhere, "access": event.access, "note": event.note}
         fields = {name: text for name, text in shown.items() if text}
@@ -226,31 +246,7 @@ class _Quoted:
         return repr(self._text)
 
 
-def _result_for_people(game: events.GameEnded) -> str:
-    names = [name or f"player {seat + 1}" for seat, name in enumerate(game.names)]
-    points = ":".join("/".join(str(part) for part in parts[1:]) for parts in game.parts)  # the first part says who won
-    if not game.winners:
-        head = "nobody wins"
-    else:
-        head = "a draw" if len(game.winners) > 1 else f"{names[game.winners[0]]} wins"
-    faults = [
-        f"{name}: {cause} {reason}".rstrip()
-        for name, cause, reason in zip(names, game.causes, game.reasons, strict=True)
-        if cause != Cause.REGULAR.value
-    ]
-    return "; ".join([f"{head} {points}", *faults])
-
-
 # -- a file that may be slow ------------------------------------------------------------------------------------------
-
-MOST_BYTES: Final = 4 * 1024 * 1024
-"""The maximum size of the lines that wait to be written."""
-CHUNK_BYTES: Final = 256 * 1024  # bytes that are written together
-BATCH_DELAY: Final = 0.05  # seconds that a line waits for others: every wake-up of the thread delays the event loop
-RETRY_INTERVAL: Final = 0.1  # seconds between attempts to write to a file that accepts nothing
-CLOSE_TIMEOUT: Final = 5.0  # seconds that `close` waits for lines that have not been written
-
-_NO_READER: Final = frozenset({errno.EPIPE, errno.EBADF, errno.EINVAL})
 
 
 class LineWriter:
@@ -341,7 +337,14 @@ class LineWriter:
 
     def _write_out(self, text: str) -> bool:
         """Write `text`, with retries if necessary; return False if the file is closed or has no reader."""
-        rest = memoryview(b"") if self._raw is None else memoryview(self._encoded(text))
+        rest = memoryview(b"")
+        if self._raw is not None:
+            native = text if os.linesep == "\n" else text.replace("\n", os.linesep)
+            encoding = self._file.encoding or "utf-8"
+            try:
+                rest = memoryview(native.encode(encoding, self._file.errors or "backslashreplace"))
+            except UnicodeEncodeError:  # the file is strict, and its encoding lacks a character
+                rest = memoryview(native.encode(encoding, "backslashreplace"))
         while True:
             try:
                 if self._raw is None:
@@ -357,14 +360,6 @@ class LineWriter:
                 if is_over and not isinstance(error, BlockingIOError):
                     return False
             time.sleep(RETRY_INTERVAL)
-
-    def _encoded(self, text: str) -> bytes:
-        text = text if os.linesep == "\n" else text.replace("\n", os.linesep)
-        encoding = self._file.encoding or "utf-8"
-        try:
-            return text.encode(encoding, self._file.errors or "backslashreplace")
-        except UnicodeEncodeError:  # the file is strict, and its encoding lacks a character
-            return text.encode(encoding, "backslashreplace")
 
 
 def _size(text: str) -> int:

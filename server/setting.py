@@ -1,8 +1,6 @@
 """Settings: their names in each source, how their texts are parsed, and the errors if that fails.
 
-Invariants: a `Setting` holds everything about one key of the configuration; options, environment variables,
-`server.properties` and the documents are all derived from it. This module only converts texts to values: it reads no
-file, no environment and no command line.
+Options, environment variables, `server.properties` and the documents are all derived from `Setting`.
 """
 
 from __future__ import annotations

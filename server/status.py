@@ -1,7 +1,7 @@
 """The state of a running server and how its last connections ended: for administrators and for the metrics.
 
-Invariants: memory is bounded: the last `CLOSED` connections are kept, one short line each. A report fits into one
-packet: texts are shortened and lists have a maximum length, while counts are always complete.
+Memory is bounded, and a report fits into one packet: texts are shortened and lists have a maximum length, while counts
+are always complete.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class StatusBoard:
         self._refusals = stream.refusals
         self._now = now
         self._started_at = self._instant()
-        self._open: dict[str, tuple[str, str]] = {}
+        self.opened: dict[str, tuple[str, str]] = {}
         """The address of each connection, and the instant at which it was opened, by its label."""
         self._closed: deque[dict[str, str]] = deque(maxlen=CLOSED)
         """The last connections that ended, the oldest first."""
@@ -85,10 +85,10 @@ class StatusBoard:
         return self._now().isoformat(timespec="milliseconds")
 
     def _note_opened(self, opened: events.ConnectionOpened) -> None:
-        self._open[opened.connection] = opened.address, self._instant()
+        self.opened[opened.connection] = opened.address, self._instant()
 
     def _note_closed(self, closed: events.ConnectionClosed) -> None:
-        address, opened_at = self._open.pop(closed.connection, ("", ""))
+        address, opened_at = self.opened.pop(closed.connection, ("", ""))
         self._remember(closed.connection, address, opened_at, closed.reason)
 
     def _remember(self, connection: str, address: str, opened_at: str, reason: str) -> None:
@@ -116,37 +116,35 @@ class StatusBoard:
             "connectionCount": now.connections,
             "queuedBytes": now.queued_bytes,
             "refusals": [[kind, reason, count] for (kind, reason), count in sorted(self._refusals.items())],
-            "rooms": [_room(room) for room in islice(self._rooms.values(), LISTED)],
-            "connections": [self._connection(each) for each in islice(self._connections, LISTED)],
+            "rooms": [
+                {
+                    "roomId": room.id,
+                    "edition": room.edition.name,
+                    "phase": _phase(room),
+                    "isPrepared": room.is_prepared,
+                    "turn": room.state.turn,
+                    "names": [_cut(name) for name in room.names],
+                    "players": [None if slot.peer is None else slot.peer.label for slot in room.player_slots],
+                    "observers": len(room.observers),
+                }
+                for room in islice(self._rooms.values(), LISTED)
+            ],
+            "connections": [
+                {
+                    "connection": each.label,
+                    "address": each.address,
+                    "openedAt": self.opened.get(each.label, ("", ""))[1],
+                    "edition": each.member.peer.edition.name if each.member.is_edition_chosen else None,
+                    "isAdmin": each.member.is_admin,
+                    "packets": each.member.packets_received,
+                    "queuedBytes": each.queued_bytes,
+                    "seats": len(each.member.rooms),
+                    "observes": len(each.member.observed),
+                }
+                for each in islice(self._connections, LISTED)
+            ],
             "closed": list(self._closed),
         }
-
-    def _connection(self, connection: LiveConnection) -> dict[str, Any]:
-        member = connection.member
-        return {
-            "connection": connection.label,
-            "address": connection.address,
-            "openedAt": self._open.get(connection.label, ("", ""))[1],
-            "edition": member.peer.edition.name if member.is_edition_chosen else None,
-            "isAdmin": member.is_admin,
-            "packets": member.packets_received,
-            "queuedBytes": connection.queued_bytes,
-            "seats": len(member.rooms),
-            "observes": len(member.observed),
-        }
-
-
-def _room(room: Room) -> dict[str, Any]:
-    return {
-        "roomId": room.id,
-        "edition": room.edition.name,
-        "phase": _phase(room),
-        "isPrepared": room.is_prepared,
-        "turn": room.state.turn,
-        "names": [_cut(name) for name in room.names],
-        "players": [None if player_slot.peer is None else player_slot.peer.label for player_slot in room.player_slots],
-        "observers": len(room.observers),
-    }
 
 
 def _phase(room: Room) -> str:

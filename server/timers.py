@@ -54,7 +54,10 @@ class Timers:
     def call_at(self, deadline: float, callback: Callable[[float], None]) -> ScheduledTimer:
         """Call `callback(now)` once trio's clock has reached `deadline`; `deadline` and `now` are its seconds."""
         if len(self._heap) >= self._sweep_at:
-            self._sweep()
+            # remove cancelled timers: every move leaves one, and a time limit may be hours
+            self._heap = [timer for timer in self._heap if timer.callback is not None]
+            heapq.heapify(self._heap)
+            self._sweep_at = max(SWEEP_FROM, 2 * len(self._heap))
         self._count += 1
         timer = ScheduledTimer(deadline, self._count, callback)
         heapq.heappush(self._heap, timer)
@@ -87,12 +90,6 @@ class Timers:
         except Exception as error:
             self._on_bug(error)
         return True
-
-    def _sweep(self) -> None:
-        """Remove cancelled timers: every move leaves one, and a time limit may be hours."""
-        self._heap = [timer for timer in self._heap if timer.callback is not None]
-        heapq.heapify(self._heap)
-        self._sweep_at = max(SWEEP_FROM, 2 * len(self._heap))
 
     def _next_deadline(self) -> float:
         """Return the deadline of the first timer that is not cancelled; infinite if there is none."""

@@ -122,7 +122,10 @@ class Tracer:
         self._token: trio.lowlevel.TrioToken | None = None
         self._connections: dict[str, _Traced] = {}
         self._seats: dict[tuple[str, Seat], str] = {}
-        stream.on(events.ProtocolBroken, self._protocol_broken)
+        stream.on(
+            events.ProtocolBroken,
+            lambda event: self._note_packet(event.connection, event.text, is_handled=False, position=event.position),
+        )
         stream.on(events.RequestRefused, self._request_refused)
         stream.on(
             events.ContentIgnored,
@@ -168,9 +171,6 @@ class Tracer:
         if traced := self._connections.get(label):
             packet = traced.packet_count() + (not is_handled)
             traced.trace.note(trio.current_time(), text, packet, position)
-
-    def _protocol_broken(self, event: events.ProtocolBroken) -> None:
-        self._note_packet(event.connection, event.text, is_handled=False, position=event.position)
 
     def _request_refused(self, event: events.RequestRefused) -> None:
         traced = self._connections.get(event.connection)

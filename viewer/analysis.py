@@ -59,6 +59,24 @@ LONGEST_CONTINUATION: Final = 400
 """More plies than any game has."""
 MOST_PLIES: Final = 60_000
 """The plies after which no further position is measured; a game of Blokus needs a fifth of that, some seconds."""
+METHOD: Final[Words] = {
+    "de": (
+        "Das ist eine Schätzung: Der eingebaute Spieler „greedy“ hat von jeder Stellung aus für beide Seiten "
+        f"weitergespielt, von den auffälligen Zügen aus je {EXACT_CONTINUATIONS}-mal. Verglichen werden die Punkte am "
+        "Ende dieser Partien. Bessere Spieler können zu einem anderen Ergebnis kommen."
+    ),
+    "en": (
+        "This is an estimate: the built-in player “greedy” played on for both sides from every position, "
+        f"{EXACT_CONTINUATIONS} times from the moves that stood out. The points at the end of those games are "
+        "compared. Better players may come to another result."
+    ),
+}
+
+IMPOSSIBLE: Final[Words] = {
+    "de": "Die Datei enthält Stellungen, die in keinem Spiel vorkommen können.",
+    "en": "The file holds positions that cannot occur in a game.",
+}
+"""What to say about an AnalysisError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +126,23 @@ def find_moments(
             falls.append((_for(seat, worths[ply - 1] - worths[ply]), -ply))
     moments = []
     for number, (_, negated) in enumerate(sorted(falls, reverse=True)[:_CANDIDATES], 1):
-        moment = _compare(states[-negated - 1], states[-negated], -negated, player)
-        if moment is not None:
-            moments.append(moment)
+        before, after = states[-negated - 1], states[-negated]
+        seat, played = before.seat_on_turn, getattr(after, "last_move", None)
+        worth = _for(seat, player.worth(after, EXACT_CONTINUATIONS))
+        # the moves that the built-in player rates highest, without the one that was played
+        evaluate = evaluation_of(before)
+        ranked = sorted(
+            enumerate(contenders(before, list(before.generate_legal_moves()))),
+            key=lambda each: (evaluate(before, each[1]), -each[0]),
+            reverse=True,
+        )
+        best: tuple[float, Move] | None = None
+        for move in [move for _, move in ranked if move != played][:_ALTERNATIVES]:
+            other = _for(seat, player.worth(before.play(move), EXACT_CONTINUATIONS))
+            if best is None or other > best[0]:
+                best = other, move
+        if best is not None and best[0] > worth and played is not None:
+            moments.append(Moment(-negated, seat, round(best[0] - worth, 1), played, best[1]))
         on_progress(len(states) + number, steps)
     on_progress(steps, steps)
     return sorted(moments, key=lambda moment: (-moment.loss, moment.ply))[:MOMENTS]
@@ -119,29 +151,6 @@ def find_moments(
 def _for(seat: Seat, worth: float) -> float:
     """Return a worth, which is that of the first player, for the player in `seat`."""
     return worth if seat == 0 else -worth
-
-
-def _compare(before: State, after: State, ply: int, player: _Continuations) -> Moment | None:
-    """Return what the move between two positions has cost; None if no other move was better."""
-    seat = before.seat_on_turn
-    played = getattr(after, "last_move", None)
-    worth = _for(seat, player.worth(after, EXACT_CONTINUATIONS))
-    best: tuple[float, Move] | None = None
-    for move in _alternatives(before, played):
-        other = _for(seat, player.worth(before.play(move), EXACT_CONTINUATIONS))
-        if best is None or other > best[0]:
-            best = other, move
-    if best is None or best[0] <= worth or played is None:
-        return None
-    return Moment(ply, seat, round(best[0] - worth, 1), played, best[1])
-
-
-def _alternatives(state: State, played: Move | None) -> list[Move]:
-    """Return the moves that the built-in player rates highest, without the one that was played."""
-    evaluate = evaluation_of(state)
-    moves = contenders(state, list(state.generate_legal_moves()))
-    ranked = sorted(enumerate(moves), key=lambda each: (evaluate(state, each[1]), -each[0]), reverse=True)
-    return [move for _, move in ranked if move != played][:_ALTERNATIVES]
 
 
 class _Continuations:
@@ -155,42 +164,23 @@ class _Continuations:
         """Return the mean difference in points at the end, from the first player's point of view."""
         if self._plies >= MOST_PLIES or state.outcome() is not None:
             return _difference(state)
-        return fmean(self._play_on(state, random.Random(f"{self._seed} {number}")) for number in range(continuations))
-
-    def _play_on(self, state: State, rng: random.Random) -> int:
-        for _ in range(LONGEST_CONTINUATION):
-            if state.outcome() is not None:
-                break
-            try:
-                state = state.play(greedy_move(state, rng))
-            except StrategyError:  # a position of a hostile file, in which nobody can move
-                break
-            self._plies += 1
-        return _difference(state)
+        differences = []
+        for number in range(continuations):
+            rng, end = random.Random(f"{self._seed} {number}"), state
+            for _ in range(LONGEST_CONTINUATION):
+                if end.outcome() is not None:
+                    break
+                try:
+                    end = end.play(greedy_move(end, rng))
+                except StrategyError:  # a position of a hostile file, in which nobody can move
+                    break
+                self._plies += 1
+            differences.append(_difference(end))
+        return fmean(differences)
 
 
 def _difference(state: State) -> int:
     return state.points(0)[0] - state.points(1)[0]
-
-
-METHOD: Final[Words] = {
-    "de": (
-        "Das ist eine Schätzung: Der eingebaute Spieler „greedy“ hat von jeder Stellung aus für beide Seiten "
-        f"weitergespielt, von den auffälligen Zügen aus je {EXACT_CONTINUATIONS}-mal. Verglichen werden die Punkte am "
-        "Ende dieser Partien. Bessere Spieler können zu einem anderen Ergebnis kommen."
-    ),
-    "en": (
-        "This is an estimate: the built-in player “greedy” played on for both sides from every position, "
-        f"{EXACT_CONTINUATIONS} times from the moves that stood out. The points at the end of those games are "
-        "compared. Better players may come to another result."
-    ),
-}
-
-IMPOSSIBLE: Final[Words] = {
-    "de": "Die Datei enthält Stellungen, die in keinem Spiel vorkommen können.",
-    "en": "The file holds positions that cannot occur in a game.",
-}
-"""What to say about an AnalysisError."""
 
 
 def analyse_replay(
@@ -236,21 +226,6 @@ def describe_moment(moment: Moment, before: State, after: State) -> Json:
     }
 
 
-_EXIT_MISUSE = 2
-
-
-def _lower_priority() -> None:
-    """Let everything else on this machine go first."""
-    if sys.platform == "win32":
-        import psutil
-
-        with contextlib.suppress(psutil.Error):
-            psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
-    else:
-        with contextlib.suppress(OSError):
-            os.nice(10)
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Analyse the replay that the arguments name, and return the exit code."""
     parser = argparse.ArgumentParser(
@@ -263,7 +238,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="draws other continuations (default: %(default)s)")
     parser.add_argument("--events", action="store_true", help="print events, also of the progress, for programs")
     options = parser.parse_args(arguments)
-    _lower_priority()
+    # everything else on this machine goes first
+    if sys.platform == "win32":
+        import psutil
+
+        with contextlib.suppress(psutil.Error):
+            psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
+    else:
+        with contextlib.suppress(OSError):
+            os.nice(10)
 
     def report_progress(done: int, of: int) -> None:
         if options.events:
@@ -274,7 +257,7 @@ def main(arguments: list[str] | None = None) -> int:
             _print({"event": "failed", "error": words})
         else:
             sys.stderr.write(f"{options.file}: {words['en']}\n")
-        return _EXIT_MISUSE
+        return 2
 
     try:
         if options.file == "-":

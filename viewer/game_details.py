@@ -31,20 +31,38 @@ from spielleiter.viewer.positions.view import Words
 LONGEST_TEXT: Final = 1000
 _MOST_SECONDS: Final = 1e9
 _MOST_COUNTED: Final = 1_000_000_000
+RESULTS: Final = "results.jsonl"
+VERDICT: Final = "verdict.json"
+_MOST_BYTES: Final = 4 * 1024 * 1024
+_MOST_RESULTS: Final = 256 * 1024 * 1024
+_MOST_ANSWERS: Final = 1000
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+GAME_STARTED: Final = "game_started"
+MOVE_PLAYED: Final = "move_played"
+MOST_LINES: Final = 200
+"""The number of lines of one answer that are shown."""
+LONGEST_LINE: Final = 500
+_MOST_LOG_FILE: Final = 9 * 1024 * 1024
+_MOST_EVENTS: Final = 20_000
+LONGEST_EVENT: Final = 1024 * 1024
+"""The bytes of one line in the log, and below of all of them; a compressed file may hold far more."""
+_MOST_LOG_BYTES: Final = 64 * 1024 * 1024
+_STAMPED: Final = re.compile(rb" *(\d{1,9}\.\d{3})  ?(.*)", re.DOTALL)
+_SLACK: Final = 0.0015
+"""Seconds by which a time stamp may be too early, since the start of the game is recorded in milliseconds."""
+
+Outputs: TypeAlias = tuple[Sequence[Sequence[str]] | None, Sequence[Sequence[str]] | None]
+_Times = tuple[Sequence[float], Sequence[float]]
 
 
 def open_regular(path: Path) -> BinaryIO:
     """Open a file for reading without waiting. Raises OSError or ValueError, also if it is not a regular file."""
-    file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115 - it is returned
+    at_once = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer would be waited for
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | at_once))  # noqa: SIM115 - it is returned
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     return file
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def read_object(path: Path, most_bytes: int) -> dict[str, Any] | None:
@@ -99,24 +117,6 @@ def seats_in(value: Any) -> tuple[Seat, Seat] | None:
     return None if first is None or second is None or first == second else (first, second)
 
 
-GAME_STARTED: Final = "game_started"
-MOVE_PLAYED: Final = "move_played"
-
-MOST_LINES: Final = 200
-"""The number of lines of one answer that are shown."""
-LONGEST_LINE: Final = 500
-_MOST_LOG_FILE: Final = 9 * 1024 * 1024
-_MOST_EVENTS: Final = 20_000
-LONGEST_EVENT: Final = 1024 * 1024
-"""The bytes of one line in the log, and below of all of them; a compressed file may hold far more."""
-_MOST_LOG_BYTES: Final = 64 * 1024 * 1024
-_STAMPED: Final = re.compile(rb" *(\d{1,9}\.\d{3})  ?(.*)", re.DOTALL)
-_SLACK: Final = 0.0015
-"""Seconds by which a time stamp may be too early, since the start of the game is recorded in milliseconds."""
-
-Outputs: TypeAlias = tuple[Sequence[Sequence[str]] | None, Sequence[Sequence[str]] | None]
-
-
 def stderr_log(program: int) -> str:
     """Return the name of the file with the standard error of a program (0 or 1)."""
     return f"program{program + 1}.stderr.log"
@@ -138,10 +138,20 @@ def read_outputs(folder: Path, record: dict[str, Any], seats: Sequence[int], off
     found: list[Sequence[Sequence[str]] | None] = [None, None]
     for seat, program in enumerate(seats):
         start = seconds_in(starts[program])
-        if start is not None and requests[seat]:
-            lines = _stamped_lines(folder / stderr_log(program))
-            if lines is not None:
-                found[seat] = _divided(lines, requests[seat], begin + start + _SLACK)
+        if start is None or not requests[seat]:
+            continue
+        lines = _stamped_lines(folder / stderr_log(program))
+        if lines is None:
+            continue
+        # to each request belong the lines that were written after it and before the next one
+        answers: list[list[str]] = [[] for _ in requests[seat]]
+        for seconds, text in lines:
+            answer = answers[max(0, bisect_right(requests[seat], begin + start + _SLACK + seconds) - 1)]
+            if len(answer) < MOST_LINES:
+                answer.append(text)
+            elif len(answer) == MOST_LINES:
+                answer.append("…")
+        found[seat] = answers
     return found[0], found[1]
 
 
@@ -206,21 +216,6 @@ def _stamped_lines(path: Path) -> list[tuple[float, str]] | None:
     return lines
 
 
-def _divided(lines: Sequence[tuple[float, str]], requests: Sequence[float], start: float) -> list[list[str]]:
-    """Return for each request the lines that were written after it and before the next one.
-
-    `start` is the instant, in seconds since the epoch, from which the times of the lines count.
-    """
-    answers: list[list[str]] = [[] for _ in requests]
-    for seconds, text in lines:
-        answer = answers[max(0, bisect_right(requests, start + seconds) - 1)]
-        if len(answer) < MOST_LINES:
-            answer.append(text)
-        elif len(answer) == MOST_LINES:
-            answer.append("…")
-    return answers
-
-
 _VERDICTS: Final[Mapping[str, Words]] = {
     Verdict.REGULAR: {"de": "regulär zu Ende gespielt", "en": "played to its end"},
     Verdict.NO_START: {"de": "startet nicht", "en": "does not start"},
@@ -269,15 +264,6 @@ def verdict_words(verdict: str, offender: str | None, reason: str) -> Words:
     who = "" if offender is None else f"{offender}: "
     why = f" ({reason})" if reason else ""
     return {language: f"{who}{text}{why}" for language, text in known.items()}
-
-
-RESULTS: Final = "results.jsonl"
-VERDICT: Final = "verdict.json"
-_MOST_BYTES: Final = 4 * 1024 * 1024
-_MOST_RESULTS: Final = 256 * 1024 * 1024
-_MOST_ANSWERS: Final = 1000
-
-_Times = tuple[Sequence[float], Sequence[float]]
 
 
 def details_beside(replay: Path) -> Details:

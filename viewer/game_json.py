@@ -11,12 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from spielleiter.game.api import Move, Seat, State
+from spielleiter.game.api import Seat, State
 from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, MoveData, Result, RoomData
 from spielleiter.viewer.positions.describe import describe_illegal_move, describe_position, view_of
 from spielleiter.viewer.positions.view import Json, Words
 from spielleiter.viewer.replay_files import Replay
 
+FORMAT: Final = 1
+MOST_HINTS: Final = 32
+"""The number of hints of one ply that are shown."""
+LONGEST_HINT: Final = 2000
 LONGEST_NAME: Final = 100
 _LONGEST_REASON: Final = 1000
 
@@ -53,21 +57,17 @@ def describe_end(record: Sequence[RoomData]) -> Json | None:
     """Return the end of a game, from the packets of its room; None if they contain no result or no position."""
     result = next((data for data in reversed(record) if isinstance(data, Result)), None)
     last = next((data for data in reversed(record) if isinstance(data, Memento)), None)
-    return None if result is None or last is None else _end(result, last.state, names_in(record), record)
-
-
-def names_in(record: Sequence[RoomData]) -> tuple[str, str]:
-    """Return the players' names: those in the last position or, if it has none, in the result."""
-    for data in reversed(record):
-        if isinstance(data, Memento | Result) and any(data.names):
-            return data.names
-    return "", ""
-
-
-def _end(result: Result, state: State, names: Sequence[str], record: Sequence[RoomData]) -> Json:
+    if result is None or last is None:
+        return None
+    state, names = last.state, names_in(record)
     faults = [seat for seat in (0, 1) if result.scores[seat].cause is not Cause.REGULAR]
     cause = result.scores[faults[0]].cause if faults else Cause.REGULAR
     reason = next((score.reason for score in (result.scores[seat] for seat in faults or (0, 1)) if score.reason), "")
+    # the last error is the one about the move that ended the game
+    error = next((data for data in reversed(record) if isinstance(data, ErrorMessage)), None)
+    illegal = None
+    if cause is Cause.RULE_VIOLATION and error is not None and isinstance(error.original, MoveData):
+        illegal = describe_illegal_move(state, error.original.move, error.message[:_LONGEST_REASON])
     return {
         "cause": cause.value,
         "winner": result.winners[0] if len(result.winners) == 1 else None,
@@ -76,8 +76,16 @@ def _end(result: Result, state: State, names: Sequence[str], record: Sequence[Ro
         "offender": faults[0] if len(faults) == 1 else None,
         "reason": reason[:_LONGEST_REASON],
         "words": {language: _sentence(language, result, faults, state, names) for language in ("de", "en")},
-        "illegal": _illegal_move(state, record) if cause is Cause.RULE_VIOLATION else None,
+        "illegal": illegal,
     }
+
+
+def names_in(record: Sequence[RoomData]) -> tuple[str, str]:
+    """Return the players' names: those in the last position or, if it has none, in the result."""
+    for data in reversed(record):
+        if isinstance(data, Memento | Result) and any(data.names):
+            return data.names
+    return "", ""
 
 
 def result_points(result: Result, state: State) -> list[int]:
@@ -106,21 +114,6 @@ def _sentence(language: str, result: Result, faults: Sequence[Seat], state: Stat
     return f"{'; '.join(parts)} ({points})."
 
 
-def _illegal_move(state: State, record: Sequence[RoomData]) -> Json | None:
-    """Return the move that ended the game, as far as the record has it; the last error is the one about it."""
-    for data in reversed(record):
-        if isinstance(data, ErrorMessage):
-            move: Move | None = data.original.move if isinstance(data.original, MoveData) else None
-            return None if move is None else describe_illegal_move(state, move, data.message[:_LONGEST_REASON])
-    return None
-
-
-FORMAT: Final = 1
-MOST_HINTS: Final = 32
-"""The number of hints of one ply that are shown."""
-LONGEST_HINT: Final = 2000
-
-
 @dataclass(frozen=True, slots=True)
 class Details:
     """What is known about a game besides its replay; the default values say that nothing is."""
@@ -137,12 +130,8 @@ class Details:
     verdict_words: Words | None = None
 
 
-def describe_game(replay: Replay, details: Details = Details(), *, counts_moves: bool = True) -> Json:
-    """Return the JSON object of a game that was read from a file.
-
-    - `details`: what is known about the game besides.
-    - `counts_moves`: whether to count the legal moves in each position, which takes about a millisecond each.
-    """
+def describe_game(replay: Replay, details: Details = Details()) -> Json:
+    """Return the JSON object of a game that was read from a file; `details` is what is known about it besides."""
     edition, record = replay.edition, replay.record
     mementos = list(distinct_positions(record))
     states = [memento.state for memento in mementos]
@@ -150,7 +139,13 @@ def describe_game(replay: Replay, details: Details = Details(), *, counts_moves:
     ending = describe_end(record)
     if ending is not None:
         ending |= {"verdict": details.verdict, "verdictWords": details.verdict_words}
-        ending["stderr"] = _last_output(details, states, ending["offender"])
+        ending["stderr"] = None
+        if (offender := ending["offender"]) is not None:
+            # what the program at fault wrote after its last request, to which no ply belongs
+            output = details.outputs[offender]
+            plies = sum(1 for state in states[:-1] if state.seat_on_turn == offender)
+            if output is not None and len(output) > plies:
+                ending["stderr"] = list(output[plies])
     return {
         "format": FORMAT,
         "game": view_of(states[0]).name,
@@ -159,8 +154,7 @@ def describe_game(replay: Replay, details: Details = Details(), *, counts_moves:
         "title": " – ".join(name or f"{number}" for number, name in enumerate(shown, 1)),
         "players": [{"name": name, "team": team} for name, team in zip(shown, edition.dialect.team_names, strict=True)],
         "positions": [
-            describe_position(state, ply, states[ply - 1] if ply else None, counts_moves=counts_moves)
-            for ply, state in enumerate(states)
+            describe_position(state, ply, states[ply - 1] if ply else None) for ply, state in enumerate(states)
         ],
         "plies": _describe_plies(mementos, details),
         "softLimitSeconds": details.soft_limit,
@@ -199,12 +193,3 @@ def _describe_plies(mementos: Sequence[Memento], details: Details) -> list[Json]
             }
         )
     return plies
-
-
-def _last_output(details: Details, states: Sequence[State], offender: Seat | None) -> list[str] | None:
-    """Return what the program at fault wrote after its last request, to which no ply belongs; None if there is none."""
-    if offender is None:
-        return None
-    output = details.outputs[offender]
-    plies = sum(1 for state in states[:-1] if state.seat_on_turn == offender)
-    return list(output[plies]) if output is not None and len(output) > plies else None

@@ -95,8 +95,8 @@ def _space(size: int) -> int:
 class Picture:
     """An image of `width` by `height` pixels, empty at first."""
 
-    def __init__(self, width: int, height: int, background: str = "paper") -> None:
-        self.image = Image.new("P", (width, height), _INDICES[background])
+    def __init__(self, width: int, height: int) -> None:
+        self.image = Image.new("P", (width, height), _INDICES["paper"])
         self.image.putpalette(_PALETTE)
         self._draw = ImageDraw.Draw(self.image)
 
@@ -158,6 +158,11 @@ class Picture:
         y = top + round((height - (box[3] - box[1])) / 2 - box[1])
         self.text(x, y, text, size, color=color, background=background)
 
+    def badge(self, left: int, top: int, width: int, height: int, name: str, size: int) -> None:
+        """Draw a rectangle in a colour of the game, with the colour's letter in the middle."""
+        self.fill(left, top, width, height, name)
+        self.centered(left, top, width, height, name[0], size, color=INK_ON[name], background=name)
+
 
 @lru_cache(maxsize=512)
 def _text_image(text: str, size: int, width: int, ramp: int) -> Image.Image | None:
@@ -173,13 +178,7 @@ def _text_image(text: str, size: int, width: int, ramp: int) -> Image.Image | No
     for word in line.split(" "):
         draw.text((x, 0), word, fill=255, font=_font(size))
         x += _word_width(word, size) + _space(size)
-    return mask.point(_mixing(ramp))
-
-
-@lru_cache(maxsize=16)
-def _mixing(ramp: int) -> list[int]:
-    """Return the palette entry for each of 256 shares of ink."""
-    return [ramp + value * (_STEPS - 1) // 255 for value in range(256)]
+    return mask.point([ramp + ink * (_STEPS - 1) // 255 for ink in range(256)])  # the palette entry of each share
 
 
 def fitted(text: str, size: int, width: int) -> str:
@@ -302,35 +301,26 @@ class BlokusDrawing(Drawing):
         for index, letter in enumerate(cells):
             if letter != ".":
                 y, x = divmod(index, self._columns)
-                canvas.paste(_tile(letter), self._left + x * CELL + 1, self._top + y * CELL + 1)
+                canvas.paste(_tile(letter), *self._place(x, y))
         move, end = position["lastMove"], end_of(self.game, position)
         if move is not None:
             for x, y in move["cells"]:
-                self._mark(canvas, x, y, "ink" if move["color"] in {"YELLOW", "GREEN"} else "white")
+                left, top = self._place(x, y)
+                color = "ink" if move["color"] in {"YELLOW", "GREEN"} else "white"
+                canvas.frame(left + 2, top + 2, CELL - 5, CELL - 5, color, 2)
         if end is not None and end["illegal"] is not None:
-            self._draw_illegal(canvas, end["illegal"])
-        self._draw_panel(canvas, position, end)
-
-    def _place(self, x: int, y: int) -> tuple[int, int]:
-        return self._left + x * CELL + 1, self._top + y * CELL + 1
-
-    def _mark(self, canvas: Picture, x: int, y: int, color: str) -> None:
-        left, top = self._place(x, y)
-        canvas.frame(left + 2, top + 2, CELL - 5, CELL - 5, color, 2)
-
-    def _draw_illegal(self, canvas: Picture, illegal: Json) -> None:
-        for x, y in illegal["cells"]:
-            if not (-EDGE <= x < self._columns + EDGE and -EDGE <= y < self._rows + EDGE):
-                continue
-            left, top = self._place(x, y)
-            if illegal["color"] in INK_ON:
-                canvas.paste(_tile(illegal["color"][0]), left, top)
-            canvas.frame(left, top, CELL - 1, CELL - 1, "fault", 3)
-            if [x, y] in illegal["offendingCells"]:
-                for start, stop in (((5, 5), (CELL - 7, CELL - 7)), ((5, CELL - 7), (CELL - 7, 5))):
-                    canvas.line((left + start[0], top + start[1]), (left + stop[0], top + stop[1]), "fault", 3)
-
-    def _draw_panel(self, canvas: Picture, position: Json, end: Json | None) -> None:
+            illegal = end["illegal"]
+            for x, y in illegal["cells"]:
+                if not (-EDGE <= x < self._columns + EDGE and -EDGE <= y < self._rows + EDGE):
+                    continue
+                left, top = self._place(x, y)
+                if illegal["color"] in INK_ON:
+                    canvas.paste(_tile(illegal["color"][0]), left, top)
+                canvas.frame(left, top, CELL - 1, CELL - 1, "fault", 3)
+                if [x, y] in illegal["offendingCells"]:
+                    for start, stop in (((5, 5), (CELL - 7, CELL - 7)), ((5, CELL - 7), (CELL - 7, 5))):
+                        canvas.line((left + start[0], top + start[1]), (left + stop[0], top + stop[1]), "fault", 3)
+        # the panel beside the board
         left, width = self.width - _PANEL, _PANEL - MARGIN
         top = draw_heading(canvas, self.game, position, left, MARGIN, width)
         side = position["sideToMove"]
@@ -340,11 +330,13 @@ class BlokusDrawing(Drawing):
         if end is not None:
             draw_end(canvas, end, left, top + 4, width)
 
+    def _place(self, x: int, y: int) -> tuple[int, int]:
+        return self._left + x * CELL + 1, self._top + y * CELL + 1
+
     def _draw_color(self, canvas: Picture, color: Json, left: int, top: int, *, is_to_move: bool) -> int:
         """Draw a colour's letter, points and remaining pieces; return the height at which the next one goes."""
         name = color["name"]
-        canvas.fill(left, top, 18, 18, name)
-        canvas.centered(left, top, 18, 18, name[0], SMALL, color=INK_ON[name], background=name)
+        canvas.badge(left, top, 18, 18, name, SMALL)
         words = f"{name} {color['points']}"
         if not color["isInGame"]:
             words += ", out of the game"
@@ -366,8 +358,8 @@ class BlokusDrawing(Drawing):
 def _tile(letter: str) -> Picture:
     """Return a covered cell, without the lines around it."""
     name = _COLORS[letter]
-    tile = Picture(CELL - 1, CELL - 1, name)
-    tile.centered(0, 0, CELL - 1, CELL - 1, letter, SMALL, color=INK_ON[name], background=name)
+    tile = Picture(CELL - 1, CELL - 1)
+    tile.badge(0, 0, CELL - 1, CELL - 1, name, SMALL)
     return tile
 
 
@@ -423,7 +415,15 @@ class HaseUndIgelDrawing(Drawing):
 
     def draw(self, canvas: Picture, position: Json) -> None:
         for field in position["track"][:_MOST_FIELDS]:
-            self._draw_field(canvas, field, position)
+            row, column = divmod(field["index"], _IN_A_ROW)
+            left, top = MARGIN + column * _FIELD, MARGIN + row * _FIELD
+            canvas.fill(left, top, _FIELD - 3, _FIELD - 3, "board")
+            canvas.text(left + 3, top + 2, str(field["index"]), SMALL, color="muted", background="board")
+            canvas.text(left + 3, top + 48, _WORDS[field["type"]], SMALL, background="board", width=_FIELD - 8)
+            here = [player["color"] for player in position["players"] if player["field"] == field["index"]]
+            for number, name in enumerate(here):
+                x = left + 3 + 28 * number
+                canvas.badge(x, top + 18, 26, 24, name, TEXT)
         top = MARGIN + -(-_MOST_FIELDS // _IN_A_ROW) * _FIELD + 10
         half = (self.width - 2 * MARGIN) // 2 - 10
         bottom = draw_heading(canvas, self.game, position, MARGIN, top, half)
@@ -432,28 +432,12 @@ class HaseUndIgelDrawing(Drawing):
             draw_end(canvas, end, MARGIN, bottom, half)
         left = MARGIN + half + 20
         for player in position["players"]:
-            canvas.fill(left, top, 18, 18, player["color"])
-            canvas.centered(
-                left, top, 18, 18, player["color"][0], SMALL, color=INK_ON[player["color"]], background=player["color"]
-            )
+            canvas.badge(left, top, 18, 18, player["color"], SMALL)
             words = f"field {player['field']}, {player['carrots']} carrots, {player['salads']} salads"
             canvas.text(left + 26, top, words, TEXT, width=half - 26)
             cards = ", ".join(card.replace("_", " ").lower() for card in player["cards"]) or "none"
             canvas.text(left + 26, top + LINE, f"cards: {cards}", SMALL, color="muted", width=half - 26)
             top += 2 * LINE + 10
-
-    def _draw_field(self, canvas: Picture, field: Json, position: Json) -> None:
-        row, column = divmod(field["index"], _IN_A_ROW)
-        left, top = MARGIN + column * _FIELD, MARGIN + row * _FIELD
-        canvas.fill(left, top, _FIELD - 3, _FIELD - 3, "board")
-        canvas.text(left + 3, top + 2, str(field["index"]), SMALL, color="muted", background="board")
-        word = _WORDS[field["type"]]
-        canvas.text(left + 3, top + 48, word, SMALL, background="board", width=_FIELD - 8)
-        here = [player for player in position["players"] if player["field"] == field["index"]]
-        for number, player in enumerate(here):
-            name, x = player["color"], left + 3 + 28 * number
-            canvas.fill(x, top + 18, 26, 24, name)
-            canvas.centered(x, top + 18, 26, 24, name[0], TEXT, color=INK_ON[name], background=name)
 
 
 _DRAWINGS: Final[Mapping[str, type[Drawing]]] = MappingProxyType(

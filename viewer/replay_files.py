@@ -18,14 +18,18 @@ from typing import Final
 
 from spielleiter.game.api import GameError
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, Role, StreamEnd
-from spielleiter.protocol.dialect import Dialect, Reading
+from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
-from spielleiter.protocol.messages import Memento, Message, RoomData, RoomMessage, UnknownPacket, UnreadableData
-from spielleiter.protocol.reading import Element
+from spielleiter.protocol.messages import Memento, RoomData, RoomMessage, UnknownPacket, UnreadableData
 from spielleiter.protocol.recognition import Recogniser
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.positions.view import Words
+
+MOST_BYTES: Final = 16 * 1024 * 1024
+"""The maximum size of a replay, packed and unpacked. A game of Blokus has about 1 MiB, other games less."""
+MOST_POSITIONS: Final = 512
+"""Several times the number of plies of the longest game."""
 
 
 class ReplayFileError(Exception):
@@ -34,12 +38,6 @@ class ReplayFileError(Exception):
     def __init__(self, de: str, en: str) -> None:
         super().__init__(en)
         self.words: Words = {"de": de, "en": en}
-
-
-MOST_BYTES: Final = 16 * 1024 * 1024
-"""The maximum size of a replay, packed and unpacked. A game of Blokus has about 1 MiB, other games less."""
-
-_GZIP: Final = b"\x1f\x8b"
 
 
 def read_bytes(path: Path) -> bytes:
@@ -65,7 +63,7 @@ def read_bytes(path: Path) -> bytes:
 def unpacked(content: bytes) -> bytes:
     """Return `content`, decompressed if it is compressed with gzip. Raises ReplayFileError."""
     _require_size(content)
-    if not content.startswith(_GZIP):
+    if not content.startswith(b"\x1f\x8b"):
         return content
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
@@ -88,13 +86,6 @@ def _require_size(content: bytes) -> None:
         )
 
 
-MOST_POSITIONS: Final = 512
-"""Several times the number of plies of the longest game."""
-
-_ROOM: Final = "room"
-_MEMENTO: Final = "memento"
-
-
 @dataclass(frozen=True, slots=True)
 class Replay:
     """A game that was read from a file: its edition, and the packets of its room in their order."""
@@ -105,10 +96,10 @@ class Replay:
     """The name of the file, without its folder."""
 
 
-def load_replay(path: Path, editions: Mapping[str, Edition] = EDITIONS) -> Replay:
+def load_replay(path: Path) -> Replay:
     """Read the replay `path`, which may be compressed with gzip. Raises ReplayFileError."""
     # the name of a file may hold bytes that are no text
-    return read_replay(read_bytes(path), path.name.encode("utf-8", "replace").decode(), editions)
+    return read_replay(read_bytes(path), path.name.encode("utf-8", "replace").decode())
 
 
 def read_replay(content: bytes, source: str, editions: Mapping[str, Edition] = EDITIONS) -> Replay:
@@ -121,25 +112,36 @@ def read_replay(content: bytes, source: str, editions: Mapping[str, Edition] = E
     Raises ReplayFileError if the bytes are not a complete replay of one of these editions.
     """
     recogniser = Recogniser([edition.dialect for edition in editions.values()])
-    room, record = _room_of(_messages(unpacked(content), _only_rooms(recogniser.dialect)), editions)
+    # the stream of an observer has packets that belong to no room; they are skipped
+    readers = recogniser.dialect.readers
+    only_rooms = recogniser.dialect.evolve(
+        readers={
+            tag: lambda packet, _reading: UnknownPacket(packet.tag)
+            for tag, reader in readers.items()
+            if reader != readers["room"]
+        }
+    )
+    room, record = _room_of(_messages(unpacked(content), only_rooms), editions)
     first = next(data for data in record if isinstance(data, Memento))
     chosen = recogniser.of_room(room)
     candidates = [each for each in editions.values() if chosen is not None and _is_alike(each, chosen, first)]
-    edition, record = _under_its_rules(candidates, record)
-    return Replay(edition, record, source)
-
-
-# -- packets ------------------------------------------------------------------------------------------------------
-
-
-def _only_rooms(dialect: Dialect) -> Dialect:
-    """Return `dialect`, skipping every packet that does not belong to a room; the stream of an observer has some."""
-    read_room = dialect.readers[_ROOM]
-    return dialect.evolve(readers={tag: _skip for tag, reader in dialect.readers.items() if reader != read_room})
-
-
-def _skip(packet: Element, _reading: Reading) -> Message:
-    return UnknownPacket(packet.tag)
+    readings = [
+        Replay(
+            edition,
+            tuple(
+                Memento(edition.game.resume(data.state), data.names, data.hints) if isinstance(data, Memento) else data
+                for data in record
+            ),
+            source,
+        )
+        for edition in candidates
+    ]
+    for reading in readings:
+        states = [data.state for data in reading.record if isinstance(data, Memento)]
+        # under its rules, the game was not over before its last position
+        if all(state.outcome() is None for state in states if state != states[-1]):
+            return reading
+    return readings[0]
 
 
 def _messages(content: bytes, dialect: Dialect) -> Iterator[RoomMessage]:
@@ -198,7 +200,7 @@ def _room_of(
             continue
         if isinstance(data, UnreadableData):
             has_unreadable = True
-            if count and data.class_name == _MEMENTO:
+            if count and data.class_name == "memento":
                 raise ReplayFileError(
                     f"Die Datei ist beschädigt: Die Stellung nach der {count}. lässt sich nicht lesen.",
                     f"The file is damaged: the position after number {count} cannot be read.",
@@ -225,9 +227,6 @@ def _room_of(
     )
 
 
-# -- the edition --------------------------------------------------------------------------------------------------
-
-
 def _is_alike(edition: Edition, chosen: Dialect, position: Memento) -> bool:
     """Return whether the file may be of this edition: it writes the position as the recognised dialect does."""
     message = RoomMessage("", position)
@@ -236,26 +235,3 @@ def _is_alike(edition: Edition, chosen: Dialect, position: Memento) -> bool:
         return edition.dialect is chosen or edition.dialect.encode(message) == chosen.encode(message)
     except (GameError, LocalProtocolError):
         return False
-
-
-def _under_its_rules(
-    candidates: Iterable[Edition], record: tuple[RoomData, ...]
-) -> tuple[Edition, tuple[RoomData, ...]]:
-    """Return the first edition under whose rules the game was not over before its last position, and the record in it.
-
-    If there is none, it is the first of `candidates`.
-    """
-    readings = [(edition, _resumed(edition, record)) for edition in candidates]
-    for edition, resumed in readings:
-        states = [data.state for data in resumed if isinstance(data, Memento)]
-        if all(state.outcome() is None for state in states if state != states[-1]):
-            return edition, resumed
-    return readings[0]
-
-
-def _resumed(edition: Edition, record: Iterable[RoomData]) -> tuple[RoomData, ...]:
-    """Return `record` with the positions under the rules of `edition`."""
-    return tuple(
-        Memento(edition.game.resume(data.state), data.names, data.hints) if isinstance(data, Memento) else data
-        for data in record
-    )

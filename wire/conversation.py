@@ -129,7 +129,8 @@ class Splitter:
         self._data = bytearray()
         self._first = self._last = 0.0
         self._pieces = 0
-        self._number = 0
+        self.number = 0
+        """The number of packets that have ended."""
         self._has_root = False
         self.root_bytes = 0
         """The bytes of the stream's start tag and of what precedes it, if it was a part of its own."""
@@ -140,11 +141,6 @@ class Splitter:
         self._is_seeking = False
         """Whether bytes are skipped until a packet begins."""
         self._left_out = 0
-
-    @property
-    def number(self) -> int:
-        """The number of packets that have ended."""
-        return self._number
 
     def feed(self, data: bytes, instant: float) -> Iterator[Part]:
         """Add bytes that arrived at `instant`; yield the parts that are complete."""
@@ -165,8 +161,30 @@ class Splitter:
         self._data += data
         self._reader.receive(data)
         if not self._has_root:
-            yield from self._take_root()
-        yield from self._take_packets()
+            found = _ROOT.match(self._data, 0, _LONGEST_ROOT)
+            self._has_root = found is not None or len(self._data) > _LONGEST_ROOT
+            if found is not None:
+                self.root_bytes = self._offset = found.end()
+                yield self._cut(found.end())
+        reader = self._reader
+        while not reader.is_ended:
+            try:
+                packet = reader.next_packet()
+            except RemoteProtocolError as error:
+                yield from self._refuse(error)
+                return
+            if packet is None:
+                break
+            self.number += 1
+            self._offset = 0
+            yield self._cut(len(self._data) - reader.unread_bytes, self.number)
+        if reader.is_ended:
+            self._refused = b""
+            yield self._cut(len(self._data) - reader.unread_bytes)
+            rest = bytes(self._data)
+            self._data.clear()
+            if rest:
+                self._keep_rest(rest)
 
     def miss(self, count: int, instant: float) -> Iterator[Part]:
         """Note that `count` bytes are missing here; yield what came before them, and go on at the next packet.
@@ -196,39 +214,7 @@ class Splitter:
         """Yield the packet that is not complete, and never divide what follows."""
         if self._refused is None and not self._is_seeking and self._data:
             self._refused = bytes(self._data)
-            yield self._cut(len(self._data), self._number + 1)
-
-    # -- packets ----------------------------------------------------------------------------------------------------
-
-    def _take_root(self) -> Iterator[Part]:
-        found = _ROOT.match(self._data, 0, _LONGEST_ROOT)
-        if found is not None:
-            self._has_root = True
-            self.root_bytes = self._offset = found.end()
-            yield self._cut(found.end())
-        elif len(self._data) > _LONGEST_ROOT:
-            self._has_root = True
-
-    def _take_packets(self) -> Iterator[Part]:
-        reader = self._reader
-        while not reader.is_ended:
-            try:
-                packet = reader.next_packet()
-            except RemoteProtocolError as error:
-                yield from self._refuse(error)
-                return
-            if packet is None:
-                break
-            self._number += 1
-            self._offset = 0
-            yield self._cut(len(self._data) - reader.unread_bytes, self._number)
-        if reader.is_ended:
-            self._refused = b""
-            yield self._cut(len(self._data) - reader.unread_bytes)
-            rest = bytes(self._data)
-            self._data.clear()
-            if rest:
-                self._keep_rest(rest)
+            yield self._cut(len(self._data), self.number + 1)
 
     def _cut(self, size: int, number: int = 0, fault: Mark | None = None) -> Part:
         part = self._part(bytes(self._data[:size]), self._first, number, fault)
@@ -248,8 +234,8 @@ class Splitter:
             kept = min(len(self._data), self._packet_bytes)
             self._left_out = len(self._data) - kept
             del self._data[kept:]
-            yield self._cut(kept, self._number + 1)
-            self._number += 1
+            yield self._cut(kept, self.number + 1)
+            self.number += 1
             self._resume()
             return
         start = None if error.position is None else max(0, min(error.position - self._offset, len(self._data)))
@@ -257,7 +243,7 @@ class Splitter:
         self._left_out = len(self._data) - kept
         del self._data[kept:]
         self._refused = bytes(self._data)
-        yield self._cut(kept, self._number + 1, Mark(str(error), start))
+        yield self._cut(kept, self.number + 1, Mark(str(error), start))
 
     def _keep_rest(self, data: bytes) -> None:
         kept = data[: max(0, self._rest_bytes - len(self._data))]

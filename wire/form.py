@@ -94,7 +94,15 @@ def packet_lines(
     """
     text = _decoded(data, passwords)
     blank = " " * len(head)
-    places = [(_span_in_text(data, passwords, fault), fault) for fault in faults]
+    places: list[tuple[tuple[int, int] | None, Mark]] = []
+    """The faults with the characters of `text` that they mark."""
+    for fault in faults:
+        place = None
+        if fault.start is not None:
+            first = _index_in_text(data, passwords, fault.start)
+            last = first if fault.end is None else _index_in_text(data, passwords, fault.end)
+            place = first, max(last, first + 1)
+        places.append((place, fault))
     column = head
     for sign, indent, start, end in _layout(text):
         has_ended = end == len(text) or text[end] == "\n"
@@ -131,14 +139,6 @@ def _decoded(data: bytes, passwords: Sequence[tuple[int, int]]) -> str:
         position = end
     pieces.append(data[position:].decode("utf-8", "surrogateescape"))
     return "".join(pieces)
-
-
-def _span_in_text(data: bytes, passwords: Sequence[tuple[int, int]], fault: Mark) -> tuple[int, int] | None:
-    if fault.start is None:
-        return None
-    start = _index_in_text(data, passwords, fault.start)
-    end = start + 1 if fault.end is None else _index_in_text(data, passwords, fault.end)
-    return start, max(end, start + 1)
 
 
 def _index_in_text(data: bytes, passwords: Sequence[tuple[int, int]], position: int) -> int:

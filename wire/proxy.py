@@ -117,46 +117,34 @@ class Proxy:
     async def _serve(self, client: socket.socket, peer: str) -> None:
         self._accepted += 1
         name = f"c{self._accepted}"
-        trace = self._begin_trace(name, peer)
+        trace: Trace | None = None
+        if self._recorder is not None:
+            title = (f"connection {name} from {peer}", f"recorded by a proxy to {shown_address(self._address)}")
+            began = trio.current_time()
+            trace = self._recorder.open(name, title, began)
+            if trace is not None:
+                trace.event(TO_SERVER, began, CONNECTS)
         try:
             with contextlib.closing(client):
                 _prepare(client)
-                server = await self._connect(name, peer, trace)
-                if server is not None:
-                    with contextlib.closing(server):
-                        _prepare(server)
-                        await self._relay(_Pair(client, server, trace))
+                try:
+                    with trio.fail_after(CONNECT_TIMEOUT):
+                        stream = await trio.open_tcp_stream(*self._address)
+                except (OSError, UnicodeError, trio.TooSlowError) as error:
+                    problem = server_problem(self._address, error)
+                    self._say(f"{name} from {peer}: {problem}")
+                    if trace is not None:
+                        trace.event(NOTE, trio.current_time(), problem)
+                    return
+                family, kind = stream.socket.family, stream.socket.type
+                server = socket.socket(family, kind, fileno=stream.socket.detach())
+                with contextlib.closing(server):
+                    _prepare(server)
+                    await self._relay(_Pair(client, server, trace))
         finally:
             self._open -= 1
             if trace is not None:
                 trace.close(trio.current_time())
-
-    def _begin_trace(self, name: str, peer: str) -> Trace | None:
-        if self._recorder is None:
-            return None
-        title = (
-            f"connection {name} from {peer}",
-            f"recorded by a proxy to {shown_address(self._address)}",
-        )
-        instant = trio.current_time()
-        trace = self._recorder.open(name, title, instant)
-        if trace is not None:
-            trace.event(TO_SERVER, instant, CONNECTS)
-        return trace
-
-    async def _connect(self, name: str, peer: str, trace: Trace | None) -> socket.socket | None:
-        """Return a socket that is connected to the server; None after having said why there is none."""
-        try:
-            with trio.fail_after(CONNECT_TIMEOUT):
-                stream = await trio.open_tcp_stream(*self._address)
-        except (OSError, UnicodeError, trio.TooSlowError) as error:
-            problem = server_problem(self._address, error)
-            self._say(f"{name} from {peer}: {problem}")
-            if trace is not None:
-                trace.event(NOTE, trio.current_time(), problem)
-            return None
-        family, kind = stream.socket.family, stream.socket.type
-        return socket.socket(family, kind, fileno=stream.socket.detach())
 
     async def _relay(self, pair: _Pair) -> None:
         """Pass on both directions until both have ended, or the connection is broken."""

@@ -194,7 +194,16 @@ class Recorder:
             self._has_items.clear()
             started = time.thread_time()
             changed = self._apply_items()
-            self._release_held(changed, is_last=has_ended and not self._items)
+            is_last = has_ended and not self._items
+            self._holding |= {trace: None for trace in changed if trace.conversation.holds_packets}
+            instant = time.monotonic()
+            for trace in list(self._holding):
+                is_due = is_last or instant - trace.changed_at >= self._limits.hold_time
+                if is_due:
+                    trace.conversation.release()
+                    changed[trace] = None
+                if is_due or not trace.conversation.holds_packets:
+                    del self._holding[trace]
             for trace in changed:
                 self._write(trace)
             if has_ended and not self._items:
@@ -221,17 +230,6 @@ class Recorder:
                 self._queued -= size
         return changed
 
-    def _release_held(self, changed: dict[Trace, None], *, is_last: bool) -> None:
-        self._holding |= {trace: None for trace in changed if trace.conversation.holds_packets}
-        instant = time.monotonic()
-        for trace in list(self._holding):
-            is_due = is_last or instant - trace.changed_at >= self._limits.hold_time
-            if is_due:
-                trace.conversation.release()
-                changed[trace] = None
-            if is_due or not trace.conversation.holds_packets:
-                del self._holding[trace]
-
     def _write(self, trace: Trace) -> None:
         if not trace.lines or trace.has_failed:
             return
@@ -241,7 +239,14 @@ class Recorder:
         trace.lines.clear()
         try:
             if not trace.has_file:
-                trace.path = _new_file(trace.path)
+                for number in count(2):
+                    try:
+                        trace.path.touch(OWNER_ONLY, exist_ok=False)
+                    except FileExistsError:  # then the next free number is added
+                        stem = trace.path.stem
+                        trace.path = trace.path.with_stem(f"{stem.rpartition('~')[0] or stem}~{number}")
+                    else:
+                        break
                 trace.has_file = True
             with trace.path.open("ab", buffering=0) as file:
                 write_all(file.write, content)
@@ -266,15 +271,3 @@ class Recorder:
 def rest_after(work: float, share: float) -> float:
     """Return the seconds for which the thread rests after `work` seconds, if a `share` of the queue is in use."""
     return work * REST_FACTOR * (1 + (LONGEST_REST - 1) * min(1.0, share))
-
-
-def _new_file(path: Path) -> Path:
-    """Make the file, or one with a number if there is one already, and return its path. Raises OSError."""
-    for number in count(2):
-        try:
-            path.touch(OWNER_ONLY, exist_ok=False)
-        except FileExistsError:
-            path = path.with_stem(f"{path.stem.rpartition('~')[0] or path.stem}~{number}")
-        else:
-            break
-    return path

@@ -160,7 +160,10 @@ class _Reader:
                     raise RecordingError(f"{self._path}, line {number}: {found[1]!r} is no time") from None
                 self.began = began if began.tzinfo is not None else began.replace(tzinfo=UTC)
             if line.startswith(_CUT_LINE) and self._steps:
-                self._cut(number, line.removeprefix(_CUT_LINE))
+                last = self._steps[-1]
+                step = self._begin_step(last.instant, last.connection, last.is_to_server, number)
+                step.event, step.text = CUT, line.removeprefix(_CUT_LINE)
+                last.may_be_incomplete = not last.event
         elif line.strip():
             self._read_step(number, line)
 
@@ -211,24 +214,12 @@ class _Reader:
         elif step.left_out and direction in self._last_packets:
             self._last_packets.pop(direction).may_be_incomplete = True
 
-    def _cut(self, number: int, why: str) -> None:
-        last = self._steps[-1]
-        step = self._begin_step(last.instant, last.connection, last.is_to_server, number)
-        step.event, step.text = CUT, why
-        last.may_be_incomplete = not last.event
-
     def _continue(self, sign: str, text: str, where: str) -> None:
         """Add a further line to the bytes of the last step."""
-        before = len(self._data)
-        self._add(sign, text, where)
-        self._size += len(self._data) - before
-        if self._size > _MOST_BYTES:  # joined lines may be much longer than their text
-            raise self._too_large(where)
-
-    def _add(self, sign: str, text: str, where: str) -> None:
         step, data = self._steps[-1], self._data
         if step.event or sign == FAULT:
             return
+        before = len(data)
         if sign == LEFT_OUT:
             count = text.split(maxsplit=1)[:1]
             if count and len(count[0]) > _MOST_DIGITS:
@@ -244,6 +235,9 @@ class _Reader:
             if len(text) + len(indent) * sum(1 for _ in _BETWEEN_LEAVES.finditer(text)) > _MOST_BYTES:
                 raise self._too_large(where)
             data += b"\n" + _unescaped(_BETWEEN_LEAVES.sub(lambda _: f"\n{indent}", text))
+        self._size += len(data) - before
+        if self._size > _MOST_BYTES:  # joined lines may be much longer than their text
+            raise self._too_large(where)
 
     def _too_large(self, where: str) -> RecordingError:
         return RecordingError(f"{where}: is more than {_MOST_BYTES // MIB} MiB of packets")

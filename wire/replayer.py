@@ -1,8 +1,8 @@
 """Sends the clients' side of a recording to a server again, and compares the answers.
 
-Invariants: the steps are taken in the recorded order: nothing is sent before every answer that was recorded before it
-has arrived, on all connections. Waiting has a time limit. What the server sends is bounded in memory: it is read only
-as fast as it is compared, apart from a bounded queue.
+The steps are taken in the recorded order: nothing is sent before every answer that was recorded before it has arrived,
+on all connections. Waiting has a time limit. What the server sends is bounded in memory: it is read only as fast as it
+is compared, apart from a bounded queue.
 """
 
 from __future__ import annotations
@@ -186,36 +186,28 @@ class Replayer:
             if self._keeps_times and step.is_to_server:
                 await trio.sleep(since)
             if connection is None:
-                connection = await self._connect(step.connection, nursery)
-            await self._take(connection, step, since)
+                try:
+                    with trio.fail_after(CONNECT_TIMEOUT):
+                        stream = await trio.open_tcp_stream(*self._address)
+                except (OSError, UnicodeError, trio.TooSlowError) as error:
+                    raise UnreachableError(server_problem(self._address, error)) from None
+                connection = self._connections[step.connection] = _Connection(step.connection, stream)
+                nursery.start_soon(connection.read)
+            if step.event == CUT:
+                self._stop(step, f"the recording ends early ({step.text})")
+            if step.is_to_server:
+                if step.event != CONNECTS:
+                    await self._send(connection, step)
+            elif step.event in {STREAM_ENDS, RESET}:
+                answer = await self._answer(connection, step, since)
+                if answer is not _ENDED:
+                    what = "the server has sent something instead of closing the connection"
+                    self._differ(step, what, (self._first_line(answer),))
+                connection.is_closed = True
+            elif not step.event:
+                await self._compare(connection, step, since)
             previous = step.instant
             self._lag = max(self._lag, trio.current_time() - previous)
-
-    async def _take(self, connection: _Connection, step: Step, since: float) -> None:
-        if step.event == CUT:
-            self._stop(step, f"the recording ends early ({step.text})")
-        if step.event == CONNECTS:
-            return
-        if step.is_to_server:
-            await self._send(connection, step)
-        elif step.event in {STREAM_ENDS, RESET}:
-            answer = await self._answer(connection, step, since)
-            if answer is not _ENDED:
-                what = "the server has sent something instead of closing the connection"
-                self._differ(step, what, (self._first_line(answer),))
-            connection.is_closed = True
-        elif not step.event:
-            await self._compare(connection, step, since)
-
-    async def _connect(self, name: str, nursery: trio.Nursery) -> _Connection:
-        try:
-            with trio.fail_after(CONNECT_TIMEOUT):
-                stream = await trio.open_tcp_stream(*self._address)
-        except (OSError, UnicodeError, trio.TooSlowError) as error:
-            raise UnreachableError(server_problem(self._address, error)) from None
-        connection = self._connections[name] = _Connection(name, stream)
-        nursery.start_soon(connection.read)
-        return connection
 
     async def _send(self, connection: _Connection, step: Step) -> None:
         report, stream = self._report, connection.stream

@@ -203,15 +203,9 @@ def hash_order(cells: Iterable[Cell]) -> list[Cell]:
     >>> hash_order([(0, 15), (0, 16)])
     [(0, 16), (0, 15)]
     """
-    return sorted(cells, key=_bucket)
-
-
-def _bucket(cell: Cell) -> int:
     # Java computes the hash code as an integer of 32 bits. Python's integers are not limited, but only bits 0 to 3 and
     # 16 to 19 of the code are used, and these are the same in both.
-    x, y = cell
-    code = 31 * x + y
-    return (code ^ code >> 16) % 16
+    return sorted(cells, key=lambda cell: ((code := 31 * cell[0] + cell[1]) ^ code >> 16) % 16)
 
 
 def _to_origin(cells: Iterable[Cell]) -> list[Cell]:
@@ -220,17 +214,12 @@ def _to_origin(cells: Iterable[Cell]) -> list[Cell]:
     return [(x - left, y - top) for x, y in listed]
 
 
-def _rotate(cell: Cell, rotation: Rotation) -> Cell:
-    x, y = cell
-    for _ in range(rotation):
-        x, y = -y, x
-    return x, y
-
-
 def _orient(shape: Shape, rotation: Rotation, is_flipped: bool) -> Orientation:
     cells = [(int(cell[0]), int(cell[1])) for cell in _PIECES[shape].split()]
     if rotation:
-        cells = hash_order(_to_origin(hash_order(_rotate(cell, rotation) for cell in cells)))
+        for _ in range(rotation):
+            cells = [(-y, x) for x, y in cells]
+        cells = hash_order(_to_origin(hash_order(cells)))
     if is_flipped:
         cells = hash_order(_to_origin((-x, y) for x, y in cells))
     return Orientation(
@@ -255,14 +244,8 @@ def orientation(shape: Shape, rotation: Rotation, is_flipped: bool) -> Orientati
     return _ALL[shape * 8 + rotation * 2 + is_flipped]
 
 
-def _distinct() -> tuple[Orientation, ...]:
-    first: dict[Bitboard, Orientation] = {}
-    for candidate in _ALL:
-        first.setdefault(candidate.mask, candidate)
-    return tuple(first.values())
-
-
-ORIENTATIONS: Final = _distinct()
+_CANONICAL: Final = {each.mask: each for each in reversed(_ALL)}
+ORIENTATIONS: Final = tuple(each for each in _ALL if _CANONICAL[each.mask] is each)
 """The 91 distinct orientations, each in its canonical combination, in the order of `Shape`."""
 
 SIZES: Final[tuple[int, ...]] = tuple(len(_PIECES[shape].split()) for shape in Shape)

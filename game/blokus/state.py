@@ -322,7 +322,7 @@ class BlokusState:
         )
 
     def _placement_masks(self, color: int, cells: _Cells, remaining_masks: _Masks) -> tuple[Bitboard, Bitboard, int]:
-        """Return the arguments of movegen's functions: the free cells, attach cells and possible pieces of `color`."""
+        """Return what the functions in `moves` need: the free cells, attach cells and possible pieces of `color`."""
         blue, yellow, red, green = cells
         own, remaining = cells[color], remaining_masks[color]
         free = free_cells(own, blue | yellow | red | green)

@@ -1,8 +1,7 @@
 """The track of 65 fields, the players, and the actions that a move consists of.
 
-Invariants: everything that can be sent can be represented, legal or not: any distance, any amount, any order attribute.
-The classes of actions have the names of the elements on the wire, with a capital letter. Field numbers are indices from
-0 to 64 (the rules text counts from 1).
+Everything that can be sent can be represented, legal or not: any distance, any amount, any order attribute. Field
+numbers are indices from 0 to 64 (the rules text counts from 1).
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ class FieldType(enum.Enum):
     GOAL = "G"
 
 
-START_INDEX: Final = 0
 GOAL_INDEX: Final = 64
 
 _LAYOUT: Final = "SaaaaaaaaaLIbbbIcccIddLdIeeeeeIffffffIggggLIhhhhhhIiiiiiILjjjjjjG"

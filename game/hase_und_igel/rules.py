@@ -1,8 +1,8 @@
 """The rules: what an action does, whether it is allowed, and which moves are legal.
 
-Invariants: the functions get the board, the player to move and the other player, and return values. An action is
-allowed if and only if `attempt` returns a player. Where the published rules are silent or contradict themselves, the
-functions do what release 18.2.6 was observed to do.
+The functions get the board, the player to move and the other player, and return values. An action is allowed if and
+only if `attempt` returns a player. Where the published rules are silent or contradict themselves, the functions do what
+release 18.2.6 was observed to do.
 """
 
 from __future__ import annotations

@@ -65,25 +65,21 @@ def render_suite(
         parent = etree.SubElement(suite, "properties")
         for key, value in properties:
             etree.SubElement(parent, "property", {"name": key, "value": escaped(value)})
-    for each in cases:
-        _add_case(suite, class_name, each)
+    for case in cases:
+        element = etree.SubElement(suite, "testcase", {"classname": escaped(class_name), "name": escaped(case.name)})
+        if case.seconds is not None:
+            element.set("time", f"{case.seconds:.3f}")
+        if case.outcome:
+            outcome = etree.SubElement(element, case.outcome, {"message": escaped(case.message)})
+            if case.kind:
+                outcome.set("type", case.kind)
+            if case.details:
+                outcome.text = escaped_lines(case.details)
+        for tag, text in (("system-out", case.output), ("system-err", case.error_output)):
+            if text:
+                etree.SubElement(element, tag).text = escaped_lines(text)
     etree.indent(suites)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + etree.tostring(suites, encoding="unicode") + "\n"
-
-
-def _add_case(suite: etree._Element, class_name: str, case: Case) -> None:
-    element = etree.SubElement(suite, "testcase", {"classname": escaped(class_name), "name": escaped(case.name)})
-    if case.seconds is not None:
-        element.set("time", f"{case.seconds:.3f}")
-    if case.outcome:
-        outcome = etree.SubElement(element, case.outcome, {"message": escaped(case.message)})
-        if case.kind:
-            outcome.set("type", case.kind)
-        if case.details:
-            outcome.text = escaped_lines(case.details)
-    for tag, text in (("system-out", case.output), ("system-err", case.error_output)):
-        if text:
-            etree.SubElement(element, tag).text = escaped_lines(text)
 
 
 def render_junit(
@@ -98,21 +94,8 @@ def render_junit(
     reason, and otherwise a pass, no matter which program won. The fault of another program is only named in the output
     of a passed test case. `errors` holds the programs' output to standard error, by number of the game.
     """
-    title = " vs ".join(summary.names)
-    return render_suite(
-        title,
-        [_case_of_game(record, errors.get(record.game, ""), faults_of) for record in records],
-        class_name=title,
-        title="spielleiter match" if summary.season is None else f"spielleiter match, {summary.season}",
-        seconds=math.fsum(record.wall_seconds for record in records),
-        timestamp=summary.started_at,
-        properties=_properties(summary),
-    )
-
-
-def _properties(summary: Summary) -> list[tuple[str, str]]:
     results = summary.results
-    values = [
+    properties = [
         ("game_type", summary.game_type or ""),
         ("season", summary.season or ""),
         ("player1", summary.names[0]),
@@ -122,12 +105,21 @@ def _properties(summary: Summary) -> list[tuple[str, str]]:
         ("normalized_elo", elo_text(summary.normalized_elo)),
         ("likelihood_of_superiority", likelihood_text(summary.likelihood_of_superiority)),
     ]
-    values += [("attempt", text) for text in attempt_texts(summary)]
+    properties += [("attempt", text) for text in attempt_texts(summary)]
     if summary.sprt is not None:
-        values.append(("sprt", summary.sprt.decision or "undecided"))
+        properties.append(("sprt", summary.sprt.decision or "undecided"))
     if summary.significance is not None:
-        values.append(("significance", "undecided" if summary.better is None else summary.names[summary.better]))
-    return values
+        properties.append(("significance", "undecided" if summary.better is None else summary.names[summary.better]))
+    title = " vs ".join(summary.names)
+    return render_suite(
+        title,
+        [_case_of_game(record, errors.get(record.game, ""), faults_of) for record in records],
+        class_name=title,
+        title="spielleiter match" if summary.season is None else f"spielleiter match, {summary.season}",
+        seconds=math.fsum(record.wall_seconds for record in records),
+        timestamp=summary.started_at,
+        properties=properties,
+    )
 
 
 def _case_of_game(record: GameRecord, error: str, faults_of: Collection[int]) -> Case:

@@ -231,6 +231,22 @@ def render_html(summary: Summary, records: Sequence[GameRecord], pages: Collecti
     for each, line in zip(summary.incidents, incident_texts(summary), strict=True):
         game, colon, rest = line.partition(":")
         incidents.append((played[each.game], game, colon + rest))
+    games = [
+        (
+            record,
+            {
+                "start": record.start or NO_VALUE,
+                "first": record.names[record.seats[0]],
+                "result": result_text(record),
+                "verdict": record.verdict
+                if record.verdict == Verdict.REGULAR
+                else f"{record.verdict}: {record.reason}",
+                "points": " : ".join(NO_VALUE if each is None else str(each) for each in record.points),
+                "time": seconds_text(record.wall_seconds),
+            },
+        )
+        for record in records
+    ]
     season = "" if summary.season is None else f"{summary.season}: "
     return render(
         "match/reports/templates/report.html.j2",
@@ -243,19 +259,8 @@ def render_html(summary: Summary, records: Sequence[GameRecord], pages: Collecti
         machine_warnings=machine_warnings(summary),
         names=summary.names,
         plots=match_plots(summary, records),
-        games=[(record, _game_cells(record)) for record in records],
+        games=games,
         pages=pages,
         page_name=REPLAY_PAGE,
         gaps=summary.platform_gaps,
     )
-
-
-def _game_cells(record: GameRecord) -> dict[str, str]:
-    return {
-        "start": record.start or NO_VALUE,
-        "first": record.names[record.seats[0]],
-        "result": result_text(record),
-        "verdict": record.verdict if record.verdict == Verdict.REGULAR else f"{record.verdict}: {record.reason}",
-        "points": " : ".join(NO_VALUE if each is None else str(each) for each in record.points),
-        "time": seconds_text(record.wall_seconds),
-    }

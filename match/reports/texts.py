@@ -1,14 +1,12 @@
 """Texts for numbers and results, the same in all reports and on the terminal.
 
 The texts are plain and not escaped. A missing value is a dash.
-
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Final
 
 from spielleiter.common.text import count_text
@@ -25,12 +23,12 @@ def headline(summary: Summary) -> str:
 
     Games of such a program do not count, so the overload may have saved it from losses.
     """
-    return ". ".join([_answer(summary), *map(partial(_overload_text, summary), summary.often_overloaded)])
-
-
-def _overload_text(summary: Summary, program: ProgramSummary) -> str:
-    games = f"{program.overloads} of {count_text(summary.played, 'game')}"
-    return f"But {games} do not count because {program.name} was too slow on an overloaded machine"
+    played = count_text(summary.played, "game")
+    overloads = [
+        f"But {each.overloads} of {played} do not count because {each.name} was too slow on an overloaded machine"
+        for each in summary.often_overloaded
+    ]
+    return ". ".join([_answer(summary), *overloads])
 
 
 def _answer(summary: Summary) -> str:
@@ -163,16 +161,16 @@ def ratio_text(ratio: float, lower: float, upper: float) -> str:
 
 
 def significance_text(summary: Summary) -> str | None:
-    """For example ``evidence 3.2 of 20, risk 0.05: undecided``; None without a test."""
+    """For example ``e-value 3.2 of 20, risk 0.05: undecided``; None without a test."""
     test = summary.significance
-    return None if test is None else evidence_text(test.log_evidence, test.risk, summary.names, summary.better)
+    return None if test is None else e_value_text(test.log_e_value, test.risk, summary.names, summary.better)
 
 
-def evidence_text(log_evidence: float, risk: float, names: Sequence[str], better: int | None) -> str:
-    """For example ``evidence 24.1 of 20, risk 0.05: new is better``; `better` is an index of `names`."""
-    evidence = math.exp(min(log_evidence, 700.0))  # a larger exponent may overflow
+def e_value_text(log_e_value: float, risk: float, names: Sequence[str], better: int | None) -> str:
+    """For example ``e-value 24.1 of 20, risk 0.05: new is better``; `better` is an index of `names`."""
+    e_value = math.exp(min(log_e_value, 700.0))  # a larger exponent may overflow
     state = "undecided" if better is None else f"{names[better]} is better"
-    return f"evidence {evidence:.3g} of {1 / risk:.3g}, risk {risk:g}: {state}"
+    return f"e-value {e_value:.3g} of {1 / risk:.3g}, risk {risk:g}: {state}"
 
 
 def games_text(summary: Summary) -> str:

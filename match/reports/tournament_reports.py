@@ -22,7 +22,7 @@ from spielleiter.match.records import GameRecord
 from spielleiter.match.reports.match_reports import games_with_page
 from spielleiter.match.reports.plots import bracket_plot, ratings_plot
 from spielleiter.match.reports.rendering import LinkedText, ReportTable, render, write_text
-from spielleiter.match.reports.texts import NO_VALUE, elo_text, evidence_text, ratio_text
+from spielleiter.match.reports.texts import NO_VALUE, e_value_text, elo_text, ratio_text
 from spielleiter.match.statistics import Sprt, better_program_by_e_value, count_pairs, estimate_elo, log_e_value
 from spielleiter.match.summary import count_attempts
 from spielleiter.match.tournament_file import TournamentKind
@@ -163,12 +163,23 @@ def _tables(progress: TournamentProgress, ratings: Sequence[RatedProgram], *, is
     has_test = tournament.sprt is not None or tournament.significance is not None
     is_short_of_games = any(_why_fewer(progress, each) for each in progress.played if each.matches)
     has_matches = not is_short or tournament.kind is not TournamentKind.ROUND_ROBIN or has_test or is_short_of_games
+    head_to_head = []  # the results of each program against each opponent: won, drawn, lost
+    for line in ratings:
+        met = dict(line.opponents)
+        tallies = [met.get(other.name) for other in ratings]
+        cells = [f"+{tally.wins} ={tally.draws} -{tally.losses}" if tally else NO_VALUE for tally in tallies]
+        head_to_head.append((line.name, *cells))
+    attempts = [
+        (name, attempt, count) for name, tried in _tried(progress).items() for attempt, count in sorted(tried.items())
+    ]
+    if foreign := _foreign_connections(progress):
+        attempts.append(("(not known which)", Attempt.PORT, foreign))
     tables = [
         *([_standings(progress)] if tournament.kind.has_rounds else []),
         *([points, rated] if are_few else [rated, points]),
-        _head_to_head(ratings),
+        _table("Head to head", ("against", *(line.name for line in ratings)), head_to_head),
         *([_matches(progress)] if has_matches else []),
-        _attempts(progress),
+        _table("What was tried and refused", ("program", "it", "times"), attempts),
         _table(
             "Not counted",
             ("match", "games", "why"),
@@ -260,17 +271,6 @@ def _points(progress: TournamentProgress, ratings: Sequence[RatedProgram]) -> Re
     )
 
 
-def _head_to_head(ratings: Sequence[RatedProgram]) -> ReportTable:
-    """The results of each program against each opponent: won, drawn, lost."""
-    rows = []
-    for line in ratings:
-        met = dict(line.opponents)
-        tallies = [met.get(other.name) for other in ratings]
-        cells = [f"+{tally.wins} ={tally.draws} -{tally.losses}" if tally else NO_VALUE for tally in tallies]
-        rows.append((line.name, *cells))
-    return _table("Head to head", ("against", *(line.name for line in ratings)), rows)
-
-
 def _matches(progress: TournamentProgress) -> ReportTable:
     """All matches with their scores; further columns depend on the kind of tournament and its tests."""
     tournament, names = progress.tournament, _names(progress)
@@ -299,36 +299,24 @@ def _matches(progress: TournamentProgress) -> ReportTable:
                 elo_text(estimate_elo(pairs)),
             ]
             if has_rounds:
-                row += _decided(match, names)
+                outcome = match.outcome
+                if outcome is None:
+                    row += "still open", NO_VALUE
+                elif outcome.winner is not None:
+                    row += names[outcome.winner], outcome.reason.value
+                else:
+                    is_absence = outcome.reason is Reason.ABSENCE
+                    row += NO_VALUE, "neither can play" if is_absence else outcome.reason.value
             if test is not None:
                 decision = test.decide(pairs)
                 state = "undecided" if decision is None else f"{decision.value} accepted"
                 row.append(f"{ratio_text(test.log_likelihood_ratio(pairs), test.lower, test.upper)}: {state}")
             if (risk := tournament.significance) is not None:
                 better = better_program_by_e_value(pairs, risk)
-                row.append(evidence_text(log_e_value(pairs), risk, (first, second), better))
+                row.append(e_value_text(log_e_value(pairs), risk, (first, second), better))
             rows.append(tuple(row))
         rows += [(each.title, names[program], "bye", *(NO_VALUE for _ in head[3:])) for program in each.byes]
     return _table("Matches", head, rows)
-
-
-def _decided(match: PlayedEncounter, names: Sequence[str]) -> tuple[str, str]:
-    outcome = match.outcome
-    if outcome is None:
-        return "still open", NO_VALUE
-    if outcome.winner is None:
-        return NO_VALUE, "neither can play" if outcome.reason is Reason.ABSENCE else outcome.reason.value
-    return names[outcome.winner], outcome.reason.value
-
-
-def _attempts(progress: TournamentProgress) -> ReportTable:
-    """What programs tried although it is not allowed; it was refused."""
-    rows = [
-        (name, attempt, count) for name, tried in _tried(progress).items() for attempt, count in sorted(tried.items())
-    ]
-    if foreign := _foreign_connections(progress):
-        rows.append(("(not known which)", Attempt.PORT, foreign))
-    return _table("What was tried and refused", ("program", "it", "times"), rows)
 
 
 # -- the files ------------------------------------------------------------------------------------------------------

@@ -38,6 +38,8 @@ from spielleiter.protocol.reading import (
 )
 from spielleiter.protocol.writer import Body, attribute, boolean, element, leaf, typed_element
 
+_N = TypeVar("_N", Color, Shape)
+
 # -- texts ------------------------------------------------------------------------------------------------------------
 
 COLOR_NAMES: Final[Mapping[Color, str]] = {
@@ -233,20 +235,32 @@ def memento_reader(rules: Ruleset, *further_tags: str) -> DataReader:
         for tag in _REQUIRED:
             if tag not in parts:
                 raise UnreadableError(f"im Element state fehlt das Element {tag}")
-        move, hints = _read_last_move(parts.get("lastMove"), reading)
-        valid = parts.get("validColors")
+        move: SetMove | SkipMove | None = None
+        hints: tuple[str, ...] = ()
+        if "lastMove" in parts:
+            last = reading.dialect.read_data(parts["lastMove"], reading)
+            if isinstance(last, UnreadableData):
+                raise UnreadableError(last.problem)
+            if not (isinstance(last, MoveData) and isinstance(last.move, SetMove | SkipMove)):
+                raise UnreadableError(f"lastMove ist kein Zug; {allowed(reading.dialect.move_classes)}")
+            move, hints = last.move, last.hints
         blue, yellow, red, green = (_read_mask(parts[tag], "shape", SHAPES, reading) for tag in SHAPE_LISTS)
+        start_shape, turn = read_enum(state, "startPiece", SHAPES), read_integer(state, "turn")
+        if turn < 0:
+            raise UnreadableError(f'state turn="{turn}" ist kleiner als 0')
+        cells = _read_board(parts["board"], reading)
+        valid = parts.get("validColors")
+        valid_mask = _ALL_COLORS if valid is None else _read_mask(valid, "color", COLORS, reading)
+        mono: dict[Color, bool] = {}
+        for entry in parts.get("lastMoveMono", ()):
+            fields = reading.children(entry, "color", "boolean")
+            if len(fields) != len(("color", "boolean")):
+                raise UnreadableError("im Element entry fehlt color oder boolean")
+            mono[read_enum_text(fields["color"], COLORS)] = is_true(read_text(fields["boolean"]))
+        mono_last = mono.get(Color.BLUE), mono.get(Color.YELLOW), mono.get(Color.RED), mono.get(Color.GREEN)
+        remaining = blue, yellow, red, green
         return Memento(
-            BlokusState(
-                rules,
-                read_enum(state, "startPiece", SHAPES),
-                _read_turn(state),
-                _read_board(parts["board"], reading),
-                (blue, yellow, red, green),
-                _ALL_COLORS if valid is None else _read_mask(valid, "color", COLORS, reading),
-                move,
-                _read_last_move_mono(parts.get("lastMoveMono"), reading),
-            ),
+            BlokusState(rules, start_shape, turn, cells, remaining, valid_mask, move, mono_last),
             (_read_name(parts.get("first")), _read_name(parts.get("second"))),
             hints,
         )
@@ -256,16 +270,6 @@ def memento_reader(rules: Ruleset, *further_tags: str) -> DataReader:
 
 def _read_name(player: Element | None) -> str:
     return "" if player is None else player.get("displayName", "")
-
-
-def _read_turn(state: Element) -> int:
-    turn = read_integer(state, "turn")
-    if turn < 0:
-        raise UnreadableError(f'state turn="{turn}" ist kleiner als 0')
-    return turn
-
-
-_N = TypeVar("_N", Color, Shape)
 
 
 def _read_mask(entries: Element, tag: str, values: dict[str, _N], reading: Reading) -> int:
@@ -293,33 +297,6 @@ def _read_board(fields: Element, reading: Reading) -> tuple[int, int, int, int]:
     return blue, yellow, red, green
 
 
-def _read_last_move(
-    element_of_move: Element | None, reading: Reading
-) -> tuple[SetMove | SkipMove | None, tuple[str, ...]]:
-    """Return the last move and its hints; None and no hints before the first move."""
-    if element_of_move is None:
-        return None, ()
-    data = reading.dialect.read_data(element_of_move, reading)
-    if isinstance(data, UnreadableData):
-        raise UnreadableError(data.problem)
-    if isinstance(data, MoveData) and isinstance(data.move, SetMove | SkipMove):
-        return data.move, data.hints
-    raise UnreadableError(f"lastMove ist kein Zug; {allowed(reading.dialect.move_classes)}")
-
-
-def _read_last_move_mono(
-    entries: Element | None, reading: Reading
-) -> tuple[bool | None, bool | None, bool | None, bool | None]:
-    found: dict[Color, bool] = {}
-    for entry in entries if entries is not None else ():
-        parts = reading.children(entry, "color", "boolean")
-        color, is_mono = parts.get("color"), parts.get("boolean")
-        if color is None or is_mono is None:
-            raise UnreadableError("im Element entry fehlt color oder boolean")
-        found[read_enum_text(color, COLORS)] = is_true(read_text(is_mono))
-    return found.get(Color.BLUE), found.get(Color.YELLOW), found.get(Color.RED), found.get(Color.GREEN)
-
-
 # -- moves in the plain form ------------------------------------------------------------------------------------------
 
 _BLANKS: Final = rb"[ \t\r\n]*+"
@@ -344,10 +321,10 @@ def plain_set_move(package: str) -> PlainForm:
         rb"</room" + _BLANKS + rb">",
     )
     pattern = re.compile(_BLANKS + _BLANKS.join(tags) + _BLANKS)
-    return PlainForm(pattern, _read, depth=5, attributes=4, children=3)
+    return PlainForm(pattern, _read_plain_set_move, depth=5, attributes=4, children=3)
 
 
-def _read(match: re.Match[bytes]) -> RoomMessage | None:
+def _read_plain_set_move(match: re.Match[bytes]) -> RoomMessage | None:
     room_id, a, a_value, b, b_value, c, c_value, d, d_value, e, e_value, f, f_value = match.groups()
     piece = {a: a_value, b: b_value, c: c_value, d: d_value}
     if len(piece) < 4 or e == f:
@@ -550,11 +527,10 @@ def turn_round_start_piece(state: BlokusState) -> str:
 board: Final = StatePart(_Board, attrgetter("state.cells"))
 
 
-def _start_team(_memento: Memento, _state: BlokusState, dialect: Dialect, indent: str) -> str:
-    return f'{indent}<startTeam class="team">{dialect.team_names[0]}</startTeam>'
-
-
-start_team: Final = part(_start_team, "state.rules")
+start_team: Final = part(
+    lambda _memento, _state, dialect, indent: f'{indent}<startTeam class="team">{dialect.team_names[0]}</startTeam>',
+    "state.rules",
+)
 
 
 def shape_lists(attributes: str = "") -> StatePart:
@@ -588,14 +564,13 @@ def colors(tag: str) -> StatePart:
     return part(write, "state.valid_mask")
 
 
-def _players(memento: Memento, _state: BlokusState, dialect: Dialect, indent: str) -> str:
-    (first, second), (first_team, second_team) = memento.names, dialect.team_names
-    return packets.player_element(indent, "first", first, first_team) + packets.player_element(
-        indent, "second", second, second_team
-    )
-
-
-players: Final = part(_players, "names")
+players: Final = part(
+    lambda memento, _state, dialect, indent: "".join(
+        packets.player_element(indent, tag, name, team)
+        for tag, name, team in zip(("first", "second"), memento.names, dialect.team_names, strict=True)
+    ),
+    "names",
+)
 
 
 def _last_move(memento: Memento, state: BlokusState, dialect: Dialect, indent: str) -> str:

@@ -7,7 +7,6 @@ packets as release 21.4.0 did. Sources: the seed documents of the revisions, pac
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
@@ -201,7 +200,7 @@ def _refuse_out_of_turn(
     return MoveRefusal(LEFT_REASON, error, error, None, data)
 
 
-_TEXTS_R1: Final[Texts] = dataclasses.replace(
+_TEXTS_R1: Final[Texts] = replace(
     _GERMAN,
     illegal=lambda name, mistake, move, state: early_refusal(name, explain_mistake(mistake, move, state), None),
     unreadable=lambda name, data: early_refusal(name, unreadable_reason(data.problem), None),

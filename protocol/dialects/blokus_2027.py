@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from spielleiter.game.api import Seat
 from spielleiter.game.blokus.moves import BlokusMistake
-from spielleiter.game.blokus.state import RULES_2027, BlokusState
+from spielleiter.game.blokus.state import RULES_2027
 from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects import blokus, packets, release_requests
 from spielleiter.protocol.dialects.blokus import (
@@ -144,26 +144,20 @@ def read_result(data: Element, reading: Reading) -> Result:
     definition = packets.read_definition(parts["definition"], reading) if "definition" in parts else ()
     entries: dict[Seat, tuple[str, Score]] = {}
     for child in reading.each(parts["scores"], "entry"):
-        seat, name, score = _read_entry(child, reading)
+        entry = reading.children(child, "player", "score")
+        if len(entry) != len(("player", "score")):
+            raise UnreadableError("im Element entry fehlt player oder score")
+        score = tuple([read_integer_text(part) for part in reading.each(entry["score"], "part")])
+        player = entry["player"]
+        seat = packets.seat_named(player.get("team", ""), reading.dialect.team_names, "player team")
         if seat in entries:
             raise UnreadableError(f"im Element scores steht {reading.dialect.team_names[seat]} mehr als einmal")
-        entries[seat] = name, score
+        entries[seat] = player.get("name", ""), Score(Cause.REGULAR, "", score)
     if 0 not in entries:
         raise UnreadableError("im Element scores fehlt ein Spieler")
     names = tuple(entries[seat][0] if seat in entries else "" for seat in (0, 1))
     result = Result(definition, tuple(score for _, (_, score) in sorted(entries.items())), (), (names[0], names[1]))
     return _with_verdict(result, parts["winner"], reading.dialect) if "winner" in parts else result
-
-
-def _read_entry(entry: Element, reading: Reading) -> tuple[Seat, str, Score]:
-    """Return a player's seat, name and score."""
-    parts = reading.children(entry, "player", "score")
-    if len(parts) != len(("player", "score")):
-        raise UnreadableError("im Element entry fehlt player oder score")
-    values = [read_integer_text(child) for child in reading.each(parts["score"], "part")]
-    player = parts["player"]
-    seat = packets.seat_named(player.get("team", ""), reading.dialect.team_names, "player team")
-    return seat, player.get("name", ""), Score(Cause.REGULAR, "", tuple(values))
 
 
 def _with_verdict(result: Result, winner: Element, dialect: Dialect) -> Result:
@@ -187,13 +181,10 @@ def _with_verdict(result: Result, winner: Element, dialect: Dialect) -> Result:
     return replace(result, scores=scores, winners=winners)
 
 
-PACKAGE: Final = "sc.plugin2027"
+# -- texts ------------------------------------------------------------------------------------------------------------
 
 _TEAM_NAMES: Final = ("ONE", "TWO")
 _REQUEST_NAME: Final = "sc.protocol.room.MoveRequest"
-_REMOVED: Final = {packets.READERS[tag] for tag in ("testMode", "testing", "scoreForPlayer", "playerScore")}
-
-# -- texts ------------------------------------------------------------------------------------------------------------
 
 _COMMON_TEXTS: Final = release_texts(
     mistake_texts={**MISTAKE_TEXTS, BlokusMistake.WRONG_COLOR: "Nur eigene Spielfiguren können gezogen werden"},
@@ -238,14 +229,11 @@ TEXTS: Final[Texts] = dataclasses.replace(
 
 # -- the dialect ------------------------------------------------------------------------------------------------------
 
+PACKAGE: Final = "sc.plugin2027"
+
 _MOVES: Final = release_move_readers(PACKAGE, "sc.api.plugins.Coordinates")
 _READ_MEMENTO: Final = blokus.memento_reader(RULES_2027)
-
-
-def _attributes(state: BlokusState) -> str:
-    return (
-        f' startTeam="{_TEAM_NAMES[0]}" turn="{state.turn}" startPiece="{state.start_shape.name}" round="{state.round}"'
-    )
+_REMOVED: Final = {packets.READERS[tag] for tag in ("testMode", "testing", "scoreForPlayer", "playerScore")}
 
 
 def _write_prepare(message: PrepareRequest, dialect: Dialect, indent: str) -> Body:
@@ -295,7 +283,10 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
         MoveRequest: packets.attribute_writer("moveRequest"),
         Result: write_result,
         Memento: blokus.MementoWriter(
-            _attributes,
+            lambda state: (
+                f' startTeam="{_TEAM_NAMES[0]}" turn="{state.turn}" startPiece="{state.start_shape.name}"'
+                f' round="{state.round}"'
+            ),
             blokus.last_move,
             blokus.board,
             blokus.last_move_mono(),

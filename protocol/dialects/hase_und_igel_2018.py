@@ -151,15 +151,13 @@ def _order(action: Element) -> int:
     return read_integer(action, "order") if action.get("order") is not None else 0
 
 
-def _read_card(action: Element) -> Action:
-    """Read a card. The value may be missing, since only one type of card needs it."""
-    value = read_integer(action, "value") if action.get("value") is not None else 0
-    return Card(read_enum(action, "type", _CARDS), value, _order(action))
-
-
 _ACTIONS: Final[dict[str, Callable[[Element], Action]]] = {
     "advance": lambda action: Advance(read_integer(action, "distance"), _order(action)),
-    "card": _read_card,
+    "card": lambda action: Card(
+        value=read_integer(action, "value") if action.get("value") is not None else 0,  # only one type needs it
+        type=read_enum(action, "type", _CARDS),
+        order=_order(action),
+    ),
     "exchangeCarrots": lambda action: ExchangeCarrots(read_integer(action, "value"), _order(action)),
     "eatSalad": lambda action: EatSalad(_order(action)),
     "fallBack": lambda action: FallBack(_order(action)),
@@ -257,23 +255,16 @@ def read_player(element_of_player: Element, reading: Reading) -> NamedPlayer:
     parts = reading.children(element_of_player, "cards", "lastNonSkipAction")
     held = parts.get("cards")
     cards = () if held is None else tuple([read_enum_text(child, _CARDS) for child in reading.each(held, "type")])
-    player = Player(
-        read_integer(element_of_player, "index"),
-        read_integer(element_of_player, "carrots"),
-        read_integer(element_of_player, "salads"),
-        cards,
-        _read_last_action(parts["lastNonSkipAction"]) if "lastNonSkipAction" in parts else None,
-    )
-    color, name = read_enum(element_of_player, "color", _COLORS), element_of_player.get("displayName", "")
-    return NamedPlayer(color, name, player)
-
-
-def _read_last_action(action: Element) -> Action:
-    name = action.get("class", "")
-    reader = _ACTIONS.get(name)
-    if reader is None:
-        raise UnreadableError(f'lastNonSkipAction class="{quote(name)}" gibt es nicht; {allowed(_ACTIONS)}')
-    return reader(action)
+    index, carrots, salads = (read_integer(element_of_player, name) for name in ("index", "carrots", "salads"))
+    last_action: Action | None = None
+    if (action := parts.get("lastNonSkipAction")) is not None:
+        name = action.get("class", "")
+        if name not in _ACTIONS:
+            raise UnreadableError(f'lastNonSkipAction class="{quote(name)}" gibt es nicht; {allowed(_ACTIONS)}')
+        last_action = _ACTIONS[name](action)
+    color = read_enum(element_of_player, "color", _COLORS)
+    player = Player(index, carrots, salads, cards, last_action)
+    return NamedPlayer(color, element_of_player.get("displayName", ""), player)
 
 
 # -- positions --------------------------------------------------------------------------------------------------------
@@ -323,28 +314,20 @@ def read_memento(data: Element, reading: Reading) -> Memento:
     if turn < 0:
         raise UnreadableError(f'state turn="{turn}" ist kleiner als 0')
     move, hints = _read_actions(parts["lastMove"], reading) if "lastMove" in parts else (None, ())
+    found: dict[int, FieldType] = {}
+    for child in reading.each(parts["board"], "fields"):
+        found[read_integer(child, "index")] = read_enum(child, "type", _FIELDS)
+    if sorted(found) != list(range(len(found))):
+        raise UnreadableError("im Element board fehlt ein Feld")
+    board = Board(tuple(found[index] for index in range(len(found))))
     return Memento(
-        HaseUndIgelState(_read_board(parts["board"], reading), (red.player, blue.player), turn, move),
+        HaseUndIgelState(board, (red.player, blue.player), turn, move),
         (red.name, blue.name),
         hints,
     )
 
 
-def _read_board(fields: Element, reading: Reading) -> Board:
-    found: dict[int, FieldType] = {}
-    for child in reading.each(fields, "fields"):
-        found[read_integer(child, "index")] = read_enum(child, "type", _FIELDS)
-    if sorted(found) != list(range(len(found))):
-        raise UnreadableError("im Element board fehlt ein Feld")
-    return Board(tuple(found[index] for index in range(len(found))))
-
-
 # -- requests ---------------------------------------------------------------------------------------------------------
-
-
-def _write_authenticate(message: AuthenticateRequest, _dialect: Dialect, _indent: str) -> Body:
-    """Write the password in the only attribute that release 18.2.6 understands."""
-    return Body("authenticate", attribute("passphrase", message.password))
 
 
 def _write_prepare(message: PrepareRequest, _dialect: Dialect, indent: str) -> Body:
@@ -366,27 +349,6 @@ def _read_timeout(packet: Element, reading: Reading) -> TimeoutRequest:
     reading.skip_children(packet)
     is_active = read_boolean(packet, "activate", default=False)
     return TimeoutRequest(packet.get("roomId"), read_integer(packet, "slot"), is_active)
-
-
-def _write_timeout(message: TimeoutRequest, _dialect: Dialect, _indent: str) -> Body:
-    attributes = attribute("roomId", message.room_id)
-    return Body("timeout", f'{attributes} activate="{boolean(value=message.is_active)}" slot="{message.slot}"')
-
-
-# -- events -----------------------------------------------------------------------------------------------------------
-
-
-def _write_error_packet(message: ErrorPacket, dialect: Dialect, indent: str) -> Body:
-    return packets.write_error_packet(message, dialect, indent)._replace(name="error", has_end_tag=False)
-
-
-def _read_player_score(packet: Element, reading: Reading) -> PlayerScore:
-    """Read the scores of a player. An empty packet means that no player of that name has played."""
-    return packets.read_player_score(packet, reading) if len(packet) else PlayerScore("", 0, ())
-
-
-def _write_player_score(message: PlayerScore, dialect: Dialect, indent: str) -> Body:
-    return packets.write_player_score(message, dialect, indent) if message.number_of_tests else Body("playerScore")
 
 
 # -- the result -------------------------------------------------------------------------------------------------------
@@ -444,7 +406,10 @@ HASE_UND_IGEL_2018: Final = Dialect(
         },
         **dict.fromkeys((packets.CLOSE, packets.CLOSE_RESPONSE), packets.READERS["close"]),
         "error": packets.read_error_packet,
-        "playerScore": _read_player_score,
+        # an empty packet means that no player of that name has played
+        "playerScore": lambda packet, reading: (
+            packets.read_player_score(packet, reading) if len(packet) else PlayerScore("", 0, ())
+        ),
         "timeout": _read_timeout,
     },
     data_readers={
@@ -457,13 +422,24 @@ HASE_UND_IGEL_2018: Final = Dialect(
     },
     writers={
         **{kind: writer for kind, writer in packets.WRITERS.items() if kind is not JoinRoomRequest},
-        AuthenticateRequest: _write_authenticate,
+        # the only attribute that release 18.2.6 understands
+        AuthenticateRequest: lambda message, _dialect, _indent: Body(
+            "authenticate", attribute("passphrase", message.password)
+        ),
         CloseConnection: packets.attribute_writer(packets.CLOSE_RESPONSE),
-        ErrorPacket: _write_error_packet,
+        ErrorPacket: lambda message, dialect, indent: packets.write_error_packet(message, dialect, indent)._replace(
+            name="error", has_end_tag=False
+        ),
         JoinedGameRoom: packets.write_joined_game_room_existing,
-        PlayerScore: _write_player_score,
+        PlayerScore: lambda message, dialect, indent: (
+            packets.write_player_score(message, dialect, indent) if message.number_of_tests else Body("playerScore")
+        ),
         PrepareRequest: _write_prepare,
-        TimeoutRequest: _write_timeout,
+        TimeoutRequest: lambda message, _dialect, _indent: Body(
+            "timeout",
+            attribute("roomId", message.room_id)
+            + f' activate="{boolean(value=message.is_active)}" slot="{message.slot}"',
+        ),
     },
     data_writers={
         **{kind: writer for kind, writer in packets.DATA_WRITERS.items() if kind is not Paused},

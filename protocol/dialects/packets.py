@@ -1,8 +1,7 @@
 """The packets that all seasons share, and the data of room packets that all games share.
 
-Invariants: requests of clients and events of the server are in the same tables. Both sides read and write both, so a
-server can name a packet that it should never have received. What is read from written values equals them. Sources: the
-seed documents, and release 21.4.0.
+Requests of clients and events of the server are in the same tables. Both sides read and write both, so a server can
+name a packet that it should never have received. Sources: the seed documents, and release 21.4.0.
 """
 
 from __future__ import annotations
@@ -211,25 +210,25 @@ def write_authenticate(message: AuthenticateRequest, _dialect: Dialect, _indent:
 
 
 def read_prepare(packet: Element, reading: Reading) -> PrepareRequest:
-    slots = [_read_slot(child, reading) for child in reading.each(packet, "slot")]
+    defaults = reading.dialect.slot_defaults
+    slots = []
+    for slot in reading.each(packet, "slot"):
+        reading.skip_children(slot)
+        slots.append(
+            Slot(
+                slot.get("displayName"),
+                can_timeout=read_boolean(slot, "canTimeout", default=defaults.can_timeout),
+                is_reserved=read_boolean(slot, "reserved", default=defaults.is_reserved),
+                should_be_paused=read_boolean(slot, "shouldBePaused", default=defaults.should_be_paused),
+                given=_given(slot, ("displayName", "canTimeout", "reserved", "shouldBePaused")),
+            )
+        )
     is_paused = read_boolean(packet, "pause", default=False)
     return PrepareRequest(packet.get("gameType"), tuple(slots), is_paused, _given(packet, ("gameType", "pause")))
 
 
 def _given(element: Element, names: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name in names if element.get(name) is not None)
-
-
-def _read_slot(slot: Element, reading: Reading) -> Slot:
-    reading.skip_children(slot)
-    defaults = reading.dialect.slot_defaults
-    return Slot(
-        slot.get("displayName"),
-        can_timeout=read_boolean(slot, "canTimeout", default=defaults.can_timeout),
-        is_reserved=read_boolean(slot, "reserved", default=defaults.is_reserved),
-        should_be_paused=read_boolean(slot, "shouldBePaused", default=defaults.should_be_paused),
-        given=_given(slot, ("displayName", "canTimeout", "reserved", "shouldBePaused")),
-    )
 
 
 def write_prepare(message: PrepareRequest, _dialect: Dialect, indent: str) -> Body:
@@ -401,10 +400,6 @@ def read_welcome(data: Element, reading: Reading) -> WelcomeMessage:
     return WelcomeMessage(seat_named(data.get("color", ""), reading.dialect.welcome_names, "welcomeMessage color"))
 
 
-def _write_welcome(message: WelcomeMessage, dialect: Dialect, _indent: str) -> Body:
-    return Body("welcomeMessage", attribute("color", dialect.welcome_names[message.seat]))
-
-
 def error_reader(tag: str) -> DataReader:
     """Return a reader of errors that repeat the refused data in the element `tag`."""
 
@@ -546,5 +541,7 @@ DATA_WRITERS: Final[Mapping[type[RoomData], Writer]] = {
     ServerData: _write_server_data,
     # as far as it was understood
     UnreadableData: lambda message, _dialect, _indent: Body(message.class_name or ""),
-    WelcomeMessage: _write_welcome,
+    WelcomeMessage: lambda message, dialect, _indent: Body(
+        "welcomeMessage", attribute("color", dialect.welcome_names[message.seat])
+    ),
 }

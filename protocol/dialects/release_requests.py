@@ -214,10 +214,6 @@ def _server_data(
     return dict.fromkeys(class_names, read)
 
 
-def _read_paused(data: Element, reading: Reading) -> Paused:
-    return Paused(read_fields(data, _PAUSED, reading).get("paused", False))
-
-
 def _read_no_state(state: Element) -> None:
     if class_attribute(state) != NULL:
         raise UnreadableError(f"das Element {state.tag} darf nur ein Server senden")
@@ -228,7 +224,9 @@ _PAUSED_CLASSES: Final = ("paused", "sc.protocol.room.GamePaused")
 _PAUSED: Final = ObjectForm(frozenset(_PAUSED_CLASSES), {"paused": BOOLEAN})
 
 _DATA_READERS: Final[Mapping[str, DataReader]] = {
-    **dict.fromkeys(_PAUSED_CLASSES, _read_paused),
+    **dict.fromkeys(
+        _PAUSED_CLASSES, lambda data, reading: Paused(read_fields(data, _PAUSED, reading).get("paused", False))
+    ),
     **_server_data(
         "ErrorMessage",
         {"originalMessage": lambda reading: lambda child: _read_data(child, reading), "message": lambda _: TEXT},

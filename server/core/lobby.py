@@ -169,7 +169,8 @@ class Lobby:
         self.timers = timers
         self.publish: Callable[[events.ServerEvent], None] = stream.publish
         self.delivery_timeout = config.delivery_timeout
-        self._editions = editions
+        self.editions = editions
+        """By gameType."""
         self._new_id = new_id
         self._new_rng = new_rng
         self._starting_states = starting_states or {}
@@ -231,7 +232,7 @@ class Lobby:
         """
         peer = member.peer
         if not member.is_edition_chosen and kind in REQUEST_TYPES and not peer.edition.dialect.has_packet(kind):
-            knowing = (edition for edition in self._editions.values() if edition.dialect.has_packet(kind))
+            knowing = (edition for edition in self.editions.values() if edition.dialect.has_packet(kind))
             peer.edition = next(knowing, peer.edition)
 
     # -- requests of any peer ---------------------------------------------------------------------------------------
@@ -240,7 +241,9 @@ class Lobby:
         """Join the first open game of this type, or a new one."""
         edition = self.find_edition(member, request.game_type)
         self._require_vacancy(member, edition)
-        found = self._find_free_slot(member.peer, edition)
+        rooms = (self.rooms[room_id] for room_id in self.waiting)
+        suitable = (room for room in rooms if room.edition is edition and room.slot_of(member.peer) is None)
+        found = next(((room, slot) for room in suitable if (slot := room.free_slot()) is not None), None)
         if found is None:
             limits = self.limits if edition.policy.judges_joined_games else UNLIMITED
             player_slots = [
@@ -255,16 +258,6 @@ class Lobby:
         notice = edition.dialect.encode(JoinedGameRoom(room.id, len(room.players), is_existing=found is not None))
         for admin in self.admins:
             admin.peer.send(notice)
-
-    def _find_free_slot(self, peer: Peer, edition: Edition) -> tuple[Room, PlayerSlot] | None:
-        """Return the first free slot of a waiting room of `edition` in which `peer` has none, with its room."""
-        for room_id in self.waiting:
-            room = self.rooms[room_id]
-            if room.edition is edition and room.slot_of(peer) is None:
-                player_slot = room.free_slot()
-                if player_slot is not None:
-                    return room, player_slot
-        return None
 
     def join_room(self, member: Member, request: JoinRoomRequest) -> None:
         """Join the room with this id."""
@@ -329,9 +322,9 @@ class Lobby:
             if not edition.policy.has_default_game:
                 raise RequestError(Fault.NO_GAME_TYPE, "This request names no gameType")
             return self.default_edition
-        requested = self._editions.get(game_type)
+        requested = self.editions.get(game_type)
         if requested is None:
-            text = edition.dialect.texts.unknown_game_type(game_type, tuple(self._editions))
+            text = edition.dialect.texts.unknown_game_type(game_type, tuple(self.editions))
             raise RequestError(Fault.UNKNOWN_GAME_TYPE, text)
         return requested
 

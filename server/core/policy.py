@@ -1,8 +1,7 @@
 """The differences in behaviour between editions, as values.
 
-Invariants: this module contains no behaviour, and no other module asks which edition it is dealing with: room, lobby
-and session look at these values instead. The defaults are those of the documents (edition r3); each field describes
-both alternatives.
+Room, lobby and session look at these values; no module asks which edition it is dealing with. The defaults are those of
+the documents (edition r3).
 """
 
 from __future__ import annotations

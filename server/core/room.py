@@ -461,9 +461,23 @@ class Room:
             raise RequestError(Fault.NOT_A_MEMBER, self._texts.not_member(self.id))
         pending = self._pending
         if pending is None or pending.seat != player_slot.seat or not pending.is_answered_by(arrival):
-            self._refuse_out_of_turn(peer, player_slot, shortened(data))
-        elif self._is_too_slow(pending, player_slot, arrival, now):
-            pass  # the game is over, regardless of the move
+            on_turn = self.state.seat_on_turn
+            active = None if self.phase is Phase.OPEN else on_turn
+            refusal = self._texts.out_of_turn(active, on_turn, player_slot.seat, self.names, shortened(data))
+            self._publish_refused(player_slot, Fault.NOT_YOUR_TURN, "not on turn")
+            peer.send(self._writer.encode(ErrorMessage(refusal.error, refusal.shown)))
+            # depending on the edition, the sender is disconnected or loses the game
+            cause = self.edition.policy.out_of_turn_cause
+            if cause is Cause.LEFT:
+                self._disconnect(Fault.NOT_YOUR_TURN, refusal)
+            self._end(self._lost_by(player_slot.seat, cause, refusal.reason))
+            return
+        self._pending = None
+        clock = player_slot.clock
+        think_time = pending.stop_clock(arrival)
+        is_hard = clock.is_over_hard_limit(think_time)
+        if is_hard or clock.is_over_soft_limit(think_time):  # the game is over, regardless of the move
+            self._end_too_slow(player_slot, think_time, arrival, max(0.0, now - arrival.instant), is_hard=is_hard)
         elif isinstance(data, UnreadableData):
             refusal = self._texts.unreadable(player_slot.name, shortened(data))
             self._refuse(peer, player_slot, Fault.UNREADABLE_MOVE, refusal)
@@ -533,17 +547,6 @@ class Room:
 
     # -- time limits ------------------------------------------------------------------------------------------------
 
-    def _is_too_slow(self, pending: PendingRequest, player_slot: PlayerSlot, arrival: Arrival, now: float) -> bool:
-        """Stop the clock of the pending request; end the game and return True if the answer was too slow."""
-        self._pending = None
-        clock = player_slot.clock
-        think_time = pending.stop_clock(arrival)
-        is_hard = clock.is_over_hard_limit(think_time)
-        if not is_hard and not clock.is_over_soft_limit(think_time):
-            return False
-        self._end_too_slow(player_slot, think_time, arrival, max(0.0, now - arrival.instant), is_hard=is_hard)
-        return True
-
     def _hard_limit_passed(self, player_slot: PlayerSlot, think_time: float, now: float, lateness: float) -> None:
         self._pending = None
         self._end_too_slow(player_slot, think_time, Arrival(now), lateness, is_hard=True)
@@ -563,18 +566,6 @@ class Room:
         self._end(Ending.against(player_slot.seat, cause, reason, winners))
 
     # -- faults of players ------------------------------------------------------------------------------------------
-
-    def _refuse_out_of_turn(self, peer: Peer, player_slot: PlayerSlot, data: MoveData | UnreadableData) -> None:
-        """Send the error; then, depending on the edition, disconnect the sender or let it lose the game."""
-        on_turn = self.state.seat_on_turn
-        active = None if self.phase is Phase.OPEN else on_turn
-        refusal = self._texts.out_of_turn(active, on_turn, player_slot.seat, self.names, data)
-        self._publish_refused(player_slot, Fault.NOT_YOUR_TURN, "not on turn")
-        peer.send(self._writer.encode(ErrorMessage(refusal.error, refusal.shown)))
-        cause = self.edition.policy.out_of_turn_cause
-        if cause is Cause.LEFT:
-            self._disconnect(Fault.NOT_YOUR_TURN, refusal)
-        self._end(self._lost_by(player_slot.seat, cause, refusal.reason))
 
     def _refuse(
         self, peer: Peer, player_slot: PlayerSlot, fault: Fault, refusal: MoveRefusal, problem: str | None = None

@@ -30,17 +30,14 @@ class _Line:
 
     def add(self, definition: tuple[Fragment, ...], parts: tuple[int, ...]) -> None:
         before = [value for _, value in self.values] or [Decimal(0)] * len(definition)
-        self.number_of_tests += 1
-        self.values = tuple(
-            (fragment, self._combine(fragment.aggregation, value, part))
-            for fragment, value, part in zip(definition, before, parts, strict=True)
-        )
-
-    def _combine(self, aggregation: Aggregation, value: Decimal, part: int) -> Decimal:
-        if aggregation is Aggregation.SUM:
-            return value + part
-        n = self.number_of_tests
-        return _EIGHT_DIGITS.plus(value * _divide(n - 1, n) + _divide(part, n))
+        n = self.number_of_tests = self.number_of_tests + 1
+        values = []
+        for fragment, value, part in zip(definition, before, parts, strict=True):
+            if fragment.aggregation is Aggregation.SUM:
+                values.append((fragment, value + part))
+            else:
+                values.append((fragment, _EIGHT_DIGITS.plus(value * _divide(n - 1, n) + _divide(part, n))))
+        self.values = tuple(values)
 
 
 class ScoreSheet:

@@ -122,9 +122,14 @@ class FairQueue:
                 await ticket.called.wait()
             if ticket.is_admitted:
                 return
-            await self._pause()  # the first task in the queue starts the next turn
+            debt = self._debt(self._budget)
+            if debt > 0.0:
+                await trio.sleep(debt)
+                self._reset_answers()  # answers given during this long turn must not admit many tasks
+            else:
+                await trio.lowlevel.checkpoint()
         finally:
-            if not ticket.is_admitted:
+            if not ticket.is_admitted:  # the first task in the queue starts the next turn
                 was_first = next(iter(self._queue)) is ticket
                 del self._queue[ticket]
                 if was_first:
@@ -133,14 +138,6 @@ class FairQueue:
     def _reset_answers(self) -> None:
         self._answers = 0
         self._answering = 0.0
-
-    async def _pause(self) -> None:
-        debt = self._debt(self._budget)
-        if debt > 0.0:
-            await trio.sleep(debt)
-            self._reset_answers()  # answers given during this long turn must not admit many tasks
-        else:
-            await trio.lowlevel.checkpoint()
 
     def _debt(self, budget: TokenBucket) -> float:
         """Return the seconds until `budget` has no debt; 0 while nobody plays."""

@@ -23,7 +23,7 @@ from spielleiter.server.config import Config, is_loopback
 from spielleiter.server.core.clock import Arrival, TokenBucket
 from spielleiter.server.core.dispatch import dispatch
 from spielleiter.server.core.error_packets import encoded_error, shortened_text
-from spielleiter.server.core.lobby import DedicatedPort, Lobby, Member
+from spielleiter.server.core.lobby import DedicatedPort, Lobby
 from spielleiter.server.core.room import Peer
 from spielleiter.server.errors import Fault, RequestError
 from spielleiter.server.net.fair_queue import ProcessorBudget
@@ -97,8 +97,8 @@ class Session:
         budget: ProcessorBudget,
         dedicated_port: DedicatedPort | None = None,
     ) -> None:
-        self._label = label
-        self._address = address
+        self.label = label
+        self.address = address
         self._host = address.rpartition(":")[0]
         self._wire = wire
         self._lobby = lobby
@@ -141,20 +141,8 @@ class Session:
         )
         edition = lobby.default_edition if dedicated_port is None else dedicated_port.room.edition
         self._peer = Peer(label, self._outbox, edition)
-        self._member = lobby.connect(self._peer, dedicated_port, has_idle_timeout=not self._is_local)
-        connection.dialect = lobby.dialect_of(self._member)
-
-    @property
-    def label(self) -> str:
-        return self._label
-
-    @property
-    def address(self) -> str:
-        return self._address
-
-    @property
-    def member(self) -> Member:
-        return self._member
+        self.member = lobby.connect(self._peer, dedicated_port, has_idle_timeout=not self._is_local)
+        connection.dialect = lobby.dialect_of(self.member)
 
     @property
     def queued_bytes(self) -> int:
@@ -166,7 +154,7 @@ class Session:
     async def run(self) -> None:
         """Serve until both sides have ended their streams; the wire is closed in every case."""
         with self._budget:
-            self._stream.publish(events.ConnectionOpened(self._label, self._address))
+            self._stream.publish(events.ConnectionOpened(self.label, self.address))
         if not self._is_local:
             self._packet_deadline = trio.current_time() + self._config.first_packet_timeout
         try:
@@ -174,21 +162,21 @@ class Session:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._write)
                     await self._read()
-                    self._lobby.drop(self._member, self._departure)
+                    self._lobby.drop(self.member, self._departure)
                     self._outbox.end_nowait()
                     await self._close()
                     nursery.cancel_scope.cancel()
         except* trio.Cancelled:  # the whole server is ending at once: no player has left
             with BugsContained(self._note_bug):
-                for room in list(self._member.rooms.values()):
+                for room in list(self.member.rooms.values()):
                     room.cancel()
             raise
         finally:
             with self._budget, BugsContained(self._note_bug):
-                self._lobby.drop(self._member)
+                self._lobby.drop(self.member)
             with trio.CancelScope(shield=True):
                 await self._wire.aclose()
-            self._stream.publish(events.ConnectionClosed(self._label, self._reason, self._was_silent))
+            self._stream.publish(events.ConnectionClosed(self.label, self._reason, self._was_silent))
 
     def end(self, reason: str, within: float = inf) -> None:
         """End our side of the stream after everything that is queued.
@@ -253,7 +241,13 @@ class Session:
                 try:
                     event = self._connection.next_event()
                 except RemoteProtocolError as error:
-                    self._refuse_bytes(error)
+                    if error.refusal is Refusal.BUG:  # no local variable for the cause: that would be a cycle
+                        bug = events.InternalError.of(error.__cause__ or error, self.label, error.data)
+                        self._stream.publish(bug)
+                    # the official server counts as the departure's cause what failed: its parser, or the code after it
+                    departure = Departure.UNKNOWN if error.refusal in _AFTER_PARSING else Departure.PROTOCOL_ERROR
+                    text = shortened_text(str(error))
+                    self._break_protocol(error.refusal.value, text, error.original, departure, error.position)
                     break
                 if event is None:
                     break
@@ -269,7 +263,14 @@ class Session:
                 held = max(0.0, self._held_until - arrival.instant)
                 self._handle(event, arrival, trio.current_time() - held)
         self._outbox.holds_input = False
-        self._set_deadline(has_handled=has_handled)
+        if not self._is_serving:
+            return  # the deadline is that of the first packet
+        # Between two packets, a peer may be silent without limit. So may a player or an administrator within a packet:
+        # it could as well send nothing.
+        if self._is_local or self.member.rooms or self.member.is_admin or not self._connection.has_partial_packet:
+            self._packet_deadline = inf
+        elif has_handled or self._packet_deadline == inf:
+            self._packet_deadline = trio.current_time() + self._config.packet_timeout
 
     async def _wait_for_turn(self) -> None:
         """Wait in the fair queue. Input that has been read counts as unread meanwhile, so no time limit is judged."""
@@ -310,23 +311,11 @@ class Session:
                 if self._lobby.is_password(request.password):
                     self._guard.note_success()
                 elif delay := self._guard.delay(self._host, trio.current_time()):
-                    self._stream.publish(events.AnswerDelayed(self._label, delay))
+                    self._stream.publish(events.AnswerDelayed(self.label, delay))
                     with self._guard.waiting(self._host):
                         await trio.sleep(delay)
                 nursery.cancel_scope.cancel()
         return is_checked
-
-    def _set_deadline(self, *, has_handled: bool) -> None:
-        """Set the deadline for a packet that has begun; between two packets, a peer may be silent without limit.
-
-        So may a player or an administrator within a packet: it could as well send nothing.
-        """
-        if not self._is_serving:
-            return  # the deadline is that of the first packet
-        if self._is_local or self._member.rooms or self._member.is_admin or not self._connection.has_partial_packet:
-            self._packet_deadline = inf
-        elif has_handled or self._packet_deadline == inf:
-            self._packet_deadline = trio.current_time() + self._config.packet_timeout
 
     # -- packets ----------------------------------------------------------------------------------------------------
 
@@ -336,7 +325,7 @@ class Session:
         `now` is the present instant in seconds, less the time for which the sender was made to wait.
         """
         policy = self._peer.edition.policy
-        self._member.packets_received += 1
+        self.member.packets_received += 1
         self._is_serving = self._has_data
         if isinstance(event, CloseConnection):
             self._end("goodbye", Departure.RECEIVED_DISCONNECT)
@@ -347,26 +336,23 @@ class Session:
             departure = Departure.PROTOCOL_ERROR if self._connection.has_partial_markup else Departure.LOST_CONNECTION
             self._end_lost("end of input", departure, with_end_tag=policy.answers_end_tag)
         else:
-            self._dispatch(event, arrival, now)
-
-    def _dispatch(self, message: Message, arrival: Arrival, now: float) -> None:
-        member, budget = self._member, self._budget
-        try:
-            dispatch(self._lobby, member, message, arrival, now)
-            budget.has_granted = True
-        except RequestError as error:
-            self._connection.dialect = self._lobby.dialect_of(member)  # the refusal is written in it
-            self._refuse_request(error, message)
-        else:
-            self._connection.dialect = self._lobby.dialect_of(member)
-        if member.is_admin > budget.is_admin or (member.rooms and not budget.plays):
-            budget.plays = True
-            budget.is_admin = member.is_admin
-            self._connection.limits = packet_limits(self._config, is_player=True, is_admin=member.is_admin)
-        ignored = self._connection.ignored
-        if len(ignored) > self._published_ignored:
-            self._stream.publish(events.ContentIgnored(self._label, tuple(ignored[self._published_ignored :])))
-            self._published_ignored = len(ignored)
+            member, budget = self.member, self._budget
+            try:
+                dispatch(self._lobby, member, event, arrival, now)
+                budget.has_granted = True
+            except RequestError as error:
+                self._connection.dialect = self._lobby.dialect_of(member)  # the refusal is written in it
+                self._refuse_request(error, event)
+            else:
+                self._connection.dialect = self._lobby.dialect_of(member)
+            if member.is_admin > budget.is_admin or (member.rooms and not budget.plays):
+                budget.plays = True
+                budget.is_admin = member.is_admin
+                self._connection.limits = packet_limits(self._config, is_player=True, is_admin=member.is_admin)
+            ignored = self._connection.ignored
+            if len(ignored) > self._published_ignored:
+                self._stream.publish(events.ContentIgnored(self.label, tuple(ignored[self._published_ignored :])))
+                self._published_ignored = len(ignored)
 
     # -- refusals ---------------------------------------------------------------------------------------------------
 
@@ -374,7 +360,7 @@ class Session:
         policy = self._peer.edition.policy
         text = shortened_text(str(error))
         self._budget.note_refusal(trio.current_time())
-        self._stream.publish(events.RequestRefused(self._label, error.fault, text))
+        self._stream.publish(events.RequestRefused(self.label, error.fault, text))
         if error.fault is Fault.WRONG_PASSWORD:
             self._guard.note_failure(self._host, trio.current_time())
         if error.fault in policy.unanswered_faults:
@@ -386,14 +372,6 @@ class Session:
         else:
             self._end_with_close(error.fault.value, Departure.UNKNOWN)
 
-    def _refuse_bytes(self, error: RemoteProtocolError) -> None:
-        if error.refusal is Refusal.BUG:
-            cause = error.__cause__ or error
-            self._stream.publish(events.InternalError.of(cause, self._label, error.data))
-        # the official server counts as the departure's cause what failed: its parser, or the code after it
-        departure = Departure.UNKNOWN if error.refusal in _AFTER_PARSING else Departure.PROTOCOL_ERROR
-        self._break_protocol(error.refusal.value, shortened_text(str(error)), error.original, departure, error.position)
-
     def _break_protocol(
         self,
         refusal: str,
@@ -402,7 +380,7 @@ class Session:
         departure: Departure = Departure.PROTOCOL_ERROR,
         position: int | None = None,
     ) -> None:
-        self._stream.publish(events.ProtocolBroken(self._label, refusal, text, position))
+        self._stream.publish(events.ProtocolBroken(self.label, refusal, text, position))
         if self._peer.edition.policy.explains_protocol_errors:
             self._end_with_error(text, original, refusal, departure)
         else:
@@ -411,7 +389,7 @@ class Session:
     def _note_bug(self, error: Exception) -> None:
         """Publish a bug of this server, which ends the connection."""
         self._reason = BUG
-        self._stream.publish(events.InternalError.of(error, self._label))
+        self._stream.publish(events.InternalError.of(error, self.label))
 
     # -- the end of the stream --------------------------------------------------------------------------------------
 
@@ -456,7 +434,7 @@ class Session:
             if failure.bound is not None:
                 departure = Departure.TIMEOUT
                 queued = self._outbox.queued_bytes
-                self._stream.publish(events.PeerTooSlow(self._label, failure.bound, queued, failure.why))
+                self._stream.publish(events.PeerTooSlow(self.label, failure.bound, queued, failure.why))
             self._end_lost(failure.why, departure, with_end_tag=False)
         self._written.set()
 

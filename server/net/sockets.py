@@ -1,9 +1,4 @@
-"""Listening sockets, accepting connections on them, and how many the system allows.
-
-Invariants: a host may stand for several addresses, which all get the same port; either all of them listen, or no socket
-is left open. The failure of one connection does not affect another. An address that cannot be used is reported in one
-line that names the option to change.
-"""
+"""Listening sockets, accepting connections on them, and how many the system allows."""
 
 from __future__ import annotations
 
@@ -64,12 +59,24 @@ def listen(host: str, port: int, option: str = "--port") -> list[socket.socket]:
         except (OSError, UnicodeError) as error:
             # the port that was free on the first address may be taken on another
             is_taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
-            if not is_taken or not attempts_left:
-                raise StartError(_bind_problem(host, port, error, option)) from None
+            if is_taken and attempts_left:
+                continue
+            where, advice = f"{host}:{port}", f"choose another {option} (0: any free one)"
+            if isinstance(error, UnicodeError):
+                problem = f"cannot listen on {where}: this is not a host name"
+            elif is_taken:
+                problem = f"{where} is in use already, perhaps by another server; {advice}"
+            elif error.errno == errno.EACCES and port >= FIRST_FREE_PORT:  # Windows keeps some for virtual machines
+                problem = f"{where} is reserved by the system; {advice}"
+            elif error.errno == errno.EACCES:
+                problem = f"{where} may not be used without privileges; choose a {option} above 1023"
+            else:
+                problem = f"cannot listen on {where}: {error.strerror or error}"
+            raise StartError(problem) from None
 
 
 def _listen(host: str, port: int) -> list[socket.socket]:
-    """Open all sockets or none. Raises OSError and UnicodeError."""
+    """Open the sockets of all addresses, or leave none open. Raises OSError and UnicodeError."""
     sockets: list[socket.socket] = []
     missing: OSError | None = None
     try:
@@ -127,18 +134,6 @@ def _listening_socket(family: int, address: tuple[Any, ...]) -> socket.socket:
         sock.close()
         raise
     return sock
-
-
-def _bind_problem(host: str, port: int, error: OSError | UnicodeError, option: str) -> str:
-    if isinstance(error, UnicodeError):
-        return f"cannot listen on {host}:{port}: this is not a host name"
-    if error.errno == errno.EADDRINUSE:
-        return f"{host}:{port} is in use already, perhaps by another server; choose another {option} (0: any free one)"
-    if error.errno == errno.EACCES and port >= FIRST_FREE_PORT:  # Windows keeps some for virtual machines
-        return f"{host}:{port} is reserved by the system; choose another {option} (0: any free one)"
-    if error.errno == errno.EACCES:
-        return f"{host}:{port} may not be used without privileges; choose a {option} above 1023"
-    return f"cannot listen on {host}:{port}: {error.strerror or error}"
 
 
 class Accepted(NamedTuple):

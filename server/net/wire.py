@@ -30,8 +30,8 @@ CLOSED_WINDOW: Final = 16 * 1024
 _TCP_INFO_OFFSETS: Final = (16, 24, 144, 228)  # tcpi_snd_mss, tcpi_unacked, tcpi_notsent_bytes, tcpi_snd_wnd
 _TCP_INFO_BYTES: Final = 232  # up to these; Linux before 5.4 has fewer
 _UNSIGNED: Final = struct.Struct("@I")
-_TIMESPEC: Final = struct.Struct("@qq" if sys.maxsize > 2**32 else "@ll")
-_ANCILLARY_BYTES: Final = socket.CMSG_SPACE(_TIMESPEC.size) if hasattr(socket, "CMSG_SPACE") else 0
+TIMESPEC: Final = struct.Struct("@qq" if sys.maxsize > 2**32 else "@ll")
+_ANCILLARY_BYTES: Final = socket.CMSG_SPACE(TIMESPEC.size) if hasattr(socket, "CMSG_SPACE") else 0
 MAX_AGE: Final = 60.0  # seconds; an older stamp means a wrong clock, not a slow server
 MIN_STEP: Final = 0.005  # seconds; a larger difference between the clocks is a step
 DRIFT: Final = 0.0005  # seconds per second by which a clock may be slewed (the kernel's own limit)
@@ -97,6 +97,15 @@ def stamp_arrivals(sock: socket.socket) -> bool:
     return True
 
 
+def kernel_stamp(ancillary: list[tuple[int, int, bytes]]) -> float | None:
+    """Return the kernel's stamp in what came with some bytes, in seconds since the epoch; None if there is none."""
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPNS and len(data) >= TIMESPEC.size:
+            seconds, nanoseconds = TIMESPEC.unpack_from(data)
+            return float(seconds + nanoseconds * 1e-9)
+    return None
+
+
 class StampReader:
     """Converts the stamps of one socket to instants on the server's clock.
 
@@ -146,26 +155,19 @@ class StampReader:
                 candidates = [instant - (old_offset + step + compared_at - stamp)]
             else:
                 candidates = [instant - (each + compared_at - stamp) for each in (old_offset, offset)]
-            arrival = self._choose(candidates, now)
+            # the earliest candidate that is possible, or `now` if none is
+            earliest, latest = self._empty_since - LONGEST_COMPARISON, now + LONGEST_COMPARISON
+            possible = [each for each in candidates if max(earliest, now - MAX_AGE) <= each <= latest]
+            if possible:
+                arrival = Arrival(min(now, max(self._empty_since, min(possible))), StampSource.KERNEL)
+            elif len(candidates) == 1 and now - MAX_AGE <= candidates[0] < earliest:
+                # the stamp of bytes that were not complete at the last check; the instant of that check is used
+                arrival = Arrival(self._empty_since, StampSource.KERNEL)
         if has_emptied:
             self._empty_since = read_at
             if is_uninterrupted:
                 self._offset, self._compared_at = offset, compared_at
         return arrival
-
-    def _choose(self, candidates: list[float], now: float) -> Arrival:
-        """Return the earliest of `candidates` that is possible, or `now` if none is.
-
-        A single candidate before the last check is the stamp of bytes that were not complete then; the instant of that
-        check is used for it.
-        """
-        earliest, latest = self._empty_since - LONGEST_COMPARISON, now + LONGEST_COMPARISON
-        possible = [each for each in candidates if max(earliest, now - MAX_AGE) <= each <= latest]
-        if possible:
-            return Arrival(min(now, max(self._empty_since, min(possible))), StampSource.KERNEL)
-        if len(candidates) == 1 and now - MAX_AGE <= candidates[0] < earliest:
-            return Arrival(self._empty_since, StampSource.KERNEL)
-        return Arrival(now)
 
     def _compare(self) -> tuple[float, float, float, bool]:
         """Compare the clocks, which an interruption between two readings would falsify.
@@ -202,8 +204,12 @@ class SocketWire:
         while True:
             await trio.lowlevel.wait_readable(self._sock)
             read_at = trio.current_time()
+            ancillary: list[tuple[int, int, bytes]] = []
             try:
-                data, ancillary = self._read()
+                if sys.platform == "win32" or not self._has_stamps:
+                    data = self._sock.recv(RECEIVE_BYTES)
+                else:
+                    data, ancillary, _, _ = self._sock.recvmsg(RECEIVE_BYTES, _ANCILLARY_BYTES)
             except BlockingIOError:
                 self._stamps.saw_empty(read_at)
                 continue
@@ -211,23 +217,8 @@ class SocketWire:
                 raise trio.BrokenResourceError(error.strerror or str(error)) from error
             else:
                 has_emptied = len(data) < RECEIVE_BYTES
-                stamp = self._stamp(ancillary)
+                stamp = kernel_stamp(ancillary)
                 return data, self._stamps.arrival(stamp, read_at=read_at, has_emptied=has_emptied)
-
-    def _read(self) -> tuple[bytes, list[tuple[int, int, bytes]]]:
-        if not self._has_stamps:
-            return self._sock.recv(RECEIVE_BYTES), []
-        if sys.platform == "win32":  # which has no stamps
-            raise NotImplementedError
-        data, ancillary, _, _ = self._sock.recvmsg(RECEIVE_BYTES, _ANCILLARY_BYTES)
-        return data, ancillary
-
-    def _stamp(self, ancillary: list[tuple[int, int, bytes]]) -> float | None:
-        for level, kind, data in ancillary:
-            if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPNS and len(data) >= _TIMESPEC.size:
-                seconds, nanoseconds = _TIMESPEC.unpack_from(data)
-                return float(seconds + nanoseconds * 1e-9)
-        return None
 
     def try_send(self, data: bytes | memoryview) -> int:
         try:
@@ -259,21 +250,16 @@ class SocketWire:
         return False
 
     def is_peer_stalled(self) -> bool:
-        told = self._tcp_info()
+        told = b""  # struct tcp_info, where there is one
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError):  # not TCP
+                told = self._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
         if len(told) < _TCP_INFO_BYTES:
             return False
         segment, in_flight, unsent, window = (_UNSIGNED.unpack_from(told, offset)[0] for offset in _TCP_INFO_OFFSETS)
         # In a slow network, the peer's window is open and full of bytes on their way. If none are, although some wait,
         # or if the window is small, only the peer is in the way. TCP may wait until a whole segment fits into it.
         return bool(window < max(CLOSED_WINDOW, segment) or (unsent and not in_flight))
-
-    def _tcp_info(self) -> bytes:
-        """Return what Linux tells about the connection (struct tcp_info), b"" if there is nothing like it."""
-        if sys.platform != "linux":
-            return b""
-        with contextlib.suppress(OSError):  # not TCP
-            return self._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
-        return b""
 
     def has_left(self) -> bool:
         if sys.platform == "linux":  # which tells even if bytes are unread

@@ -13,6 +13,14 @@ from spielleiter.bench.measurements import Cost, Options, Part, count_verdicts, 
 from spielleiter.bench.report import Figure, Record, Records
 from spielleiter.bench.subprocesses import BenchError
 
+GAMES = {
+    "whole": ["REGULAR", "REGULAR"],
+    "left": ["LEFT", "REGULAR"],
+    "late": ["REGULAR", "SOFT_TIMEOUT"],
+    "cut off": ["REGULAR", "LEFT"],
+    "cut off late": ["SOFT_TIMEOUT", "REGULAR"],
+}
+
 
 def part(name: str, order: list[str]) -> Part:
     def measure(_options: Options, records: Records) -> Iterator[str]:
@@ -33,15 +41,6 @@ def test_parts_alternate_in_every_round(monkeypatch: pytest.MonkeyPatch) -> None
     assert steps == [f"round {number} of 2: {name} is next" for number in (1, 2) for name in ("a", "c")]
     assert records.figure("calls", part="a") == Figure("calls", (1, 3))
     assert records.figure("calls", part="c") == Figure("calls", (2, 4))
-
-
-GAMES = {
-    "whole": ["REGULAR", "REGULAR"],
-    "left": ["LEFT", "REGULAR"],
-    "late": ["REGULAR", "SOFT_TIMEOUT"],
-    "cut off": ["REGULAR", "LEFT"],
-    "cut off late": ["SOFT_TIMEOUT", "REGULAR"],
-}
 
 
 def test_causes_other_than_regular_are_wrong_unless_the_driver_aborted(tmp_path: Path) -> None:

@@ -20,6 +20,19 @@ from spielleiter.bench.report import (
     targets_of,
 )
 
+TRAFFIC = {
+    "throughput": (12_345.6, "moves/s"),
+    "latency median": (1234.5, "ms"),
+    "latency p99": (2345.6, "ms"),
+    "latency max": (3456.7, "ms"),
+    "start median": (12_345.6, "ms"),
+    "games playing": (500.0, "games"),
+    "processor per move": (123.4, "us"),
+    "memory peak": (296.7, "MiB"),
+    "false verdicts": (0.0, "games"),
+    "games judged": (1234.0, "games"),
+}
+
 
 def test_a_figure_has_median_minimum_and_maximum() -> None:
     figure = Figure("ms", (3.0, 1.0, 8.0))
@@ -191,20 +204,6 @@ def test_a_target_in_json_has_a_lower_or_an_upper_bound() -> None:
         "sure": False,
     }
     assert Target("p99", "e", 3.0, False, 5.0, "x floor").to_json()["most"] == 3.0
-
-
-TRAFFIC = {
-    "throughput": (12_345.6, "moves/s"),
-    "latency median": (1234.5, "ms"),
-    "latency p99": (2345.6, "ms"),
-    "latency max": (3456.7, "ms"),
-    "start median": (12_345.6, "ms"),
-    "games playing": (500.0, "games"),
-    "processor per move": (123.4, "us"),
-    "memory peak": (296.7, "MiB"),
-    "false verdicts": (0.0, "games"),
-    "games judged": (1234.0, "games"),
-}
 
 
 def records_of(busy: float) -> Records:

@@ -22,6 +22,8 @@ from spielleiter.bench.subprocesses import (
     start_python,
 )
 
+SILENT = ["-S", "-c", "import time; time.sleep(10_000)"]
+
 
 @pytest.mark.slow
 def test_a_server_runs_and_then_ends(tmp_path: Path) -> None:
@@ -43,9 +45,6 @@ def test_the_exit_of_a_process_is_described() -> None:
     process = start_python(["-S", "-c", "import sys; sys.exit('no such thing')"], stderr=subprocess.PIPE)
     assert describe_exit(process) == "exit code 1: no such thing"
     end(process)
-
-
-SILENT = ["-S", "-c", "import time; time.sleep(10_000)"]
 
 
 def test_a_process_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,7 +71,7 @@ def started(code: str) -> subprocess.Popen[str]:
 def test_settle_waits_until_a_process_is_idle() -> None:
     busy = "import time\nwhile time.process_time() < 0.1: pass\n"
     with started(busy + "print('ready', flush=True); time.sleep(600)") as process:
-        settle(process.pid, look=0.1)
+        settle(process.pid, interval=0.1)
         assert processor_seconds(process.pid) > 0.05
         process.kill()
 
@@ -81,7 +81,7 @@ def test_settle_waits_until_a_process_is_idle() -> None:
 def test_settle_fails_if_a_process_stays_busy() -> None:
     with started("print('ready', flush=True)\nwhile True: pass") as process:
         with pytest.raises(TimeoutError, match="still busy 0 s after the attack"):
-            settle(process.pid, look=1.0, timeout=0.0)
+            settle(process.pid, interval=1.0, timeout=0.0)
         process.kill()
 
 

@@ -13,6 +13,19 @@ from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import EDITIONS
 from tests.cli.background import BackgroundServer, background_server, run, scripted_server
 
+ADVICE = "; its game may be over; `spielleiter admin status` lists the rooms that exist"
+NOTHING: dict[str, Any] = {
+    "startedAt": "2026-01-01T12:00:00.000+01:00",
+    "now": "2026-01-01T12:00:09.000+01:00",
+    "roomCounts": {"open": 0, "running": 0, "paused": 0},
+    "connectionCount": 0,
+    "queuedBytes": 0,
+    "refusals": [],
+    "rooms": [],
+    "connections": [],
+    "closed": [],
+}
+
 
 def _prepare(server: BackgroundServer, *arguments: str) -> tuple[str, list[str]]:
     value = json.loads(server.run("admin", "prepare", "--json", *arguments).stdout)
@@ -240,9 +253,6 @@ def test_the_help_truncates_no_summary() -> None:
     assert all(line.endswith(".") and not line.endswith("..") for line in commands)
 
 
-ADVICE = "; its game may be over; `spielleiter admin status` lists the rooms that exist"
-
-
 def test_an_unknown_room_is_a_failure_and_scripts_get_the_servers_own_words() -> None:
     words = "Couldn't find a room with id nowhere"
     with background_server() as server:
@@ -296,19 +306,6 @@ def test_the_status_is_shown(edition: str) -> None:
     assert report["roomCounts"] == {"open": 1, "running": 0, "paused": 0}
     assert report["connections"][-1]["isAdmin"] is True
     assert report["closed"][0]["reason"] == "goodbye"
-
-
-NOTHING: dict[str, Any] = {
-    "startedAt": "2026-01-01T12:00:00.000+01:00",
-    "now": "2026-01-01T12:00:09.000+01:00",
-    "roomCounts": {"open": 0, "running": 0, "paused": 0},
-    "connectionCount": 0,
-    "queuedBytes": 0,
-    "refusals": [],
-    "rooms": [],
-    "connections": [],
-    "closed": [],
-}
 
 
 def test_everything_has_its_line() -> None:

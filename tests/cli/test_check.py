@@ -33,6 +33,7 @@ WARNING = StepResult(
     2, "is lenient", "no <end>", Status.WARNING, "it\x02 ended", "last words", "nobody demands this\x03"
 )
 NOT_TRIED = StepResult(3, "ends", "the end", Status.NOT_TRIED)
+SEASON = "swc_2027_blokus (blokus-2027)"
 
 
 @pytest.fixture
@@ -225,9 +226,6 @@ def test_outputs_are_kept_in_the_requested_folder(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "step01" / "wire.log.gz").exists()
 
 
-SEASON = "swc_2027_blokus (blokus-2027)"
-
-
 class Checks:
     """The checks that were started, and the report that they return."""
 
@@ -335,7 +333,7 @@ def test_options_reach_the_check(checks: Checks) -> None:
     [setup] = checks.setups
     assert (setup.path, setup.main, setup.parameters) == (Path("player.zip"), "run.sh", ("--level", "3"))
     assert setup.sandbox == SandboxSettings("podman", "python:3.12")
-    assert (setup.speed, setup.soft_timeout, setup.patience.exit, setup.pause) == (1.5, 1.5, 3, 0.5)
+    assert (setup.speed, setup.soft_timeout, setup.timeouts.exit, setup.pause) == (1.5, 1.5, 3, 0.5)
     assert (setup.game_type, setup.edition) == ("swc_2021_blokus", "blokus-2021-r1")
 
 

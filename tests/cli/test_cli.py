@@ -27,6 +27,35 @@ from spielleiter.cli.commands import (
 from tests.cli.background import run
 from tests.timeouts import HANG_TIMEOUT
 
+_CALLS: list[str] = []
+ROOT = Path(__file__).parents[2]
+AT_IMPORT = """
+import sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == MODULE:
+            interrupt()
+sys.meta_path.insert(0, Interrupting())
+"""
+IN_A_CALLBACK = """
+import signal, weakref
+class Thing: ...
+def interrupt():
+    thing = Thing()
+    kept = weakref.ref(thing, lambda _: signal.raise_signal(signal.SIGINT))
+    del thing
+"""
+"""An exception in such a callback is printed and forgotten; `import` itself has one for each module."""
+DIRECTLY = """
+import signal
+def interrupt():
+    signal.raise_signal(signal.SIGINT)
+"""
+AT_EXIT = """
+import atexit, signal
+atexit.register(signal.raise_signal, signal.SIGINT)
+"""
+
 
 def test_the_help_names_every_command_and_how_to_complete_them() -> None:
     result = run("--help")
@@ -77,9 +106,6 @@ def test_the_help_loads_nothing_it_does_not_need() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("Usage: ")
     assert done.stdout.endswith("[]\n")
-
-
-_CALLS: list[str] = []
 
 
 @click.command()
@@ -222,35 +248,6 @@ def test_a_command_whose_output_nobody_reads_ends_without_a_message(arguments: t
     assert done.returncode == 141
     assert b"pipe" not in done.stderr
     assert b"Traceback" not in done.stderr
-
-
-ROOT = Path(__file__).parents[2]
-AT_IMPORT = """
-import sys
-class Interrupting:
-    def find_spec(self, name, path=None, target=None):
-        if name == MODULE:
-            interrupt()
-sys.meta_path.insert(0, Interrupting())
-"""
-IN_A_CALLBACK = """
-import signal, weakref
-class Thing: ...
-def interrupt():
-    thing = Thing()
-    kept = weakref.ref(thing, lambda _: signal.raise_signal(signal.SIGINT))
-    del thing
-"""
-"""An exception in such a callback is printed and forgotten; `import` itself has one for each module."""
-DIRECTLY = """
-import signal
-def interrupt():
-    signal.raise_signal(signal.SIGINT)
-"""
-AT_EXIT = """
-import atexit, signal
-atexit.register(signal.raise_signal, signal.SIGINT)
-"""
 
 
 def start(folder: Path, code: str, *arguments: str, module: str = "") -> subprocess.Popen[str]:

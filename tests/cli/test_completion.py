@@ -18,6 +18,19 @@ from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 START = "import sys; from spielleiter.cli.cli import main; sys.argv = ['spielleiter']; main()"
+ROOT = Path(__file__).parents[2]
+PROGRAM = """\
+#!/bin/sh
+exec {python} -c "import sys; from spielleiter.cli.cli import main; sys.argv = ['spielleiter']; main()"
+"""
+SCRIPT = """\
+eval "$(_SPIELLEITER_COMPLETE=bash_source spielleiter)"
+COMP_LINE=$1 COMP_POINT=${#1}
+shift
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+_spielleiter_completion spielleiter
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
 
 
 def ask(instruction: str, words: list[str], number: int | None = None) -> str:
@@ -73,21 +86,6 @@ def test_zsh_and_fish_get_descriptions_as_well() -> None:
 def test_every_shell_has_a_script(shell: str) -> None:
     script = ask(f"{shell}_source", ["spielleiter"])
     assert f"_SPIELLEITER_COMPLETE={shell}_complete" in script
-
-
-ROOT = Path(__file__).parents[2]
-PROGRAM = """\
-#!/bin/sh
-exec {python} -c "import sys; from spielleiter.cli.cli import main; sys.argv = ['spielleiter']; main()"
-"""
-SCRIPT = """\
-eval "$(_SPIELLEITER_COMPLETE=bash_source spielleiter)"
-COMP_LINE=$1 COMP_POINT=${#1}
-shift
-COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
-_spielleiter_completion spielleiter
-printf '%s\\n' "${COMPREPLY[@]}"
-"""
 
 
 @pytest.fixture

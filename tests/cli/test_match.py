@@ -51,6 +51,8 @@ REPORTS = {
     "summary.md",
 }
 HASE, BLOKUS_2021 = "swc_2018_hase_und_igel", "swc_2021_blokus"
+NOT_COUNTED = {"is_counted": False}
+SWAPPED = ("match", "--player1", "builtin:random", "--player2", "builtin:greedy")
 
 
 def test_a_match_is_printed_and_saved(games: dict[int, GameRecord], tmp_path: Path) -> None:
@@ -271,9 +273,6 @@ def test_impossible_settings_of_a_program_are_refused(options: tuple[str, ...], 
     assert not (tmp_path / "out").exists()
 
 
-NOT_COUNTED = {"is_counted": False}
-
-
 @pytest.mark.parametrize(
     ("records", "options", "code"),
     [
@@ -404,9 +403,6 @@ def test_concurrency_is_limited_to_what_can_be_judged(games: dict[int, GameRecor
     done = play(tmp_path, "-j", "1000")
     assert done.exit_code == 0
     assert done.stderr.startswith("1000 games at a time are too many for ")
-
-
-SWAPPED = ("match", "--player1", "builtin:random", "--player2", "builtin:greedy")
 
 
 def play_in(folder: Path, seed: int, *options: str, command: tuple[str, ...] = MATCH, count: int = 4) -> str:

@@ -29,6 +29,23 @@ from tests.programs.packages.official_packages import python_package
 from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
+PLAYER = f"""#!/bin/sh
+ls > files.txt
+cat files.txt >&2
+exec {shlex.quote(sys.executable)} -P -m spielleiter play -s first "$@"
+"""
+_LIBRARY = """\
+import os, sys
+
+def play():
+    words = [sys.executable, "-P", "-m", "spielleiter", "play", "-s", "first", *sys.argv[1:]]
+    os.environ.pop("PYTHONPATH")  # where this module is
+    os.execv(sys.executable, words)
+"""
+FIRST_MATCH = ("match", "--player1", "builtin:first", "--player2", "builtin:random", "-n", "2", "--seed", "1")
+PLATFORM_GAPS = "Not possible on this operating system"
+GAPS = common_gaps("<Minix>")
+"""The sentences of a system whose name has to be escaped."""
 
 
 def start(folder: Path, *options: str) -> subprocess.Popen[str]:
@@ -115,13 +132,6 @@ def test_the_second_signal_ends_the_games_at_once(tmp_path: Path) -> None:
     assert processes_of(out) == []
 
 
-PLAYER = f"""#!/bin/sh
-ls > files.txt
-cat files.txt >&2
-exec {shlex.quote(sys.executable)} -P -m spielleiter play -s first "$@"
-"""
-
-
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -146,16 +156,6 @@ def test_a_package_plays_a_match_and_resumes_it(folder: Path) -> None:
     journal.write_text(journal.read_text().splitlines(keepends=True)[0])
     assert run("match", "--resume", "out").exit_code == 0
     assert [record.verdict for record in read_journal(folder / "out")] == ["regular", "regular"]
-
-
-_LIBRARY = """\
-import os, sys
-
-def play():
-    words = [sys.executable, "-P", "-m", "spielleiter", "play", "-s", "first", *sys.argv[1:]]
-    os.environ.pop("PYTHONPATH")  # where this module is
-    os.execv(sys.executable, words)
-"""
 
 
 @pytest.mark.slow
@@ -257,7 +257,6 @@ exec {shlex.quote(sys.executable)} -P -m spielleiter play -s first "$@"
 
 
 Invoke = Callable[..., Result]
-FIRST_MATCH = ("match", "--player1", "builtin:first", "--player2", "builtin:random", "-n", "2", "--seed", "1")
 
 
 @pytest.fixture
@@ -367,11 +366,6 @@ def test_a_tournament_keeps_its_workers_for_all_matches(tmp_path: Path) -> None:
     machines = {json.loads(line)["machine"] for each in journals for line in each.read_text().splitlines()}
     assert len(machines) == 1
     assert machines != {""}
-
-
-PLATFORM_GAPS = "Not possible on this operating system"
-GAPS = common_gaps("<Minix>")
-"""The sentences of a system whose name has to be escaped."""
 
 
 @pytest.fixture

@@ -26,6 +26,58 @@ from tests.documents import blocks
 from tests.match.sample_records import fault, game
 
 pytestmark = pytest.mark.usefixtures("games")
+FOLDER = Path("result")
+PLAN: dict[str, Any] = {
+    "entrants": (Entrant("new", "./new --fast", can_timeout=False), Entrant("old", "old.jar")),
+    "game_type": "chess",
+    "games": 100,
+    "seed": 7,
+    "run_id": "0123",
+}
+OWN = MatchSetup(
+    **PLAN,
+    server_options={"soft_timeout": 1.5, "start_piece": "PENTO_Y"},
+    timeouts=ProgramTimeouts(10, 2, 60),
+    sprt="elo0=0 elo1=50",
+    significance=0.05,
+    min_games=30,
+)
+ELSEWHERE = MatchSetup(**PLAN, server=("example.org", 7))
+APART = MatchSetup(
+    **{
+        **PLAN,
+        "entrants": (
+            Entrant(
+                "new",
+                "./new",
+                cwd="there",
+                environment={"A": "b"},
+                passed_variables=("C", "D"),
+                memory=9,
+                time_factor=2.0,
+                soft_timeout=0.7,
+            ),
+            Entrant("old", "old.jar"),
+        ),
+    }
+)
+FILE = """
+games = 4
+seed = 7
+soft_timeout = 1500
+fail_on = ["crash", "illegal"]
+start_server = true
+
+[[program]]
+name = "new"
+command = "builtin:greedy"
+timeout = false
+
+[[program]]
+command = "builtin:random"
+time_factor = 2.5
+hard_timeout = 20000
+"""
 
 
 def test_a_resumed_match_plays_the_missing_games(games: dict[int, GameRecord], tmp_path: Path) -> None:
@@ -166,44 +218,6 @@ def test_control_characters_in_names_are_escaped(games: dict[int, GameRecord], t
     assert r"a\x1b[2J\u202e: +2 =0 -0" in done.stdout
 
 
-FOLDER = Path("result")
-PLAN: dict[str, Any] = {
-    "entrants": (Entrant("new", "./new --fast", can_timeout=False), Entrant("old", "old.jar")),
-    "game_type": "chess",
-    "games": 100,
-    "seed": 7,
-    "run_id": "0123",
-}
-OWN = MatchSetup(
-    **PLAN,
-    server_options={"soft_timeout": 1.5, "start_piece": "PENTO_Y"},
-    timeouts=ProgramTimeouts(10, 2, 60),
-    sprt="elo0=0 elo1=50",
-    significance=0.05,
-    min_games=30,
-)
-ELSEWHERE = MatchSetup(**PLAN, server=("example.org", 7))
-
-APART = MatchSetup(
-    **{
-        **PLAN,
-        "entrants": (
-            Entrant(
-                "new",
-                "./new",
-                cwd="there",
-                environment={"A": "b"},
-                passed_variables=("C", "D"),
-                memory=9,
-                time_factor=2.0,
-                soft_timeout=0.7,
-            ),
-            Entrant("old", "old.jar"),
-        ),
-    }
-)
-
-
 def test_every_option_is_either_changeable_or_compared() -> None:
     for name in {str(each.name) for each in match_command.params if each.expose_value} - {"combine", "resume"}:
         with suppress(Misuse, SetupError, TypeError, AttributeError):  # this is no value of an option
@@ -292,9 +306,8 @@ def test_all_differences_are_named_at_once() -> None:
         refuse_changed_options(FOLDER, OWN, {"seed": 3, "games": 20, "game": "chess"})
 
 
-@pytest.mark.parametrize("kept", ["bot ({})", "bot-{}"])
-def test_programs_with_equal_names_are_recognised(kept: str) -> None:
-    one, two = kept.format(1), kept.format(2)
+def test_programs_with_equal_names_are_recognised() -> None:
+    one, two = "bot (1)", "bot (2)"
     setup = MatchSetup(**{**PLAN, "entrants": (Entrant(one, "a"), Entrant(two, "b"))})
     refuse_changed_options(FOLDER, setup, {"name1": "bot", "name2": "bot"})
     with pytest.raises(Misuse, match=f"--name1 {re.escape(two)}"):
@@ -322,25 +335,6 @@ def test_openings_are_compared_by_their_files(tmp_path: Path) -> None:
 def test_invalid_options_are_reported_as_for_a_new_match(asked: dict[str, Any], problem: str) -> None:
     with pytest.raises(SetupError, match=problem):
         refuse_changed_options(FOLDER, OWN, asked)
-
-
-FILE = """
-games = 4
-seed = 7
-soft_timeout = 1500
-fail_on = ["crash", "illegal"]
-start_server = true
-
-[[program]]
-name = "new"
-command = "builtin:greedy"
-timeout = false
-
-[[program]]
-command = "builtin:random"
-time_factor = 2.5
-hard_timeout = 20000
-"""
 
 
 def play_file(folder: Path, *options: str, text: str = FILE) -> Any:

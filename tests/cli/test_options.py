@@ -31,6 +31,23 @@ from spielleiter.server.config import Config
 from spielleiter.server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER
 
 HELPS = {"soft": "A move.", "hard": "No move.", "start": "Start.", "exit": "Exit.", "game": "Game."}
+EDITION_AS_GAME = "'hase-und-igel-2018' is an edition of swc_2018_hase_und_igel, expected a gameType; use "
+GAME_OPTIONS = [
+    ("--game", "hase-und-igel-2018", EDITION_AS_GAME + "--edition hase-und-igel-2018"),
+    ("--game", "hase-und-igel", "(did you mean 'swc_2018_hase_und_igel'?)"),
+    ("--game", "blokus-2021", "(did you mean 'swc_2021_blokus'?)"),
+    ("--game", "Blokus", "(did you mean 'swc_2027_blokus' or 'swc_2021_blokus'?)"),
+    ("--game", "swc_2027_blocus", "(did you mean 'swc_2027_blokus'?)"),
+    ("--edition", "hase-und-igel", "'hase-und-igel' names a game, expected one of its editions: hase-und-igel-2018"),
+    ("--edition", "hase_und_igel", "names a game, expected one of its editions: hase-und-igel-2018"),
+    (
+        "--edition",
+        "swc_2021_blokus",
+        "expected one of its editions: blokus-2021-r3 or blokus-2021-21.4.0 or blokus-2021-r2 or blokus-2021-r1",
+    ),
+    ("--edition", "blokus-2072", "(did you mean 'blokus-2027'?)"),
+]
+LONG = "9" * 20
 
 
 def run_timeouts(*arguments: str, has_to_exit: bool = True) -> tuple[dict[str, Any], set[str], str]:
@@ -96,24 +113,6 @@ def test_a_file_is_refused_as_a_folder(command: click.Command, tmp_path: Path) -
             assert f"{place} is a file, expected a folder" in done.output
 
 
-EDITION_AS_GAME = "'hase-und-igel-2018' is an edition of swc_2018_hase_und_igel, expected a gameType; use "
-GAME_OPTIONS = [
-    ("--game", "hase-und-igel-2018", EDITION_AS_GAME + "--edition hase-und-igel-2018"),
-    ("--game", "hase-und-igel", "(did you mean 'swc_2018_hase_und_igel'?)"),
-    ("--game", "blokus-2021", "(did you mean 'swc_2021_blokus'?)"),
-    ("--game", "Blokus", "(did you mean 'swc_2027_blokus' or 'swc_2021_blokus'?)"),
-    ("--game", "swc_2027_blocus", "(did you mean 'swc_2027_blokus'?)"),
-    ("--edition", "hase-und-igel", "'hase-und-igel' names a game, expected one of its editions: hase-und-igel-2018"),
-    ("--edition", "hase_und_igel", "names a game, expected one of its editions: hase-und-igel-2018"),
-    (
-        "--edition",
-        "swc_2021_blokus",
-        "expected one of its editions: blokus-2021-r3 or blokus-2021-21.4.0 or blokus-2021-r2 or blokus-2021-r1",
-    ),
-    ("--edition", "blokus-2072", "(did you mean 'blokus-2027'?)"),
-]
-
-
 def commands_with(option: str) -> list[click.Command]:
     """All commands that have this option, except `serve`, whose options are settings."""
     found: list[click.Command] = []
@@ -167,9 +166,6 @@ def test_only_prepare_has_a_default_game() -> None:
     }
     assert [name for name, claims in defaults.items() if claims] == ["prepare"]
     assert len(defaults) == len(admin.commands)
-
-
-LONG = "9" * 20
 
 
 def refusal(kind: click.ParamType[Any], value: object) -> str:

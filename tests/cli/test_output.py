@@ -26,6 +26,7 @@ from tests.shell import saved_game
 NARROW = ("cp1252", "cp850", "latin-1", "ascii")
 PYTHON_ALONE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # arguments are ASCII then
 NAME = "Jörg ∞ Škoda 小"
+LONG = "lost as player 1, 0:10; player 1: RULE_VIOLATION the piece is placed already"
 
 
 def spielleiter(*arguments: str | bytes, **environment: str) -> subprocess.CompletedProcess[bytes]:
@@ -277,8 +278,6 @@ def test_no_line_is_too_long_and_no_word_is_lost(text: str, columns: int) -> Non
 
 
 # -- lines ------------------------------------------------------------------------------------------------------------
-
-LONG = "lost as player 1, 0:10; player 1: RULE_VIOLATION the piece is placed already"
 
 
 def test_a_line_that_is_too_wide_for_the_terminal_is_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:

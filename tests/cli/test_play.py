@@ -22,6 +22,15 @@ from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 GAMES = choose_editions({}, {})
+STRATEGIES = (
+    "first, random, greedy, hui-random, hui-greedy, "
+    "level-1, level-2, level-3, level-4, level-5, level-6, level-7, level-8, illegal, slow, crash, garbage, silent, gtp"
+)
+PROGRAM = ROOT / "tests/client/blokus_engine.py"
+ENGINE = f"{PYTHON} {shlex.quote(str(PROGRAM))}"
+LONG_TIMEOUT = ("--engine-timeout", str(HANG_TIMEOUT))
+PENTOBI = "pentobi-gtp"
+BLOKUS = [name for name, edition in EDITIONS.items() if "blokus" in edition.game.name]
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
@@ -194,12 +203,6 @@ def test_a_refusal_has_advice_for_people_and_the_servers_words_for_scripts(argum
     assert result.stderr.count("\n") == 1
 
 
-STRATEGIES = (
-    "first, random, greedy, hui-random, hui-greedy, "
-    "level-1, level-2, level-3, level-4, level-5, level-6, level-7, level-8, illegal, slow, crash, garbage, silent, gtp"
-)
-
-
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -275,12 +278,6 @@ def test_two_processes_play_a_whole_game() -> None:
 
 # -- GTP engines ------------------------------------------------------------------------------------------------------
 
-PROGRAM = ROOT / "tests/client/blokus_engine.py"
-ENGINE = f"{PYTHON} {shlex.quote(str(PROGRAM))}"
-PATIENT = ("--engine-timeout", str(HANG_TIMEOUT))
-PENTOBI = "pentobi-gtp"
-BLOKUS = [name for name, edition in EDITIONS.items() if "blokus" in edition.game.name]
-
 
 def _lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if not line.startswith(("room ", "waiting ", "the game begins"))]
@@ -296,7 +293,7 @@ def _imports_of_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_whole_game_is_played(edition: str) -> None:
     with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
         server.add_player("random", edition=edition)
-        result = server.run("play", "-s", "gtp", "--engine", ENGINE, *PATIENT, "--json", "--edition", edition)
+        result = server.run("play", "-s", "gtp", "--engine", ENGINE, *LONG_TIMEOUT, "--json", "--edition", edition)
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
     assert (report["end"], report["cause"], report["errors"]) == ("result", "REGULAR", [])
@@ -324,7 +321,7 @@ def test_a_failing_engine_does_not_lose_the_game(fault: str, said: str) -> None:
     with background_server() as server:
         server.add_player("random")
         engine = f"{ENGINE} --fault {fault} --at 3"
-        result = server.run("play", "-s", "gtp", "--engine", engine, *PATIENT, "--json")
+        result = server.run("play", "-s", "gtp", "--engine", engine, *LONG_TIMEOUT, "--json")
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["cause"] == "REGULAR"
     lines = _lines(result.stderr)
@@ -406,7 +403,7 @@ def test_pentobi_plays_whole_games(edition: str) -> None:
     with background_server(editions={EDITIONS[edition].game_type: edition}) as server:
         server.add_player("random", edition=edition)  # which starts where no symmetry fits
         engine = f"{PENTOBI} --quiet --nobook --level 1 --seed 1"
-        result = server.run("play", "-s", "gtp", "--engine", engine, *PATIENT, "--json", "--edition", edition)
+        result = server.run("play", "-s", "gtp", "--engine", engine, *LONG_TIMEOUT, "--json", "--edition", edition)
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["cause"] == "REGULAR"
     moves = json.loads(result.stdout)["movesPlayed"]

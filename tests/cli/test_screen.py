@@ -7,8 +7,9 @@ import random
 import sys
 import threading
 from collections.abc import Callable
-from typing import TextIO
+from typing import Any, TextIO
 
+import click
 import pytest
 import trio
 import trio.lowlevel
@@ -219,14 +220,14 @@ async def test_nobody_waits_for_a_slow_terminal(monkeypatch: pytest.MonkeyPatch)
     goes_on, has_begun = threading.Event(), threading.Event()
     with pty() as terminal:
         screen = on(monkeypatch, terminal.file)
-        write = screen._write
+        echo = click.echo
 
-        def hang(text: str) -> None:
+        def hang(text: str, **how: Any) -> None:
             has_begun.set()
             assert goes_on.wait(timeout=HANG_TIMEOUT)
-            write(text)
+            echo(text, **how)
 
-        monkeypatch.setattr(screen, "_write", hang)
+        monkeypatch.setattr("spielleiter.cli.screen.click.echo", hang)
         async with screen.running():
             screen.show(START, NAMES)
             assert await trio.to_thread.run_sync(has_begun.wait, 60)

@@ -26,6 +26,31 @@ if sys.platform == "win32":
 else:
     HANG_UP = [signal.SIGHUP]
 
+OPTIONS: dict[str, tuple[list[str], Any]] = {
+    "host": (["--host", "::1"], "::1"),
+    "port": (["-p", "0"], 0),
+    "is_local": (["--no-local"], False),
+    "port_file": (["--port-file", "x"], Path("x")),
+    "password": (["--password", "geheim"], "geheim"),
+    "grace": (["--grace", "0.5"], 0.5),
+    "default_game": (["--default-game", "g"], "g"),
+    "editions": (["--edition", "a=b", "--edition", "c=d"], {"a": "b", "c": "d"}),
+    "is_paused": (["--paused"], True),
+    "soft_timeout": (["--soft-timeout", "100"], 0.1),
+    "hard_timeout": (["--hard-timeout", "20000"], 20.0),
+    "has_timeouts": (["--no-timeout"], False),
+    "game_end": (["--game-end", "noMovesLeft"], "noMovesLeft"),
+    "start_piece": (["--start-piece", "PENTO_V"], "PENTO_V"),
+    "seed": (["--seed", "7"], 7),
+    "seeds_ids": (["--seed-ids"], True),
+    "is_test_mode": (["--test-mode"], True),
+    "replay_directory": (["--save-replay", "out"], Path("out")),
+    "load_game_file": (["--loadGameFile", "y"], Path("y")),
+    "turn": (["--load-game-file", "r.xml", "--turn", "5"], 5),
+    "log_format": (["--log-format", "json"], "json"),
+    "log_level": (["--log-level", "debug"], "debug"),
+}
+
 
 class _Served:
     """Replaces the server: keeps its configuration and raises the signals that the test asks for."""
@@ -60,32 +85,6 @@ class _Served:
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> _Served:
     return _Served(monkeypatch, tmp_path)
-
-
-OPTIONS: dict[str, tuple[list[str], Any]] = {
-    "host": (["--host", "::1"], "::1"),
-    "port": (["-p", "0"], 0),
-    "is_local": (["--no-local"], False),
-    "port_file": (["--port-file", "x"], Path("x")),
-    "password": (["--password", "geheim"], "geheim"),
-    "grace": (["--grace", "0.5"], 0.5),
-    "default_game": (["--default-game", "g"], "g"),
-    "editions": (["--edition", "a=b", "--edition", "c=d"], {"a": "b", "c": "d"}),
-    "is_paused": (["--paused"], True),
-    "soft_timeout": (["--soft-timeout", "100"], 0.1),
-    "hard_timeout": (["--hard-timeout", "20000"], 20.0),
-    "has_timeouts": (["--no-timeout"], False),
-    "game_end": (["--game-end", "noMovesLeft"], "noMovesLeft"),
-    "start_piece": (["--start-piece", "PENTO_V"], "PENTO_V"),
-    "seed": (["--seed", "7"], 7),
-    "seeds_ids": (["--seed-ids"], True),
-    "is_test_mode": (["--test-mode"], True),
-    "replay_directory": (["--save-replay", "out"], Path("out")),
-    "load_game_file": (["--loadGameFile", "y"], Path("y")),
-    "turn": (["--load-game-file", "r.xml", "--turn", "5"], 5),
-    "log_format": (["--log-format", "json"], "json"),
-    "log_level": (["--log-level", "debug"], "debug"),
-}
 
 
 @pytest.mark.parametrize(("field", "arguments", "value"), [(field, *rest) for field, rest in OPTIONS.items()])

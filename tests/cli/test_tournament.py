@@ -25,6 +25,12 @@ from tests.cli.background import run
 from tests.cli.tournaments import FILE, STRENGTH, play_where_b_does_not_start
 from tests.match.sample_records import fault, game
 
+LINK = re.compile(r'href="\./([^"]*replay\.html)"')
+LONG = FILE.replace("games = 4", "games = 200")
+CUP = FILE.replace("games = 4", 'kind = "knock-out"\nseeding = "listed"\ngames = 4')
+SWISS = FILE.replace("games = 4", 'kind = "swiss"\nseeding = "listed"\ngames = 4')
+STRENGTHS = {"w": 4, "x": 3, "y": 2, "z": 1}
+
 
 @pytest.fixture
 def file(tmp_path: Path) -> str:
@@ -268,9 +274,6 @@ def test_a_tournament_file_has_a_key_for_every_shared_option(tmp_path: Path) -> 
     assert {"openings", "book"} <= set(known)
 
 
-LINK = re.compile(r'href="\./([^"]*replay\.html)"')
-
-
 @pytest.mark.slow
 def test_the_reports_link_to_the_pages_of_the_replays(tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text(
@@ -361,9 +364,6 @@ def test_programs_have_settings_and_games_have_cores(
     refused = run("tournament", file, "--out", str(tmp_path / "other"), "--cores-per-game", "4")
     assert refused.exit_code == 2
     assert "each game needs 4 cores, there are 3" in refused.stderr
-
-
-LONG = FILE.replace("games = 4", "games = 200")
 
 
 def write(folder: Path, text: str) -> str:
@@ -490,10 +490,6 @@ def test_contradictions_are_refused(lines: str, options: tuple[str, ...], proble
     assert not (tmp_path / "out").exists()
 
 
-CUP = FILE.replace("games = 4", 'kind = "knock-out"\nseeding = "listed"\ngames = 4')
-SWISS = FILE.replace("games = 4", 'kind = "swiss"\nseeding = "listed"\ngames = 4')
-
-
 @pytest.mark.usefixtures("faults")
 def test_a_knock_out_has_a_champion(tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text(CUP)
@@ -581,9 +577,6 @@ def test_a_program_that_cannot_play_is_eliminated(monkeypatch: pytest.MonkeyPatc
     assert again.exit_code == 5
     assert "b cannot play: does not start" in again.stderr
     assert again.stdout.splitlines()[-1] == done.stdout.splitlines()[-1]
-
-
-STRENGTHS = {"w": 4, "x": 3, "y": 2, "z": 1}
 
 
 @pytest.fixture

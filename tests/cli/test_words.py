@@ -23,6 +23,7 @@ from spielleiter.server.core.lobby import NO_ADMINS
 
 START = BlokusState(RULES_2021, Shape.PENTO_I)
 NO_NAMES = ("", "")
+TEXTS = BLOKUS_2027.texts
 
 
 def _result(winners: tuple[int, ...], *causes: Cause) -> Result:
@@ -103,9 +104,6 @@ def test_a_player_whose_game_never_began_has_not_lost_it() -> None:
     waiting = _report(_result((0,), Cause.REGULAR, Cause.LEFT), seat=None)
     assert outcome_word(waiting) == "none"
     assert report_line(waiting) == "the game never began, 10:7; player 2: LEFT (the server says: “too late”)"
-
-
-TEXTS = BLOKUS_2027.texts
 
 
 @pytest.mark.parametrize(

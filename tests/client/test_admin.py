@@ -389,9 +389,8 @@ async def test_sending_over_a_lost_connection_without_a_reason() -> None:
             pass
 
 
-@pytest.mark.parametrize(
-    "_attempt", range(20)
-)  # trio runs tasks that are ready in random order; every order has to work
+# trio runs tasks that are ready in random order; every order has to work
+@pytest.mark.parametrize("_attempt", range(20))
 async def test_a_request_at_the_end_of_the_stream_raises_the_reason(_attempt: int) -> None:
     receiving = MemoryReceiveStream()
     transport = Transport(trio.StapledStream(MemorySendStream(), receiving), BLOKUS_2021_R3)

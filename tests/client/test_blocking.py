@@ -30,10 +30,10 @@ from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, Paused, 
 from spielleiter.server.editions import EDITIONS
 from tests.cli.background import BackgroundServer, background_server
 from tests.documents import ROOT
+from tests.timeouts import HANG_TIMEOUT
 
 EDITION = next(iter(EDITIONS.values()))
 GAME_TYPE = EDITION.game_type
-HANG_TIMEOUT = 60.0  # seconds; reached only by a test that hangs
 
 
 @pytest.fixture

@@ -138,7 +138,7 @@ def test_greedy_wins_at_hase_und_igel() -> None:
 def test_a_good_strategy_can_be_used_as_a_plain_function() -> None:
     state = BLOKUS_2021.new_state(random.Random(1))
     for name, kind in STRATEGIES.items():
-        if kind.plays(BLOKUS_2021) and not kind.is_bad and not kind.is_level:  # tests of levels: tests/client/levels
+        if kind.plays(BLOKUS_2021) and not kind.is_bad and not kind.is_level:  # levels have tests of their own
             assert make_chooser(name, seed=1)(state) == make_chooser(name, seed=1)(state)
             assert state.check(make_chooser(name, seed=1)(state)) is None
 
@@ -234,9 +234,6 @@ def test_without_a_selection_all_moves_are_evaluated() -> None:
     assert contenders(state, moves) is moves
 
 
-STATES = [edition.game.new_state(random.Random(1)) for edition in EDITIONS.values()]
-
-
 @pytest.mark.parametrize("game", [BLOKUS_2021, BLOKUS_2027], ids=lambda game: game.name)
 def test_blokus_has_eight_levels_in_both_seasons(game: Game) -> None:
     assert len(ladder_of(game.new_state(random.Random(1)))) == 8
@@ -257,26 +254,10 @@ def test_a_strategy_plays_the_games_that_have_its_level(edition: Edition) -> Non
     assert playing == list(range(1, count + 1))
 
 
-def test_a_level_that_a_game_does_not_have_is_an_error_that_names_those_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    position, levels = next(iter(LADDERS.items()))
-    monkeypatch.setattr("spielleiter.client.choosers.LADDERS", {position: levels[:4]})
-    state = next(state for state in STATES if isinstance(state, position))
-    with pytest.raises(StrategyError, match="there is no level-6 here: this game has level-1 to level-4"):
-        make_chooser("level-6", seed=1)(state)
-
-
 def test_a_game_without_levels_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spielleiter.client.choosers.LADDERS", {})
     kind, edition = STRATEGIES["level-1"], next(iter(EDITIONS.values()))
     assert kind.refusal(edition.game, "chess") == "the strategy level-1 does not play chess: this game has no levels"
-
-
-@pytest.mark.slow
-def test_every_level_is_described_and_chooses_a_legal_move_for_its_game() -> None:
-    for edition in EDITIONS.values():
-        state = edition.game.new_state(random.Random(1))
-        for level in ladder_of(state):
-            assert state.check(level.choose(state, random.Random(1))) is None
 
 
 def test_the_descriptions_of_a_ladder_differ() -> None:

@@ -261,7 +261,6 @@ def test_the_test_engine_refuses_wrong_moves() -> None:
         engine.answer("play 1 b19")
 
 
-GAMES = (BLOKUS_2021, BLOKUS_2027)
 Fault = Callable[[str], str | None]
 
 

@@ -26,6 +26,8 @@ from spielleiter.client.gtp_engine import (
 )
 from tests.timeouts import HANG_TIMEOUT
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_command_is_one_line() -> None:
     assert encode_command(1, "name") == b"1 name\n"
@@ -95,8 +97,6 @@ def test_many_responses_are_not_too_much_text() -> None:
 def test_any_bytes_are_read(data: bytes) -> None:
     assert all(response.text.isprintable() or "\n" in response.text for response in ResponseReader().feed(data))
 
-
-pytestmark = pytest.mark.slow
 
 ECHO = """
 import sys

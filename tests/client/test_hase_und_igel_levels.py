@@ -11,7 +11,6 @@ import pytest
 from spielleiter.client.choosers import greedy_move, make_chooser, random_move
 from spielleiter.client.client_errors import StrategyError
 from spielleiter.client.hase_und_igel_levels import (
-    ALL_CARDS,
     EAT_SALAD,
     FALL_BACK,
     HASE_UND_IGEL_LEVELS,
@@ -33,7 +32,6 @@ from spielleiter.client.hase_und_igel_levels import (
     with_position_carrots,
 )
 from spielleiter.client.search_budget import LONGEST_SEARCH, SearchBudget
-from spielleiter.client.strategies import STRATEGIES
 from spielleiter.game.hase_und_igel import (
     GOAL_INDEX,
     HASE_UND_IGEL_2018,
@@ -49,6 +47,8 @@ from spielleiter.game.hase_und_igel import (
 )
 
 BOARD = Board.from_letters("SHCCCC12HHLICCHI2C1I2CLCICH2CCIHCCH21ICH2CLIH1C2CCICCHC2ILHCHC1CG")
+TRACK = Track(BOARD)
+ALL_CARDS = TAKE_OR_DROP_CARROTS + EAT_SALAD + HURRY_AHEAD + FALL_BACK
 
 
 def by_the_rules(state: HaseUndIgelState) -> set[tuple[Hare, Hare]]:
@@ -122,11 +122,7 @@ def test_a_player_is_a_tuple_of_what_matters() -> None:
 
 
 def test_a_track_knows_the_salad_fields_ahead() -> None:
-    track = Track(BOARD)
-    assert [track.salads_ahead[index] for index in (0, 9, 10, 41, 42, 57, 64)] == [4, 4, 3, 2, 1, 0, 0]
-
-
-TRACK = Track(Board.from_letters("SHCCCC12HHLICCHI2C1I2CLCICH2CCIHCCH21ICH2CLIH1C2CCICCHC2ILHCHC1CG"))
+    assert [TRACK.salads_ahead[index] for index in (0, 9, 10, 41, 42, 57, 64)] == [4, 4, 3, 2, 1, 0, 0]
 
 
 def test_the_goal_is_worth_more_than_anything_else() -> None:
@@ -165,7 +161,6 @@ def test_a_salad_field_counts_only_before_eating() -> None:
     assert before - after == pytest.approx(WEIGHTS.fields[SALAD])
 
 
-TRACK = Track(Board.from_letters("SHCCCC12HHLICCHI2C1I2CLCICH2CCIHCCH21ICH2CLIH1C2CCICCHC2ILHCHC1CG"))
 START: Hare = (0, 68, 5, ALL_CARDS, False)
 
 
@@ -219,7 +214,7 @@ def test_a_search_reaches_the_goal_at_once_if_that_wins() -> None:
 )
 def test_in_the_goal_fewer_carrots_win_and_then_red(red_carrots: int, blue_carrots: int, sign: int) -> None:
     red, blue = (64, red_carrots, 0, 0, False), (64, blue_carrots, 0, 0, False)
-    assert HareSearch(TRACK, SearchLimits(nodes=10), never)._search(red, blue, 42, 3, -WIN, WIN) == sign * (WIN - 42)
+    assert HareSearch(TRACK, SearchLimits(nodes=10), never).value_of(red, blue, 42, 3, -WIN, WIN) == sign * (WIN - 42)
 
 
 def test_a_decided_game_ends_the_search() -> None:
@@ -300,9 +295,7 @@ def test_the_seed_decides_between_equally_good_moves() -> None:
     assert len({tuple(moves_of_a_game(LIMITS[0], seed)) for seed in range(12)}) > 1
 
 
-def test_there_are_levels_for_this_game_only_up_to_its_number() -> None:
-    playing = [name for name, kind in STRATEGIES.items() if kind.is_level and kind.plays(HASE_UND_IGEL_2018)]
-    assert playing == [f"level-{number}" for number in NUMBERS]
+def test_a_level_that_this_game_does_not_have_is_an_error_that_names_those_it_has() -> None:
     missing = f"level-{1 + len(NUMBERS)}"
     with pytest.raises(StrategyError, match=f"no {missing} here: this game has level-1 to level-{len(NUMBERS)}"):
         make_chooser(missing)(FIRST)

@@ -15,7 +15,7 @@ def ready(allocation: Allocation, address: str, slots: int = 1, speed: float = 1
 
 
 def test_pairs_are_handed_out_in_order_up_to_the_number_of_slots() -> None:
-    allocation = Allocation.of([1, 2, 3, 4, 5])
+    allocation = Allocation([1, 2, 3, 4, 5])
     assert allocation.next_attempts(0) == []
     ready(allocation, "a", 2)
     ready(allocation, "b", 1)
@@ -30,13 +30,13 @@ def test_pairs_are_handed_out_in_order_up_to_the_number_of_slots() -> None:
 
 
 def test_the_number_of_concurrent_pairs_can_be_limited() -> None:
-    allocation = Allocation.of([1, 2, 3], limit=1)
+    allocation = Allocation([1, 2, 3], limit=1)
     ready(allocation, "a", 8)
     assert len(allocation.next_attempts(0)) == 1
 
 
 def test_the_pairs_of_a_machine_that_is_held_take_no_slots_of_others() -> None:
-    allocation = Allocation.of([1, 2, 3, 4])
+    allocation = Allocation([1, 2, 3, 4])
     ready(allocation, "a", 2)
     first, second = allocation.next_attempts(0)
     allocation.refuse(second, "busy", 0, is_overloaded=True)
@@ -46,7 +46,7 @@ def test_the_pairs_of_a_machine_that_is_held_take_no_slots_of_others() -> None:
 
 
 def test_a_pair_is_accepted_once_whichever_attempt_comes_first() -> None:
-    allocation = Allocation.of([1])
+    allocation = Allocation([1])
     ready(allocation, "a")
     [first] = allocation.next_attempts(0)
     allocation.lose(first)
@@ -59,7 +59,7 @@ def test_a_pair_is_accepted_once_whichever_attempt_comes_first() -> None:
 
 
 def test_a_late_answer_counts_while_its_pair_waits_to_be_played_again() -> None:
-    allocation = Allocation.of([1, 2])
+    allocation = Allocation([1, 2])
     ready(allocation, "a")
     [first] = allocation.next_attempts(0)
     allocation.lose(first)
@@ -70,7 +70,7 @@ def test_a_late_answer_counts_while_its_pair_waits_to_be_played_again() -> None:
 
 
 def test_the_pairs_of_a_worker_that_has_left_are_played_by_others() -> None:
-    allocation = Allocation.of([1, 2])
+    allocation = Allocation([1, 2])
     ready(allocation, "a")
     [first] = allocation.next_attempts(0)
     ready(allocation, "b")
@@ -85,7 +85,7 @@ def test_the_pairs_of_a_worker_that_has_left_are_played_by_others() -> None:
 
 
 def test_a_busy_machine_gets_no_pairs_for_a_growing_while() -> None:
-    allocation = Allocation.of([1])
+    allocation = Allocation([1])
     ready(allocation, "a")
     now, hold = 100.0, HOLD
     for _ in range(10):
@@ -101,7 +101,7 @@ def test_a_busy_machine_gets_no_pairs_for_a_growing_while() -> None:
 
 
 def test_a_machine_that_fails_repeatedly_gets_no_more_pairs() -> None:
-    allocation, now = Allocation.of([1]), 0.0
+    allocation, now = Allocation([1]), 0.0
     ready(allocation, "a")
     for _ in range(MAX_FAILURES):
         assert not allocation.is_hopeless
@@ -120,20 +120,20 @@ def test_a_machine_that_fails_repeatedly_gets_no_more_pairs() -> None:
 
 
 def test_machines_that_are_too_slow_are_left_out() -> None:
-    allocation = Allocation.of([1, 2, 3], max_slowdown=2)
+    allocation = Allocation([1, 2, 3], max_slowdown=2)
     ready(allocation, "slow", speed=0.9)
     assert [each.address for each in allocation.eligible(0)] == ["slow"]
     ready(allocation, "fast", speed=2)
     ready(allocation, "medium", speed=1)
     allocation.join("new")
     assert [each.address for each in allocation.eligible(0)] == ["fast", "medium"]
-    assert not Allocation.of([1]).is_hopeless  # workers may still join
+    assert not Allocation([1]).is_hopeless  # workers may still join
 
 
 @pytest.mark.parametrize("seed", range(50))
 def test_every_pair_is_accepted_exactly_once_whatever_happens(seed: int) -> None:
     rng = random.Random(seed)
-    allocation = Allocation.of(range(30))
+    allocation = Allocation(range(30))
     under_way: list[PairAttempt] = []
     accepted: list[int] = []
     for number in range(3):

@@ -13,6 +13,8 @@ import spielleiter.cluster.dask_engine
 from spielleiter.cluster.dask_engine import MAX_LOCAL_WORKERS, ClusterAddress, DaskEngine
 from spielleiter.common.errors import ClusterError, SetupError
 
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+
 
 @pytest.mark.parametrize(
     ("text", "workers", "is_open"),
@@ -55,9 +57,6 @@ def test_addresses_are_read(text: str, workers: int | None, is_open: bool) -> No
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(SetupError, match=r"expected tcp://HOST:PORT or tls://HOST:PORT"):
         ClusterAddress.parse(text)
-
-
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 
 def test_what_is_started_here_listens_on_the_loopback_interface_only() -> None:

@@ -23,4 +23,4 @@ def python_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _long_exit_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for a process that has closed its connection, however busy this machine is."""
-    monkeypatch.setattr("spielleiter.contest.scripted_server._EXIT_TIMEOUT", HANG_TIMEOUT)
+    monkeypatch.setattr("spielleiter.contest.scripted_server.EXIT_TIMEOUT", HANG_TIMEOUT)

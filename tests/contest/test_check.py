@@ -57,8 +57,8 @@ async def check(
     """Run the check; assert that every step was reported in order and that no process is left."""
     reported: list[StepResult] = []
     limits: dict[str, Any] = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT, "pause": 0.1, **times}
-    patience = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
-    setup = CheckSetup(command, game_type, patience=patience, edition=edition, game_end=game_end, **limits)
+    timeouts = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
+    setup = CheckSetup(command, game_type, timeouts=timeouts, edition=edition, game_end=game_end, **limits)
     with trio.fail_after(HANG_TIMEOUT):
         results = await check_program(setup, folder, reported.append)
     assert results == tuple(reported)
@@ -423,8 +423,8 @@ async def test_a_program_that_does_not_end_fails_every_step_in_which_a_game_ends
     command = f"sh -c {shlex.quote(script)} bot"
 
     async def attempt(limit: float) -> None:
-        patience = ProgramTimeouts(start=HANG_TIMEOUT, exit=limit, game=HANG_TIMEOUT)
-        setup = CheckSetup(command, DEFAULT_GAME_TYPE, HANG_TIMEOUT, HANG_TIMEOUT, 0.1, patience)
+        timeouts = ProgramTimeouts(start=HANG_TIMEOUT, exit=limit, game=HANG_TIMEOUT)
+        setup = CheckSetup(command, DEFAULT_GAME_TYPE, HANG_TIMEOUT, HANG_TIMEOUT, 0.1, timeouts)
         with trio.fail_after(HANG_TIMEOUT):
             results = await check_program(setup, tmp_path / f"{limit:g}")
         assert failed(results) == [result.title for result in results[10:]]
@@ -455,9 +455,9 @@ async def test_waiting_for_the_end_of_the_stream_is_only_a_warning(edition: str,
     chosen = EDITIONS[edition]
 
     async def attempt(limit: float) -> None:
-        patience = ProgramTimeouts(start=HANG_TIMEOUT, exit=limit, game=HANG_TIMEOUT)
+        timeouts = ProgramTimeouts(start=HANG_TIMEOUT, exit=limit, game=HANG_TIMEOUT)
         command = f"{LIGHT} first --edition {edition} --ends-with stream"
-        setup = CheckSetup(command, chosen.game_type, HANG_TIMEOUT, HANG_TIMEOUT, 0.1, patience, edition)
+        setup = CheckSetup(command, chosen.game_type, HANG_TIMEOUT, HANG_TIMEOUT, 0.1, timeouts, edition)
         with trio.fail_after(HANG_TIMEOUT):
             results = await check_program(setup, tmp_path / f"{limit:g}")
         warned = [result for result in results if result.status is not Status.PASSED]

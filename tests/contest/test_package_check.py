@@ -10,7 +10,6 @@ import trio
 
 from spielleiter.common.errors import MachineError, SetupError
 from spielleiter.contest import package_check
-from spielleiter.contest import package_check as option_check
 from spielleiter.contest.calibration import Speed
 from spielleiter.contest.check import ATTEMPTS, Status, StepResult
 from spielleiter.contest.contest_conditions import CONDITIONS, PAIRING, fault
@@ -162,7 +161,7 @@ def test_further_parameters_come_first_or_last() -> None:
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("python_on_the_path")]
 
-PATIENT = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
+LONG_TIMEOUTS = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
 
 
 async def try_forms(
@@ -170,7 +169,7 @@ async def try_forms(
 ) -> tuple[tuple[OptionResult, ...], list[str]]:
     path = make_package(folder / "player.zip", planted)
     package = unpack_package(path, folder / "program", parameters=parameters)
-    setup = PackageCheckSetup(path, DEFAULT_GAME_TYPE, parameters=parameters, patience=PATIENT)
+    setup = PackageCheckSetup(path, DEFAULT_GAME_TYPE, parameters=parameters, timeouts=LONG_TIMEOUTS)
     told: list[str] = []
     with trio.fail_after(HANG_TIMEOUT):
         results = await try_option_forms(setup, package, make_sandbox(kind), folder / "out", told.append)
@@ -181,7 +180,7 @@ async def try_forms(
 def use_forms(monkeypatch: pytest.MonkeyPatch, *indices: int) -> None:
     """Try only these forms, to save time."""
     monkeypatch.setattr(
-        option_check, "option_forms", lambda parameters: [option_forms(parameters)[index] for index in indices]
+        package_check, "option_forms", lambda parameters: [option_forms(parameters)[index] for index in indices]
     )
 
 
@@ -283,7 +282,7 @@ async def check(
         soft_timeout=limit,
         hard_timeout=limit,
         pause=0.1,
-        patience=ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT),
+        timeouts=ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT),
     )
     with trio.fail_after(HANG_TIMEOUT):
         report = await check_package(setup, folder / "out", recorder)

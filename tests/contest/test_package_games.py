@@ -369,7 +369,7 @@ async def play(
         sandbox=SandboxSettings(kind),
         soft_timeout=limits.get("move", HANG_TIMEOUT),
         hard_timeout=limits.get("hard", HANG_TIMEOUT),
-        patience=ProgramTimeouts(limits.get("start", HANG_TIMEOUT), limits.get("exit", HANG_TIMEOUT), HANG_TIMEOUT),
+        timeouts=ProgramTimeouts(limits.get("start", HANG_TIMEOUT), limits.get("exit", HANG_TIMEOUT), HANG_TIMEOUT),
     )
     player = PackageGames(setup, join_command(package.words), package.folder, folder / "out", 1.0)
     # what cannot be limited without a sandbox is a warning in every report
@@ -492,7 +492,7 @@ async def _two_games(folder: Path, planted: Planted, monkeypatch: pytest.MonkeyP
         sandbox=SandboxSettings(NONE),
         soft_timeout=HANG_TIMEOUT,
         hard_timeout=HANG_TIMEOUT,
-        patience=limits,
+        timeouts=limits,
     )
     games = PackageGames(setup, join_command(package.words), package.folder, folder / "out", 1.0)
     with trio.fail_after(HANG_TIMEOUT):

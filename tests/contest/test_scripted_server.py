@@ -169,7 +169,7 @@ async def test_a_program_that_does_not_take_its_seat_is_unexpected(command: str,
     async def act(scripted_server: ScriptedServer) -> None:
         await scripted_server.wait_for_connection()
         if problem.endswith("0.2 s"):
-            scripted_server._connect_timeout = 0.2
+            scripted_server.connect_timeout = 0.2
         await scripted_server.take_seat()
 
     with pytest.raises(UnexpectedBehaviourError, match=problem):
@@ -217,7 +217,7 @@ async def test_after_an_illegal_move_a_program_receives_what_the_edition_sends(e
 
     async def act(scripted_server: ScriptedServer) -> None:
         await scripted_server.wait_for_connection()
-        scripted_server._last_move = next(iter(scripted_server.state.generate_legal_moves()))
+        scripted_server.last_move = next(iter(scripted_server.state.generate_legal_moves()))
         ending = next(each for each in EARLY_ENDINGS if each.own is Cause.RULE_VIOLATION)
         await scripted_server.finish_violation(result_of(chosen, scripted_server, ending))
         await scripted_server.expect_exit(HANG_TIMEOUT)
@@ -251,7 +251,7 @@ async def test_a_program_that_leaves_while_it_is_told_the_end_is_judged_by_its_e
     async def act(scripted_server: ScriptedServer) -> str:
         await scripted_server.wait_for_connection()
         await scripted_server.program.exited.wait()
-        scripted_server._last_move = next(iter(scripted_server.state.generate_legal_moves()))
+        scripted_server.last_move = next(iter(scripted_server.state.generate_legal_moves()))
         ending = next(each for each in EARLY_ENDINGS if each.own is Cause.RULE_VIOLATION)
         result = result_of(chosen, scripted_server, ending)
         await scripted_server.finish_violation(result)

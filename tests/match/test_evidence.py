@@ -94,7 +94,7 @@ def test_faults_on_other_connections_of_a_program_are_only_remarks(event: events
 )
 def test_no_program_is_blamed_after_the_game_was_cancelled(event: events.ServerEvent) -> None:
     evidence = new_evidence()
-    evidence.mark_cancelled()
+    evidence.is_cancelled = True
     evidence.handle_event(event, 1)
     assert facts_of_program_1(evidence) == ProgramFacts(has_joined=True)
 

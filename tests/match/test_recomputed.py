@@ -28,7 +28,7 @@ COLUMN = {
     "does not start": "crashes", "never joins": "crashes", "dies": "crashes", "crash": "crashes", "leaves": "crashes",
     "timeout": "timeouts", "hangs": "timeouts", "illegal move": "illegal_moves", "bad message": "bad_messages",
     "speaks nonsense": "bad_messages", "leaves processes behind": "leftovers",
-    "does not end": "leftovers", "tampers with its keeper": "crashes",
+    "does not end": "leftovers", "tampers with its supervisor": "crashes",
 }  # fmt: skip
 
 

@@ -449,7 +449,7 @@ def test_five_pairs_are_too_few(pairs: int) -> None:
         # always one and a half points; with one pair of three lost among them, no program would be better
         ((0, 0, 0, 6, 0), None),
         ((0, 0, 0, 12, 0), 0),
-        # the first mover wins, and the other pairs are little evidence
+        # the first mover wins, and the other pairs say little
         ((0, 0, 96, 0, 4), None),
     ],
 )
@@ -469,7 +469,7 @@ SHAPES = {
 def test_the_running_interval_holds_at_every_look(name: str) -> None:
     """Simulated matches with many looks: the interval excludes the true score in at most 5 % of them.
 
-    A score is outside of the interval if the evidence against it, or against it from the other side, reaches 1 / RISK
+    A score is outside of the interval if the e-value against it, or against it from the other side, reaches 1 / RISK
     (`test_the_running_interval_ends_where_the_evidence_suffices`).
     """
     rng, shape = random.Random(name), SHAPES[name]
@@ -479,13 +479,13 @@ def test_the_running_interval_holds_at_every_look(name: str) -> None:
     highest = []
     for _ in range(matches):
         counts = [0, 0, 0, 0, 0]
-        evidence = 0.0
+        e_value = 0.0
         for pair, result in enumerate(rng.choices(range(5), shape, k=max(looks)), 1):
             counts[result] += 1
             if pair in looks:
                 own: PairCounts = tuple(counts)  # type: ignore[assignment]
-                evidence = max(evidence, log_e_value_of_score(own, true), log_e_value_of_score(mirror(own), 1 - true))
-        highest.append(evidence)
+                e_value = max(e_value, log_e_value_of_score(own, true), log_e_value_of_score(mirror(own), 1 - true))
+        highest.append(e_value)
     assert sum(each >= -math.log(RISK) for each in highest) <= 0.05 * matches
     assert sum(each >= -math.log(10 * RISK) for each in highest) > 0.05 * matches  # a limit that does not hold
 

@@ -211,7 +211,7 @@ REQUESTS = b"".join(
         b"<!-- comment --><?pi x?><close/>",
     ]
 )
-STREAMS_MUTATIONS = [
+MUTATED_STREAMS = [
     b'<?xml version="1.0" encoding="UTF-8"?>' + stream_of(REQUESTS),
     stream_of(REQUESTS, REQUESTS),
     stream_of(LATEST["memento_turn1"], LATEST["result_left"], LATEST["errorpacket_illegal_move"]),
@@ -265,7 +265,7 @@ def apply(stream: bytes, ways: list[Change]) -> bytes:
     return stream
 
 
-spoilt_streams = st.builds(apply, st.sampled_from(STREAMS_MUTATIONS), st.lists(changes(), min_size=1, max_size=4))
+spoilt_streams = st.builds(apply, st.sampled_from(MUTATED_STREAMS), st.lists(changes(), min_size=1, max_size=4))
 
 
 def next_event_or_error(connection: Connection) -> Event | RemoteProtocolError | None:

@@ -23,6 +23,8 @@ from tests.timeouts import HANG_TIMEOUT
 
 # What Windows itself needs to open a connection; the start of the build needs nothing of it.
 EMPTY = {name: os.environ[name] for name in ("SYSTEMROOT",) if sys.platform == "win32"}
+BUILT = os.environ.get("BUILT_ARCHIVE")
+"""An archive that was built already, to be tested instead of a new one."""
 
 
 def missing_tool() -> str:
@@ -36,8 +38,6 @@ def missing_tool() -> str:
 
 
 MISSING = missing_tool()
-BUILT = os.environ.get("BUILT_ARCHIVE")
-"""An archive that was built already, to be tested instead of a new one."""
 
 
 class Build:

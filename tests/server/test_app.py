@@ -53,17 +53,19 @@ async def test_accepted_sockets_have_keep_alive() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening, socket.create_connection(listening.getsockname()):
         accepted, address = listening.accept()
         async with trio.open_nursery() as sessions:
-            server._admit(accepted, address, sessions)
+            server.admit(accepted, address, sessions)
             await wait_all_tasks_blocked()
             assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
             sessions.cancel_scope.cancel()
 
 
 async def test_a_rejected_peer_may_be_gone_already() -> None:
-    server = Server(Config(connections=1), io.StringIO())
+    server = Server(Config(), io.StringIO())
+    server.limit_connections(0)
     near, far = socket.socketpair()
     near.close()
-    server._reject(far, "too many")
+    async with trio.open_nursery() as sessions:
+        server.admit(far, ("host", 1), sessions)
     assert far.fileno() == -1
 
 
@@ -83,7 +85,7 @@ async def test_accepting_is_retried_when_no_descriptor_is_left(autojump_clock: o
     async with open_harness() as harness:
         refusing = Refusing(OSError(errno.EMFILE, "Too many open files"))
         with trio.move_on_after(10 * ACCEPT_PAUSE):
-            await harness.server._accept(refusing, harness.nursery)  # type: ignore[arg-type]
+            await harness.server.accept_from(refusing, harness.nursery)  # type: ignore[arg-type]
         assert 9 <= refusing.tries <= 11
         (refused,) = harness.happened(events.ConnectionRefused)  # reported once, not at each attempt
         assert refused.refusal == "cannot_accept"
@@ -94,7 +96,7 @@ async def test_a_permanent_error_of_a_listening_socket_is_raised(autojump_clock:
     async with open_harness() as harness:
         refusing = Refusing(OSError(errno.EBADF, "Bad file descriptor"))
         with trio.fail_after(10 * ACCEPT_PAUSE), pytest.raises(OSError, match="Bad file descriptor"):
-            await harness.server._accept(refusing, harness.nursery)  # type: ignore[arg-type]
+            await harness.server.accept_from(refusing, harness.nursery)  # type: ignore[arg-type]
         assert refusing.tries == 1
 
 
@@ -103,7 +105,7 @@ async def test_a_connection_that_is_gone_before_it_is_accepted_is_ignored(autoju
         gone = (errno.ECONNABORTED, errno.ECONNABORTED, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.EPERM)
         refusing = Refusing(*(OSError(number, "gone") for number in gone), OSError(errno.EMFILE, "full"))
         with trio.move_on_after(ACCEPT_PAUSE / 2):
-            await harness.server._accept(refusing, harness.nursery)  # type: ignore[arg-type]
+            await harness.server.accept_from(refusing, harness.nursery)  # type: ignore[arg-type]
         assert refusing.tries == 6
         assert len(harness.happened(events.ConnectionRefused)) == 1
 
@@ -119,7 +121,7 @@ async def test_a_flood_of_connections_does_not_keep_others_waiting() -> None:
 
     with trio.fail_after(HANG_TIMEOUT):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(server._accept, EndlessConnections(), nursery)  # type: ignore[arg-type]
+            nursery.start_soon(server.accept_from, EndlessConnections(), nursery)  # type: ignore[arg-type]
             for _ in range(20):
                 await trio.lowlevel.checkpoint()
             nursery.cancel_scope.cancel()

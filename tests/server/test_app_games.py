@@ -200,13 +200,13 @@ async def test_a_busy_server_loses_nobody_a_game(monkeypatch: pytest.MonkeyPatch
 async def _answer_a_busy_server(monkeypatch: pytest.MonkeyPatch, limit: float) -> None:
     """The answer arrives in time, while the server is busy, and is read only after the limit."""
     accepted: list[socket.socket] = []
-    admit = Server._admit
+    admit = Server.admit
 
     def note(server: Server, sock: socket.socket, address: tuple[str, int], sessions: trio.Nursery) -> None:
         accepted.append(sock)
         admit(server, sock, address, sessions)
 
-    monkeypatch.setattr(Server, "_admit", note)
+    monkeypatch.setattr(Server, "admit", note)
     async with serving(soft_timeout=limit, start_piece="PENTO_U") as harness, harness.admin() as admin:
         room = await admin.prepare(GAME_TYPE, ["Eins", "Zwei"])
         async with await harness.connect() as one, await harness.connect() as two:

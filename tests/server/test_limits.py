@@ -333,8 +333,8 @@ async def test_beyond_the_connections(host: str, settings: dict[str, int], reaso
     with near, other_near:
         other_near.setblocking(False)
         async with trio.open_nursery() as sessions:
-            server._admit(far, (host, 1), sessions)
-            server._admit(other_far, (host, 2), sessions)
+            server.admit(far, (host, 1), sessions)
+            server.admit(other_far, (host, 2), sessions)
             await wait_all_tasks_blocked()
             if reason is None:
                 other_near.sendall(b"<protocol><close/>")
@@ -342,7 +342,7 @@ async def test_beyond_the_connections(host: str, settings: dict[str, int], reaso
             assert reply in other_near.recv(1000).decode()
             sessions.cancel_scope.cancel()
     assert dict(server.stream.refusals) == ({} if reason is None else {("ConnectionRefused", reason): 1})
-    assert server._connections_by_host == {}
+    assert not server.connections_by_host
 
 
 def test_defaults_that_refuse_no_ordinary_client() -> None:

@@ -36,7 +36,7 @@ def harness_with(**changes: Any) -> RoomHarness:
     harness = RoomHarness()
     harness.edition = dataclasses.replace(harness.edition, policy=harness.edition.policy.evolve(**changes))
     harness.lobby.default_edition = harness.edition
-    harness.lobby._editions = {harness.edition.game_type: harness.edition}
+    harness.lobby.editions = {harness.edition.game_type: harness.edition}
     return harness
 
 

@@ -97,7 +97,7 @@ def test_the_memory_of_connections_is_bounded() -> None:
     closed = harness.board.report()["closed"]
     assert [closed[0]["connection"], closed[-1]["connection"], len(closed)] == ["c5", f"c{CLOSED + 4}", CLOSED]
     assert {len(each["reason"]) for each in closed} == {TEXT}
-    assert harness.board._open == {}
+    assert harness.board.opened == {}
 
 
 def test_lists_are_shortened_and_counts_are_complete(monkeypatch: pytest.MonkeyPatch) -> None:

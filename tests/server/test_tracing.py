@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +14,8 @@ import pytest
 import trio
 
 from spielleiter.server import events
+from spielleiter.server.app import Server, serve
+from spielleiter.server.config import Config
 from spielleiter.wire import recorder
 from tests.server.harness import ServerHarness, legal_move, open_harness
 
@@ -115,3 +118,12 @@ async def test_a_failure_is_one_event(tmp_path: Path, autojump_clock: object, mo
     failures = [event for event in harness.server_events if isinstance(event, events.TraceFailed)]
     assert [event.error for event in failures] == ["No space left on device"]
     assert await caller.receive()
+
+
+async def test_a_folder_for_traces_needs_a_recorder(tmp_path: Path) -> None:
+    config = Config(port=0, trace_directory=tmp_path)
+    with pytest.raises(ValueError, match=r"^trace_directory needs a recorder; pass recorder="):
+        Server(config, io.StringIO())
+    with pytest.raises(ValueError, match=r"^trace_directory needs a recorder; pass recorder="):
+        await serve(config)
+    Server(config, io.StringIO(), recorder=recorder.Recorder).close()

@@ -55,11 +55,9 @@ def replay_of(name: str, seed: int = 1, plies: int = 1000) -> bytes:
     return encode_replay(edition.dialect, "room", record_of(edition, played(edition, seed, plies)))
 
 
-def described(
-    edition: Edition, record: Sequence[RoomData], source: str = "", details: Details | None = None, **options: bool
-) -> Json:
+def described(edition: Edition, record: Sequence[RoomData], source: str = "", details: Details | None = None) -> Json:
     """The JSON object of a game with these packets."""
-    return describe_game(Replay(edition, tuple(record), source), details or Details(), **options)
+    return describe_game(Replay(edition, tuple(record), source), details or Details())
 
 
 def states_in(content: bytes) -> list[ET.Element]:

@@ -395,7 +395,7 @@ async def test_a_real_game_of_a_match(tmp_path: Path) -> None:
     (tmp_path / SETUP).write_text('{"entrants": [{"can_timeout": true}]}')
     path = tmp_path / record.folder / record.replay
     details = details_beside(path)
-    game = describe_game(load_replay(path), details, counts_moves=False)
+    game = describe_game(load_replay(path), details)
     assert record.seats == (1, 0)
     assert len(details.think_times[1]) == len(record.think_times[0])
     assert game["softLimitSeconds"] == 2.0

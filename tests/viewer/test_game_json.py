@@ -162,7 +162,6 @@ def test_a_running_game_has_no_end() -> None:
     assert game["end"] is None
     assert game["title"] == "1 – 2"
     assert len(game["positions"]) == 4
-    assert described(EDITION, [Memento(states[0])], "", counts_moves=False)["positions"][0]["legalMoves"] is None
 
 
 def test_details_belong_to_the_moves_of_their_player() -> None:

@@ -18,7 +18,7 @@ from spielleiter.game.blokus.pieces import Shape
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.replay import encode_replay
-from spielleiter.viewer import replay_files as contents
+from spielleiter.viewer import replay_files
 from spielleiter.viewer.game_json import describe_game
 from spielleiter.viewer.replay_files import MOST_POSITIONS, ReplayFileError, load_replay, read_replay
 from tests.example_counts import examples
@@ -33,7 +33,7 @@ OWN_SAMPLES = sorted((Path(__file__).parents[1] / "protocol" / "samples").rglob(
 
 
 def assert_every_ply_is_in_the_file(content: bytes) -> int:
-    game = describe_game(read_replay(content, "file.xml"), counts_moves=False)
+    game = describe_game(read_replay(content, "file.xml"))
     states = states_in(content)
     assert len(game["positions"]) == len(states)
     for ply, (position, state) in enumerate(zip(game["positions"], states, strict=True)):
@@ -191,7 +191,7 @@ def test_a_later_position_that_cannot_be_read() -> None:
 
 
 def test_a_file_that_is_huge_when_it_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contents, "MOST_BYTES", 2 << 20)
+    monkeypatch.setattr(replay_files, "MOST_BYTES", 2 << 20)
     bomb = gzip.compress(b"<protocol>" + b" " * (8 << 20))
     assert len(bomb) < 20_000
     german, english = sentences(bomb)

@@ -1,12 +1,8 @@
-"""The view of Blokus: the board as 400 letters, the pieces, the last move, and the cells of an illegal move.
-
-Invariants: a cell of the board is ``.`` or the first letter of a colour. Cells of an illegal move may lie outside the
-board.
-"""
+"""The view of Blokus: the board as 400 letters, the pieces, the last move, and the cells of an illegal move."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +11,6 @@ from spielleiter.game.blokus.moves import BlokusMistake, SetMove, SkipMove
 from spielleiter.game.blokus.pieces import (
     SIZE,
     STRIDE,
-    Bitboard,
     Color,
     Rotation,
     Shape,
@@ -29,7 +24,6 @@ from spielleiter.viewer.positions.view import Json, View, Words
 
 _COLORS: Final = tuple(Color)
 _LETTERS: Final = tuple(color.name[0] for color in _COLORS)
-_INDICES: Final = tuple(y * STRIDE + x for y in range(SIZE) for x in range(SIZE))
 _PIECES: Final = {
     shape.name: [list(cell) for cell in orientation(shape, Rotation.NONE, is_flipped=False).cells] for shape in Shape
 }
@@ -89,9 +83,14 @@ class BlokusView(View):
 
     def parts(self, state: State) -> Json:
         position = _own(state)
+        letters = ["."] * (SIZE * STRIDE)  # or the first letter of a colour
+        for letter, covered in zip(_LETTERS, position.cells, strict=True):
+            for index in scan(covered):
+                letters[index] = letter
+        cells = "".join(letters[y * STRIDE + x] for y in range(SIZE) for x in range(SIZE))
         return {
             "fields": {"turn": position.turn, "round": position.round, "startPiece": position.start_shape.name},
-            "board": {"width": SIZE, "height": SIZE, "cells": _cells(position)},
+            "board": {"width": SIZE, "height": SIZE, "cells": cells},
             "colors": [
                 {
                     "name": color.name,
@@ -117,9 +116,30 @@ class BlokusView(View):
 
     def last_move(self, state: State, previous: State | None) -> Json | None:
         position = _own(state)
-        if position.last_move is not None:
-            return _described(position.last_move, None if previous is None else _own(previous).color_on_turn)
-        return None if previous is None else _compare(_own(previous), position)
+        before, move = None if previous is None else _own(previous), position.last_move
+        if isinstance(move, SetMove):
+            return _placement(move.color, move.shape.name, _covered(move), str(move))
+        if move is not None:
+            skipping = before.color_on_turn if move.color is None and before is not None else move.color
+            return {
+                "player": None if skipping is None else SEAT_OF_COLOR[skipping],
+                "color": None if skipping is None else skipping.name,
+                "kind": "SKIP",
+                "piece": None,
+                "cells": [],
+                "text": str(move),
+            }
+        if before is None:
+            return None
+        # a season that does not write the move down: it is the difference between both positions
+        for color in _COLORS:
+            new = position.cells[color] & ~before.cells[color]
+            if new:
+                placed = before.remaining_masks[color] & ~position.remaining_masks[color]
+                piece = next((Shape(index).name for index in scan(placed)), None)
+                cells = [[index % STRIDE, index // STRIDE] for index in scan(new)]
+                return _placement(color, piece, cells, f"{color.name} {piece or ''}".rstrip())
+        return None
 
     def move(self, _state: State, move: Move) -> Json:
         assert isinstance(move, SetMove)  # a skip is never among the generated moves
@@ -144,6 +164,7 @@ class BlokusView(View):
         mistake = position.check(move)
         if mistake is None:
             return None
+        # the cells may lie outside the board
         piece, cells = (move.shape.name, _covered(move)) if isinstance(move, SetMove) else (None, [])
         offending = [cell for cell in cells if _offends(position, mistake, cell)]
         return {"piece": piece, "cells": cells, "offendingCells": offending, "words": dict(RULE_WORDS[mistake])}
@@ -154,32 +175,9 @@ def _own(state: State) -> BlokusState:
     return state
 
 
-def _cells(state: BlokusState) -> str:
-    letters = ["."] * (SIZE * STRIDE)
-    for letter, cells in zip(_LETTERS, state.cells, strict=True):
-        for index in scan(cells):
-            letters[index] = letter
-    return "".join(letters[index] for index in _INDICES)
-
-
 def _covered(move: SetMove) -> list[list[int]]:
     turned = orientation(move.shape, move.rotation, move.is_flipped)
     return [[move.x + x, move.y + y] for x, y in turned.cells]
-
-
-def _described(move: SetMove | SkipMove, color_on_turn: Color | None) -> Json:
-    """Return a played move; `color_on_turn` is that of the position before it, if it is known."""
-    if isinstance(move, SetMove):
-        return _placement(move.color, move.shape.name, _covered(move), str(move))
-    color = color_on_turn if move.color is None else move.color
-    return {
-        "player": None if color is None else SEAT_OF_COLOR[color],
-        "color": None if color is None else color.name,
-        "kind": "SKIP",
-        "piece": None,
-        "cells": [],
-        "text": str(move),
-    }
 
 
 def _placement(color: Color, piece: str | None, cells: list[list[int]], text: str) -> Json:
@@ -191,23 +189,6 @@ def _placement(color: Color, piece: str | None, cells: list[list[int]], text: st
         "cells": cells,
         "text": text,
     }
-
-
-def _compare(before: BlokusState, after: BlokusState) -> Json | None:
-    """Return the move between two positions of a season that does not write it down; None if nothing was placed."""
-    for color in _COLORS:
-        new = after.cells[color] & ~before.cells[color]
-        if new:
-            placed = before.remaining_masks[color] & ~after.remaining_masks[color]
-            piece = next((Shape(index).name for index in scan(placed)), None)
-            return _placement(color, piece, list(_coordinates(new)), f"{color.name} {piece or ''}".rstrip())
-    return None
-
-
-def _coordinates(cells: Bitboard) -> Iterable[list[int]]:
-    for index in scan(cells):
-        y, x = divmod(index, STRIDE)
-        yield [x, y]
 
 
 def _offends(state: BlokusState, mistake: BlokusMistake, cell: list[int]) -> bool:

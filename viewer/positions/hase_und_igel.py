@@ -1,7 +1,4 @@
-"""The view of Hase und Igel: the track, and what each player holds.
-
-Invariants: moves are counted only in positions that can occur in a game, since counting in others may take very long.
-"""
+"""The view of Hase und Igel: the track, and what each player holds."""
 
 from __future__ import annotations
 
@@ -126,7 +123,7 @@ class HaseUndIgelView(View):
 
     def count_moves(self, state: State) -> list[int] | None:
         position = _own(state)
-        if not self.is_possible(position):
+        if not self.is_possible(position):  # counting may take very long
             return None
         if position.outcome() is not None:
             return [0, 0]

@@ -44,7 +44,11 @@ class View:
 
     def parts(self, state: State) -> Json:
         """Return the keys of a position that only this game has."""
-        return {"fields": _fields(state)}
+        found: Json = {"turn": state.turn, "round": state.round}
+        for name in getattr(type(state), "__dataclass_fields__", {}):
+            value = getattr(state, name)
+            found[name] = value if isinstance(value, int | bool) else shortened_text(value)
+        return {"fields": found}
 
     def player(self, state: State, seat: Seat) -> Json:
         """Return the keys of a player that only this game has."""
@@ -90,12 +94,3 @@ class View:
             "offendingCells": [],
             "words": {"de": "Der Zug verstößt gegen eine Regel.", "en": f"The move breaks a rule: {rule}."},
         }
-
-
-def _fields(state: State) -> Json:
-    """Return the simple values in a position, by name."""
-    found: Json = {"turn": state.turn, "round": state.round}
-    for name in getattr(type(state), "__dataclass_fields__", {}):
-        value = getattr(state, name)
-        found[name] = value if isinstance(value, int | bool) else shortened_text(value)
-    return found

@@ -22,7 +22,7 @@ from spielleiter.server.replay import encode_replay
 from spielleiter.viewer.web.answers import EventStreamResponse, WebError, frame, read_json
 from spielleiter.viewer.web.guard import client_share
 from spielleiter.viewer.web.live_games import Hub
-from spielleiter.viewer.web.replay_shelf import ReplayShelf
+from spielleiter.viewer.web.replay_store import ReplayStore
 
 MOST_WAITING: Final = 4
 """The number of requests that may wait for the analysis of another one."""
@@ -43,7 +43,7 @@ class _AnalysisForm(msgspec.Struct):
     room: _Text | None = None
 
 
-def analysis_routes(shelf: ReplayShelf, hub: Hub, command: tuple[str, ...] = COMMAND) -> list[BaseRoute]:
+def analysis_routes(store: ReplayStore, hub: Hub, command: tuple[str, ...] = COMMAND) -> list[BaseRoute]:
     """Return the route; `command` is the process that reads a replay from its standard input."""
     running = trio.CapacityLimiter(1)
 
@@ -71,7 +71,7 @@ def analysis_routes(shelf: ReplayShelf, hub: Hub, command: tuple[str, ...] = COM
 
     async def replay_content(form: _AnalysisForm) -> bytes:
         if form.replay is not None:
-            return await shelf.content(form.replay)
+            return await store.content(form.replay)
         game = hub.game(form.room or "").game
         if game.phase != "over":
             raise WebError(409, "Dieses Spiel ist noch nicht zu Ende.", "This game is not over yet.")
@@ -88,9 +88,16 @@ async def _analyse(command: tuple[str, ...], content: bytes, send_frame: Callabl
         process = await trio.lowlevel.open_process(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
         assert process.stdin is not None
         assert process.stdout is not None
+        stdin = process.stdin
+
+        async def write() -> None:
+            async with stdin:
+                with suppress(trio.BrokenResourceError):  # it has ended without reading everything; its output says why
+                    await stdin.send_all(content)
+
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_write, process.stdin, content)
+                nursery.start_soon(write)
                 async with aclosing(_events(process.stdout)) as events:
                     async for event, data in events:
                         if event != _PROGRESS:
@@ -104,12 +111,6 @@ async def _analyse(command: tuple[str, ...], content: bytes, send_frame: Callabl
                 await process.wait()
                 await process.stdout.aclose()
     await send_frame(frame("failed", _TOO_SLOW) if scope.cancelled_caught else last)
-
-
-async def _write(stream: trio.abc.SendStream, content: bytes) -> None:
-    async with stream:
-        with suppress(trio.BrokenResourceError):  # it has ended without reading everything; its output says why
-            await stream.send_all(content)
 
 
 async def _events(stream: trio.abc.ReceiveStream) -> AsyncGenerator[tuple[str, Any], None]:

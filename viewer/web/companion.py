@@ -121,37 +121,31 @@ def open_pages(
             pages = stack.enter_context(closing(listen_for_pages(*config.viewer)))
 
         async def run() -> None:
-            _report_problems(server, pages)
+            publish = server.stream.publish
+            if pages.note and not pages.sockets:
+                publish(events.SettingIgnored(f"viewer ({pages.note})"))
+            matches = config.viewer_matches
+            if pages.sockets and matches is not None and not matches.is_dir():
+                why = "is a file, expected a folder" if matches.is_file() else "there is no such folder so far"
+                publish(events.SettingIgnored(f"viewerMatches {matches} ({why})"))
             if not monitor and not pages.sockets:
                 return
             try:
                 site_class = await trio.to_thread.run_sync(_load_site, abandon_on_cancel=True)
-                await _serve(site_class(server, address, pages.port, pauses, is_stopping), server, pages, monitor)
+                site = site_class(server, address, pages.port, pauses, is_stopping)
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(site.metrics.watch_loop)
+                    if monitor:
+                        shown = tuple(shown_address(sock.getsockname()[:2]) for sock in monitor)
+                        publish(events.MonitorStarted(shown))
+                        nursery.start_soon(site.serve_health, monitor)
+                    if pages.sockets:
+                        publish(events.ViewerStarted(pages.url, access_to(config), pages.note, pages.elsewhere))
+                        await site.serve_pages(pages.sockets)
             except Exception as error:
                 server.stream.publish(events.InternalError.of(error))
 
         yield run
-
-
-def _report_problems(server: Server, pages: ListeningPages) -> None:
-    if pages.note and not pages.sockets:
-        server.stream.publish(events.SettingIgnored(f"viewer ({pages.note})"))
-    matches = server.config.viewer_matches
-    if pages.sockets and matches is not None and not matches.is_dir():
-        why = "is a file, expected a folder" if matches.is_file() else "there is no such folder so far"
-        server.stream.publish(events.SettingIgnored(f"viewerMatches {matches} ({why})"))
-
-
-async def _serve(site: Site, server: Server, pages: ListeningPages, monitor: list[socket.socket]) -> None:
-    stream = server.stream
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(site.metrics.watch_loop)
-        if monitor:
-            stream.publish(events.MonitorStarted(tuple(shown_address(sock.getsockname()[:2]) for sock in monitor)))
-            nursery.start_soon(site.serve_health, monitor)
-        if pages.sockets:
-            stream.publish(events.ViewerStarted(pages.url, access_to(server.config), pages.note, pages.elsewhere))
-            await site.serve_pages(pages.sockets)
 
 
 def _load_site() -> type[Site]:
@@ -171,7 +165,7 @@ async def serve_replay(file: Path, on_listening: Callable[[str], None], ply: int
 
     Raises StartError if no port of this machine is free.
     """
-    from spielleiter.viewer.web.replay_shelf import page_name
+    from spielleiter.viewer.web.replay_store import page_name
     from spielleiter.viewer.web.site import Site
 
     host = "127.0.0.1"

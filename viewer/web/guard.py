@@ -66,16 +66,24 @@ class Guard:
             return
         if scope["type"] != "http":  # there is nothing to prepare at the start
             return
-        send = _with_safety_headers(send)
+
+        async def send_with_headers(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in SAFETY_HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("cache-control", "no-store")
+            await send(message)
+
         try:
             await self._check(scope)
         except WebError as error:
             response = error_response(error)
             if error.status == _PASSWORD_NEEDED.status:
                 response.headers["www-authenticate"] = 'Basic realm="spielleiter", charset="UTF-8"'
-            await response(scope, receive, send)
+            await response(scope, receive, send_with_headers)
             return
-        await self._app(scope, receive, send)
+        await self._app(scope, receive, send_with_headers)
 
     async def _check(self, scope: Scope) -> None:
         """Raise WebError for a request that is not permitted."""
@@ -84,14 +92,27 @@ class Guard:
         if scope["path"] == "/healthz":
             return
         if self._password is not None:
-            await self._check_password(self._password, headers, (scope.get("client") or ("",))[0])
+            given = _given_password(headers.get("authorization", ""))
+            if given is None:
+                raise _PASSWORD_NEEDED
+            address = (scope.get("client") or ("",))[0]
+            await self._password_guard.wait_for_turn(address)
+            if not hmac.compare_digest(given, self._password):
+                delay = self._password_guard.delay(address, trio.current_time())
+                await self._password_guard.answer_late(address, delay)
+                raise _PASSWORD_NEEDED
+            self._password_guard.note_success()
         elif not self._is_own_name(host):
             raise WebError(
                 421,
                 "Diese Adresse ist kein Name dieses Rechners; öffne die Seite unter der Adresse, die der Server nennt.",
                 "This is not a name of this machine; open the page at the address that the server names.",
             )
-        if not _is_own_origin(headers, host, scope["path"], scope["method"]):
+        is_own_origin = headers.get("origin") in {None, f"http://{host}", f"https://{host}"}
+        is_own_site = headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
+        # a link on a page of somebody else may lead to the page itself
+        is_visit = scope["path"] == "/" and scope["method"] in {"GET", "HEAD"}
+        if not (is_own_origin and (is_own_site or is_visit)):
             raise WebError(
                 403,
                 "Diese Anfrage kommt von einer fremden Seite.",
@@ -103,7 +124,9 @@ class Guard:
 
         Any numeric address will do, since no name can be bound to another address then.
         """
-        name = _host_name(host)
+        # the name or address without its port and brackets
+        name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0].rstrip(".")
+        name = name.lower()
         if name in self._own_names:
             return True
         try:
@@ -111,16 +134,6 @@ class Guard:
         except ValueError:
             return False
         return True
-
-    async def _check_password(self, password: bytes, headers: Headers, address: str) -> None:
-        given = _given_password(headers.get("authorization", ""))
-        if given is None:
-            raise _PASSWORD_NEEDED
-        await self._password_guard.wait_for_turn(address)
-        if not hmac.compare_digest(given, password):
-            await self._password_guard.answer_late(address, self._password_guard.delay(address, trio.current_time()))
-            raise _PASSWORD_NEEDED
-        self._password_guard.note_success()
 
 
 def _given_password(authorization: str) -> bytes | None:
@@ -134,35 +147,6 @@ def _given_password(authorization: str) -> bytes | None:
         return None
     _, colon, password = decoded.partition(b":")
     return password if colon else None
-
-
-def _host_name(host: str) -> str:
-    """Return the name or address in `host` without its port and brackets, in lower case."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].rstrip(".").lower()
-
-
-def _is_own_origin(headers: Headers, host: str, path: str, method: str) -> bool:
-    """Return whether the request comes from a page of this address, or from no page at all."""
-    origin = headers.get("origin")
-    if origin is not None and origin != f"http://{host}" and origin != f"https://{host}":
-        return False
-    site = headers.get("sec-fetch-site", "none")
-    # a link on a page of somebody else may lead to the page itself
-    return site in {"none", "same-origin"} or (path == "/" and method in {"GET", "HEAD"})
-
-
-def _with_safety_headers(send: Send) -> Send:
-    async def send_with_headers(message: MutableMapping[str, Any]) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in SAFETY_HEADERS.items():
-                headers.setdefault(name, value)
-            headers.setdefault("cache-control", "no-store")
-        await send(message)
-
-    return send_with_headers
 
 
 # -- shares ----------------------------------------------------------------------------------------------------------

@@ -70,19 +70,16 @@ class HttpServer:
             accepted = await accept(listening)
             address = accepted.address[0]
             if self.connection_count >= self._most_connections:
-                self._close_oldest(address)
+                # that of the address that has most, with the one that is about to come
+                most = max(self._connections, key=lambda each: len(self._connections[each]) + (each == address))
+                oldest = next(iter(self._connections[most]))
+                self._forget(oldest, most)
+                oldest.cancel()
             scope = trio.CancelScope()
             self._connections.setdefault(address, {})[scope] = None
             nursery.start_soon(self._serve_connection, accepted.socket, address, scope)
             if not accepted.has_waited:
                 await trio.lowlevel.checkpoint()  # a flood of connections must not keep the others waiting
-
-    def _close_oldest(self, newcomer: str) -> None:
-        """Close the oldest connection of the address that has most, with one more that is about to come."""
-        address = max(self._connections, key=lambda each: len(self._connections[each]) + (each == newcomer))
-        oldest = next(iter(self._connections[address]))
-        self._forget(oldest, address)
-        oldest.cancel()
 
     def _forget(self, scope: trio.CancelScope, address: str) -> None:
         scopes = self._connections.get(address, {})

@@ -369,7 +369,11 @@ class Seats:
             case _Opponent(room=None, strategy=str(strategy), program=False):
                 return self._play_builtin(form, strategy, start, address)
             case _Opponent(room=None, strategy=None, program=True):
-                return self._wait_for_program(form, start, address)
+                # the other seat is for any program
+                edition, state = self._game(form, start)
+                commands = joining_commands(*self._address, edition.game_type)
+                slot = Slot(None, is_reserved=False)
+                return self._open_room(edition, form, slot, state, address, commands)[1]
         raise WebError(
             400,
             "Als Gegner ist genau eines von room, strategy und program erlaubt.",
@@ -401,12 +405,6 @@ class Seats:
 
         self._start(play, f"builtin-{self._count}")
         return seat_id
-
-    def _wait_for_program(self, form: SeatForm, start: tuple[Edition, State] | None, address: str) -> str:
-        """Open a game whose other seat any program may take."""
-        edition, state = self._game(form, start)
-        commands = joining_commands(*self._address, edition.game_type)
-        return self._open_room(edition, form, Slot(None, is_reserved=False), state, address, commands)[1]
 
     async def _join_room(self, room_id: str, address: str) -> str:
         """Take the free seat of a room, with the clock of the server."""

@@ -32,7 +32,7 @@ from spielleiter.viewer.web.answers import Application, WebError, error_response
 from spielleiter.viewer.web.guard import Guard
 from spielleiter.viewer.web.http_server import HttpServer
 from spielleiter.viewer.web.live_games import Hub, LiveGames, room_routes
-from spielleiter.viewer.web.replay_shelf import ReplayShelf, replay_routes
+from spielleiter.viewer.web.replay_store import ReplayStore, replay_routes
 from spielleiter.viewer.web.seats import Loopback, Seats, seat_routes
 
 MOST_CONNECTIONS = 512
@@ -77,19 +77,17 @@ class Site:
         )
         health = _health_routes(self.metrics, is_stopping)
         self.health_app = application(health)
-        has_admins = server.lobby.password is not None
         sessions = AdminSessions(server, self._new_guard(), page_port)
         self.loopback = Loopback(server)
-        shelf = ReplayShelf(config.replay_directory if single is None else single.parent, config.viewer_matches, single)
+        store = ReplayStore(config.replay_directory if single is None else single.parent, config.viewer_matches, single)
         self.seats = Seats(server, self.loopback, address)
         routes: list[BaseRoute] = [
             *health,
-            *_page_routes(),
-            _info_route(server.editions, address, has_admins=has_admins),
+            *_page_routes(server.editions, address, has_admins=server.lobby.password is not None),
             *room_routes(self.hub),
-            *replay_routes(shelf),
-            *analysis_routes(shelf, self.hub),
-            *seat_routes(self.seats, self.hub, shelf.state),
+            *replay_routes(store),
+            *analysis_routes(store, self.hub),
+            *seat_routes(self.seats, self.hub, store.state),
             *admin_routes(server, sessions, address),
         ]
         self.app: Application = Guard(application(routes), config.viewer_password, self._new_guard())
@@ -160,15 +158,8 @@ class _FreshFiles(StaticFiles):
         return response
 
 
-def _page_routes() -> list[BaseRoute]:
-    async def page(_request: Request) -> Response:
-        return FileResponse(STATIC / "index.html", headers={"cache-control": _FRESH})
-
-    return [Route("/", page), Mount("/static", _FreshFiles(directory=STATIC, check_dir=False))]
-
-
-def _info_route(editions: Mapping[str, Edition], address: tuple[str, int], *, has_admins: bool) -> Route:
-    """Return the route of what the page needs to know about the server: its version, its games, how to reach it."""
+def _page_routes(editions: Mapping[str, Edition], address: tuple[str, int], *, has_admins: bool) -> list[BaseRoute]:
+    """Return the routes of the page and of what it needs to know: the version, the games, how to reach the server."""
     games = [
         {
             "gameType": edition.game_type,
@@ -192,7 +183,11 @@ def _info_route(editions: Mapping[str, Edition], address: tuple[str, int], *, ha
         "port": address[1],
     }
 
+    async def page(_request: Request) -> Response:
+        return FileResponse(STATIC / "index.html", headers={"cache-control": _FRESH})
+
     async def show(_request: Request) -> Response:
         return json_response(info)
 
-    return Route("/api/info", show)
+    static = _FreshFiles(directory=STATIC, check_dir=False)
+    return [Route("/", page), Mount("/static", static), Route("/api/info", show)]

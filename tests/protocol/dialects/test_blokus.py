@@ -84,7 +84,7 @@ from tests.protocol.streams import (
         (None, "null"),
     ],
 )
-def test_moves(move: Move | None, described: str) -> None:
+def test_a_move_is_described(move: Move | None, described: str) -> None:
     assert describe_move(move) == described
 
 
@@ -236,7 +236,7 @@ def test_a_move_of_another_game_cannot_be_written() -> None:
         BLOKUS_2021_R3.encode(RoomMessage("r", MoveData(ForeignMove())))
 
 
-# -- positions --------------------------------------------------------------------------------------------------------
+# -- games that are played on -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("turn", [8, 96, 100, 103, 400])
@@ -255,6 +255,8 @@ def test_a_position_of_another_game_stays_as_it_is() -> None:
     state = HASE_UND_IGEL_2018.new_state(random.Random(1))
     assert blokus.played_on(state) is state
 
+
+# -- moves in the plain form ------------------------------------------------------------------------------------------
 
 EDITIONS = [BLOKUS_2021_R3, BLOKUS_2021_RELEASE, BLOKUS_2021_R1, BLOKUS_2021_R2, BLOKUS_2027]
 FIRST = b"<protocol>\n<join gameType='x'/>"
@@ -385,6 +387,8 @@ def test_unusual_numbers_are_read_as_the_tables_read_them(dialect: Dialect, numb
     assert messages_of(dialect, FIRST + packet) == messages_of(in_full(dialect), FIRST + packet)
 
 
+# -- moves, as the releases read them ---------------------------------------------------------------------------------
+
 DIALECTS: Final = {"sc.plugin2027": BLOKUS_2027, "sc.plugin2021": BLOKUS_2021_RELEASE}
 COORDINATES: Final = {"sc.plugin2027": "sc.api.plugins.Coordinates", "sc.plugin2021": "sc.plugin2021.Coordinates"}
 
@@ -395,10 +399,10 @@ def room(package: str, name: str, content: str) -> str:
     return f'<room roomId="r"><data class="{package}.{name}">{content}</data></room>'
 
 
-PIECE_BLOKUS_RELEASE_MOVES: Final = (
+RELEASE_PIECE: Final = (
     '<piece color="RED" kind="MONO" rotation="LEFT" isFlipped="TRUE"><position x="0x10" y="-1"/></piece>'
 )
-MOVE_BLOKUS_RELEASE_MOVES: Final = SetMove(Color.RED, Shape.MONO, Rotation.LEFT, True, 16, -1)
+RELEASE_MOVE: Final = SetMove(Color.RED, Shape.MONO, Rotation.LEFT, True, 16, -1)
 HALF: Final = '<piece rotation="LEFT"><position/></piece>'
 
 
@@ -406,21 +410,21 @@ HALF: Final = '<piece rotation="LEFT"><position/></piece>'
 @pytest.mark.parametrize(
     ("name", "content", "move"),
     [
-        ("SetMove", PIECE_BLOKUS_RELEASE_MOVES, MOVE_BLOKUS_RELEASE_MOVES),
+        ("SetMove", RELEASE_PIECE, RELEASE_MOVE),
         (
             "SetMove",
-            PIECE_BLOKUS_RELEASE_MOVES.replace("<piece ", '<piece class="PACKAGE.Piece" '),
-            MOVE_BLOKUS_RELEASE_MOVES,
+            RELEASE_PIECE.replace("<piece ", '<piece class="PACKAGE.Piece" '),
+            RELEASE_MOVE,
         ),
         (
             "SetMove",
-            PIECE_BLOKUS_RELEASE_MOVES.replace("<position ", '<position class="COORDINATES" '),
-            MOVE_BLOKUS_RELEASE_MOVES,
+            RELEASE_PIECE.replace("<position ", '<position class="COORDINATES" '),
+            RELEASE_MOVE,
         ),
         (
             "SetMove",
-            PIECE_BLOKUS_RELEASE_MOVES.replace("</piece>", "<_shape><x/></_shape></piece>"),
-            MOVE_BLOKUS_RELEASE_MOVES,
+            RELEASE_PIECE.replace("</piece>", "<_shape><x/></_shape></piece>"),
+            RELEASE_MOVE,
         ),
         ("SkipMove", "<color>red</color>", SkipMove(Color.RED)),
         ("SkipMove", '<color class="PACKAGE.Color">RED</color>', SkipMove(Color.RED)),
@@ -434,7 +438,7 @@ HALF: Final = '<piece rotation="LEFT"><position/></piece>'
         ),
     ],
 )
-def test_moves_blokus_release_moves(package: str, name: str, content: str, move: Move) -> None:
+def test_moves_as_the_release_reads_them(package: str, name: str, content: str, move: Move) -> None:
     content = content.replace("PACKAGE", package).replace("COORDINATES", COORDINATES[package])
     data = data_of(DIALECTS[package], room(package, name, content))
     assert data.move == move
@@ -466,13 +470,13 @@ def test_what_is_missing_is_named(package: str, name: str, content: str, problem
     [
         ("<piece/>", Refusal.INCOMPLETE_PACKET, "im Element piece fehlt das Attribut rotation; erlaubt: NONE, RIGHT, "),
         (
-            PIECE_BLOKUS_RELEASE_MOVES.replace("position", "place"),
+            RELEASE_PIECE.replace("position", "place"),
             Refusal.UNREADABLE_PACKET,
             "unbekanntes Element <place> in <piece>",
         ),
         ('<piece rotation="NONE"/>', Refusal.INCOMPLETE_PACKET, "im Element piece fehlt das Element position"),
         (
-            PIECE_BLOKUS_RELEASE_MOVES.replace("RED", "red"),
+            RELEASE_PIECE.replace("RED", "red"),
             Refusal.UNREADABLE_PACKET,
             'piece color="red" gibt es nicht; erlaubt: BLUE',
         ),
@@ -506,6 +510,9 @@ def test_an_incomplete_move_is_written_as_far_as_it_goes(package: str, name: str
     written = dialect.encode(message)
     assert decode(dialect, written.strip()) == message
     assert (b"null" in written, b"None" in written) == (False, False)
+
+
+# -- positions --------------------------------------------------------------------------------------------------------
 
 
 def memento_of(packet: bytes | str) -> Any:

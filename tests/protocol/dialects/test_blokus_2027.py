@@ -382,6 +382,3 @@ def test_a_paused_slot_is_written_as_a_paused_game() -> None:
     text = BLOKUS_2027.encode(request).decode()
     assert text.startswith('\n  <prepare gameType="g" pause="true">\n    <slot displayName="a" canTimeout="true"')
     assert "shouldBePaused" not in text
-
-
-# -- whole conversations ----------------------------------------------------------------------------------------------

@@ -458,6 +458,3 @@ def test_an_unknown_player_has_an_empty_score() -> None:
     unknown = decode(HASE_UND_IGEL_2018, RECORDED["playerScore_unknown"])
     assert unknown == m.PlayerScore("", 0, ())
     assert HASE_UND_IGEL_2018.encode(m.PlayerScore("X", 0, ())) == RECORDED["playerScore_unknown"]
-
-
-# -- whole conversations ----------------------------------------------------------------------------------------------

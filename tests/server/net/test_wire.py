@@ -29,8 +29,10 @@ from spielleiter.server.net.wire import (
     MIN_STEP,
     RECEIVE_BYTES,
     SO_TIMESTAMPNS,
+    TIMESPEC,
     SocketWire,
     StampReader,
+    kernel_stamp,
     stamp_arrivals,
 )
 from tests.timeouts import HANG_TIMEOUT
@@ -179,11 +181,10 @@ async def test_a_socket_without_these_options_works_all_the_same() -> None:
         [(socket.SOL_SOCKET, SO_TIMESTAMPNS, bytes(3))],
     ],
 )
-async def test_other_ancillary_data_is_no_stamp(ancillary: list[tuple[int, int, bytes]]) -> None:
-    async with wired() as (_, wire, _):
-        assert wire._stamp(ancillary) is None
-        stamp = module._TIMESPEC.pack(5, 250_000_000)
-        assert wire._stamp([*ancillary, (socket.SOL_SOCKET, SO_TIMESTAMPNS, stamp)]) == 5.25
+def test_other_ancillary_data_is_no_stamp(ancillary: list[tuple[int, int, bytes]]) -> None:
+    assert kernel_stamp(ancillary) is None
+    stamp = TIMESPEC.pack(5, 250_000_000)
+    assert kernel_stamp([*ancillary, (socket.SOL_SOCKET, SO_TIMESTAMPNS, stamp)]) == 5.25
 
 
 async def test_bytes_that_were_read_are_returned_despite_a_cancellation() -> None:
@@ -286,13 +287,24 @@ async def test_a_slow_network_is_not_blamed_on_the_peer(
     unsent: int, in_flight: int, window: int, is_stalled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
-    async with wired() as (_, wire, _):
-        told = bytearray(232)
-        for offset, value in ((16, 1460), (24, in_flight), (144, unsent), (228, window)):
-            struct.pack_into("@I", told, offset, value)
-        monkeypatch.setattr(wire, "_tcp_info", lambda: bytes(told))
+    monkeypatch.setattr(socket, "TCP_INFO", 11, raising=False)
+    told = bytearray(232)
+    for offset, value in ((16, 1460), (24, in_flight), (144, unsent), (228, window)):
+        struct.pack_into("@I", told, offset, value)
+
+    class TellingSocket(socket.socket):
+        """A socket whose kernel tells this about the connection."""
+
+        told = b""
+
+        def getsockopt(self, *_: int) -> bytes:  # type: ignore[override]
+            return self.told
+
+    with TellingSocket() as sock:
+        wire = SocketWire(sock)
+        sock.told = bytes(told)
         assert wire.is_peer_stalled() is is_stalled
-        monkeypatch.setattr(wire, "_tcp_info", lambda: bytes(told[:104]))
+        sock.told = bytes(told[:104])
         assert not wire.is_peer_stalled(), "an old kernel does not tell"
 
 
@@ -350,11 +362,9 @@ async def test_unread_input_is_seen_without_being_read() -> None:
         assert not wire.has_unread_input()  # the end of the input is not input
 
 
-async def test_no_stamp_is_before_a_check_that_found_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_no_stamp_is_before_a_check_that_found_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "kernel_stamp", lambda _: time.time() - 5.0)  # of a segment that came out of order
     async with wired() as (near, wire, far):
-        monkeypatch.setattr(wire, "_stamp", lambda _: time.time() - 5.0)  # of a segment that came out of order
         near.sendall(b"x")
         arrival = (await wire.receive())[1]
         assert arrival.instant < trio.current_time() - 4.0  # there was no check before

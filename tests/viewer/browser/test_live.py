@@ -90,7 +90,7 @@ def test_a_live_game_is_shown_ply_by_ply(visit: Callable[..., Visit], served: Se
     expect(row).to_contain_text("over")
     served.join_players()
     last = cells_on(page)
-    game = describe_game(load_replay(served.replay_of(room_on(page))), counts_moves=False)
+    game = describe_game(load_replay(served.replay_of(room_on(page))))
     boards = [position["board"]["cells"] for position in game["positions"]]
     assert seen == boards[:8]
     assert last == boards[-1]

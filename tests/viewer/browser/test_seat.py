@@ -61,7 +61,7 @@ def wait_for_ply_after(page: Page, ply: int) -> None:
 def assert_ordinary_game(page: Page, served: Served, name: str) -> None:
     """Check that the server saved the game of this person like any other, and that the page shows its end."""
     room = served.log.wait_for("game_started", names=[name, "random"])["room"]
-    game = describe_game(load_replay(served.replay_of(room)), counts_moves=False)
+    game = describe_game(load_replay(served.replay_of(room)))
     assert game["end"]["cause"] == "REGULAR"
     expect_ply(page, len(game["positions"]) - 1)
     if game["game"] == "blokus":

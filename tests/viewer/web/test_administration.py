@@ -11,7 +11,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from spielleiter.client.strategies import make_responder
 from spielleiter.server.core.room import Phase
 from spielleiter.server.net.password_guard import LONGEST_WAIT
-from spielleiter.viewer.web import administration as admin_sessions
+from spielleiter.viewer.web import administration
 from tests.viewer.web.pages import GAME_TYPE, JSON, PASSWORD, Pages, call, open_pages
 
 TWO = [{"name": "Alice"}, {"name": "Bob", "canTimeout": False}]
@@ -145,7 +145,7 @@ async def test_a_public_server_with_the_known_password_has_no_administrators() -
 
 
 async def test_sessions_end_after_a_while(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admin_sessions, "SESSION_TIMEOUT", 60.0)
+    monkeypatch.setattr(administration, "SESSION_TIMEOUT", 60.0)
     async with open_pages() as pages:
         token = await pages.log_in()
         room = pages.open_room("A", "B")
@@ -156,7 +156,7 @@ async def test_sessions_end_after_a_while(autojump_clock: MockClock, monkeypatch
 
 
 async def test_the_number_of_sessions_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admin_sessions, "MOST_SESSIONS", 2)
+    monkeypatch.setattr(administration, "MOST_SESSIONS", 2)
     async with open_pages() as pages:
         cookies = []
         for _ in range(3):

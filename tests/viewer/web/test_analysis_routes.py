@@ -9,9 +9,8 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from spielleiter.viewer.web import analysis_routes as module
-from spielleiter.viewer.web.analysis_routes import analysis_routes
-from spielleiter.viewer.web.replay_shelf import ReplayShelf
+from spielleiter.viewer.web.analysis_routes import TIMEOUT, analysis_routes
+from spielleiter.viewer.web.replay_store import ReplayStore
 from spielleiter.viewer.web.site import application
 from tests.viewer.web.pages import JSON, Answer, Pages, call, open_pages
 from tests.viewer.web.test_live_games import play_game
@@ -32,7 +31,7 @@ def python(code: str) -> tuple[str, ...]:
 
 
 async def analyse(pages: Pages, code: str, form: Any) -> Answer:
-    app = application(analysis_routes(ReplayShelf(None, None), pages.site.hub, python(code)))
+    app = application(analysis_routes(ReplayStore(None, None), pages.site.hub, python(code)))
     return await call(app, "POST", "/api/analysis", JSON, form)
 
 
@@ -72,7 +71,7 @@ async def test_an_analysis_that_takes_too_long_is_given_up(mock_clock: MockClock
             while not pages.site.hub.stream_count:
                 await trio.lowlevel.checkpoint()
             await wait_all_tasks_blocked(0.2)
-            mock_clock.jump(module.TIMEOUT + 1)
+            mock_clock.jump(TIMEOUT + 1)
         assert b"took too long" in answers[0].body
 
 

@@ -23,7 +23,7 @@ from spielleiter.client.client_errors import AuthenticationError
 from spielleiter.server.app import serve
 from spielleiter.server.config import Config
 from spielleiter.server.errors import StartError
-from spielleiter.viewer.web import companion as listening
+from spielleiter.viewer.web import companion
 from spielleiter.viewer.web.companion import (
     FOR_EVERYBODY,
     FOR_PASSWORD_HOLDERS,
@@ -40,7 +40,7 @@ from tests.documents import ROOT
 from tests.server.harness import GAME_TYPE, PASSWORD
 from tests.server.serving import Serving, read_all, serving
 from tests.timeouts import HANG_TIMEOUT
-from tests.viewer.web.test_replay_shelf import saved_replay
+from tests.viewer.web.test_replay_store import saved_replay
 
 LOOPBACK = ("127.0.0.1", 0)
 
@@ -268,7 +268,7 @@ def test_every_address_is_shown_as_one_for_this_machine_and_one_for_others(
     host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for outside, shown in (("192.168.1.20", "http://192.168.1.20:{port}/"), (None, "")):
-        monkeypatch.setattr(listening, "network_address", lambda outside=outside: outside)
+        monkeypatch.setattr(companion, "network_address", lambda outside=outside: outside)
         pages = listen_for_pages(host, 0)
         assert (pages.url, pages.elsewhere) == (f"http://127.0.0.1:{pages.port}/", shown.format(port=pages.port))
         pages.close()

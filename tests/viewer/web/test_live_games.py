@@ -24,8 +24,6 @@ from spielleiter.server.editions import EDITIONS
 from spielleiter.server.events import ThinkStats
 from spielleiter.viewer.game_json import LONGEST_HINT
 from spielleiter.viewer.positions.describe import describe_position
-from spielleiter.viewer.web import live_games as module
-from spielleiter.viewer.web import live_games as watched_game
 from spielleiter.viewer.web.answers import WebError
 from spielleiter.viewer.web.live_games import (
     BUSY_MOVES,
@@ -87,7 +85,7 @@ async def test_without_time_limits_there_is_no_lower_one() -> None:
 
 
 async def test_games_that_have_ended_are_kept_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ENDED_GAMES", 2)
+    monkeypatch.setattr("spielleiter.viewer.web.live_games.ENDED_GAMES", 2)
     async with open_pages() as pages:
         games = live_games(pages)
         rooms = [pages.open_room(f"{number}", "B") for number in range(3)]
@@ -115,7 +113,7 @@ async def test_an_ended_game_is_listed_with_the_points_of_its_result() -> None:
 
 
 async def test_the_list_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_LISTED", 2)
+    monkeypatch.setattr("spielleiter.viewer.web.live_games.MOST_LISTED", 2)
     async with open_pages() as pages:
         games = live_games(pages)
         over = pages.open_room("A", "B")
@@ -209,9 +207,9 @@ async def watch(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> Watch
     def describe_and_count(state: State, ply: int, previous: State | None) -> Any:
         watch.described.append(ply)
         watch.processor += watch.cost
-        return describe_position(state, ply, previous, counts_moves=False)
+        return describe_position(state, ply, previous)
 
-    monkeypatch.setattr(watched_game, "describe_position", describe_and_count)
+    monkeypatch.setattr("spielleiter.viewer.web.live_games.describe_position", describe_and_count)
     nursery.start_soon(watch.hub.run)
     return watch
 
@@ -397,10 +395,6 @@ async def test_too_many_pages_are_told_so(autojump_clock: MockClock, monkeypatch
         assert "There are 1 pages open already, 1 of them from your address" in refused.json["error"]["en"]
 
 
-async def breathe() -> None:
-    await trio.lowlevel.checkpoint()
-
-
 def watched(game: Game) -> WatchedGame:
     found: Any = game
     return WatchedGame(found, lambda: found)
@@ -408,7 +402,7 @@ def watched(game: Game) -> WatchedGame:
 
 async def updated(watched_game: WatchedGame) -> None:
     assert watched_game.refresh(0.0)
-    await watched_game.describe_new(breathe)
+    await watched_game.describe_new(trio.lowlevel.checkpoint)
     watched_game.publish()
 
 

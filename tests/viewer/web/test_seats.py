@@ -202,7 +202,7 @@ async def test_no_address_can_take_all_seats(monkeypatch: pytest.MonkeyPatch) ->
         ({"gameType": GAME_TYPE, "opponent": {"program": True}, "from": {"room": "no such room", "ply": 0}}, 404),
     ],
 )
-async def test_impossible_wishes_are_refused_and_change_nothing(form: dict[str, Any], status: int) -> None:
+async def test_impossible_requests_are_refused_and_change_nothing(form: dict[str, Any], status: int) -> None:
     async with open_pages() as pages:
         answer = await pages.post("/api/seat", form)
         assert answer.status == status

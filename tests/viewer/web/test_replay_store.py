@@ -14,9 +14,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from spielleiter.viewer.web import replay_shelf
+from spielleiter.viewer.web import replay_store
 from spielleiter.viewer.web.answers import WebError
-from spielleiter.viewer.web.replay_shelf import REST, ReplayShelf
+from spielleiter.viewer.web.replay_store import REST, ReplayStore
 from tests.viewer.web.pages import GAME_TYPE, Answer, Pages, call, open_pages
 from tests.viewer.web.test_live_games import play_game
 
@@ -134,7 +134,7 @@ async def test_tournaments_are_listed_with_their_tables_and_matches(tmp_path: Pa
 async def test_a_dropped_file_is_shown_and_remembered_for_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replay_shelf, "MOST_OPEN", 2)
+    monkeypatch.setattr(replay_store, "MOST_OPEN", 2)
     content = (await saved_replay(tmp_path)).read_bytes()
     async with open_pages() as pages:
         names = []
@@ -169,7 +169,7 @@ async def test_a_file_that_is_no_replay_is_one_sentence(content: bytes) -> None:
 
 
 async def test_dropped_files_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spielleiter.viewer.web.replay_shelf.MOST_DROPPED_BYTES", 100)
+    monkeypatch.setattr("spielleiter.viewer.web.replay_store.MOST_DROPPED_BYTES", 100)
     async with open_pages() as pages:
         assert (await drop(pages, b"x" * 101)).status == 413
         assert (await call(pages.site.app, "POST", "/api/replays", {}, b"x")).status == 415
@@ -190,21 +190,21 @@ async def test_names_that_lead_elsewhere_are_unknown(name: str, tmp_path: Path) 
     replay.write_bytes(b"<protocol/>")
     make_match(tmp_path / "matches" / "first", replay)
     async with open_pages(replay_directory=tmp_path / "replays", viewer_matches=tmp_path / "matches") as pages:
-        shelf = ReplayShelf(tmp_path / "replays", tmp_path / "matches")
+        store = ReplayStore(tmp_path / "replays", tmp_path / "matches")
         assert (await pages.get(f"/api/replays/{name}")).status == 404
         for plain in (name, name.replace("%2F", "/").replace("%5C", "\\").replace("%00", "\0")):
             with pytest.raises(WebError):
-                await shelf.find(plain)
+                await store.find(plain)
 
 
 @pytest.mark.slow
 async def test_a_replay_that_has_changed_is_read_again(tmp_path: Path) -> None:
     replay = await saved_replay(tmp_path)
-    shelf = ReplayShelf(tmp_path, None)
-    first = await shelf.find(replay.name)
-    assert await shelf.find(replay.name) is first
+    store = ReplayStore(tmp_path, None)
+    first = await store.find(replay.name)
+    assert await store.find(replay.name) is first
     replay.write_bytes(replay.read_bytes() + b"\n")
-    assert await shelf.find(replay.name) is not first
+    assert await store.find(replay.name) is not first
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ async def test_a_replay_that_has_changed_is_read_again(tmp_path: Path) -> None:
 async def test_what_lies_beside_a_replay_may_be_anything(line: str, tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text("", encoding="utf-8")
     (tmp_path / "a.json").write_text(line, encoding="utf-8")
-    listed = await ReplayShelf(tmp_path, None).listed()
+    listed = await ReplayStore(tmp_path, None).listed()
     (found,) = listed["replays"]
     assert (found["name"], found["points"], found["plies"], found["ended"]) == ("a.xml", None, None, None)
 
@@ -248,16 +248,16 @@ async def test_a_file_whose_name_is_no_text_is_left_out(tmp_path: Path) -> None:
 async def test_a_named_pipe_is_no_replay(tmp_path: Path) -> None:
     if sys.platform != "win32":  # for mypy
         os.mkfifo(tmp_path / "a.xml")
-    for shelf in (ReplayShelf(tmp_path, None), ReplayShelf(None, None, tmp_path / "a.xml")):
+    for store in (ReplayStore(tmp_path, None), ReplayStore(None, None, tmp_path / "a.xml")):
         with pytest.raises(WebError):
-            await shelf.find("a.xml")
+            await store.find("a.xml")
 
 
 async def test_missing_folders_have_no_replays(tmp_path: Path) -> None:
-    nowhere = ReplayShelf(tmp_path / "a", tmp_path / "b")
+    nowhere = ReplayStore(tmp_path / "a", tmp_path / "b")
     assert (
         await nowhere.listed()
-        == await ReplayShelf(None, None).listed()
+        == await ReplayStore(None, None).listed()
         == {"replays": [], "matches": [], "tournaments": []}
     )
 
@@ -273,23 +273,23 @@ async def test_reading_takes_a_bounded_share_of_the_time(
 
     monkeypatch.setattr(trio.to_thread, "run_sync", in_no_time)
     ticks = iter(range(100))
-    shelf = ReplayShelf(tmp_path, None, clock=lambda: float(next(ticks)))  # each reading takes one second
+    store = ReplayStore(tmp_path, None, clock=lambda: float(next(ticks)))  # each reading takes one second
     for _ in range(3):
-        await shelf.listed()
+        await store.listed()
     assert instants == [instants[0], instants[0] + REST, instants[0] + 2 * REST]
 
 
 async def test_the_number_of_waiting_requests_is_bounded(tmp_path: Path, autojump_clock: MockClock) -> None:
-    shelf = ReplayShelf(tmp_path, None, clock=trio.current_time)
+    store = ReplayStore(tmp_path, None, clock=trio.current_time)
     refused: list[int] = []
 
     async def ask() -> None:
         try:
-            await shelf.listed()
+            await store.listed()
         except WebError as error:
             refused.append(error.status)
 
     async with trio.open_nursery() as nursery:
-        for _ in range(replay_shelf.MOST_WAITING + 3):
+        for _ in range(replay_store.MOST_WAITING + 3):
             nursery.start_soon(ask)
     assert refused == [429, 429]  # one is being read, and `MOST_WAITING` wait

@@ -11,7 +11,7 @@ import os
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -54,6 +54,9 @@ MOST_WAITING: Final = 8
 REST: Final = 3.0
 """The pause after reading a replay, as a multiple of the time that it took."""
 
+MOST_DROPPED_BYTES: Final = 4 * 1024 * 1024
+"""The maximum size of a dropped file; the official replays have up to one MiB, and are compressed further."""
+_BINARY: Final = "application/octet-stream"
 _SUFFIXES: Final = (".xml", ".xml.gz")
 _MATCHES: Final = "matches"
 _SUMMARY: Final = "summary.json"
@@ -83,7 +86,7 @@ class OpenReplay:
         return mementos[ply].state
 
 
-class ReplayShelf:
+class ReplayStore:
     """The replays that a page can open.
 
     - `folder`: the replay folder.
@@ -208,7 +211,18 @@ class ReplayShelf:
 
     def _list_replays(self) -> list[dict[str, Any]]:
         """Return the newest replays of the replay folder, the newest first."""
-        return [] if self._folder is None else [_listed_replay(path) for path in _newest(self._folder)]
+        if self._folder is None:
+            return []
+        try:
+            with os.scandir(self._folder) as entries:
+                found = [
+                    (entry.stat().st_mtime, self._folder / entry.name)
+                    for entry in entries
+                    if entry.name.endswith(_SUFFIXES) and _has_address(entry.name) and entry.is_file()
+                ]
+        except OSError:
+            return []
+        return [_listed_replay(path) for _, path in sorted(found, reverse=True)[:MOST_LISTED]]
 
     def _folders_with(self, file: str) -> Iterator[Path]:
         """Yield the folders that have a file of this name: the given one, or else those in it, the newest first."""
@@ -260,19 +274,6 @@ def _version_of(path: Path) -> object:
     return status.st_mtime_ns, status.st_size
 
 
-def _newest(folder: Path) -> list[Path]:
-    try:
-        with os.scandir(folder) as entries:
-            found = [
-                (entry.stat().st_mtime, folder / entry.name)
-                for entry in entries
-                if entry.name.endswith(_SUFFIXES) and _has_address(entry.name) and entry.is_file()
-            ]
-    except OSError:
-        return []
-    return [path for _, path in sorted(found, reverse=True)[:MOST_LISTED]]
-
-
 def _subfolders(folder: Path, *, newest_first: bool = False) -> list[Path]:
     try:
         found = [path for path in folder.iterdir() if _has_address(path.name) and path.is_dir()]
@@ -285,11 +286,15 @@ def _listed_replay(path: Path) -> dict[str, Any]:
     beside = path.with_name(path.name.removesuffix(".gz").removesuffix(".xml") + ".json")
     line = read_object(beside, _MOST_LINE_BYTES) or {}
     edition = EDITIONS.get(str(line.get("edition")))
+    parts = line.get("parts")  # of two scores, whose first part says who has won
+    points = None
+    if isinstance(parts, list):
+        points = [part[1] if isinstance(part, list) and len(part) > 1 else None for part in parts]
     return {
         "name": path.name,
         "gameType": None if edition is None else edition.game_type,
         "players": _names(line.get("names")),
-        "points": _points(line.get("parts")),
+        "points": _pair(points),
         "ended": text_in(line.get("ended_at")),
         "plies": count_in(line.get("plies")),
     }
@@ -299,24 +304,23 @@ def _listed_tournament(folder: Path) -> dict[str, Any]:
     """Return a tournament with its table and its matches, in the order of playing."""
     found = read_object(folder / _TOURNAMENT, _MOST_SUMMARY_BYTES) or {}
     lines = found.get("table")
+    table = []
+    for line in lines[:MOST_LISTED] if isinstance(lines, list) else ():
+        known = line if isinstance(line, dict) else {}
+        numbers = {key: count_in(known.get(key)) for key in ("points", "games", "wins", "draws", "losses")}
+        name = known.get("name")
+        table.append({"name": shown_name(name) if isinstance(name, str) else "", **numbers})
     return {
         "name": folder.name,
         "season": text_in(found.get("season")),
         "kind": text_in(found.get("kind")),
-        "table": [_table_line(each) for each in lines[:MOST_LISTED]] if isinstance(lines, list) else [],
+        "table": table,
         "matches": [
             _listed_match(f"{folder.name}:{match.name}", match)
             for match in _subfolders(folder / _MATCHES)[:MOST_MATCHES]
             if _is_file(match / SETUP)
         ],
     }
-
-
-def _table_line(line: Any) -> dict[str, Any]:
-    known = line if isinstance(line, dict) else {}
-    name = known.get("name")
-    numbers = {key: count_in(known.get(key)) for key in ("points", "games", "wins", "draws", "losses")}
-    return {"name": shown_name(name) if isinstance(name, str) else "", **numbers}
 
 
 def _listed_match(name: str, folder: Path) -> dict[str, Any]:
@@ -341,28 +345,21 @@ def _listed_match(name: str, folder: Path) -> dict[str, Any]:
 def _listed_game(match_name: str, folder: Path) -> dict[str, Any]:
     record = read_object(folder / VERDICT, _MOST_LINE_BYTES) or {}
     names, seats, winner = _names(record.get("names")), seats_in(record.get("seats")), seat_in(record.get("winner"))
+    points = _pair(record.get("points"))
     return {
         "name": f"{match_name}:{folder.name}",
         "number": int(folder.name) if folder.name.isdecimal() and len(folder.name) < 9 else None,
         "players": names if seats is None or not names else [names[seat] for seat in seats],
         "winner": None if seats is None or winner is None else seats.index(winner),
-        "points": None if seats is None else _in_seats(record.get("points"), seats),
+        "points": None if seats is None or points is None else [points[seat] for seat in seats],
     }
 
 
-def _in_seats(points: Any, seats: Sequence[int]) -> list[int] | None:
-    """Return the points of both programs in the order of their seats; None if they are not known."""
-    if not isinstance(points, list) or len(points) != 2:
+def _pair(values: Any) -> list[int] | None:
+    """Return two whole numbers; None for anything else."""
+    if not isinstance(values, list) or len(values) != 2:
         return None
-    first, second = (count_in(points[program]) for program in seats)
-    return None if first is None or second is None else [first, second]
-
-
-def _points(parts: Any) -> list[int] | None:
-    """Return the points in the parts of two scores, whose first part says who has won; None for anything else."""
-    if not isinstance(parts, list) or len(parts) != 2:
-        return None
-    first, second = (count_in(part[1]) if isinstance(part, list) and len(part) > 1 else None for part in parts)
+    first, second = map(count_in, values)
     return None if first is None or second is None else [first, second]
 
 
@@ -372,33 +369,26 @@ def _names(names: Any) -> list[str]:
     return [shown_name(name) if isinstance(name, str) else "" for name in names]
 
 
-MOST_DROPPED_BYTES: Final = 4 * 1024 * 1024
-"""The maximum size of a dropped file; the official replays have up to one MiB, and are compressed further."""
-_BINARY: Final = "application/octet-stream"
-_FILE_NAME: Final = "x-file-name"
-_LONGEST_NAME: Final = 200
-
-
-def replay_routes(shelf: ReplayShelf) -> list[BaseRoute]:
-    """Return the routes for the replays of `shelf`."""
+def replay_routes(store: ReplayStore) -> list[BaseRoute]:
+    """Return the routes for the replays of `store`."""
 
     async def replays(_request: Request) -> Response:
-        return json_response(await shelf.listed())
+        return json_response(await store.listed())
 
     async def replay(request: Request) -> Response:
-        found = await shelf.find(request.path_params["name"])
+        found = await store.find(request.path_params["name"])
         return Response(found.game, media_type=JSON)
 
     async def legal(request: Request) -> Response:
         ply = whole_number(request, "ply")
-        found = await shelf.find(request.path_params["name"])
+        found = await store.find(request.path_params["name"])
         return json_response(describe_legal_moves(found.state(ply), ply))
 
     async def drop(request: Request) -> Response:
         if request.headers.get("content-type", "") != _BINARY:
             raise WebError(415, f"Erwartet wird Content-Type {_BINARY}.", f"Expected the Content-Type {_BINARY}.")
-        source = unquote(request.headers.get(_FILE_NAME, ""))[:_LONGEST_NAME]
-        found = await shelf.drop(await read_body(request, MOST_DROPPED_BYTES), source)
+        source = unquote(request.headers.get("x-file-name", ""))[:200]
+        found = await store.drop(await read_body(request, MOST_DROPPED_BYTES), source)
         return Response(found.game, media_type=JSON)
 
     return [
