@@ -69,10 +69,10 @@ def run_timeouts(*arguments: str, has_to_exit: bool = True) -> tuple[dict[str, A
 
 
 def test_defaults_are_those_of_the_server_and_of_matches() -> None:
-    config, patience, setup = Config(), ProgramTimeouts(), CheckSetup("bot", "chess")
+    config, timeouts, setup = Config(), ProgramTimeouts(), CheckSetup("bot", "chess")
     assert TIMEOUTS["soft"] / 1000 == config.soft_timeout == setup.soft_timeout
     assert TIMEOUTS["hard"] / 1000 == config.hard_timeout == setup.hard_timeout
-    assert (TIMEOUTS["start"], TIMEOUTS["exit"], TIMEOUTS["game"]) == (patience.start, patience.exit, patience.game)
+    assert (TIMEOUTS["start"], TIMEOUTS["exit"], TIMEOUTS["game"]) == (timeouts.start, timeouts.exit, timeouts.game)
     values, asked, _ = run_timeouts()
     assert {name: values[f"{name}_timeout"] for name in TIMEOUTS} == TIMEOUTS
     assert asked == {"word"}

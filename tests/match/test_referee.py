@@ -490,17 +490,17 @@ async def test_leftovers_and_programs_that_had_to_be_ended_are_named(tmp_path: P
 @pytest.mark.usefixtures("players")
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("patience", "verdict", "reason"),
+    ("exit_limit", "verdict", "reason"),
     [
         (0.5, Verdict.NEVER_ENDS, "it still ran {limit:g} s after the end of the game"),
         (0, Verdict.REGULAR, "new had to be ended after the game; old had to be ended after the game"),
     ],
 )
 async def test_a_program_that_does_not_end_is_at_fault_if_it_had_time_to(
-    patience: float, verdict: str, reason: str, tmp_path: Path
+    exit_limit: float, verdict: str, reason: str, tmp_path: Path
 ) -> None:
     lasting = shell(f'{LIGHT} first "$@"; exec sleep 500')
-    other = lasting if patience == 0 else f"{LIGHT} first"
+    other = lasting if exit_limit == 0 else f"{LIGHT} first"
 
     async def attempt(limit: float) -> None:
         record = await play(tmp_path, lasting, other, timeouts=dataclasses.replace(NO_TIMEOUTS, exit=limit))
@@ -508,7 +508,7 @@ async def test_a_program_that_does_not_end_is_at_fault_if_it_had_time_to(
         assert record.offender == (None if verdict == Verdict.REGULAR else 0)
         assert record.points != (None, None)
 
-    await retry_with_longer_limits(attempt, patience)
+    await retry_with_longer_limits(attempt, exit_limit)
 
 
 @pytest.mark.usefixtures("players")
