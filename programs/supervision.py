@@ -332,14 +332,18 @@ def main() -> None:
                 if not pid:
                     os.close(begin)
                     requests.close()  # an inherited copy would keep the connection open after the fork server ends
-                    os.read(waiting, 1)
+                    if not os.read(waiting, 1):  # the match has given the program up
+                        os._exit(0)
                     os.close(waiting)
                     _supervise(options, *descriptors)
                 supervisors.add(pid)
                 os.close(waiting)
-                # first of all, so that the match can resume it if a program stops it
-                os.write(descriptors[0], json.dumps({"supervisor": pid}).encode() + b"\n")
-                os.close(begin)
+                try:
+                    # first of all, so that the match can resume it if a program stops it
+                    os.write(descriptors[0], json.dumps({"supervisor": pid}).encode() + b"\n")
+                    os.write(begin, b"1")
+                finally:
+                    os.close(begin)
             for descriptor in descriptors:
                 os.close(descriptor)
 

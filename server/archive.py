@@ -157,7 +157,8 @@ class ResultsFile:
             with self.path.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - 1))
-                if file.read(1) not in {b"", b"\n"}:  # a full disk or a crash kept an earlier server from ending it
+                # a full disk or a crash kept it from being ended; a device has no size, and may not answer
+                if size and file.read(1) != b"\n":
                     os.write(descriptor, b"\n")
         except OSError:
             os.close(descriptor)

@@ -88,8 +88,12 @@ def remove_leftovers(directory: Path, before: float) -> None:
 
 def free_path(path: Path, reserved: Collection[Path] = ()) -> Path:
     """Return `path`, or its first numbered alternative that neither exists nor is `reserved` for another game."""
-    numbered = (path.with_stem(f"{path.stem}_{number}") for number in itertools.count(2))
-    return next(each for each in itertools.chain([path], numbered) if each not in reserved and not each.exists())
+    return next(each for each in _alternatives(path) if each not in reserved and not each.exists())
+
+
+def _alternatives(path: Path) -> Iterator[Path]:
+    yield path
+    yield from (path.with_stem(f"{path.stem}_{number}") for number in itertools.count(2))
 
 
 def save_replay(path: Path, content: bytes) -> Path:
@@ -100,13 +104,20 @@ def save_replay(path: Path, content: bytes) -> Path:
     temporary = _new_temporary(path.parent)
     try:
         _write_file(temporary, content, os.O_EXCL, is_synced=True)
-        free = free_path(path)
-        temporary.replace(free)
-    except OSError:
+        for free in _alternatives(path):
+            try:
+                free.hardlink_to(temporary)  # unlike a rename, it fails if somebody has just made a file of that name
+            except FileExistsError:
+                continue
+            except OSError:  # a file system without hard links
+                if free.exists():
+                    continue
+                temporary.replace(free)
+            return free
+        raise AssertionError("there is always another name")
+    finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
-        raise
-    return free
 
 
 def save_beside(replay: Path, content: bytes) -> None:

@@ -10,6 +10,7 @@ if sys.platform != "linux":
     pytest.skip("only Linux has what is tested here", allow_module_level=True)
 assert sys.platform == "linux"  # for mypy
 
+import json
 import os
 import signal
 import socket
@@ -25,7 +26,7 @@ from spielleiter.common.errors import SupervisorError
 from spielleiter.programs.linux import FORK_SERVER_COMMAND, ForkServer, SupervisedProcess, start_supervised_process
 from spielleiter.programs.process import ProcessSpec
 from spielleiter.programs.processes import descendants_of, still_running
-from spielleiter.programs.supervision import READY, find_descendants, kill_all
+from spielleiter.programs.supervision import HEAD, READY, find_descendants, kill_all
 from tests.match.shell_programs import Runner
 from tests.match.shell_programs import wait_until as wait_until_async
 from tests.match.supervised import finish, parent_of, start, wait_until
@@ -107,6 +108,33 @@ def test_the_fork_server_ends_when_its_socket_is_closed() -> None:
         assert ours.recv(1) == READY
         ours.sendall(b"\0\0")  # half a request
     assert process.wait(HANG_TIMEOUT) == 0
+
+
+def test_a_program_that_the_match_has_given_up_is_not_started(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    options = json.dumps(
+        {
+            "arguments": ["touch", str(started)],
+            "cwd": str(tmp_path),
+            "environment": dict(os.environ),
+            "cores": None,
+            "memory": None,
+        }
+    ).encode()
+    ours, theirs = socket.socketpair()
+    control, of_supervisor = socket.socketpair()
+    process = subprocess.Popen(FORK_SERVER_COMMAND, stdin=theirs.fileno())
+    theirs.close()
+    with ours, open(os.devnull, "wb") as null:  # noqa: PTH123
+        assert ours.recv(1) == READY
+        process.send_signal(signal.SIGSTOP)
+        socket.send_fds(ours, [HEAD.pack(len(options))], [of_supervisor.fileno(), null.fileno(), null.fileno()])
+        ours.sendall(options)
+        of_supervisor.close()
+        control.close()
+        process.send_signal(signal.SIGCONT)
+    assert process.wait(HANG_TIMEOUT) == 0
+    assert not started.exists()
 
 
 async def test_a_supervisor_outlives_the_fork_server_and_ends_with_its_program(fork_server: ForkServer) -> None:

@@ -6,6 +6,7 @@ import dataclasses
 import gzip
 import os
 import random
+import sys
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -128,6 +129,13 @@ def test_games_of_the_same_second_do_not_overwrite_each_other(tmp_path: Path) ->
     paths = [save_replay(tmp_path / "a.b.xml", b"%d" % number) for number in range(3)]
     assert [path.name for path in paths] == ["a.b.xml", "a.b_2.xml", "a.b_3.xml"]
     assert [path.read_bytes() for path in paths] == [b"0", b"1", b"2"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_a_link_that_leads_nowhere_keeps_its_name(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").symlink_to("gone")
+    assert save_replay(tmp_path / "a.xml", b"content").name == "a_2.xml"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.xml", "a_2.xml"]
 
 
 def test_a_replay_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,7 +154,11 @@ class EventStreamResponse(Response):
         self._write = write
         self._close = close
 
-    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def discard_body() -> None:  # so that the connection is read on, and the leaving of the page noticed
+            while (await receive()).get("more_body", False):
+                pass
+
         async def send_frame(data: bytes) -> None:
             await send({"type": "http.response.body", "body": data, "more_body": True})
 
@@ -162,7 +166,10 @@ class EventStreamResponse(Response):
             headers = [(name.encode(), value.encode()) for name, value in _EVENTS.items()]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             if scope["method"] != "HEAD":  # the toolkit answers it wherever it answers GET
-                await self._write(send_frame)
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(discard_body)
+                    await self._write(send_frame)
+                    nursery.cancel_scope.cancel()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             self._close()

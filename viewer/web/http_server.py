@@ -36,6 +36,7 @@ _PARTS_AHEAD: Final = 4
 _SEND_BUFFER: Final = 128 * 1024
 """Bytes that the kernel may keep for a client that does not read: few, so that it gets new data when it reads again."""
 _WITHOUT_BODY: Final = frozenset({204, 304})
+_NOT_IMPLEMENTED: Final = 501
 _VERSION_NOT_SUPPORTED: Final = 505
 
 BugReporter = Callable[[BaseException], None]
@@ -138,6 +139,9 @@ class _HttpConnection:
         if not request.http_version.startswith(b"1."):
             await self._refuse(_VERSION_NOT_SUPPORTED)
             return False
+        if request.method != request.method.upper():  # methods are case-sensitive; h11 knows no `head`
+            await self._refuse(_NOT_IMPLEMENTED)
+            return False
         wire = self._wire
         if wire.they_are_waiting_for_100_continue:
             await self._write(wire.send(h11.InformationalResponse(status_code=100, headers=[])))
@@ -153,7 +157,7 @@ class _HttpConnection:
 
     async def _read_body(self, send_part: trio.MemorySendChannel[bytes]) -> None:
         """Pass on the body of a request, and end the connection when the client leaves."""
-        with contextlib.suppress(h11.RemoteProtocolError):
+        try:
             while isinstance(event := await self._next_event(), h11.Data):
                 await send_part.send(bytes(event.data))
             if isinstance(event, h11.EndOfMessage):
@@ -162,11 +166,14 @@ class _HttpConnection:
                 while ahead <= _HEAD_BYTES and (data := await self._receive()):
                     self._wire.receive_data(data)  # the beginning of the next request
                     ahead += len(data)
+        except h11.RemoteProtocolError as error:
+            if self._wire.our_state is h11.SEND_RESPONSE:
+                await self._refuse(error.error_status_hint)
         self._scope.cancel()
 
     async def _answer(self, request: h11.Request, receive_part: trio.MemoryReceiveChannel[bytes]) -> None:
         path, _, query = request.target.partition(b"?")
-        method = request.method.decode().upper()
+        method = request.method.decode()
         scope: dict[str, Any] = {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.3"},

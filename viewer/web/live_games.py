@@ -307,7 +307,8 @@ class WatchedGame:
 
     def as_replay(self) -> dict[str, Any]:
         """Return the game as far as it is described, in the form of a replay."""
-        game, edition = self.game, self.game.edition
+        game = self._find() or self.game  # as it is now, since to describe the positions may have taken a while
+        edition = game.edition
         count = next((ply for ply, data in enumerate(self._positions) if data is None), len(self._positions))
         view = view_of(game.state)
         return {
@@ -325,7 +326,7 @@ class WatchedGame:
             "positions": _raw(self._positions[:count]),
             "plies": _raw(self._plies[1:count]),
             "softLimitSeconds": game.soft_limit,
-            "end": describe_end(self.game.record),
+            "end": describe_end(game.record),
             "pieces": view.pieces(),
             "source": "",
         }

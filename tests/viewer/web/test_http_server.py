@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -12,7 +12,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from spielleiter.viewer.web.answers import Application, Receive, Scope, Send
+from spielleiter.viewer.web.answers import Application, EventStreamResponse, Receive, Scope, Send
 from spielleiter.viewer.web.http_server import IDLE_TIMEOUT, SEND_TIMEOUT, HttpServer
 from tests.server.serving import read_all
 
@@ -75,6 +75,40 @@ async def test_what_is_not_http_is_refused(request_bytes: bytes) -> None:
     async with running(hello) as server, await server.connect() as stream:
         await stream.send_all(request_bytes)
         assert (await read_all(stream)).startswith(b"HTTP/1.1 4")
+        assert server.bugs == []
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "status"),
+    [
+        (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"400"),  # not a size
+        (b"head / HTTP/1.1\r\nHost: x\r\n\r\n", b"501"),  # methods are case-sensitive
+    ],
+)
+async def test_a_request_that_begins_well_is_refused_with_a_status(request_bytes: bytes, status: bytes) -> None:
+    async def reads_the_body(_scope: Scope, receive: Receive, _send: Send) -> None:
+        while (await receive())["more_body"]:
+            pass
+
+    async with running(reads_the_body) as server, await server.connect() as stream:
+        await stream.send_all(request_bytes)
+        assert (await read_all(stream)).startswith(b"HTTP/1.1 %b " % status)
+        assert server.bugs == []
+
+
+async def test_a_client_that_leaves_in_its_body_ends_its_stream() -> None:
+    is_open, is_closed = trio.Event(), trio.Event()
+
+    async def write(send_frame: Callable[[bytes], Awaitable[None]]) -> None:
+        await send_frame(b": here\n\n")
+        is_open.set()
+        await trio.sleep_forever()
+
+    async with running(EventStreamResponse(write, is_closed.set)) as server:
+        async with await server.connect() as stream:
+            await stream.send_all(b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 70_000)
+            await is_open.wait()
+        await is_closed.wait()
         assert server.bugs == []
 
 
