@@ -170,7 +170,7 @@ def test_the_key_is_neither_on_a_command_line_nor_in_a_variable(cluster: Cluster
 
 
 def test_a_match_is_played_while_somebody_tries_to_get_in(tmp_path: Path) -> None:
-    words = ["match", "--player1", "builtin:first", "--player2", "builtin:random", "-n", "4", "--seed", "1"]
+    words = ["match", "--player1", "builtin:first", "--player2", "builtin:random", "-n", "12", "--seed", "1"]
     command = [sys.executable, "-m", "spielleiter", *words, "--cluster", "local:2", "--out", str(tmp_path / "match")]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as match:
         tried: set[int] = set()
@@ -180,11 +180,11 @@ def test_a_match_is_played_while_somebody_tries_to_get_in(tmp_path: Path) -> Non
                 for port in {port for each in (process, *process.children()) for port in _listening(each)}:
                     _say_hello(port)
                     tried.add(port)
-            time.sleep(0.05)
+            time.sleep(0.02)
         assert match.stderr is not None
         lines = match.stderr.read().splitlines()
     assert match.returncode == 0, lines
-    assert len(read_journal(tmp_path / "match")) == 4
-    assert len(tried) >= 5
+    assert len(read_journal(tmp_path / "match")) == 12
+    assert len(tried) >= 3  # the scheduler and both workers; others may come and go between two looks
     assert len([line for line in lines if "another process tried to reach the workers" in line]) == 1
     assert not [line for line in lines if not line.startswith(("game ", "local:2: "))]  # nothing of Dask
