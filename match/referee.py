@@ -304,11 +304,11 @@ class _Referee:
                         )
                     )
                 evidence.is_cancelled = True
+            before = set(self._exits)  # a quick program may end before the answer to the request to cancel
             if not evidence.is_over:
                 await self._cancel(room)
             if isinstance(room, ExternalRoom) and self._facts.is_start_over:
                 # a program that ends now that the other server has closed the room had taken its seat
-                before = set(self._exits)
                 with trio.move_on_after(self._setup.timeouts.exit):
                     await evidence.wait_until(lambda: bool(self._exits - before))
                 for program in self._exits - before:
