@@ -122,7 +122,7 @@ def test_a_line_has_a_band_that_is_cut_off_at_the_limits() -> None:
     )
     assert [float(place.split(",")[1]) for place in band] == [TOP, TOP, HEIGHT - BOTTOM, HEIGHT - BOTTOM]
     first, last = (float(place.split(",")[1]) for place in curve)
-    assert (first, last) == (TOP, pytest.approx(HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) / 2))
+    assert (first, last) == pytest.approx((TOP, HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) / 2))
     (bound,) = shapes(plot, "line", "bound")
     assert number(bound, "y1") == number(bound, "y2") == HEIGHT - BOTTOM
     assert [each.text for each in shapes(plot, "title")] == ["a & b", "later"]

@@ -93,7 +93,7 @@ def test_elo_is_infinite_for_scores_of_0_and_1() -> None:
 def test_mean_and_variance_agree_with_fishtest() -> None:
     """From the raw statistics of a test with 256 games: expected value 0.43750, variance 0.05762, Elo -43.6578."""
     mean, spread = mean_and_variance((13, 37, 50, 25, 3))
-    assert (mean, spread) == (0.4375, pytest.approx(0.05762, abs=5e-6))
+    assert (mean, spread) == pytest.approx((0.4375, 0.05762), abs=5e-6)
     assert elo_of_score(mean) == pytest.approx(-43.6578, abs=5e-5)
 
 
