@@ -92,7 +92,7 @@ def test_the_fork_server_ends_quietly_when_its_socket_is_closed(is_ready: bool) 
         if is_ready:
             assert ours.recv(1) == READY
             ours.sendall(b"\0\0")  # half a request
-    assert process.communicate(timeout=HANG_TIMEOUT) == (None, b"")
+    assert process.communicate(timeout=HANG_TIMEOUT)[1] == b""
     assert process.returncode == 0
 
 
