@@ -49,6 +49,7 @@ from spielleiter.match.verdict import (
     judge,
 )
 from spielleiter.programs.command import Command, content_of
+from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.environment import added_variables
 from spielleiter.programs.machine_delay import AnswerMeter, SchedulingDelayMeter
 from spielleiter.programs.outputs import last_words
@@ -56,7 +57,7 @@ from spielleiter.programs.persistent_programs import PersistentPrograms
 from spielleiter.programs.processes import ProcessInfo, Usage
 from spielleiter.programs.program import Program
 from spielleiter.programs.sandbox.run import Observations, SandboxRun
-from spielleiter.programs.sandbox.sandbox import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
+from spielleiter.programs.sandbox.sandbox import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT
 from spielleiter.programs.startable import require_startable
 from spielleiter.programs.temporary_folders import remove_game_folder
 from spielleiter.protocol.dialect import Dialect
@@ -73,9 +74,9 @@ _RESULT_TIMEOUT: Final = 5.0  # seconds for a server to send the result of a can
 MEBIBYTE: Final = 1024 * 1024
 
 _EXCEEDED: Final = {
-    Condition.MEMORY.value: f"it used more than the contest's {MEMORY_LIMIT // MEBIBYTE} MiB of memory",
-    Condition.PROCESSES.value: f"it had more than {PROCESS_LIMIT} processes and threads",
-    Condition.DISK.value: f"it wrote more than {DISK_LIMIT // MEBIBYTE} MiB or {FILE_LIMIT:,} files, or hid them",
+    Condition.MEMORY.key: f"it used more than the contest's {MEMORY_LIMIT // MEBIBYTE} MiB of memory",
+    Condition.PROCESSES.key: f"it had more than {PROCESS_LIMIT} processes and threads",
+    Condition.DISK.key: f"it wrote more than {DISK_LIMIT // MEBIBYTE} MiB or {FILE_LIMIT:,} files, or hid them",
 }
 """Why a sandbox killed a program, by the limit that it has exceeded."""
 

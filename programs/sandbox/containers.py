@@ -17,6 +17,7 @@ import sys
 from typing import Any, Final
 
 from spielleiter.common.errors import SetupError
+from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.process import ProcessSpec
 from spielleiter.programs.sandbox.pythons import PythonInside, python_inside
 from spielleiter.programs.sandbox.run import UNREACHABLE_DNS
@@ -30,7 +31,6 @@ from spielleiter.programs.sandbox.sandbox import (
     SERVER_ADDRESS,
     SLOWER,
     X86_64,
-    Condition,
     InnerCommand,
     Layout,
     Resources,

@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 
-from spielleiter.contest import contest_conditions as contest
 from spielleiter.contest.calibration import Speed
-from spielleiter.contest.contest_conditions import ContestCondition, fault
 from spielleiter.contest.observed_faults import ObservedConditions, ThinkTimes, judge_think_times
 from spielleiter.contest.package_games import GameResult
 from spielleiter.contest.package_report import ConditionResult, PlayedGame, State
+from spielleiter.contest.runtime_faults import fault
+from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.machine_delay import AnswerTimes
 from spielleiter.programs.packages.faults import Finding
 from spielleiter.programs.sandbox.run import Observations
-from spielleiter.programs.sandbox.sandbox import Condition
 from tests.match.sample_records import game
 
 THINKS_DIFFERENTLY = [0.01, 0.2, 0.35, 0.5, 0.7, 0.75, 0.8, 0.9, 1.0, 1.0]
@@ -164,7 +163,7 @@ def played(*findings: Finding, times: tuple[float, ...] = (0.1, 0.2), load: floa
 
 
 def result(
-    condition: ContestCondition,
+    condition: Condition,
     *games: GameResult,
     speed: float = 1.0,
     gaps: dict[Condition, str] | None = None,
@@ -183,12 +182,12 @@ def outcome(found: ConditionResult) -> tuple[State, list[str]]:
 
 
 def test_conditions_that_are_not_watched_have_no_result() -> None:
-    assert ObservedConditions(Speed(1.0, is_measured=True), {}).result(contest.OPTIONS) is None
+    assert ObservedConditions(Speed(1.0, is_measured=True), {}).result(Condition.OPTIONS) is None
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(9.9, (State.GREEN, [])), (10.0, (State.YELLOW, ["slow-start"]))])
 def test_a_slow_start_is_a_warning(seconds: float, expected: tuple[State, list[str]]) -> None:
-    assert outcome(result(contest.START, starts=(0.1, seconds))) == expected
+    assert outcome(result(Condition.START, starts=(0.1, seconds))) == expected
 
 
 @pytest.mark.parametrize(
@@ -200,27 +199,27 @@ def test_a_slow_start_is_a_warning(seconds: float, expected: tuple[State, list[s
     ],
 )
 def test_think_times_are_scaled(speed: float, expected: tuple[State, list[str]]) -> None:
-    found = result(contest.THINK_TIME, played(times=(0.1, 1.0, 1.0)), speed=speed)
+    found = result(Condition.THINK_TIME, played(times=(0.1, 1.0, 1.0)), speed=speed)
     assert outcome(found) == expected
     assert "an estimate" in found.text
 
 
 def test_a_busy_machine_never_makes_a_program_unfit() -> None:
-    found = result(contest.THINK_TIME, played(times=(0.1, 1.0, 1.0), load=1.0), speed=2.0)
+    found = result(Condition.THINK_TIME, played(times=(0.1, 1.0, 1.0), load=1.0), speed=2.0)
     assert outcome(found) == (State.UNDECIDED, [])
     assert "other programs of this machine" in found.text
-    assert outcome(result(contest.THINK_TIME, played(times=(0.1, 1.0, 1.0), load=1.0))) == (State.GREEN, [])
+    assert outcome(result(Condition.THINK_TIME, played(times=(0.1, 1.0, 1.0), load=1.0))) == (State.GREEN, [])
 
 
 def test_a_program_that_watches_the_clock_is_not_scaled() -> None:
-    found = result(contest.THINK_TIME, played(times=(1.2,) * 10), speed=3.0)
+    found = result(Condition.THINK_TIME, played(times=(1.2,) * 10), speed=3.0)
     assert outcome(found) == (State.GREEN, [])
     assert "watch the clock" in found.text
 
 
 def test_a_timeout_in_a_game_is_a_fault_of_think_time() -> None:
     late = fault("timeout", game="game 1", reason="2.1 s, allowed are 2 s")
-    assert outcome(result(contest.THINK_TIME, played(late, times=(2.1,)))) == (State.RED, ["timeout"])
+    assert outcome(result(Condition.THINK_TIME, played(late, times=(2.1,)))) == (State.RED, ["timeout"])
 
 
 @pytest.mark.parametrize(
@@ -232,11 +231,11 @@ def test_a_timeout_in_a_game_is_a_fault_of_think_time() -> None:
     ],
 )
 def test_memory_is_compared_with_the_limit(peak: int, expected: tuple[State, list[str]]) -> None:
-    assert outcome(result(contest.MEMORY, played(), played(peak_memory=peak))) == expected
+    assert outcome(result(Condition.MEMORY, played(), played(peak_memory=peak))) == expected
 
 
 def test_a_program_that_was_killed_had_too_much_memory() -> None:
-    assert outcome(result(contest.MEMORY, played(exceeded_memory=True))) == (State.RED, ["too-much-memory"])
+    assert outcome(result(Condition.MEMORY, played(exceeded_memory=True))) == (State.RED, ["too-much-memory"])
 
 
 @pytest.mark.parametrize(
@@ -248,52 +247,52 @@ def test_a_program_that_was_killed_had_too_much_memory() -> None:
     ],
 )
 def test_output_has_a_sensible_size(size: int, expected: tuple[State, list[str]]) -> None:
-    assert outcome(result(contest.OUTPUT, played(), played(output_size=size))) == expected
+    assert outcome(result(Condition.OUTPUT, played(), played(output_size=size))) == expected
 
 
 def test_attempts_are_warnings_if_the_program_plays_on() -> None:
     game_with_attempts = played(network_attempts=3, window_attempts=("cannot open display",))
-    assert outcome(result(contest.NETWORK, played(), game_with_attempts)) == (State.YELLOW, ["uses-network"])
-    assert outcome(result(contest.WINDOW, played(), game_with_attempts)) == (State.YELLOW, ["opens-window"])
+    assert outcome(result(Condition.NETWORK, played(), game_with_attempts)) == (State.YELLOW, ["uses-network"])
+    assert outcome(result(Condition.WINDOW, played(), game_with_attempts)) == (State.YELLOW, ["opens-window"])
 
 
 def test_attempts_are_red_if_the_program_fails_without() -> None:
     needy = played(fault("needs-network", reason="x"), network_attempts=3)
     shown = played(fault("needs-window", reason="x"), window_attempts=("cannot open display",))
-    assert outcome(result(contest.NETWORK, needy)) == (State.RED, ["needs-network"])
-    assert outcome(result(contest.WINDOW, shown)) == (State.RED, ["needs-window"])
+    assert outcome(result(Condition.NETWORK, needy)) == (State.RED, ["needs-network"])
+    assert outcome(result(Condition.WINDOW, shown)) == (State.RED, ["needs-window"])
 
 
 def test_an_end_that_fails_is_counted() -> None:
     late = fault("does-not-end", game="game 1", reason="x")
-    found = result(contest.END, played(late), played())
+    found = result(Condition.END, played(late), played())
     assert outcome(found) == (State.RED, ["does-not-end"])
     assert "in 1 of 2 games" in found.text
 
 
 def test_a_program_that_never_reaches_the_end_has_none() -> None:
     crashed = played(fault("crash", game="game 1", reason="x"))
-    assert result(contest.END, crashed).state is State.NOT_CHECKED
-    assert "in 1 of 1 game" in result(contest.END, crashed, played()).text
+    assert result(Condition.END, crashed).state is State.NOT_CHECKED
+    assert "in 1 of 1 game" in result(Condition.END, crashed, played()).text
 
 
 def test_input_and_disk_are_those_of_the_games() -> None:
     failing = played(fault("needs-input", reason="x"), fault("writes-elsewhere", reason="y"))
-    assert outcome(result(contest.INPUT, failing)) == (State.RED, ["needs-input"])
-    assert outcome(result(contest.DISK, failing)) == (State.RED, ["writes-elsewhere"])
-    assert outcome(result(contest.INPUT, played())) == (State.GREEN, [])
-    assert "2 files with 3 kB" in result(contest.DISK, played(files_written=2, bytes_written=3072)).text
+    assert outcome(result(Condition.INPUT, failing)) == (State.RED, ["needs-input"])
+    assert outcome(result(Condition.DISK, failing)) == (State.RED, ["writes-elsewhere"])
+    assert outcome(result(Condition.INPUT, played())) == (State.GREEN, [])
+    assert "2 files with 3 kB" in result(Condition.DISK, played(files_written=2, bytes_written=3072)).text
 
 
 @pytest.mark.parametrize(
     ("condition", "gap", "observed"),
     [
-        (contest.NETWORK, Condition.NETWORK, {"network_attempts": None}),
-        (contest.WINDOW, Condition.DISPLAY, {}),
-        (contest.DISK, Condition.READ_ONLY, {}),
+        (Condition.NETWORK, Condition.NETWORK, {"network_attempts": None}),
+        (Condition.WINDOW, Condition.DISPLAY, {}),
+        (Condition.DISK, Condition.READ_ONLY, {}),
     ],
 )
-def test_a_gap_of_the_sandbox_is_named(condition: ContestCondition, gap: Condition, observed: dict[str, Any]) -> None:
+def test_a_gap_of_the_sandbox_is_named(condition: Condition, gap: Condition, observed: dict[str, Any]) -> None:
     found = result(condition, played(**observed), gaps={gap: "There is no sandbox."})
     assert (found.state, found.text) == (State.NOT_CHECKED, "There is no sandbox.")
 
@@ -301,14 +300,14 @@ def test_a_gap_of_the_sandbox_is_named(condition: ContestCondition, gap: Conditi
 @pytest.mark.parametrize(
     ("condition", "gap", "observed", "code"),
     [
-        (contest.MEMORY, Condition.MEMORY, {"peak_memory": None}, "memory-not-limited"),
-        (contest.MEMORY, Condition.MEMORY, {}, "memory-not-limited"),
-        (contest.PROCESSES, Condition.PROCESSES, {}, "processes-not-limited"),
-        (contest.DISK, Condition.DISK, {}, "disk-not-limited"),
+        (Condition.MEMORY, Condition.MEMORY, {"peak_memory": None}, "memory-not-limited"),
+        (Condition.MEMORY, Condition.MEMORY, {}, "memory-not-limited"),
+        (Condition.PROCESSES, Condition.PROCESSES, {}, "processes-not-limited"),
+        (Condition.DISK, Condition.DISK, {}, "disk-not-limited"),
     ],
 )
 def test_what_could_not_be_limited_is_never_green(
-    condition: ContestCondition, gap: Condition, observed: dict[str, Any], code: str
+    condition: Condition, gap: Condition, observed: dict[str, Any], code: str
 ) -> None:
     assert outcome(result(condition, played())) == (State.GREEN, [])
     found = result(condition, played(**observed), gaps={gap: "There is no sandbox."})
@@ -319,20 +318,20 @@ def test_what_could_not_be_limited_is_never_green(
 @pytest.mark.parametrize(
     ("condition", "observed", "expected"),
     [
-        (contest.PROCESSES, {"exceeded_processes": True}, (State.RED, ["too-many-processes"])),
-        (contest.DISK, {"exceeded_disk": True}, (State.RED, ["too-much-disk"])),
-        (contest.DISK, {"bytes_written": 99_000_000}, (State.GREEN, [])),
-        (contest.DISK, {"bytes_written": 100_000_000}, (State.YELLOW, ["much-disk"])),
-        (contest.DISK, {"files_written": 1000}, (State.YELLOW, ["much-disk"])),
-        (contest.DISK, {"hid_files": True}, (State.YELLOW, ["hides-files"])),
+        (Condition.PROCESSES, {"exceeded_processes": True}, (State.RED, ["too-many-processes"])),
+        (Condition.DISK, {"exceeded_disk": True}, (State.RED, ["too-much-disk"])),
+        (Condition.DISK, {"bytes_written": 99_000_000}, (State.GREEN, [])),
+        (Condition.DISK, {"bytes_written": 100_000_000}, (State.YELLOW, ["much-disk"])),
+        (Condition.DISK, {"files_written": 1000}, (State.YELLOW, ["much-disk"])),
+        (Condition.DISK, {"hid_files": True}, (State.YELLOW, ["hides-files"])),
     ],
 )
 def test_processes_and_files_are_compared_with_the_limits(
-    condition: ContestCondition, observed: dict[str, Any], expected: tuple[State, list[str]]
+    condition: Condition, observed: dict[str, Any], expected: tuple[State, list[str]]
 ) -> None:
     assert outcome(result(condition, played(), played(**observed))) == expected
 
 
 def test_a_program_that_never_played_has_no_times() -> None:
-    assert result(contest.START).state is State.NOT_CHECKED
-    assert result(contest.THINK_TIME, played(times=())).state is State.NOT_CHECKED
+    assert result(Condition.START).state is State.NOT_CHECKED
+    assert result(Condition.THINK_TIME, played(times=())).state is State.NOT_CHECKED

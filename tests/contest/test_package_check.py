@@ -12,7 +12,6 @@ from spielleiter.common.errors import MachineError, SetupError
 from spielleiter.contest import package_check
 from spielleiter.contest.calibration import Speed
 from spielleiter.contest.check import ATTEMPTS, Status, StepResult
-from spielleiter.contest.contest_conditions import CONDITIONS, PAIRING, fault
 from spielleiter.contest.package_check import (
     OptionResult,
     check_package,
@@ -25,9 +24,11 @@ from spielleiter.contest.package_check import (
 )
 from spielleiter.contest.package_games import GameResult, PackageCheckSetup
 from spielleiter.contest.package_report import ConditionResult, PackageReport, PlayedGame, SandboxReport, State
+from spielleiter.contest.runtime_faults import fault
 from spielleiter.contest.scripted_server import InconclusiveError
 from spielleiter.match.plan import ProgramTimeouts
 from spielleiter.match.verdict import Verdict
+from spielleiter.programs.contest_conditions import REPORTED, Condition
 from spielleiter.programs.packages.faults import Finding
 from spielleiter.programs.packages.package import unpack_package
 from spielleiter.programs.processes import find_processes
@@ -51,20 +52,20 @@ def played(*findings: Finding, winner: int = 0, verdict: str = Verdict.REGULAR) 
 
 
 def test_sound_games_are_green_and_counted() -> None:
-    result = games_result(PAIRING, [played(), played(winner=1)])
+    result = games_result(Condition.PAIRING, [played(), played(winner=1)])
     assert (result.state, result.text) == (State.GREEN, "2 of 2 games without a fault, 1 won")
 
 
 def test_a_fault_after_the_end_does_not_count_for_the_games() -> None:
-    assert games_result(PAIRING, [played(LATE)]).state is State.GREEN
+    assert games_result(Condition.PAIRING, [played(LATE)]).state is State.GREEN
 
 
 def test_faults_outweigh_games_that_this_machine_spoiled() -> None:
     spoiled = played(verdict=Verdict.OVERLOAD)
-    undecided = games_result(PAIRING, [played(), spoiled])
+    undecided = games_result(Condition.PAIRING, [played(), spoiled])
     assert undecided.state is State.UNDECIDED
     assert undecided.text == "1 of 2 games without a fault, 2 won; overloaded machine: because"
-    red = games_result(PAIRING, [played(CRASH), spoiled, played(CRASH)])
+    red = games_result(Condition.PAIRING, [played(CRASH), spoiled, played(CRASH)])
     assert red.state is State.RED
     assert [each.code for each in red.findings] == ["crash"]
     assert red.findings[0].text.endswith("once more")
@@ -247,7 +248,7 @@ async def test_a_busy_machine_leaves_a_form_undecided(tmp_path: Path, monkeypatc
     assert attempts == ATTEMPTS
 
 
-KEYS = [each.key for each in CONDITIONS]
+KEYS = [each.key for each in REPORTED]
 
 
 class Recorder:

@@ -18,23 +18,6 @@ import trio
 
 import spielleiter.match.match_server
 from spielleiter.contest.calibration import Speed
-from spielleiter.contest.contest_conditions import (
-    CODE_OF_VERDICT,
-    CONDITIONS,
-    DISK,
-    END,
-    FAULTS,
-    INPUT,
-    MEMORY,
-    NETWORK,
-    OUTPUT,
-    PROCESSES,
-    THINK_TIME,
-    UPLOAD_TEST,
-    WINDOW,
-    ContestCondition,
-    fault,
-)
 from spielleiter.contest.observed_faults import ObservedConditions
 from spielleiter.contest.package_games import (
     GameResult,
@@ -48,16 +31,18 @@ from spielleiter.contest.package_games import (
     was_delayed,
 )
 from spielleiter.contest.package_report import ConditionResult, State
+from spielleiter.contest.runtime_faults import CODE_OF_VERDICT, FAULTS, fault
 from spielleiter.match.plan import ProgramTimeouts
 from spielleiter.match.referee import output_files
 from spielleiter.match.verdict import UNCOUNTED_VERDICTS, VERDICTS, Verdict
 from spielleiter.programs.command import join_command
+from spielleiter.programs.contest_conditions import REPORTED, Condition
 from spielleiter.programs.machine_delay import AnswerTimes
 from spielleiter.programs.packages.faults import Level
 from spielleiter.programs.packages.package import unpack_package
 from spielleiter.programs.processes import find_processes
 from spielleiter.programs.sandbox.run import Observations
-from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE, Condition, SandboxSettings
+from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE, SandboxSettings
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.contest.packages import SOUND, Planted, make_package
 from tests.match.sample_records import fault as faulty
@@ -78,7 +63,7 @@ class Fault:
     """
 
     code: str
-    condition: ContestCondition
+    condition: Condition
     planted: Planted
     needs_isolation: bool = False
     games: int = 1
@@ -86,10 +71,10 @@ class Fault:
 
 
 PLANTED: Final[dict[str, Fault]] = {
-    "ends too late": Fault("does-not-end", END, Planted(end="time.sleep(600)"), limits={"exit": 0.2}),
+    "ends too late": Fault("does-not-end", Condition.END, Planted(end="time.sleep(600)"), limits={"exit": 0.2}),
     "leaves a process": Fault(
         "leaves-processes",
-        END,
+        Condition.END,
         Planted(
             end="""
             if os.fork() == 0:
@@ -101,29 +86,29 @@ PLANTED: Final[dict[str, Fault]] = {
     ),
     "needs too much memory": Fault(
         "too-much-memory",
-        MEMORY,
+        Condition.MEMORY,
         Planted(move=_ONCE + "kept = [b'x' * (20 * 2**20 + i) for i in range(20)]; time.sleep(1)"),
     ),
     "starts too many processes": Fault(
         "too-many-processes",
-        PROCESSES,
+        Condition.PROCESSES,
         Planted(move=_ONCE + "for _ in range(6000): os.fork() or time.sleep(600)"),
     ),
     "hides its files": Fault(
         "too-much-disk",
-        DISK,
+        Condition.DISK,
         Planted(move=_ONCE + "for _ in range(3000): os.mkdir('d') or os.chdir('d')\nif moves == 4: time.sleep(600)"),
     ),
-    "runs out of memory": Fault("out-of-memory", MEMORY, Planted(move=_ONCE + "raise MemoryError")),
+    "runs out of memory": Fault("out-of-memory", Condition.MEMORY, Planted(move=_ONCE + "raise MemoryError")),
     "needs the network": Fault(
         "needs-network",
-        NETWORK,
+        Condition.NETWORK,
         Planted(start="socket.create_connection(('192.0.2.1', 80), 0.3)\n"),
         needs_isolation=True,
     ),
     "tries the network": Fault(
         "uses-network",
-        NETWORK,
+        Condition.NETWORK,
         Planted(
             start="""
             try:
@@ -136,41 +121,48 @@ PLANTED: Final[dict[str, Fault]] = {
     ),
     "needs a window": Fault(
         "needs-window",
-        WINDOW,
+        Condition.WINDOW,
         Planted(start="sys.exit('_tkinter.TclError: no display name and no $DISPLAY environment variable')"),
     ),
     "tries a window": Fault(
-        "opens-window", WINDOW, Planted(start="print('Error: cannot open display: ', file=sys.stderr, flush=True)")
+        "opens-window",
+        Condition.WINDOW,
+        Planted(start="print('Error: cannot open display: ', file=sys.stderr, flush=True)"),
     ),
     "makes an illegal move": Fault(
-        "illegal-move", UPLOAD_TEST, Planted(move="move = move.replace('x=\"', 'x=\"1').replace('y=\"', 'y=\"1')")
+        "illegal-move",
+        Condition.UPLOAD_TEST,
+        Planted(move="move = move.replace('x=\"', 'x=\"1').replace('y=\"', 'y=\"1')"),
     ),
-    "sends no move": Fault("bad-message", UPLOAD_TEST, Planted(move="move = move.replace('2027', '1999')")),
-    "sends no XML": Fault("bad-message", UPLOAD_TEST, Planted(move="move = '<<<' + move")),
-    "waits for input": Fault("needs-input", INPUT, Planted(start="input('Host? ')")),
-    "needs a terminal": Fault("needs-input", INPUT, Planted(start="os.get_terminal_size(0)")),
+    "sends no move": Fault("bad-message", Condition.UPLOAD_TEST, Planted(move="move = move.replace('2027', '1999')")),
+    "sends no XML": Fault("bad-message", Condition.UPLOAD_TEST, Planted(move="move = '<<<' + move")),
+    "waits for input": Fault("needs-input", Condition.INPUT, Planted(start="input('Host? ')")),
+    "needs a terminal": Fault("needs-input", Condition.INPUT, Planted(start="os.get_terminal_size(0)")),
     "writes elsewhere": Fault(
-        "writes-elsewhere", DISK, Planted(start="open('/etc/spielleiter-test.log', 'w').close()"), needs_isolation=True
+        "writes-elsewhere",
+        Condition.DISK,
+        Planted(start="open('/etc/spielleiter-test.log', 'w').close()"),
+        needs_isolation=True,
     ),
     "prints 100 MB": Fault(
         "endless-output",
-        OUTPUT,
+        Condition.OUTPUT,
         Planted(move=_ONCE + "for _ in range(100): sys.stdout.write('x' * 99 + '\\n' * 1 + 'y' * (2**20 - 100))"),
     ),
     "crashes in the second game": Fault(
         "crash",
-        UPLOAD_TEST,
+        Condition.UPLOAD_TEST,
         Planted(move="""if ' turn="1"' in position: 1 / 0"""),
         games=2,
     ),
-    "ends before the game": Fault("does-not-start", UPLOAD_TEST, Planted(start="sys.exit(3)")),
-    "connects to no server": Fault("wrong-server", UPLOAD_TEST, Planted(start="options['port'] = '1'")),
+    "ends before the game": Fault("does-not-start", Condition.UPLOAD_TEST, Planted(start="sys.exit(3)")),
+    "connects to no server": Fault("wrong-server", Condition.UPLOAD_TEST, Planted(start="options['port'] = '1'")),
     "never takes its seat": Fault(
-        "takes-no-seat", UPLOAD_TEST, Planted(start="time.sleep(600)"), limits={"start": 1.0}
+        "takes-no-seat", Condition.UPLOAD_TEST, Planted(start="time.sleep(600)"), limits={"start": 1.0}
     ),
     "sends nonsense": Fault(
         "speaks-nonsense",
-        UPLOAD_TEST,
+        Condition.UPLOAD_TEST,
         Planted(
             start="""
             server = socket.create_connection((options["host"], int(options["port"])))
@@ -179,31 +171,33 @@ PLANTED: Final[dict[str, Fault]] = {
             """
         ),
     ),
-    "ends during the game": Fault("ends-early", UPLOAD_TEST, Planted(move=_ONCE + "sys.exit(0)")),
-    "is killed": Fault("crash", UPLOAD_TEST, Planted(move=_ONCE + "os.kill(os.getpid(), 11)")),
+    "ends during the game": Fault("ends-early", Condition.UPLOAD_TEST, Planted(move=_ONCE + "sys.exit(0)")),
+    "is killed": Fault("crash", Condition.UPLOAD_TEST, Planted(move=_ONCE + "os.kill(os.getpid(), 11)")),
     "leaves the game": Fault(
         "leaves",
-        UPLOAD_TEST,
+        Condition.UPLOAD_TEST,
         Planted(move=_ONCE + "server.shutdown(socket.SHUT_RDWR); time.sleep(600)"),
         limits={"exit": 0.2},
     ),
-    "needs a module": Fault("missing-when-run", UPLOAD_TEST, Planted(start="import numpy_is_not_here")),
+    "needs a module": Fault("missing-when-run", Condition.UPLOAD_TEST, Planted(start="import numpy_is_not_here")),
     "calls a program that is not there": Fault(
-        "missing-when-run", UPLOAD_TEST, Planted(start="sys.exit(os.system('./no-such-program') and 1)")
+        "missing-when-run", Condition.UPLOAD_TEST, Planted(start="sys.exit(os.system('./no-such-program') and 1)")
     ),
-    "calls a program without a path": Fault("other-place", UPLOAD_TEST, Planted(script='player.py "$@"')),
+    "calls a program without a path": Fault("other-place", Condition.UPLOAD_TEST, Planted(script='player.py "$@"')),
     "starts a JAR file without Java": Fault(
         "wrong-format-when-run",
-        UPLOAD_TEST,
+        Condition.UPLOAD_TEST,
         Planted(script='printf "PK\\003\\004" > bot.jar; chmod +x bot.jar; exec ./bot.jar "$@"'),
     ),
     "calls a second program without chmod": Fault(
-        "not-executable-when-run", UPLOAD_TEST, Planted(start="sys.exit(os.system('./player.py') and 1)")
+        "not-executable-when-run", Condition.UPLOAD_TEST, Planted(start="sys.exit(os.system('./player.py') and 1)")
     ),
     "moves too slowly": Fault(
-        "timeout", THINK_TIME, Planted(move=_ONCE + "time.sleep(1.5 * LIMIT)"), limits={"move": 1.0}
+        "timeout", Condition.THINK_TIME, Planted(move=_ONCE + "time.sleep(1.5 * LIMIT)"), limits={"move": 1.0}
     ),
-    "hangs": Fault("hangs", THINK_TIME, Planted(move=_ONCE + "time.sleep(600)"), limits={"move": 1.0, "hard": 2.0}),
+    "hangs": Fault(
+        "hangs", Condition.THINK_TIME, Planted(move=_ONCE + "time.sleep(600)"), limits={"move": 1.0, "hard": 2.0}
+    ),
 }
 
 
@@ -331,7 +325,7 @@ class Played:
     def __init__(self, results: tuple[GameResult, ...], observed: ObservedConditions) -> None:
         self.results = results
         self.watched: dict[str, ConditionResult] = {
-            each.key: result for each in CONDITIONS if (result := observed.result(each)) is not None
+            each.key: result for each in REPORTED if (result := observed.result(each)) is not None
         }
 
     @property
@@ -345,7 +339,7 @@ class Played:
         """The keys of the conditions with findings, among them the games' own condition."""
         found = {key for key, each in self.watched.items() if each.findings}
         if any(affects_game(finding) for each in self.results for finding in each.findings):
-            found.add(UPLOAD_TEST.key)
+            found.add(Condition.UPLOAD_TEST.key)
         return found
 
 
@@ -378,7 +372,7 @@ async def play(
     }
     observed = ObservedConditions(Speed(0.001, is_measured=False), gaps)
     with trio.fail_after(HANG_TIMEOUT):
-        results = await player.play(UPLOAD_TEST.key, "builtin:random", games, lambda _: None)
+        results = await player.play(Condition.UPLOAD_TEST.key, "builtin:random", games, lambda _: None)
     observed.add_games(results)
     assert [each for each in find_processes("") if str(folder) in str(each)] == []
     return Played(results, observed)

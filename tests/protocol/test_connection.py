@@ -16,7 +16,7 @@ from spielleiter.protocol.connection import (
 from spielleiter.protocol.dialect import Dialect, PlainForm
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
-from spielleiter.protocol.limits import AFTER_JOIN, BEFORE_JOIN, FROM_SERVER, Limits
+from spielleiter.protocol.limits import AFTER_JOIN, Limits
 from spielleiter.protocol.messages import CloseConnection, Joined, JoinRequest, Left, PrepareRequest, Slot, StepRequest
 from spielleiter.protocol.reader import PacketReader, TreeBuilder
 from tests.protocol.streams import CUTS, Cut, all_events, whole
@@ -37,19 +37,6 @@ def test_events_come_in_order(cut: Cut) -> None:
         StepRequest("r"),
         CloseConnection(),
         StreamEnd(),
-        ConnectionClosed(),
-    ]
-
-
-def test_packets_before_the_end_of_input_come_first() -> None:
-    connection = server()
-    connection.receive_data(b"<protocol><join/><join/></protocol>")
-    connection.receive_data(b"")
-    assert [connection.next_event() for _ in range(5)] == [
-        JoinRequest(),
-        JoinRequest(),
-        StreamEnd(),
-        ConnectionClosed(),
         ConnectionClosed(),
     ]
 
@@ -115,14 +102,6 @@ def test_a_server_reads_as_the_official_one_does(stream: bytes, refusal: Refusal
         assert raised.value.refusal is refusal
 
 
-def test_bytes_after_the_end_of_input_are_ignored() -> None:
-    connection = server()
-    connection.receive_data(b"<protocol><join/>")
-    connection.receive_data(b"")
-    connection.receive_data(b"<join/>")
-    assert [connection.next_event() for _ in range(2)] == [JoinRequest(), ConnectionClosed()]
-
-
 def test_the_dialect_may_change_between_two_packets() -> None:
     connection = server()
     connection.receive_data(b"<protocol><join/>" + b'<prepare gameType="g"><slot/></prepare>' * 2 + b"<close/>")
@@ -132,12 +111,6 @@ def test_the_dialect_may_change_between_two_packets() -> None:
     assert connection.next_event() == PrepareRequest("g", (Slot(None, can_timeout=False, is_reserved=False),))
     with pytest.raises(RemoteProtocolError, match="<close> is not a packet"):
         connection.next_event()
-
-
-def test_the_limits_default_to_those_of_the_role() -> None:
-    assert server().limits == BEFORE_JOIN
-    assert Connection(Role.CLIENT, BLOKUS_2021_R3).limits == FROM_SERVER
-    assert Connection(Role.SERVER, BLOKUS_2021_R3, AFTER_JOIN).limits == AFTER_JOIN
 
 
 def test_the_limits_may_change_between_two_packets() -> None:
@@ -157,13 +130,6 @@ def test_unknown_children_are_recorded_once() -> None:
     assert not connection.ignored
     all_events(connection, whole(b"<protocol>" + b"<join><a/><a/><b/></join>" * 3))
     assert connection.ignored == ("<a> in <join>", "<b> in <join>")
-
-
-def test_the_record_of_unknown_children_is_bounded() -> None:
-    connection = server()
-    children = b"".join(b"<a%d/>" % number for number in range(100))
-    all_events(connection, whole(b"<protocol><join>" + children + b"</join>"))
-    assert connection.ignored == tuple(f"<a{number}> in <join>" for number in range(32))
 
 
 # -- bugs of this program ----------------------------------------------------------------------------------------------
@@ -235,19 +201,6 @@ def test_the_first_packet_follows_the_root_s_start_tag() -> None:
     assert connection.close() == b""
 
 
-def test_encoded_packets_are_sent_without_a_copy() -> None:
-    connection = server()
-    packet = BLOKUS_2021_R3.encode(Left("r"))
-    assert connection.send_encoded(packet) == b"<protocol>" + packet
-    assert connection.send_encoded(packet) is packet, "no copy is made"
-
-
-def test_a_stream_without_packets() -> None:
-    connection = server()
-    assert connection.close() == b"<protocol/>"
-    assert connection.close() == b""
-
-
 def test_sending_after_the_end_is_an_error() -> None:
     connection = server()
     connection.close()
@@ -257,13 +210,8 @@ def test_sending_after_the_end_is_an_error() -> None:
         connection.send_encoded(b"\n  <left/>")
 
 
-def test_phases_of_the_output() -> None:
-    connection = Connection(Role.SERVER, BLOKUS_2021_R3)
-    phases = [connection.output_phase]
-    for _ in range(2):
-        connection.send(CloseConnection())
-        phases.append(connection.output_phase)
-    for _ in range(2):
-        connection.close()
-        phases.append(connection.output_phase)
-    assert [phase.name for phase in phases] == ["IDLE", "OPEN", "OPEN", "CLOSED", "CLOSED"]
+def test_the_record_of_unknown_children_is_bounded() -> None:
+    connection = server()
+    children = b"".join(b"<a%d/>" % number for number in range(100))
+    all_events(connection, whole(b"<protocol><join>" + children + b"</join>"))
+    assert connection.ignored == tuple(f"<a{number}> in <join>" for number in range(32))

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import re
-from dataclasses import FrozenInstanceError
-from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lxml import etree
 
-from spielleiter.client import AdminClient, Player
-from spielleiter.game.blokus.pieces import Shape
-from spielleiter.game.blokus.state import RULES_2027, BlokusState
 from spielleiter.protocol import messages as m
 from spielleiter.protocol.connection import Connection, Event, Role
 from spielleiter.protocol.current_season import DEFAULT_DIALECT, DEFAULT_GAME_TYPE
-from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.protocol.dialect import Dialect, PlainForm, RoomWriter
 from spielleiter.protocol.dialects.blokus_2021 import (
     BLOKUS_2021_R1,
@@ -28,40 +20,14 @@ from spielleiter.protocol.dialects.blokus_2021 import (
     BLOKUS_2021_RELEASE,
 )
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
-from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
 from spielleiter.protocol.dialects.packets import attribute_reader, attribute_writer
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN, Limits
-from spielleiter.protocol.reading import Element
-from spielleiter.server.config import Config
 from spielleiter.server.editions import choose_default, choose_editions
 from tests.protocol import strategies
 from tests.protocol.strategies import random_game
-from tests.protocol.streams import CUTS, Cut, all_events, stream_of, whole
+from tests.protocol.streams import CUTS, Cut, all_events, decode, stream_of, whole
 from tests.protocol.test_reader import CountingParser
-
-
-def decode(dialect: Dialect, text: str, notes: list[str] | None = None) -> object:
-    packet = cast("Element", etree.fromstring(text))
-    return dialect.decode(packet) if notes is None else dialect.decode(packet, notes.append)
-
-
-def test_a_dialect_never_changes() -> None:
-    with pytest.raises(FrozenInstanceError):
-        BLOKUS_2021_R3.name = "x"  # type: ignore[misc]
-    for table in (
-        BLOKUS_2021_R3.readers,
-        BLOKUS_2021_R3.data_readers,
-        BLOKUS_2021_R3.writers,
-        BLOKUS_2021_R3.data_writers,
-    ):
-        with pytest.raises(TypeError):
-            table["x"] = None  # type: ignore[index]
-
-
-def test_the_repr_of_a_dialect_is_short() -> None:
-    """A dialect is the default value of arguments, which `help` shows."""
-    assert repr(BLOKUS_2021_R3) == "<Dialect blokus-2021-r3>"
 
 
 def test_evolving_merges_tables_and_replaces_values() -> None:
@@ -82,31 +48,6 @@ def test_evolving_merges_tables_and_replaces_values() -> None:
     assert BLOKUS_2021_R3.encode(m.Left("r")) == b'\n  <left roomId="r"/>'
 
 
-def test_an_unknown_packet_is_named() -> None:
-    with pytest.raises(RemoteProtocolError) as error:
-        decode(BLOKUS_2021_R3, "<foo/>")
-    assert error.value.refusal is Refusal.UNKNOWN_PACKET
-    assert str(error.value) == "<foo> is not a packet of this protocol"
-    assert error.value.original == m.UnknownPacket("foo")
-
-
-@pytest.mark.parametrize(
-    ("data", "class_name", "problem"),
-    [
-        ("<data/>", None, "data ohne class gibt es nicht; erlaubt: sc.plugin2021.SetMove, sc.plugin2021.SkipMove"),
-        (
-            '<data class="foo.Bar"/>',
-            "foo.Bar",
-            'data class="foo.Bar" gibt es nicht; erlaubt: sc.plugin2021.SetMove, sc.plugin2021.SkipMove',
-        ),
-        ('<data class="sc.plugin2021.SetMove"/>', "sc.plugin2021.SetMove", "im Element data fehlt das Element piece"),
-    ],
-)
-def test_data_that_cannot_be_read_says_why(data: str, class_name: str | None, problem: str) -> None:
-    message = decode(BLOKUS_2021_R3, f'<room roomId="r">{data}</room>')
-    assert message == m.RoomMessage("r", m.UnreadableData(class_name, problem))
-
-
 # -- a client whose edition is not known yet --------------------------------------------------------------------------
 
 
@@ -125,13 +66,6 @@ def test_requests_of_other_editions_are_understood_and_can_be_repeated() -> None
         decode(narrow, "<close/>")
 
 
-def test_known_requests_are_not_replaced_by_those_of_others() -> None:
-    wide = BLOKUS_2021_R3.also_reading(
-        BLOKUS_2021_R3.evolve(readers={"join": attribute_reader(m.JoinRequest, ["other"])})
-    )
-    assert decode(wide, '<join gameType="g" other="x"/>') == m.JoinRequest("g")
-
-
 def test_missing_attributes_of_a_slot_get_the_defaults_of_the_edition() -> None:
     request = decode(BLOKUS_2021_R3, '<prepare gameType="g"><slot displayName="a" reserved="true"/><slot/></prepare>')
     assert isinstance(request, m.PrepareRequest)
@@ -140,11 +74,6 @@ def test_missing_attributes_of_a_slot_get_the_defaults_of_the_edition() -> None:
         m.Slot("a", can_timeout=False, is_reserved=True),
         m.Slot(None, can_timeout=False, is_reserved=False),
     )
-
-
-def test_a_request_that_was_not_read_from_the_wire_is_complete() -> None:
-    request = m.PrepareRequest("g", (m.Slot("a"), m.Slot("b", can_timeout=False)))
-    assert BLOKUS_2021_RELEASE.with_defaults(request) == request
 
 
 def test_attributes_of_another_season_are_refused_by_name() -> None:
@@ -172,15 +101,6 @@ def packets(stream: bytes, limits: Limits = AFTER_JOIN, cut: Cut = whole) -> lis
     return all_events(Connection(Role.SERVER, PLAIN, limits), cut(stream))[:-2]
 
 
-def test_the_parser_reads_the_first_packet_and_the_form_those_after_it() -> None:
-    assert packets(stream_of(b"<join/>", b"\n <join/> ", b"<join />", b"<join/>")) == [
-        m.JoinRequest(None),
-        m.CancelRequest("read in the plain form"),
-        m.JoinRequest(None),
-        m.CancelRequest("read in the plain form"),
-    ]
-
-
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize(
     "inside",
@@ -195,29 +115,6 @@ def test_the_parser_reads_the_first_packet_and_the_form_those_after_it() -> None
 def test_text_that_looks_like_a_packet_is_not_read_as_one(inside: bytes, cut: Cut) -> None:
     without = all_events(Connection(Role.SERVER, BLOKUS_2021_R3, AFTER_JOIN), cut(stream_of(b"<join x=''/>", inside)))
     assert packets(stream_of(b"<join x=''/>", inside), cut=cut) == without[:-2]
-
-
-def test_after_an_incomplete_character_the_parser_reads() -> None:
-    broken = stream_of(b"<join x=''/>", b"\xc3<join/>")
-    plainly, otherwise = (
-        all_events(Connection(Role.SERVER, dialect, AFTER_JOIN), whole(broken)) for dialect in (PLAIN, BLOKUS_2021_R3)
-    )
-    assert plainly == otherwise
-
-
-@pytest.mark.parametrize(
-    ("limits", "is_fit"),
-    [
-        ({}, True),
-        ({"depth": 4}, False),
-        ({"attributes": 3}, False),
-        ({"children": 2}, False),
-        ({"depth": 5, "attributes": 4, "children": 3}, True),
-    ],
-)
-def test_a_form_is_not_used_if_it_could_exceed_a_limit(limits: dict[str, int], is_fit: bool) -> None:
-    form = BLOKUS_2021_R3.plain_forms[0]
-    assert form.fits(dataclasses.replace(AFTER_JOIN, **limits)) is is_fit
 
 
 def test_the_parser_reads_if_the_form_does_not_fit() -> None:
@@ -299,27 +196,6 @@ def test_a_game_is_written_as_the_dialect_does(dialect: Dialect, indent: str) ->
         assert writer.encode(memento) == dialect.encode(m.RoomMessage("r", memento), indent)
 
 
-def test_changes_of_names_and_rules_are_written() -> None:
-    writer = RoomWriter(BLOKUS_2021_R3, "r")
-    state = random_game(0)[5]
-    other = BlokusState(RULES_2027, Shape.PENTO_X, turn=3)
-    for memento in (m.Memento(state), m.Memento(state, ("a", "&")), m.Memento(other), m.Memento(state, hints=("x",))):
-        assert writer.encode(memento) == BLOKUS_2021_R3.encode(m.RoomMessage("r", memento))
-
-
-def test_rooms_do_not_share_their_memory() -> None:
-    first, second = (m.Memento(state) for state in random_game(1)[:2])
-    here, there = RoomWriter(BLOKUS_2021_R3, "r"), RoomWriter(BLOKUS_2021_R3, "r")
-    assert here.encode(second) != there.encode(first)
-    assert there.encode(second) == here.encode(second)
-
-
-def test_a_dialect_without_remembering_writers_works_as_well() -> None:
-    writer = RoomWriter(HASE_UND_IGEL_2018, "r")
-    for data in (m.WelcomeMessage(1), m.MoveRequest()):
-        assert writer.encode(data) == HASE_UND_IGEL_2018.encode(m.RoomMessage("r", data))
-
-
 def test_data_without_a_packet_are_refused() -> None:
     writer = RoomWriter(BLOKUS_2021_R3.evolve(data_writers={m.MoveRequest: None, m.Memento: None}), "r")
     for data in (m.MoveRequest(), m.Memento(random_game(0)[0])):
@@ -334,15 +210,3 @@ def test_the_current_season_is_what_a_server_plays_by_default() -> None:
     assert edition.dialect is DEFAULT_DIALECT, (
         f"set DEFAULT_DIALECT in protocol/current_season.py to the dialect {edition.dialect.name!r}"
     )
-
-
-DEFAULTS = {"host": DEFAULT_HOST, "port": DEFAULT_PORT, "password": DEFAULT_PASSWORD}
-
-
-@pytest.mark.parametrize("client", [AdminClient, Player])
-def test_an_unconfigured_client_finds_an_unconfigured_server(client: type[AdminClient | Player]) -> None:
-    parameters = inspect.signature(client.connect).parameters
-    for name, default in DEFAULTS.items():
-        assert getattr(Config(), name) == default
-        if name in parameters:
-            assert parameters[name].default == default

@@ -12,27 +12,17 @@ from typing import cast
 from xml.parsers.expat import XMLParserType
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from lxml import etree
 
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
-from spielleiter.protocol.limits import AFTER_JOIN, BEFORE_JOIN, FROM_SERVER, REPORT_FROM_SERVER, Limits
-from spielleiter.protocol.markup import (
-    REPLACED,
-    MarkupScanner,
-    end_of_markups,
-    find_section_end_in_value,
-    replace_controls,
-)
+from spielleiter.protocol.limits import BEFORE_JOIN, FROM_SERVER, Limits
+from spielleiter.protocol.markup import REPLACED, end_of_markups, find_section_end_in_value, replace_controls
 from spielleiter.protocol.reader import PacketReader, TreeBuilder, new_parser, parse_element
 from spielleiter.protocol.reading import Element
-from tests.example_counts import examples
 from tests.protocol.streams import (
     CUTS,
     LATEST,
     ONE_LINE_MOVE,
-    SAMPLES,
     Cut,
     all_packets,
     byte_by_byte,
@@ -44,7 +34,6 @@ from tests.protocol.streams import (
 
 JOIN = ("join", "", ())
 SHORT = stream_of(*(packet for packet in LATEST.values() if len(packet) < 1200), ONE_LINE_MOVE)
-FEW = stream_of(*(packet for packet in LATEST.values() if len(packet) < 600), ONE_LINE_MOVE)
 
 
 @lru_cache
@@ -73,27 +62,6 @@ def test_the_packets_do_not_depend_on_how_the_bytes_arrive(cut: Cut) -> None:
     assert packets == packets_of(SHORT)
     assert reader.is_ended
     assert reader.packet_number == len(packets)
-
-
-@settings(max_examples=10)
-@given(st.integers(0, 2**32), st.integers(1, 2000))
-def test_the_packets_do_not_depend_on_random_cuts(seed: int, longest: int) -> None:
-    packets, _ = all_packets(in_random_pieces(FEW, seed, longest))
-    assert packets == packets_of(FEW)
-
-
-def test_a_packet_is_complete_with_its_last_bracket() -> None:
-    reader = PacketReader(BEFORE_JOIN)
-    reader.receive(b"<protocol><join/")
-    assert reader.next_packet() is None
-    reader.receive(b">")
-    assert next_packet(reader) == JOIN
-    assert reader.next_packet() is None
-    reader.receive(b"<a><b>c</b></a")
-    assert reader.next_packet() is None
-    reader.receive(b">")
-    assert next_packet(reader) == ("a", "", (("b", "c", ()),))
-    assert not reader.is_ended
 
 
 @pytest.mark.parametrize("cut", CUTS)
@@ -290,14 +258,6 @@ def test_refusals_name_the_fault_and_its_position(stream: bytes, refusal: Refusa
     assert len(explanation) < 500
 
 
-def test_a_fault_is_reported_equally_if_its_tag_arrives_in_pieces() -> None:
-    pieces = iter([b"<protocol><a><b c='>", b"&foo;'/></a>"])
-    with pytest.raises(RemoteProtocolError) as error:
-        all_packets(pieces)
-    assert str(error.value).startswith('undefined entity at "<b c=\'>" (packet 1, line 1, column 14); only &amp;')
-    assert refusal_of(b"<protocol><a><b c='>&foo;'/></a>")[1] == str(error.value)
-
-
 # -- limits -----------------------------------------------------------------------------------------------------------
 
 SMALL = Limits(packet_bytes=100, depth=5, attributes=3, children=4)
@@ -343,10 +303,6 @@ def test_an_endless_packet_is_refused_before_it_ends(endless: bytes, cut: Cut) -
     assert refusal_of(b"<protocol>" + endless, SMALL, cut)[0] is Refusal.PACKET_SIZE
 
 
-def test_the_prolog_counts() -> None:
-    assert refusal_of(b"<!--" + b"x" * 200, SMALL)[0] is Refusal.PACKET_SIZE
-
-
 @pytest.mark.parametrize("cut", CUTS)
 def test_depth(cut: Cut) -> None:
     assert len(all_packets(cut(b"<protocol><a><b><c><d/></c></b></a>"), SMALL)[0]) == 1
@@ -354,12 +310,6 @@ def test_depth(cut: Cut) -> None:
         Refusal.DEPTH,
         "Packet 2 has elements nested deeper than 5",
     )
-
-
-@pytest.mark.parametrize("cut", CUTS)
-@pytest.mark.parametrize("depth", [33, 255, 256, 1000])
-def test_depth_by_default(depth: int, cut: Cut) -> None:
-    assert refusal_of(b"<protocol>" + b"<a>" * depth, cut=cut)[0] is Refusal.DEPTH
 
 
 @pytest.mark.parametrize("cut", CUTS)
@@ -375,10 +325,6 @@ def test_attributes(attributes: bytes, cut: Cut) -> None:
     )
 
 
-def test_attributes_of_the_root_count() -> None:
-    assert refusal_of(b"<protocol a='1' b='2' c='3' d='4'>", SMALL)[0] is Refusal.ATTRIBUTES
-
-
 @pytest.mark.parametrize("cut", CUTS)
 def test_children(cut: Cut) -> None:
     assert len(all_packets(cut(b"<protocol><a><b><c/><d/></b><e/></a><a><b><c/><d/></b><e/></a>"), SMALL)[0]) == 2
@@ -386,20 +332,6 @@ def test_children(cut: Cut) -> None:
         Refusal.CHILDREN,
         "Packet 1 has more than 4 elements below it",
     )
-
-
-def test_limits_may_be_replaced_between_packets() -> None:
-    reader = PacketReader(SMALL)
-    long = b"<a>" + b"x" * 200 + b"</a>"
-    reader.receive(b"<protocol><b/>")
-    assert reader.next_packet() is not None
-    reader.limits = BEFORE_JOIN
-    reader.receive(long)
-    assert reader.next_packet() is not None
-    reader.limits = SMALL
-    reader.receive(long)
-    with pytest.raises(RemoteProtocolError):
-        reader.next_packet()
 
 
 @pytest.mark.parametrize(
@@ -417,19 +349,6 @@ def test_limits_may_be_replaced_between_packets() -> None:
 def test_brackets_inside_values_do_not_end_a_packet(begin: bytes, end: bytes, cut: Cut) -> None:
     packets, _ = all_packets(cut(b"<protocol>" + begin + b">" * 4000 + end), BEFORE_JOIN)
     assert len(packets) == 1
-
-
-def test_explanations_are_short_even_for_long_names() -> None:
-    for stream in (b"<protocol><a>&" + b"x" * 5000 + b";</a>", b"<protocol><a></" + b"y" * 5000 + b">"):
-        assert len(refusal_of(stream)[1]) < 500
-
-
-def test_the_reader_says_how_much_it_has_not_parsed() -> None:
-    reader = PacketReader(BEFORE_JOIN)
-    reader.receive(b"<protocol><join/><room")
-    assert reader.unread_bytes == len(b"<protocol><join/><room")
-    assert next_packet(reader) == JOIN
-    assert reader.unread_bytes == len(b"<room")
 
 
 FEW_NAMES: Limits = replace(BEFORE_JOIN, names=5, name_length=8)
@@ -466,44 +385,6 @@ def test_the_length_of_a_name_is_limited(packet: bytes, cut: Cut) -> None:
     assert text.startswith("Packet 1 has a name longer than 8 characters: ")
 
 
-def test_the_name_of_the_root_counts() -> None:
-    assert refusal_of(b"<" + b"p" * 5000 + b">", FEW_NAMES)[1] == (
-        f"Packet 1 has a name longer than 8 characters: {'p' * 60}…"
-    )
-
-
-def names_in(element: etree._Element) -> set[str]:
-    return {name for node in element.iter() for name in (str(node.tag), *map(str, node.attrib))}
-
-
-def test_the_limit_is_above_the_number_of_names_of_all_seasons() -> None:
-    names = set[str]()
-    for path in SAMPLES.glob("*/*.xml"):
-        names |= names_in(etree.fromstring(path.read_bytes().strip()))
-    assert 90 < len(names) < BEFORE_JOIN.names
-    assert max(map(len, names)) < BEFORE_JOIN.name_length
-    assert AFTER_JOIN.names == BEFORE_JOIN.names <= FROM_SERVER.names
-
-
-def test_the_names_of_a_stream_are_freed_with_its_parser() -> None:
-    """No garbage collection is needed, since there is no reference cycle."""
-    gc.collect()
-    gc.disable()
-    try:
-        builder = TreeBuilder(FROM_SERVER)
-        parser = new_parser(builder)
-        parser.Parse(b"<protocol><one-name other-name=''/>")
-        assert {"protocol", "one-name", "other-name"} == builder.names.keys()
-        packet = builder.take()
-        assert packet is not None
-        builder_there, packet_there = weakref.ref(builder), weakref.ref(packet)
-        del builder, packet, parser
-        assert builder_there() is None
-        assert packet_there() is None
-    finally:
-        gc.enable()
-
-
 @pytest.mark.parametrize(
     ("text", "shape"),
     [
@@ -516,115 +397,6 @@ def test_a_single_element_is_parsed(text: str, shape: object) -> None:
     assert shape_of(element) == shape
 
 
-def test_only_text_before_the_first_child_is_kept() -> None:
-    element = parse_element("<a>1<!-- c -->2<b>3</b>4<![CDATA[5]]></a>")
-    (child,) = element
-    assert (element.text, child.text) == ("12", "3")
-
-
-def test_a_long_text_is_complete() -> None:
-    text = "".join(f"line {number} &amp; " * 50 for number in range(100))
-    assert parse_element(f"<a>{text}</a>").text == text.replace("&amp;", "&")
-
-
-def test_the_defaults_are_for_a_peer_that_has_not_joined() -> None:
-    stranger = Limits(packet_bytes=8192, depth=32, attributes=64, children=4096, names=128, name_length=64)
-    assert Limits() == BEFORE_JOIN == stranger
-
-
-def test_joined_peers_may_send_more_bytes_and_servers_more_names() -> None:
-    assert Limits(packet_bytes=65_536) == AFTER_JOIN
-    assert Limits(packet_bytes=1_048_576, names=1024) == FROM_SERVER
-    assert Limits(packet_bytes=8_388_608, names=1024) == REPORT_FROM_SERVER
-
-
-MARKUP = {
-    "a tag": b"<a>",
-    "an end tag": b"</a>",
-    "text before it": b" text > <a/>",
-    "values": b"""<a b='">' c="'>"/>""",
-    "an empty value": b"<a b='' c=\"\">",
-    "a comment": b"<!-- <a> -- > -->",
-    "an instruction": b"<?x > ?>",
-    "an instruction without a name": b"<?>?>",
-    "a section": b"<![CDATA[ ]]> "[:-1],
-    "a section with brackets": b"<![CDATA[ ]> ] ]]]>",
-    "a document type": b"<!DOCTYPE a>",
-    "nearly a comment": b"<!-x>",
-    "nearly a section": b"<![CDAT[>",
-    "nothing": b"<>",
-    "no declaration": b"<!>",
-    "a tag in a tag": b"<a <b>",
-    "a tag in a value": b"<a b='>' c='<b>",
-}
-FRAGMENTS = st.sampled_from(
-    [*(b"<", b">", b"'", b'"', b"!", b"-", b"--", b"[", b"]]", b"?", b"/", b"a", b" ", b"<!--", b"-->"), b"<![CDATA["]
-)
-
-
-def ends(stream: bytes, sizes: list[int]) -> list[int]:
-    """The ends of all markups if the bytes arrive in pieces of these sizes; the last size is repeated."""
-    scanner, buffer, found, start, taken = MarkupScanner(), bytearray(), [], 0, 0
-    while start < len(stream):
-        size = sizes.pop(0) if len(sizes) > 1 else sizes[0]
-        buffer += stream[start : start + size]
-        start += size
-        while end := scanner.find_end(buffer):
-            del buffer[:end]
-            scanner.restart()
-            taken += end
-            found.append(taken)
-    return found
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 100])
-@pytest.mark.parametrize("markup", MARKUP.values(), ids=MARKUP)
-def test_the_end_of_markup_is_found(markup: bytes, size: int) -> None:
-    assert ends(markup + b"<b>" + markup, [size]) == [len(markup), len(markup) + 3, 2 * len(markup) + 3]
-    assert ends(markup[:-1], [size]) == []
-
-
-@settings(max_examples=examples(300))
-@given(st.lists(FRAGMENTS, max_size=30).map(b"".join), st.lists(st.integers(1, 9), min_size=1, max_size=10))
-def test_the_ends_do_not_depend_on_the_cut(stream: bytes, sizes: list[int]) -> None:
-    assert ends(stream, sizes) == ends(stream, [max(1, len(stream))])
-
-
-@settings(max_examples=examples(300))
-@given(st.lists(FRAGMENTS, max_size=30).map(b"".join))
-def test_several_markups_end_with_the_last_complete_one(stream: bytes) -> None:
-    end = end_of_markups(bytearray(stream), len(stream))
-    assert end in (0, *ends(stream, [max(1, len(stream))]))
-
-
-@pytest.mark.parametrize("long", [b"<!--" + b" <a/> " * 30_000 + b"-->", b"<a b='" + b"x" * 200_000 + b"'/>"])
-def test_markup_may_be_longer_than_a_slice(long: bytes) -> None:
-    many = b"<a/>" * 50_000
-    stream = bytearray(many + long + many + b"<b")
-    assert end_of_markups(stream, len(stream)) == len(stream) - 2
-    assert end_of_markups(stream, len(many) + len(long) - 1) == len(many)
-
-
-def test_control_characters_around_a_fault() -> None:
-    """The time must be proportional to the length, whatever seems to begin after the fault."""
-    for opening in (b"<!--", b"<?", b"<![CDATA[", b"<a b='"):
-        broken = b"\1<a b='\2' '" + opening * 20_000 + b"\3>"
-        expected = broken.replace(b"\1", REPLACED).replace(b"\2", REPLACED).replace(b"\3", REPLACED)
-        assert replace_controls(broken, is_inside=True) == expected
-        assert find_section_end_in_value(broken + b"]]>") == -1
-    assert replace_controls(b"\0 \1<a\2/>", is_inside=False) == b"   <a />"
-
-
-def test_many_markups_need_little_memory() -> None:
-    stream = bytearray(b"<a/>" * 250_000)
-    tracemalloc.start()
-    try:
-        assert end_of_markups(stream, len(stream)) == len(stream)
-        assert tracemalloc.get_traced_memory()[1] < 20 * len(stream)
-    finally:
-        tracemalloc.stop()
-
-
 def test_finished_packets_are_not_kept() -> None:
     reader = PacketReader(BEFORE_JOIN)
     reader.receive(b"<protocol>")
@@ -635,7 +407,7 @@ def test_finished_packets_are_not_kept() -> None:
         assert packet is not None
         assert before is None or before() is None, "the packet before is gone, without a garbage collection"
         before = weakref.ref(packet)
-    assert len(reader._buffer) == 0
+    assert reader.unread_bytes == 0
 
 
 class CountingBuffer(bytearray):
@@ -713,3 +485,42 @@ def test_every_byte_is_examined_and_parsed_a_bounded_number_of_times(stream: byt
     assert parser.bytes + len(buffer) == size + replaced, "each byte is fed once"
     assert buffer.examined <= 4 * size + 150 * pieces
     assert parser.pieces <= pieces + stream.count(b">") + stream.count(b";") + 2
+
+
+def test_the_names_of_a_stream_are_freed_with_its_parser() -> None:
+    """No garbage collection is needed, since there is no reference cycle."""
+    gc.collect()
+    gc.disable()
+    try:
+        builder = TreeBuilder(FROM_SERVER)
+        parser = new_parser(builder)
+        parser.Parse(b"<protocol><one-name other-name=''/>")
+        assert {"protocol", "one-name", "other-name"} == builder.names.keys()
+        packet = builder.take()
+        assert packet is not None
+        builder_there, packet_there = weakref.ref(builder), weakref.ref(packet)
+        del builder, packet, parser
+        assert builder_there() is None
+        assert packet_there() is None
+    finally:
+        gc.enable()
+
+
+def test_control_characters_around_a_fault() -> None:
+    """The time must be proportional to the length, whatever seems to begin after the fault."""
+    for opening in (b"<!--", b"<?", b"<![CDATA[", b"<a b='"):
+        broken = b"\1<a b='\2' '" + opening * 20_000 + b"\3>"
+        expected = broken.replace(b"\1", REPLACED).replace(b"\2", REPLACED).replace(b"\3", REPLACED)
+        assert replace_controls(broken, is_inside=True) == expected
+        assert find_section_end_in_value(broken + b"]]>") == -1
+    assert replace_controls(b"\0 \1<a\2/>", is_inside=False) == b"   <a />"
+
+
+def test_many_markups_need_little_memory() -> None:
+    stream = bytearray(b"<a/>" * 250_000)
+    tracemalloc.start()
+    try:
+        assert end_of_markups(stream, len(stream)) == len(stream)
+        assert tracemalloc.get_traced_memory()[1] < 20 * len(stream)
+    finally:
+        tracemalloc.stop()

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from spielleiter.game.blokus.pieces import Rotation
-from spielleiter.protocol.dialect import Reading
-from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from spielleiter.protocol.messages import Aggregation
 from spielleiter.protocol.reader import parse_element
 from spielleiter.protocol.reading import (
@@ -25,11 +23,8 @@ from spielleiter.protocol.reading import (
     ValueForm,
     decode_name,
     enumeration,
-    equals_ignoring_case,
     parse_any_text,
-    parse_java_boolean,
     parse_java_integer,
-    quote,
     read_boolean,
     read_decimal_text,
     read_enum,
@@ -47,41 +42,20 @@ def parse(text: str) -> Element:
 
 
 @pytest.mark.parametrize(
-    ("text", "default", "expected"),
-    [
-        ('<a b="true"/>', False, True),
-        ('<a b="True"/>', False, True),
-        ('<a b=" TRUE "/>', False, True),
-        ('<a b="false"/>', True, False),
-        ('<a b="1"/>', True, False),
-        ('<a b="yes"/>', True, False),
-        ('<a b=""/>', True, False),
-        ("<a/>", True, True),
-        ("<a/>", False, False),
-    ],
+    ("text", "expected"), [("true", True), (" TRUE ", True), ("1", False), ("yes", False), ("", False)]
 )
-def test_booleans(text: str, default: bool, expected: bool) -> None:
-    assert read_boolean(parse(text), "b", default=default) is expected
+def test_booleans(text: str, expected: bool) -> None:
+    assert read_boolean(parse(f'<a b="{text}"/>'), "b", default=not expected) is expected
+    assert read_boolean(parse("<a/>"), "b", default=expected) is expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("0", 0),
-        ("-1", -1),
-        ("+19", 19),
-        (" 7 ", 7),
-        ("007", 7),
-        ("2147483647", 2**31 - 1),
-        ("-2147483648", -(2**31)),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [("+19", 19), (" 7 ", 7), ("007", 7), ("-2147483648", -(2**31))])
 def test_whole_numbers(text: str, expected: int) -> None:
     assert read_integer(parse(f'<a b="{text}"/>'), "b") == expected
     assert read_integer_text(parse(f"<a>{text}</a>")) == expected
 
 
-@pytest.mark.parametrize("text", ["", "x", "1.0", "1e3", "0x10", "1_000", "--1", "٣", "1 2"])
+@pytest.mark.parametrize("text", ["", "1.0", "1_000", "--1", "٣", "1 2"])
 def test_invalid_whole_numbers(text: str) -> None:
     with pytest.raises(UnreadableError) as in_attribute:
         read_integer(parse(f'<a b="{text}"/>'), "b")
@@ -91,7 +65,7 @@ def test_invalid_whole_numbers(text: str) -> None:
     assert in_text.value.problem == f'"{text}" im Element a ist keine ganze Zahl'
 
 
-@pytest.mark.parametrize("text", ["2147483648", "-2147483649", "9" * 30, "9" * 5000])
+@pytest.mark.parametrize("text", ["2147483648", "-2147483649", "9" * 5000])
 def test_whole_numbers_have_32_bits(text: str) -> None:
     with pytest.raises(UnreadableError, match="liegt nicht zwischen -2147483648 und 2147483647"):
         read_integer(parse(f'<a b="{text}"/>'), "b")
@@ -102,11 +76,6 @@ def test_invalid_decimals(text: str) -> None:
     with pytest.raises(UnreadableError) as error:
         read_decimal_text(parse(f"<a>{text}</a>"))
     assert error.value.problem == f'"{text}" im Element a ist keine Zahl'
-
-
-def test_names_are_compared_exactly() -> None:
-    assert read_enum(parse('<a b="SUM"/>'), "b", AGGREGATIONS) is Aggregation.SUM
-    assert read_enum_text(parse("<a> AVERAGE </a>"), AGGREGATIONS) is Aggregation.AVERAGE
 
 
 @pytest.mark.parametrize(
@@ -132,27 +101,6 @@ def test_problems_name_element_attribute_value_and_what_is_allowed(read: Callabl
         read()
     assert error.value.problem == problem
     assert str(error.value) == problem
-
-
-def test_long_quotes_are_shortened() -> None:
-    assert quote("x" * 60) == "x" * 60
-    assert quote("x" * 61) == "x" * 60 + "…"
-
-
-def test_unknown_children_are_noted() -> None:
-    notes: list[str] = []
-    reading = Reading(BLOKUS_2021_R3, notes.append)
-    found = reading.children(parse("<a><b n='1'/><c/><b n='2'/><d/></a>"), "b", "c")
-    assert sorted(found) == ["b", "c"]
-    assert found["b"].get("n") == "1", "the first one counts"
-    reading.skip_children(parse("<e><f/></e>"))
-    assert notes == ["<b> in <a>", "<d> in <a>", "<f> in <e>"]
-
-
-def test_unknown_children_are_unreadable_in_a_strict_dialect() -> None:
-    reading = Reading(BLOKUS_2021_RELEASE, lambda _: None)
-    with pytest.raises(UnreadableError, match="unbekanntes Element <b> in <a>"):
-        reading.skip_children(parse("<a><b/></a>"))
 
 
 class Skipper:
@@ -231,62 +179,27 @@ def test_the_value_of_an_escaped_attribute_is_not_found() -> None:
         read('n_.0061me="a"><name>a</name>')
 
 
-INTEGERS = {
-    "1": 1,
-    "+1": 1,
-    "-1": -1,
-    "-0": 0,
-    "00": 0,
-    "01": 1,
-    "007": 7,
-    "010": 8,
-    "0x1": 1,
-    "0X1f": 31,
-    "#10": 16,
-    "-0x1": -1,
-    "+#a": 10,
-    "2147483647": 2**31 - 1,
-    "2147483648": -(2**31),
-    "4294967295": -1,
-    "-2147483648": -(2**31),
-    "0x80000000": -(2**31),
-    "037777777777": -1,
-    "١": 1,
-    "１": 1,
-    "߁": 1,
-    "０１": 1,
-    "0x７": 7,
-    "0xＡ": 10,
-    "0xａ": 10,
-}
-NO_INTEGERS = [
+INTEGERS = [
     *(
-        "",
-        " ",
-        "+",
-        "-",
-        "--1",
-        "+-1",
-        "0x",
-        "#",
-        "0x-1",
-        " 1",
-        "1 ",
-        "1\n",
-        "1.0",
-        "1e0",
-        "1_0",
-        "1L",
-        "a",
-        "08",
-        "-08",
+        ("-0", 0),
+        ("007", 7),
+        ("010", 8),
+        ("0X1f", 31),
+        ("#10", 16),
+        ("-0x1", -1),
+        ("+#a", 10),
+        ("2147483648", -(2**31)),
     ),
+    *(("4294967295", -1), ("-2147483648", -(2**31)), ("037777777777", -1), ("߁", 1), ("０１", 1), ("0xＡ", 10)),
+]
+NO_INTEGERS = [
+    *("", "+", "--1", "+-1", "0x", "#", "0x-1", " 1", "1\n", "1.0", "1e0", "1_0", "1L", "08", "-08"),
     *("4294967296", "-2147483649", "99999999999999999999", "-#ffffffff", "040000000000", "9" * 500),
-    *("𝟏", "０x1", "0ｘ1", "½", "²", "Ⅷ", "K"),
+    *("𝟏", "０x1", "0ｘ1", "½", "²", "Ⅷ"),
 ]
 
 
-@pytest.mark.parametrize(("text", "value"), INTEGERS.items())
+@pytest.mark.parametrize(("text", "value"), INTEGERS)
 def test_integers(text: str, value: int) -> None:
     assert parse_java_integer(text, "n") == value
     assert read(f'n="{text}">') == read(f"><n>{text}</n>") == {"n": value}
@@ -298,59 +211,34 @@ def test_texts_that_are_no_integers(text: str) -> None:
         parse_java_integer(text, "where")
 
 
-def test_an_octal_number_is_explained() -> None:
-    with pytest.raises(UnreadableError, match=r'^thing n="08" ist keine ganze Zahl; eine führende 0 bedeutet'):
-        read('n="08">')
-
-
 @given(st.integers(-(2**31), 2**32 - 1), st.sampled_from(["{0}{1:d}", "{0}0x{1:x}", "{0}#{1:X}", "{0}0{1:o}"]))
 def test_every_way_to_write_an_integer(value: int, form: str) -> None:
     wrapped = value - 2**32 if value >= 2**31 else value
     assert parse_java_integer(form.format("-" if value < 0 else "", abs(value)), "") == wrapped
 
 
-@pytest.mark.parametrize("text", ["true", "True", "TRUE", "tRuE"])
-def test_true(text: str) -> None:
-    assert read(f'flag="{text}">') == read(f"><flag>{text}</flag>") == {"flag": True}
-
-
-@pytest.mark.parametrize("text", ["false", "", "1", "yes", "on", "t", " true", "true ", "true\n", "ＴＲＵＥ", "wahr"])
-def test_everything_else_is_false(text: str) -> None:
-    assert not parse_java_boolean(text, "")
-    assert read(f'flag="{text}">') == read(f"><flag>{text}</flag>") == {"flag": False}
-
-
-@pytest.mark.parametrize("text", ["right", "Right", "rIGHT", "rıght", "rİght"])
+@pytest.mark.parametrize("text", ["right", "rIGHT", "rıght", "rİght"])
 def test_the_case_of_an_enumeration_matters_only_in_an_attribute(text: str) -> None:
     assert read(f"><turn>{text}</turn>") == {"turn": Rotation.RIGHT}
     with pytest.raises(UnreadableError, match=r"gibt es nicht; erlaubt: NONE, RIGHT, MIRROR, LEFT"):
         read(f'turn="{text}">')
 
 
-@pytest.mark.parametrize("text", ["", " RIGHT", "RIGHT ", "RIGHT\n", "1", "RECHTS", "RIGH", "RIGHTT", "g.RIGHT"])
+@pytest.mark.parametrize("text", ["", " RIGHT", "RIGHT\n", "RIGHTT", "ﬁ"])
 def test_other_names_of_an_enumeration(text: str) -> None:
     for packet in (f'turn="{text}">', f"><turn>{text}</turn>"):
         with pytest.raises(UnreadableError, match="gibt es nicht; erlaubt"):
             read(packet)
 
 
-def test_case_is_compared_character_by_character() -> None:
-    assert equals_ignoring_case("pento_ſ", "PENTO_S")
-    assert not equals_ignoring_case("ﬁ", "FI")
-    assert not equals_ignoring_case("TRIO", "TRIOS")
-
-
 @pytest.mark.parametrize(
     ("text", "fields"),
     [
         (">", {}),
-        ('name="">', {"name": ""}),
         ("><name/>", {"name": ""}),
-        ('name=" a ">', {"name": " a "}),
         ("><name> a </name>", {"name": " a "}),
         ("><name>a<!-- b -->c</name>", {"name": "ac"}),
         ("><name><![CDATA[<a>]]></name>", {"name": "<a>"}),
-        ("><name>&#97;&amp;</name>", {"name": "a&"}),
         ("><name>a<x/>b</name>", {"name": "a"}),
         ("><name><x/>b</name>", {"name": ""}),
         ('NAME="a" Name="b" foo="c" id="1" reference="../x">', {}),
@@ -368,7 +256,6 @@ def test_case_is_compared_character_by_character() -> None:
         ('item="x" items="y">', {}),
         # classes
         ('><name class="string">a</name>', {"name": "a"}),
-        ('><name class="java.lang.String">a</name>', {"name": "a"}),
         ('><n class="int">1</n><flag class="java.lang.Boolean">true</flag>', {"n": 1, "flag": True}),
         ('><turn class="g.Rotation">LEFT</turn>', {"turn": Rotation.LEFT}),
         ('><corner resolves-to="corner" class="nonsense" x="1"/>', {"corner": {"x": 1}}),
@@ -385,7 +272,6 @@ def test_fields(text: str, fields: dict[str, Any]) -> None:
     ("text", "problem"),
     [
         ("><foo/>", "foo in thing"),
-        ("><Name>a</Name>", "Name in thing"),
         ("><corner><x>1</x><foo/></corner>", "foo in corner"),
         ('><item name="a"><foo/></item>', "foo in item"),
         ("><old>x</old>", "old in thing"),
@@ -393,13 +279,9 @@ def test_fields(text: str, fields: dict[str, Any]) -> None:
         ("><name>a</name><name>a</name>", "name steht im Element thing mehr als einmal"),
         ('><name class="null"/><name>a</name>', "name steht im Element thing mehr als einmal"),
         ('><corner x="1"/><corner x="1"/>', "corner steht im Element thing mehr als einmal"),
-        ("><data/><data/>", "data steht im Element thing mehr als einmal"),
         ('><corner x="1"><x>1</x></corner>', "x steht im Element corner mehr als einmal"),
         ('><name class="int">1</name>', 'name class="int" ist hier nicht erlaubt'),
-        ('><n class="long">1</n>', 'n class="long" ist hier nicht erlaubt'),
-        ('><n class="null">1</n>', 'n class="null" ist hier nicht erlaubt'),
         ('><flag class="null">1</flag>', 'flag class="null" ist hier nicht erlaubt'),
-        ('><corner class="Corner"/>', 'corner class="Corner" ist hier nicht erlaubt'),
         ('><corner class="" x="1"/>', 'corner class="" ist hier nicht erlaubt'),
         ('><corner resolves-to="x" class="corner"/>', 'corner class="x" ist hier nicht erlaubt'),
         ('><item class="corner"/>', 'item class="corner" ist hier nicht erlaubt'),

@@ -8,13 +8,10 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from spielleiter.protocol.writer import (
-    Body,
     attribute,
-    element,
     escape_attribute,
     escape_text,
     leaf,
-    typed_element,
 )
 
 NOT_XML = "\x00\x01\x08\x0b\x0c\x0e\x1f\ud800\udfff\ufffe\uffff"
@@ -45,24 +42,3 @@ def test_any_text_is_read_as_it_was_or_with_replacements(value: str, text: str) 
         replaced.pop(ord(allowed))
     replaced |= {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
     assert (read.get("b"), read.text or "") == (value.translate(replaced), text.translate(replaced))
-
-
-def test_a_missing_attribute_is_not_written() -> None:
-    assert attribute("roomId", None) == ""
-    assert attribute("roomId", "") == ' roomId=""'
-
-
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
-        (element("\n  ", "a"), "\n  <a/>"),
-        (element("\n  ", "a", ' b="c"'), '\n  <a b="c"/>'),
-        (element("\n  ", "a", "", "\n    <b/>"), "\n  <a>\n    <b/>\n  </a>"),
-        (element("\n  ", "a", has_end_tag=True), "\n  <a>\n  </a>"),
-        (leaf("\n  ", "a", "b", ' c="d"'), '\n  <a c="d">b</a>'),
-        (typed_element("\n  ", "data", Body("left", ' roomId="r"')), '\n  <data class="left" roomId="r"/>'),
-        (typed_element("\n  ", "data", Body("", "", "\n    <b/>")), "\n  <data>\n    <b/>\n  </data>"),
-    ],
-)
-def test_forms_of_an_element(written: str, expected: str) -> None:
-    assert written == expected

@@ -5,13 +5,13 @@ Invariants: the start is seeded, and the first piece is PENTO_U. `Caller.receive
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from html import unescape
 from typing import Any, TypeVar
 from xml.sax.saxutils import escape
@@ -26,14 +26,14 @@ from spielleiter.protocol.messages import Message, MoveData, RoomMessage
 from spielleiter.server import events
 from spielleiter.server.app import Server
 from spielleiter.server.config import Config
-from spielleiter.server.core.policy import Edition
+from spielleiter.server.core.lobby import DedicatedPort
 from spielleiter.server.core.room import Room
 from spielleiter.server.editions import EDITIONS, choose_editions
 from spielleiter.server.net.wire import Wire
 from spielleiter.wire.recorder import Recorder
 from tests.protocol.streams import LATEST
 from tests.server.room_harness import first_move
-from tests.server.wires import StreamWire
+from tests.server.wires import StreamWire, ThrottledWire
 
 _H = TypeVar("_H", bound=events.ServerEvent)
 
@@ -137,38 +137,45 @@ class Game:
 class ServerHarness:
     """A server and its callers."""
 
-    def __init__(self, nursery: trio.Nursery, edition: str, settings: dict[str, Any]) -> None:
+    def __init__(self, nursery: trio.Nursery, edition: str | None, settings: dict[str, Any]) -> None:
+        """Only `edition` is played; None: all seasons."""
         self.log = io.StringIO()
-        self.game_type = game_type = EDITIONS[edition].game_type
-        self.config = Config(
-            **{
-                "seed": 1,
-                "start_piece": "PENTO_U",
-                "log_level": "debug",
-                "log_format": "json",
-                "editions": {game_type: edition},
-                **settings,
-            }
-        )
-        chosen = choose_editions(self.config.editions, self.config.game_options)
-        self.server = Server(self.config, self.log, {game_type: chosen[game_type]}, lambda: 0.0, Recorder)
+        self.game_type = GAME_TYPE if edition is None else EDITIONS[edition].game_type
+        usual = {"seed": 1, "start_piece": "PENTO_U", "log_level": "debug", "log_format": "json"}
+        editions = {} if edition is None else {self.game_type: edition}
+        self.config = Config(**{**usual, "editions": editions, **settings})
+        played = choose_editions(self.config.editions, self.config.game_options)
+        if edition is not None:
+            played = {self.game_type: played[self.game_type]}
+        self.server = Server(self.config, self.log, played, lambda: 0.0, Recorder)
         self.server_events: list[events.ServerEvent] = []
         self.server.stream.subscribe(self.server_events.append)
         self.nursery = nursery
         self._count = 0
 
-    async def call(self, host: str = "host") -> Caller:
-        """Connect a caller from `host` that has sent nothing yet."""
+    async def call(self, host: str = "host", port: DedicatedPort | None = None) -> Caller:
+        """Connect a caller from `host` that has sent nothing yet, perhaps to a dedicated port."""
         near, far = memory_stream_pair()
-        return await self.call_over(near, StreamWire(far), host)
+        return await self.call_over(near, StreamWire(far), host, port)
 
-    async def call_over(self, near: trio.abc.HalfCloseableStream, wire: Wire, host: str = "host") -> Caller:
+    async def call_over(
+        self, near: trio.abc.HalfCloseableStream, wire: Wire, host: str = "host", port: DedicatedPort | None = None
+    ) -> Caller:
         self._count += 1
         caller = Caller(f"c{self._count}", near)
         self.nursery.start_soon(caller.listen)
-        self.nursery.start_soon(self.server.serve_wire, wire, f"{host}:{self._count}")
+        self.nursery.start_soon(partial(self.server.serve_wire, wire, f"{host}:{self._count}", dedicated_port=port))
         await wait_all_tasks_blocked()
         return caller
+
+    async def call_throttled(self, capacity: float, data: str = "") -> tuple[Caller, ThrottledWire]:
+        """Connect a caller that takes `capacity` bytes altogether and sends `data` at once."""
+        wire = ThrottledWire(capacity)
+        near, _ = memory_stream_pair()
+        caller = await self.call_over(near, wire)
+        await wire.feed.send_all(f"<protocol>{data}".encode())
+        await wait_all_tasks_blocked()
+        return caller, wire
 
     async def admin(self) -> Caller:
         caller = await self.call()
@@ -214,7 +221,7 @@ class ServerHarness:
 
 
 @asynccontextmanager
-async def open_harness(edition: str = "blokus-2021-r3", **settings: Any) -> AsyncIterator[ServerHarness]:
+async def open_harness(edition: str | None = "blokus-2021-r3", **settings: Any) -> AsyncIterator[ServerHarness]:
     """Run a server and its timers until the context is left."""
     async with trio.open_nursery() as nursery:
         harness = ServerHarness(nursery, edition, settings)
@@ -229,17 +236,7 @@ GAME_TYPES = tuple(choose_editions({}, {}))
 """The gameTypes of all games."""
 
 
-@asynccontextmanager
-async def open_all_games(**settings: Any) -> AsyncIterator[ServerHarness]:
-    """Run a server with these settings and its timers until the context is left."""
-    async with trio.open_nursery() as nursery:
-        harness = ServerHarness(nursery, "blokus-2021-r3", {})
-        harness.config = dataclasses.replace(harness.config, **{"editions": {}, **settings})
-        harness.server = Server(harness.config, harness.log, processor_time=lambda: 0.0)
-        harness.server.stream.subscribe(harness.server_events.append)
-        nursery.start_soon(harness.server.timers.run)
-        yield harness
-        nursery.cancel_scope.cancel()
+open_all_games = partial(open_harness, None)
 
 
 async def joined(harness: ServerHarness, game_type: str | None) -> Caller:
@@ -257,10 +254,6 @@ async def playing(harness: ServerHarness, game_type: str) -> tuple[str, Caller, 
     await two.receive()
     (room,) = (each for each in harness.server.lobby.rooms.values() if each.edition.game_type == game_type)
     return room.id, one, two
-
-
-def edition_of(harness: ServerHarness, game_type: str) -> Edition:
-    return harness.server.editions[game_type]
 
 
 # -- answers ----------------------------------------------------------------------------------------------------------
@@ -300,24 +293,14 @@ def left(game: Game, seat: int) -> bytes:
     return left_result(game.id, seat) + sample("left", game.id)
 
 
-class Bystanders:
-    """A game of other players, which must not be affected by the faults in a test."""
-
-    def __init__(self, game: Game) -> None:
-        self._game = game
-
-    @classmethod
-    async def open(cls, harness: ServerHarness) -> Bystanders:
-        return cls(await harness.game())
-
-    async def are_unaffected(self) -> None:
-        game = self._game
-        for caller in game.callers:
-            assert await caller.receive() == b""
-        await (game.one, game.two)[game.room.state.seat_on_turn].send(legal_move(game.room))
-        for caller in game.callers:
-            assert b'class="memento"' in await caller.receive()
-            assert not caller.is_ended
+async def expect_unaffected(game: Game) -> None:
+    """Check that the faults in a test have not reached this game of other players."""
+    for caller in game.callers:
+        assert await caller.receive() == b""
+    await game.play(1)
+    for caller in game.callers:
+        assert b'class="memento"' in await caller.receive()
+        assert not caller.is_ended
 
 
 def answered(text: str, original: str | None = None) -> bytes:

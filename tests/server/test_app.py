@@ -6,6 +6,7 @@ import errno
 import io
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,7 +20,6 @@ from spielleiter.server import events
 from spielleiter.server.app import Server, serve
 from spielleiter.server.config import Config
 from spielleiter.server.errors import StartError
-from spielleiter.server.net import sockets as binding
 from spielleiter.server.net.sockets import ACCEPT_PAUSE
 from tests.server.harness import GAME_TYPE, GOODBYE, START, answered, open_harness
 from tests.server.serving import files_in, open_descriptors, read_all, serving
@@ -59,16 +59,6 @@ async def test_accepted_sockets_have_keep_alive() -> None:
             sessions.cancel_scope.cancel()
 
 
-async def test_a_rejected_peer_may_be_gone_already() -> None:
-    server = Server(Config(), io.StringIO())
-    server.limit_connections(0)
-    near, far = socket.socketpair()
-    near.close()
-    async with trio.open_nursery() as sessions:
-        server.admit(far, ("host", 1), sessions)
-    assert far.fileno() == -1
-
-
 class Refusing:
     """A listening socket that raises these errors, the last one for ever."""
 
@@ -82,32 +72,18 @@ class Refusing:
 
 
 async def test_accepting_is_retried_when_no_descriptor_is_left(autojump_clock: object) -> None:
+    """Errors of connections that are gone are ignored, and a permanent error of the socket is raised."""
     async with open_harness() as harness:
-        refusing = Refusing(OSError(errno.EMFILE, "Too many open files"))
-        with trio.move_on_after(10 * ACCEPT_PAUSE):
+        gone = (OSError(number, "gone") for number in (errno.ECONNABORTED, errno.ETIMEDOUT, errno.EPERM))
+        full = (OSError(errno.EMFILE, "Too many open files") for _ in range(10))
+        refusing = Refusing(*gone, *full, OSError(errno.EBADF, "Bad file descriptor"))
+        before = trio.current_time()
+        with pytest.raises(OSError, match="Bad file descriptor"):
             await harness.server.accept_from(refusing, harness.nursery)  # type: ignore[arg-type]
-        assert 9 <= refusing.tries <= 11
+        assert refusing.tries == 14
+        assert trio.current_time() - before == pytest.approx(10 * ACCEPT_PAUSE)
         (refused,) = harness.happened(events.ConnectionRefused)  # reported once, not at each attempt
-        assert refused.refusal == "cannot_accept"
-        assert refused.reason == "cannot accept: Too many open files"
-
-
-async def test_a_permanent_error_of_a_listening_socket_is_raised(autojump_clock: object) -> None:
-    async with open_harness() as harness:
-        refusing = Refusing(OSError(errno.EBADF, "Bad file descriptor"))
-        with trio.fail_after(10 * ACCEPT_PAUSE), pytest.raises(OSError, match="Bad file descriptor"):
-            await harness.server.accept_from(refusing, harness.nursery)  # type: ignore[arg-type]
-        assert refusing.tries == 1
-
-
-async def test_a_connection_that_is_gone_before_it_is_accepted_is_ignored(autojump_clock: object) -> None:
-    async with open_harness() as harness:
-        gone = (errno.ECONNABORTED, errno.ECONNABORTED, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.EPERM)
-        refusing = Refusing(*(OSError(number, "gone") for number in gone), OSError(errno.EMFILE, "full"))
-        with trio.move_on_after(ACCEPT_PAUSE / 2):
-            await harness.server.accept_from(refusing, harness.nursery)  # type: ignore[arg-type]
-        assert refusing.tries == 6
-        assert len(harness.happened(events.ConnectionRefused)) == 1
+        assert (refused.refusal, refused.reason) == ("cannot_accept", "cannot accept: Too many open files")
 
 
 async def test_a_flood_of_connections_does_not_keep_others_waiting() -> None:
@@ -158,40 +134,29 @@ async def test_a_server_that_cannot_listen_closes_its_files(tmp_path: Path) -> N
         pass
 
 
-async def test_an_address_of_another_machine_is_named() -> None:
-    assert (await start(host="192.0.2.1")).startswith("cannot listen on 192.0.2.1:0: ")
+def refusing_with(error: Exception) -> Callable[..., NoReturn]:
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise error
+
+    return refuse
 
 
-@pytest.mark.parametrize("host", ["..", "a" * 70])
-async def test_a_wrong_host_name_is_named(host: str) -> None:
-    assert await start(host=host) == f"cannot listen on {host}:0: this is not a host name"
-
-
-async def test_a_privileged_port_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> NoReturn:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(binding, "_listening_socket", refuse)
-    assert (await start(port=80)).startswith("127.0.0.1:80 may not be used without privileges")
-    assert (await start(port=50_000)).startswith("127.0.0.1:50000 is reserved by the system; choose another --port")
-
-
-async def test_an_unknown_host_name_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> NoReturn:
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", fail)
-    assert await start(host="nowhere") == "cannot listen on nowhere:0: Name or service not known"
-
-
-async def test_the_port_file_is_there_once_clients_can_connect(tmp_path: Path) -> None:
-    file = tmp_path / "port"
-    async with serving(port_file=file) as harness:
-        assert file.read_text() == f"{harness.port}\n"
-        assert files_in(tmp_path) == [file]
-        async with await harness.connect() as stream:
-            await stream.send_all(b"<protocol><close/>")
-            assert await read_all(stream) == b"<protocol/>"
+@pytest.mark.parametrize(
+    ("host", "port", "error", "message"),
+    [
+        ("..", 0, None, "cannot listen on ..:0: this is not a host name"),
+        ("192.0.2.1", 0, None, "cannot listen on 192.0.2.1:0: "),
+        ("nowhere", 0, socket.gaierror(socket.EAI_NONAME, "not known"), "cannot listen on nowhere:0: not known"),
+        ("127.0.0.1", 80, OSError(errno.EACCES, "no"), "127.0.0.1:80 may not be used without privileges"),
+        ("127.0.0.1", 1024, OSError(errno.EACCES, "no"), "127.0.0.1:1024 is reserved by the system; choose another"),
+    ],
+)
+async def test_an_address_that_cannot_be_used_is_named(
+    host: str, port: int, error: Exception | None, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if error is not None:
+        monkeypatch.setattr(socket, "getaddrinfo", refusing_with(error))
+    assert (await start(host=host, port=port)).startswith(message)
 
 
 async def test_a_port_file_that_cannot_be_written_stops_the_start_and_frees_the_port(tmp_path: Path) -> None:
@@ -219,25 +184,20 @@ async def test_other_errors_stop_the_start_before_anything_listens(
     assert "MONO" in await start(start_piece="MONO")
 
 
-async def test_the_start_reports_addresses_and_ignored_settings() -> None:
-    async with serving(ignored=("server.properties:3: plugins (built in)",)) as harness:
-        pass
+@pytest.mark.parametrize("stamps", [True, False])
+async def test_the_start_is_reported(stamps: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not stamps:
+        monkeypatch.setattr(listener, "stamp_arrivals", lambda _socket: False)
+    file = tmp_path / "port"
+    async with serving(port_file=file, ignored=("server.properties:3: plugins (built in)",)) as harness:
+        assert file.read_text() == f"{harness.port}\n"
+        assert files_in(tmp_path) == [file]
+        async with await harness.connect() as stream:
+            await stream.send_all(b"<protocol><close/>")
+            assert await read_all(stream) == b"<protocol/>"
     assert harness.logged("setting_ignored")[0]["setting"] == "server.properties:3: plugins (built in)"
     assert harness.logged("server_started")[0]["addresses"] == [f"127.0.0.1:{harness.port}"]
-
-
-async def test_a_system_that_does_not_stamp_arriving_bytes_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listener, "stamp_arrivals", lambda _socket: False)
-    async with serving() as harness, await trio.open_tcp_stream("127.0.0.1", harness.port):
-        pass
-    assert len(harness.logged("time_stamps_missing")) == 1
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps arriving bytes")
-async def test_linux_stamps_arriving_bytes() -> None:
-    async with serving() as harness:
-        pass
-    assert harness.logged("time_stamps_missing") == []
+    assert len(harness.logged("time_stamps_missing")) == (not stamps or sys.platform != "linux")
 
 
 @pytest.mark.parametrize(
@@ -246,9 +206,7 @@ async def test_linux_stamps_arriving_bytes() -> None:
         ({}, DEFAULT_PASSWORD, True),
         ({"host": "localhost", "viewer": None, "metrics": ("::1", 1)}, DEFAULT_PASSWORD, True),
         ({"host": "0.0.0.0"}, DEFAULT_PASSWORD, False),
-        ({"host": "::"}, DEFAULT_PASSWORD, False),
         ({"viewer": ("0.0.0.0", 1)}, DEFAULT_PASSWORD, False),
-        ({"metrics": ("::", 1)}, DEFAULT_PASSWORD, False),
         ({"host": "0.0.0.0"}, f"{DEFAULT_PASSWORD} ", False),
         ({"host": "0.0.0.0"}, DEFAULT_PASSWORD.capitalize(), False),
         ({"host": "0.0.0.0"}, " ", False),
@@ -273,11 +231,6 @@ async def test_the_operator_is_told_of_a_server_without_administrators(password:
     await server.run([], stop)
     assert ("admins_excluded" in log.getvalue()) is is_told
     assert server.stream.counters["AdminsExcluded"] == is_told
-
-
-def test_time_limits_can_be_turned_off() -> None:
-    limits = Server(Config(has_timeouts=False), io.StringIO()).lobby.limits
-    assert (limits.soft_timeout, limits.hard_timeout) == (None, None)
 
 
 async def test_a_server_that_is_cancelled_at_its_start_ends() -> None:

@@ -30,7 +30,6 @@ from spielleiter.protocol.messages import (
     Message,
     MoveData,
     Observed,
-    Paused,
     Prepared,
     Result,
     RoomMessage,
@@ -118,40 +117,6 @@ async def test_an_observer_receives_a_whole_game_of_two_built_in_players() -> No
 
 
 # -- administrators ---------------------------------------------------------------------------------------------------
-
-
-async def test_a_game_is_stepped_resumed_paused_and_cancelled() -> None:
-    reports: dict[str, GameReport] = {}
-    async with serving(start_piece="PENTO_U") as harness, harness.admin() as admin:
-        room = await admin.prepare(GAME_TYPE, ["Eins", "Zwei"], pause=True)
-        observation = await admin.observe(room.room_id)
-        async with trio.open_nursery() as players:
-            for code in room.reservations:
-                players.start_soon(harness.play, code, "first", reports)
-            assert await anext(observation) == Memento(start_state(), ("Eins", "Zwei"))
-            for turn in (1, 2):
-                await admin.step(room.room_id)
-                repeated, moved = await anext(observation), await anext(observation)
-                assert (repeated.state.turn, moved.state.turn) == (turn - 1, turn)
-            await admin.resume(room.room_id)
-            assert (await anext(observation)).state.turn == 2
-            assert await anext(observation) == Paused(False)
-            await admin.pause(room.room_id)
-            await admin.cancel(room.room_id)
-            rest = [event async for event in observation]
-    assert isinstance(rest[-1], Result)
-    assert rest[-1].winners == ()
-    assert [score.cause for score in rest[-1].scores] == [Cause.REGULAR] * 2
-    assert [event for event in rest if isinstance(event, Paused)] == [Paused(True)]
-    assert [report.result for report in reports.values()] == [rest[-1]] * 2
-
-
-async def test_scores_of_finished_games_are_kept_in_test_mode() -> None:
-    async with serving(is_test_mode=True) as harness:
-        await play_game(harness, "crash", "first")
-        async with harness.admin() as admin:
-            score = await admin.score_for_player("Zwei")
-    assert (score.display_name, score.number_of_tests, score.values[0][1]) == ("Zwei", 1, 2)
 
 
 # -- misbehaviour and time --------------------------------------------------------------------------------------------
@@ -290,17 +255,6 @@ async def test_the_same_seed_and_the_same_moves_give_the_same_bytes(autojump_clo
     assert all(first)
     assert await heard_with(7) == first
     assert await heard_with(8) != first
-
-
-async def test_a_seed_determines_starts_but_not_ids(autojump_clock: object) -> None:
-    async def draw() -> tuple[object, str, list[str]]:
-        async with open_harness(seed=7, start_piece=None) as harness:
-            room_id, codes = await harness.prepare(await harness.admin())
-            return harness.server.lobby.rooms[room_id].state, room_id, codes
-
-    first, second = await draw(), await draw()
-    assert first[0] == second[0]
-    assert not {first[1], *first[2]} & {second[1], *second[2]}
 
 
 def modes_of_files_with(secrets: list[bytes], folder: Path) -> dict[str, int]:

@@ -11,18 +11,13 @@ from pathlib import Path
 
 import pytest
 import trio
-from trio.testing import memory_stream_pair, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
-from spielleiter.client.admin import ObserverEvent
-from spielleiter.client.client_errors import ConnectionLostError
-from spielleiter.client.player import GameReport
-from spielleiter.protocol.messages import Result
 from spielleiter.server import events
 from spielleiter.server.app import CLOSING_TIME, RESULTS_NAME, STOPPING, serve
 from spielleiter.server.config import Config
 from tests.server.harness import END, GAME_TYPE, PASSWORD, PATIENT, START, ServerHarness, open_harness, sample
-from tests.server.serving import Serving, open_descriptors, read_all, replays_in, serving
-from tests.server.wires import ThrottledWire
+from tests.server.serving import open_descriptors, read_all, replays_in, serving
 
 # -- over real sockets ------------------------------------------------------------------------------------------------
 
@@ -44,33 +39,6 @@ async def test_a_stopping_server_ends_all_streams_and_accepts_nobody() -> None:
     assert harness.logged("server_stopped")[0]["games_cut"] == 0
     with pytest.raises(OSError, match="all attempts to connect"):
         await harness.connect()
-
-
-async def test_a_running_game_is_cancelled_and_its_replay_is_on_disk(tmp_path: Path) -> None:
-    reports: dict[str, GameReport] = {}
-    seen: list[ObserverEvent] = []
-
-    async def watch_to_the_end(harness: Serving) -> None:
-        async with harness.admin() as admin:
-            room = await admin.prepare(GAME_TYPE, ["Eins", "Zwei"])
-            observation = await admin.observe(room.room_id)
-            async with trio.open_nursery() as players:
-                for code in room.reservations:
-                    players.start_soon(harness.play, code, "silent", reports)
-                await anext(observation)
-                harness.stop.set()
-                seen.extend([event async for event in observation])
-
-    async with serving(replay_directory=tmp_path) as harness:
-        with pytest.raises(ConnectionLostError):  # this is how an administrator learns of the end
-            await watch_to_the_end(harness)
-    (result,) = seen
-    assert isinstance(result, Result)
-    assert result.winners == ()
-    assert [report.result for report in reports.values()] == [result, result]
-    assert [line["path"] for line in harness.logged("replay_saved")] == [str(path) for path in replays_in(tmp_path)]
-    assert harness.logged("server_stopped")[0]["games_cut"] == 1
-    assert '"server_stopped"' in harness.log.getvalue().splitlines()[-1]
 
 
 async def test_a_server_that_is_cancelled_closes_everything(tmp_path: Path) -> None:
@@ -167,32 +135,12 @@ async def test_waiting_rooms_do_not_delay_the_end(autojump_clock: object) -> Non
         assert left + end == sample("left", room_id) + END
 
 
-async def test_peers_that_do_not_close_delay_the_end_by_one_second_at_most(autojump_clock: object) -> None:
-    """This holds for peers whose stream ends now and for peers that are closing already."""
-    async with open_harness(grace=0.0, close_timeout=60.0) as harness:
-        game = await harness.game()
-        leaving = await harness.call()
-        await leaving.send("<protocol></protocol>")
-        await trio.sleep(10.0)
-        assert leaving.is_ended
-        await stop(harness)
-        await trio.sleep(CLOSING_TIME - 0.1)
-        labels = {caller.label for caller in (*game.callers, leaving)}
-        assert not labels & {each.connection for each in harness.happened(events.ConnectionClosed)}
-        await trio.sleep(0.2)
-        assert labels <= {each.connection for each in harness.happened(events.ConnectionClosed)}
-        assert all(caller.is_ended for caller in game.callers)
-
-
 async def test_peers_that_never_read_delay_the_end_by_one_second_at_most(autojump_clock: object) -> None:
     """This holds for any amount of queued data. A peer that reads receives everything within that second."""
     async with open_harness(grace=3.0, outbox_timeout=60.0, **PATIENT) as harness:
         game = await harness.game()
-        wire = ThrottledWire(0)
-        near, _ = memory_stream_pair()
-        deaf = await harness.call_over(near, wire)
-        await wire.feed.send_all(
-            f'<protocol><authenticate password="{PASSWORD}"/><observe roomId="{game.id}"/>'.encode()
+        deaf, wire = await harness.call_throttled(
+            0, f'<authenticate password="{PASSWORD}"/><observe roomId="{game.id}"/>'
         )
         await game.play(1)
         await stop(harness)

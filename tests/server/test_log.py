@@ -77,21 +77,6 @@ def test_a_move_names_room_player_ply_and_think_time() -> None:
     }
 
 
-def test_the_end_of_a_game_is_logged_without_its_positions() -> None:
-    (line,) = as_json(ENDED)
-    assert line["causes"] == ["REGULAR", "LEFT"]
-    assert line["parts"] == [[2, 5], [0, 0]]
-    assert {"record", "result", "think_times"} & set(line) == set()
-
-
-@pytest.mark.parametrize("log_format", ["json", "console"])
-def test_every_event_is_one_line(log_format: str) -> None:
-    bug = events.InternalError("c1", "Traceback:\n  line\n")
-    lines = logged(io.StringIO(), log_format, REFUSED, bug, MOVE, REFUSED)
-    names = ["request_refused", "internal_error", "move_played", "request_refused"]
-    assert all(name in line for name, line in zip(names, lines, strict=True))
-
-
 def test_control_characters_from_the_wire_are_escaped_on_a_console() -> None:
     refused = events.RequestRefused("c1", Fault.UNKNOWN_ROOM, "\x1b[2J\x9b\u202e")
     ended = msgspec.structs.replace(ENDED, names=("\x9b2J", "\u2066"))
@@ -141,7 +126,7 @@ def test_shortened_texts_say_how_much_is_missing_and_a_traceback_keeps_its_end()
 @pytest.mark.parametrize(
     ("level", "names"),
     [
-        ("debug", ["move_played", "room_opened", "request_refused", "internal_error"]),
+        ("debug", ["move_played", "connection_closed", "room_opened", "request_refused", "internal_error"]),
         ("info", ["room_opened", "request_refused", "internal_error"]),
         ("warning", ["request_refused", "internal_error"]),
         ("error", ["internal_error"]),
@@ -149,8 +134,9 @@ def test_shortened_texts_say_how_much_is_missing_and_a_traceback_keeps_its_end()
 )
 def test_events_below_the_level_are_not_logged(level: str, names: list[str]) -> None:
     opened = events.RoomOpened("room", "blokus-2021-r3", is_prepared=True)
+    silent = events.ConnectionClosed("c1", "end of input", was_silent=True)
     bug = events.InternalError("c1", "…")
-    assert [line["event"] for line in as_json(MOVE, opened, REFUSED, bug, level=level)] == names
+    assert [line["event"] for line in as_json(MOVE, silent, opened, REFUSED, bug, level=level)] == names
 
 
 def test_auto_means_console_on_a_terminal_and_json_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,31 +173,7 @@ def test_the_end_of_a_game_is_summarized_on_a_console_and_complete_in_json(
     keys = {"names", "causes", "reasons", "parts", "winners", "plies", "thinking"}
     assert keys <= set(value)
     assert value["causes"] == list(causes)
-
-
-def test_a_connection_that_closes_without_sending_anything_is_logged_at_debug() -> None:
-    silent, spoken = (events.ConnectionClosed("c1", "end of input", was_silent=each) for each in (True, False))
-    assert [line["level"] for line in as_json(silent, spoken)] == ["debug", "info"]
-    (line,) = as_json(silent, spoken, level="info")
-    assert (line["connection"], line["reason"]) == ("c1", "end of input")
-    assert "was_silent" not in line
-
-
-def test_the_line_with_the_address_fits_into_80_columns() -> None:
-    (line,) = logged(io.StringIO(), "console", events.ServerStarted(("127.0.0.1:13050",)))
-    assert len(line) < 80
-    assert line.endswith("addresses=['127.0.0.1:13050']")
-
-
-def test_the_fields_of_all_events_are_aligned() -> None:
-    lines = logged(io.StringIO(), "console", MOVE, ENDED)
-    assert len({line.index("room=") for line in lines}) == 1
-
-
-@pytest.mark.parametrize("file", [io.StringIO(), Terminal()])
-def test_long_lines_are_not_wrapped(file: io.StringIO) -> None:
-    (line,) = logged(file, "console", events.ServerStarted(tuple(f"127.0.0.1:{port}" for port in range(10000, 10040))))
-    assert "127.0.0.1:10039" in line
+    assert {"record", "result", "think_times"} & set(value) == set()
 
 
 class StandardError(io.StringIO):
@@ -287,10 +249,8 @@ def test_what_the_console_cannot_show_is_written_as_json(monkeypatch: pytest.Mon
     assert errors.getvalue().count("no colours") == 1
 
 
-def test_without_standard_error_nothing_else_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", None)
-    with pytest.raises(OSError, match=re.escape(os.strerror(errno.ENOSPC))):
-        log_events(Full(), "json", "debug")(REFUSED)
+def full() -> OSError:
+    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 class Gate(io.StringIO):
@@ -305,40 +265,6 @@ class Gate(io.StringIO):
         self.is_blocking.set()
         self.is_open.wait()
         return super().write(text)
-
-
-def test_lines_are_written_in_order() -> None:
-    file = io.StringIO()
-    with line_writer(file) as writer:
-        assert not writer.isatty()
-        for number in range(1000):
-            assert writer.write(f"{number}\n") == len(f"{number}\n")
-        writer.flush()
-    assert file.getvalue().split() == [str(number) for number in range(1000)]
-
-
-def test_a_blocking_file_blocks_no_caller_and_dropped_lines_are_counted() -> None:
-    file = Gate()
-    writer = LineWriter(file, most_bytes=6)
-    writer.write("a\n")
-    file.is_blocking.wait()
-    for line in ("b\n", "lost\n", "c\n", "lost\n"):
-        writer.write(line)
-    file.is_open.set()
-    writer.close()
-    assert file.getvalue() == 'a\n{"event": "log_lines_lost", "level": "warning", "count": 2}\nb\nc\n'
-
-
-def test_close_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CLOSE_TIMEOUT", 0.01)
-    file = Gate()
-    writer = LineWriter(file)
-    writer.write("a\n")
-    file.is_blocking.wait()
-    writer.write("b\n")
-    writer.close()
-    assert file.getvalue() == ""
-    file.is_open.set()
 
 
 class Pipe(io.RawIOBase):
@@ -363,20 +289,38 @@ class Pipe(io.RawIOBase):
         return outcome
 
 
-class AlwaysFull(Pipe):
-    def write(self, data: Any) -> int | None:
-        raise full()
-
-
 def as_text(pipe: io.RawIOBase) -> io.TextIOWrapper:
     return io.TextIOWrapper(io.BufferedWriter(pipe), encoding="utf-8")
 
 
-def full() -> OSError:
-    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+def test_a_blocking_file_blocks_no_caller_and_dropped_lines_are_counted() -> None:
+    file = Gate()
+    writer = LineWriter(file, most_bytes=7)
+    writer.write("a\n")
+    file.is_blocking.wait()
+    for line in ("ü\n", "ab\n", "c\n", "lost\n"):  # the second one has few enough characters, and too many bytes
+        writer.write(line)
+    file.is_open.set()
+    writer.close()
+    assert file.getvalue() == 'a\n{"event": "log_lines_lost", "level": "warning", "count": 2}\nü\nc\n'
 
 
-@pytest.mark.parametrize("outcomes", [(None, 3, None, 1), (full(), 3, full(), full()), (3, BlockingIOError(), 1)])
+@pytest.mark.parametrize("error", [full(), BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)), None])
+def test_close_waits_neither_for_a_full_disk_nor_for_a_reader_that_is_gone_or_reads_nothing(
+    error: OSError | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CLOSE_TIMEOUT", 0.01 if error is None else HANG_TIMEOUT)
+    monkeypatch.setattr(module, "RETRY_INTERVAL", 0.0)
+    gate, pipe = Gate(), Pipe(*[error] * 100_000)
+    writer = LineWriter(gate if error is None else as_text(pipe))
+    writer.write("a\n")
+    writer.close()
+    writer.write("after the end\n")
+    assert (gate.getvalue(), pipe.written) == ("", b"")
+    gate.is_open.set()
+
+
+@pytest.mark.parametrize("outcomes", [(None, 3, None, 1), (full(), 3, full()), (3, BlockingIOError(), 1)])
 def test_no_line_is_lost_while_a_file_accepts_nothing_for_a_moment(
     outcomes: tuple[int | OSError | None, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -389,72 +333,6 @@ def test_no_line_is_lost_while_a_file_accepts_nothing_for_a_moment(
     writer.close()
     writer.write("after the end\n")
     assert pipe.written == b"eins\nzwei\n"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
-def test_no_line_is_lost_on_a_non_blocking_pipe_with_a_slow_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    if sys.platform == "win32":
-        pytest.skip("Windows has nothing like it")
-    monkeypatch.setattr(module, "RETRY_INTERVAL", 0.0)
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    lines = [f"{number} {'x' * 5000}\n" for number in range(200)]
-    with os.fdopen(writing, "w", encoding="utf-8") as file, os.fdopen(reading, encoding="utf-8") as reader:
-        writer = LineWriter(file)
-        for line in lines:
-            writer.write(line)
-        assert [reader.readline() for _ in lines] == lines
-        writer.close()
-
-
-def test_the_limit_is_in_bytes() -> None:
-    file = Gate()
-    writer = LineWriter(file, most_bytes=10_000)
-    writer.write("a\n")
-    file.is_blocking.wait()
-    for _ in range(10):
-        writer.write("ü" * 2000 + "\n")
-    file.is_open.set()
-    writer.close()
-    assert file.getvalue().count("ü") == 4000
-    assert '"count": 8' in file.getvalue()
-
-
-def test_close_does_not_wait_for_a_disk_that_stays_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "RETRY_INTERVAL", 0.0)
-    pipe = AlwaysFull()
-    writer = LineWriter(as_text(pipe))
-    writer.write("a\n")
-    writer.close()
-    assert not writer._thread.is_alive()
-    assert pipe.written == b""
-
-
-def test_lines_end_as_on_this_system(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "linesep", "\r\n")
-    pipe = Pipe()
-    with line_writer(as_text(pipe)) as writer:
-        writer.write("a\n")
-    assert pipe.written == b"a\r\n"
-
-
-def test_the_thread_stops_when_the_reader_is_gone() -> None:
-    pipe = Pipe(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
-    writer = LineWriter(as_text(pipe))
-    writer.write("a\n")
-    writer._thread.join()
-    writer.write("b\n")
-    writer.close()
-    assert (pipe.written, writer._bytes) == (b"", 2)
-
-
-def test_the_thread_stops_when_the_file_was_closed() -> None:
-    file = io.StringIO()
-    file.close()
-    writer = LineWriter(file)
-    writer.write("a\n")
-    writer._thread.join()
-    writer.close()
 
 
 def test_a_character_that_the_encoding_lacks_is_escaped() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import prometheus_client
 import trio
 from prometheus_client.parser import text_string_to_metric_families
 from trio.testing import MockClock, wait_all_tasks_blocked
@@ -119,13 +118,6 @@ def test_refusals_are_counted_by_what_was_refused_and_why() -> None:
         f"{name} password_guessing password": 1,
         f"{name} reservation_timeout reservation": 1,
     }
-
-
-def test_the_registry_belongs_to_one_server() -> None:
-    one, two = MetricsHarness(), MetricsHarness()
-    one.stream.publish(moved(1.0))
-    assert two.read()["spielleiter_think_seconds_count"] == 0
-    assert b"spielleiter" not in prometheus_client.generate_latest()
 
 
 async def test_the_lag_of_the_event_loop_is_measured(mock_clock: MockClock) -> None:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import enum
 import html
-import random
 import re
 from typing import Final
 
 import pytest
 
-from spielleiter.game.blokus.moves import SetMove, SkipMove
-from spielleiter.game.blokus.state import BlokusState
+from spielleiter.game.blokus.moves import SetMove
 from spielleiter.protocol.messages import Cause
 from spielleiter.server import events
 from spielleiter.server.errors import Fault
@@ -58,34 +56,25 @@ MOVES: Final[list[tuple[str, Outcome]]] = [
     (placed('color="BLUE" kind="PENTO_U"', 'kind="PENTO_U"\n  color = "BLUE"'), PLAYED),
     (placed(POSITION, ' <position y="0" x="0"></position > '), PLAYED),
     (placed("<piece ", "text<piece "), PLAYED),
-    (placed(POSITION, f"text{POSITION}text"), PLAYED),
     # unknown attributes, unknown elements, hints
     (placed('rotation="NONE"', 'rotation="NONE" foo="x" position="0,0" id="1" reference="../x"'), PLAYED),
-    (placed("<position ", '<position z="1" '), PLAYED),
     (placed("</piece>", "<foo/></piece>"), UNREADABLE),
-    (placed("</piece>", '</piece><hint content="x"/>'), UNREADABLE),
-    (placed("<piece ", '<hint content="x"/><piece '), UNREADABLE),
     (placed("/></piece>", "><z>1</z></position></piece>"), UNREADABLE),
     (placed() + "<foo/>", UNREADABLE),
     # attribute for element, element for attribute
     (placed(' kind="PENTO_U"', "").replace(POSITION, f"<kind>PENTO_U</kind>{POSITION}"), PLAYED),
     (placed(POSITION, "<position><x>0</x><y>0</y></position>"), PLAYED),
-    (placed(POSITION, '<position x="0"><y>0</y></position>'), PLAYED),
     (placed(POSITION, "").replace("<piece ", '<piece position="0,0" '), INCOMPLETE),
     # missing and doubled ones
     (placed(' isFlipped="false"', ""), PLAYED),
     (placed(' x="0"', ""), PLAYED),
-    (placed(POSITION, "<position/>"), PLAYED),
     (placed(POSITION, ""), INCOMPLETE),
     (placed(' rotation="NONE"', ""), INCOMPLETE),
     (placed(' kind="PENTO_U"', ""), INCOMPLETE),
     (placed(PIECE, ""), INCOMPLETE),
-    (placed(PIECE, "<piece/>"), INCOMPLETE),
     (placed(' color="BLUE"', ""), LOST),
     (placed('color="BLUE" kind="PENTO_U" ', ""), LOST),
-    (placed('color="BLUE" kind="PENTO_U"', 'color="RED"'), LOST),
     (placed(PIECE, PIECE * 2), UNREADABLE),
-    (placed(POSITION, POSITION * 2), UNREADABLE),
     (placed(POSITION, f"<kind>PENTO_U</kind>{POSITION}"), UNREADABLE),
     (placed(POSITION, '<position x="0" y="0"><x>0</x></position>'), UNREADABLE),
     (placed() * 2, UNREADABLE),
@@ -93,29 +82,21 @@ MOVES: Final[list[tuple[str, Outcome]]] = [
     (placed("<piece ", "<Piece ").replace("</piece>", "</Piece>"), UNREADABLE),
     (placed("position", "coordinates"), UNREADABLE),
     (placed("kind=", "Kind="), INCOMPLETE),
-    (placed("rotation=", "ROTATION="), INCOMPLETE),
     (placed("isFlipped=", "isflipped="), PLAYED),
     # case of and white space in values
     (placed("BLUE", "blue"), UNREADABLE),
     (placed("BLUE", " BLUE"), UNREADABLE),
-    (placed("BLUE", ""), UNREADABLE),
-    (placed("BLUE", "Blau"), UNREADABLE),
     (placed("PENTO_U", "Pento_U"), UNREADABLE),
     (placed("PENTO_U", "17"), UNREADABLE),
-    (placed("NONE", "0"), UNREADABLE),
     (placed(' color="BLUE"', "").replace(POSITION, f"<color>blue</color>{POSITION}"), PLAYED),
     (placed(' color="BLUE"', "").replace(POSITION, f"<color> BLUE</color>{POSITION}"), UNREADABLE),
     # numbers
-    *((placed('x="0"', f'x="{text}"'), PLAYED) for text in ("+0", "00", "-0", "0x0", "#0", "٠", "０")),
-    *((placed('x="0"', f'x="{text}"'), LOST) for text in ("077", "0x1F", "4294967295", "99")),  # outside the board
-    *(
-        (placed('x="0"', f'x="{text}"'), UNREADABLE)
-        for text in ("", " 0", "0 ", "0.0", "0e0", "08", "a", "--0", "4294967296", "0_0", "½")
-    ),
+    *((placed('x="0"', f'x="{text}"'), PLAYED) for text in ("+0", "00", "0x0", "#0", "٠")),
+    *((placed('x="0"', f'x="{text}"'), LOST) for text in ("077", "0x1F", "4294967295")),  # outside the board
+    *((placed('x="0"', f'x="{text}"'), UNREADABLE) for text in ("", " 0", "0.0", "08", "4294967296", "0_0")),
     # name spaces, comments, CDATA, entities, processing instructions
     (placed("<piece ", '<piece xmlns="u" '), PLAYED),
     (placed("piece", "p:piece"), UNREADABLE),
-    (placed("kind=", "p:kind="), INCOMPLETE),
     (placed("<piece ", "<!-- c --><?pi x?><piece "), PLAYED),
     (placed("PENTO_U", "PENTO&#95;U"), PLAYED),
     (placed(' kind="PENTO_U"', "").replace(POSITION, f"<kind><![CDATA[PENTO_U]]></kind>{POSITION}"), PLAYED),
@@ -126,7 +107,6 @@ MOVES: Final[list[tuple[str, Outcome]]] = [
     (placed("<piece ", "\0<!-- \1 --><?pi \2?><piece "), PLAYED),
     (placed("PENTO_U", "PENTO_U\0"), UNREADABLE),
     (placed("piece", "pi\0ece"), UNREADABLE),
-    (placed("<piece ", "<\1piece "), UNREADABLE),
     (placed("<piece ", "]]&gt;]] ><piece "), PLAYED),
     (placed("<piece ", "]]><piece "), UNREADABLE),
     (placed("<piece ", '<piece foo="]]>" '), UNREADABLE),
@@ -138,11 +118,8 @@ MOVES: Final[list[tuple[str, Outcome]]] = [
     (placed('isFlipped="false"', 'isFlipped="false" isFl_.0069pped="false"'), UNREADABLE),
     (placed(' x="0"', ' _.0078="0"'), UNREADABLE),
     (placed("kind=", "k_.0069nd="), UNREADABLE),
-    (placed("rotation=", "rot_.0061tion="), UNREADABLE),
-    (placed("color=", "col_.006Fr="), UNREADABLE),
     (placed("<piece ", '<piece a_-b="" a__b="" _.0061="" '), PLAYED),
     (placed("<piece ", '<piece a_.00="" '), UNREADABLE),
-    (placed("<piece ", '<piece a_.zzzz="" '), UNREADABLE),
     (placed("<piece ", '<piece cl_.0061ss="foo" '), PLAYED),
     (placed().replace("class=", "cl_.0061ss="), UNREADABLE),
     (placed().replace("data", "d_.0061ta"), PLAYED),
@@ -155,14 +132,10 @@ MOVES: Final[list[tuple[str, Outcome]]] = [
     (placed("<piece ", '<piece defined-in="foo" '), UNREADABLE),
     (placed().replace('class="PACKAGE.SetMove"', 'resolves-to="PACKAGE.SetMove"'), PLAYED),
     (placed().replace('class="PACKAGE.SetMove"', 'class="PACKAGE.SetMove" xsi:type="x"'), PLAYED),
-    (placed().replace("PACKAGE.SetMove", "setmove"), UNREADABLE),
     (placed().replace("PACKAGE.SetMove", "SetMove"), UNREADABLE),
-    (placed().replace("PACKAGE.SetMove", "PACKAGE.setmove"), UNREADABLE),
     (placed().replace("PACKAGE.SetMove", " PACKAGE.SetMove"), UNREADABLE),
     (placed().replace("PACKAGE.SetMove", "PACKAGE.Move"), UNREADABLE),
-    (placed().replace("PACKAGE.SetMove", ""), UNREADABLE),
     (placed().replace('class="PACKAGE.SetMove"', 'type="PACKAGE.SetMove"'), UNREADABLE),
-    (placed().replace("PACKAGE.SetMove", "room"), UNREADABLE),
     ("<data/>", UNREADABLE),
     ("<PACKAGE.SetMove/>", UNREADABLE),
     ('<Data class="PACKAGE.SkipMove"/>', UNREADABLE),
@@ -170,32 +143,25 @@ MOVES: Final[list[tuple[str, Outcome]]] = [
     (skipped("<color>BLUE</color>"), LOST),
     (skipped(), LOST),
     (skipped(attributes=' color="BLUE"'), LOST),
-    (skipped("BLUE"), LOST),
     (skipped('<color class="null"/>'), LOST),
     (skipped("<color/>"), UNREADABLE),
     (skipped('<color name="BLUE"/>'), UNREADABLE),
-    (skipped("<color> BLUE </color>"), UNREADABLE),
     (skipped("<color>BLUE</color><color>BLUE</color>"), UNREADABLE),
     (skipped('<color>BLUE</color><hint content="x"/>'), UNREADABLE),
-    (skipped("<Color>BLUE</Color>"), UNREADABLE),
     # no moves
     ("", REFUSED),
     ('<data class="null"/>', REFUSED),
-    ('<data class="paused" paused="true"/>', REFUSED),
     ('<data class="paused"><paused>true</paused></data>', REFUSED),
     ('<data class="paused"><foo/></data>', UNREADABLE),
     ('<data class="memento"/>', REFUSED),
-    ('<data class="memento" foo="1">x</data>', REFUSED),
     ('<data class="memento"><state class="null"/><perspective><x/></perspective></data>', REFUSED),
     ('<data class="memento"><state/></data>', UNREADABLE),
-    ('<data class="memento"><foo/></data>', UNREADABLE),
     ('<data class="sc.protocol.room.MementoMessage"/>', REFUSED),
     ('<data class="welcomeMessage"/>', REFUSED),
     ('<data class="welcomeMessage" color="any"/>', REFUSED),
     ('<data class="welcomeMessage"><color>ONE<x/></color></data>', REFUSED),
     ('<data class="welcomeMessage" color="ONE"><foo/></data>', UNREADABLE),
     ('<data class="error"/>', REFUSED),
-    ('<data class="error"><message>m</message></data>', REFUSED),
     ('<data class="error" message="m"><originalMessage class="paused"/></data>', REFUSED),
     ('<data class="error"><originalMessage class="null"/></data>', REFUSED),
     ('<data class="error"><originalMessage/></data>', UNREADABLE),
@@ -245,8 +211,8 @@ async def test_what_comes_around_a_move(edition: str, packet: str, outcome: Outc
 @pytest.mark.parametrize(
     ("text", "is_flipped"),
     [
-        *((text, True) for text in ("true", "True", "TRUE", "tRuE")),
-        *((text, False) for text in ("false", "False", "0", "1", "yes", "on", "", " true", "true ", "wahr")),
+        *((text, True) for text in ("true", "tRuE")),
+        *((text, False) for text in ("false", "1", "", " true")),
     ],
 )
 async def test_every_text_is_a_boolean(edition: str, text: str, is_flipped: bool, autojump_clock: object) -> None:
@@ -257,27 +223,6 @@ async def test_every_text_is_a_boolean(edition: str, text: str, is_flipped: bool
         (played,) = harness.happened(events.MovePlayed)
         assert isinstance(played.move, SetMove)
         assert played.move.is_flipped is is_flipped
-
-
-@RELEASES
-async def test_a_request_of_our_own_is_unknown_unless_an_administrator_sends_it(
-    edition: str, autojump_clock: object
-) -> None:
-    async with open_harness(edition) as harness:
-        game = await harness.game()
-        await game.admin.send("<status/>")
-        assert b"<status>" in await game.admin.receive()
-        stranger = await harness.call()
-        await stranger.send("<protocol><status>")
-        assert stranger.is_ended
-        told = html.unescape((await stranger.receive()).decode())
-        assert ("<status> is not a packet of this protocol" in told) is (edition == "blokus-2027")
-        await game.two.send("<status/>")
-        assert game.two.is_ended
-        (ended,) = harness.happened(events.GameEnded)
-        assert ended.result.winners == (0,)
-        assert ended.result.scores[1].cause is Cause.LEFT
-        assert game.admin.is_ended is False
 
 
 async def outcome_of(harness: ServerHarness, game: Game, edition: str) -> Outcome:
@@ -340,16 +285,6 @@ async def test_the_texts_about_a_skip_without_a_color_are_those_of_the_release(a
         )
 
 
-async def test_a_piece_without_color_and_shape_is_repeated_as_far_as_it_goes(autojump_clock: object) -> None:
-    async with open_harness("blokus-2027") as harness:
-        game = await harness.game()
-        piece = '<piece rotation="LEFT" isFlipped="TRUE"><position x="0x3"/></piece>'
-        await game.one.send(f'<room roomId="{game.id}"><data class="sc.plugin2027.SetMove">{piece}</data></room>')
-        received = html.unescape((await game.one.receive()).decode())
-        assert "move=Setze null(null, gedreht um 270°, gespiegelt)[3,0])" in received
-        assert '<piece rotation="LEFT" isFlipped="true">\n          <position x="3" y="0"/>' in received
-
-
 @pytest.mark.parametrize(
     ("data", "is_named"),
     [
@@ -389,65 +324,6 @@ async def test_an_incomplete_move_of_a_player_not_on_turn(
         assert ended is None or ended.result.winners == (0,)
 
 
-def written(move: SetMove | SkipMove, package: str, rng: random.Random) -> str:
-    """Return the data of a move in a form that no client writes every time, but that the releases accept."""
-
-    def name(member: enum.Enum) -> str:
-        return "".join(rng.choice((each.upper(), each.lower())) for each in member.name)
-
-    def number(value: int) -> str:
-        sign, size = "-" if value < 0 else rng.choice(("", "+")), abs(value)
-        return sign + rng.choice((f"{size}", f"0x{size:x}", f"#{size:X}", f"0{size:o}"))
-
-    def element(tag: str, values: dict[str, tuple[str, str]], children: str = "") -> str:
-        """Return an element whose values, as attributes or as children, are in any order."""
-        attributes = ""
-        for key, (as_attribute, as_child) in rng.sample(sorted(values.items()), len(values)):
-            if rng.random() < 0.5:
-                quote = rng.choice("'\"")
-                attributes += f"{rng.choice((' ', chr(10), '  '))}{key} = {quote}{as_attribute}{quote}"
-            else:
-                children += f"{rng.choice(('', ' ', '<!-- c -->', 'text'))}<{key}>{as_child}</{key}>"
-        return f'<{tag} unknown="x"{attributes} >{children}</{tag} >'
-
-    if isinstance(move, SkipMove):
-        assert move.color is not None
-        return f'<data class="{package}.SkipMove"><color>{name(move.color)}</color></data>'
-    flag = "".join(rng.choice((each.upper(), each)) for each in ("true" if move.is_flipped else "false"))
-    position = element("position", {"x": (number(move.x),) * 2, "y": (number(move.y),) * 2})
-    piece = element(
-        "piece",
-        {
-            "color": (move.color.name, name(move.color)),
-            "kind": (move.shape.name, name(move.shape)),
-            "rotation": (move.rotation.name, name(move.rotation)),
-            "isFlipped": (flag, flag),
-        },
-        position,
-    )
-    return f'<data class="{package}.SetMove">{piece}</data>'
-
-
-@pytest.mark.slow
-@RELEASES
-async def test_a_whole_game_in_all_accepted_forms(edition: str, autojump_clock: object) -> None:
-    rng = random.Random(edition)
-    async with open_harness(edition) as harness:
-        game = await harness.game()
-        while not harness.happened(events.GameEnded):
-            state = game.room.state
-            assert isinstance(state, BlokusState)
-            moves = list(state.generate_legal_moves())
-            data = written(rng.choice(moves), EDITIONS[edition], rng)
-            player = (game.one, game.two)[state.seat_on_turn]
-            await player.send(f"<room roomId='{game.id}' >{data}</room>{rng.choice(('', chr(10), ' '))}")
-        (ended,) = harness.happened(events.GameEnded)
-        assert [score.cause for score in ended.result.scores] == [Cause.REGULAR] * 2
-        assert len(harness.happened(events.MovePlayed)) > 40
-        assert harness.happened(events.ProtocolBroken) == []
-        assert not game.one.is_ended
-
-
 PREPARE: Final = '<prepare gameType="GAME" pause="false">SLOTS</prepare>'
 A, B = '<slot displayName="a" canTimeout="true" reserved="true"/>', '<slot displayName="b" reserved="true"/>'
 
@@ -466,16 +342,12 @@ REQUESTS: Final[list[tuple[str, str, str]]] = [
     (prepare(A + "<slot><displayName>b</displayName><reserved>true</reserved></slot>"), "reservation", "reservation"),
     (prepare(A + '<slotDescriptors displayName="b"/>'), "reservation", "reservation"),
     (prepare(A + '<slot displayName="b" shouldBePaused="true"/>'), "reservation", "reservation"),
-    (prepare(A + '<slot displayName="b" foo="x"/>'), "reservation", "reservation"),
     (prepare(A), "reservation", "reservation"),
     (prepare(""), "END", "END"),
     (prepare(A + "<slot/>"), "END", "END"),
-    (prepare(A + '<slot displayname="b"/>'), "END", "END"),
     (prepare(A + '<slot class="null"/>'), "END", "END"),
     (prepare(A + B + B), "END", "END"),
     (prepare(A + '<slot displayName="b"><foo/></slot>'), "END", "END"),
-    (prepare(A + '<slotDescriptor displayName="b"/>'), "END", "END"),
-    (prepare(A + "<Slot/>"), "END", "END"),
     (prepare(A + B + "<pause>true</pause>"), "END", "END"),
     (prepare(A + B).replace("GAME", "nonsense"), "END", "Unknown GameType"),
     (prepare(A + B).replace(' gameType="GAME"', ""), "reservation", "END"),
@@ -492,13 +364,10 @@ REQUESTS: Final[list[tuple[str, str, str]]] = [
     ('<join gameType="GAME "/>', "END", "Unknown GameType"),
     ('<join gameType=""/>', "END", "Unknown GameType"),
     ('<join gameType="GAME"><foo/></join>', "END", "END"),
-    ('<join gameType="GAME"><hint content="x"/></join>', "END", "END"),
     ('<join gameType="GAME"><gameType>GAME</gameType></join>', "END", "END"),
-    ('<Join gameType="GAME"/>', "END", "END"),
     ('<join class="foo" gameType="GAME"/>', "END", "END"),
     ('<p:join xmlns:p="u" gameType="GAME"/>', "END", "END"),
     ("<joinRoom/>", "Couldn't find a room with id null", "Couldn't find a room with id null"),
-    ('<joinRoom roomId="x"><bar/></joinRoom>', "END", "END"),
     ('<jo_.0069nRoom roomId="x"/>', "Couldn't find a room with id x", "Couldn't find a room with id x"),
     ('<joinRoom room_.0049d="x"/>', "Couldn't find a room with id null", "Couldn't find a room with id null"),
     ("<joinRoom><room_.0049d>x</room_.0049d></joinRoom>",) + ("Couldn't find a room with id x",) * 2,
@@ -511,20 +380,15 @@ REQUESTS: Final[list[tuple[str, str, str]]] = [
     ("<observe/>", "Couldn't find a room with id null", "Couldn't find a room with id null"),
     ('<pause roomId="x" pause="1"/>', "Couldn't find a room with id x", "Couldn't find a room with id x"),
     ("<step><roomId>x</roomId></step>", "Couldn't find a room with id x", "Couldn't find a room with id x"),
-    ('<cancel roomId="x"/>', "Couldn't find a room with id x", "Couldn't find a room with id x"),
     ("<cancel/>", "END", "END"),
-    ("<cancel roomid='x'/>", "END", "END"),
     ('<joined roomId="x"/>', "Unhandled Packet", "Unhandled Packet"),
     ("<joined><roomId>x</roomId></joined>",) + ('class="joined" roomId="x"',) * 2,
-    ("<left><foo/></left>", "END", "END"),
     ("<prepared><reservation>x</reservation></prepared>",) + ("<reservation>x</reservation>",) * 2,
     ("<errorpacket/>",) + ('class="errorpacket"/>',) * 2,
     ("<errorpacket><originalRequest class='null'/></errorpacket>",) + ('class="errorpacket"/>',) * 2,
     ("<errorpacket><originalRequest class='step'/></errorpacket>",) + ('class="step" forced="false"/>',) * 2,
     ("<errorpacket><originalRequest class='foo'/></errorpacket>", "END", "END"),
     ("<foo/>", "END", "END"),
-    ("<int>1</int>", "END", "END"),
-    ("<null/>", "END", "END"),
     ('<data class="sc.plugin2027.SkipMove"/>', "END", "END"),
 ]
 
@@ -575,15 +439,6 @@ async def test_the_beginning_of_the_stream(first: str, is_ended: bool, autojump_
         assert caller.is_ended is is_ended
 
 
-async def test_a_request_without_slots_is_described_as_the_release_does(autojump_clock: object) -> None:
-    async with open_harness("blokus-2027") as harness:
-        caller = await harness.call()
-        await caller.send("<protocol><prepare/>")
-        received = html.unescape((await caller.receive()).decode())
-        assert "Request PrepareGameRequest(gameType=null, slotDescriptors=null, pause=false) requires" in received
-        assert not caller.is_ended
-
-
 @pytest.mark.parametrize("request_", ['<join gameType="nonsense"/>', '<join gameType=""/>'])
 async def test_a_player_that_asks_for_an_unknown_game_leaves_its_own(request_: str, autojump_clock: object) -> None:
     async with open_harness("blokus-2027") as harness:
@@ -607,14 +462,11 @@ UNTURNED = '<piece color="BLUE" kind="PENTO_U" isFlipped="false"><position x="0"
         # an end of input within a tag is an error of the parser, anywhere else a lost connection
         ("<room", "PROTOCOL_ERROR"),
         ('<room roomId="ROOM"><data', "PROTOCOL_ERROR"),
-        ("<room>text<", "PROTOCOL_ERROR"),
         ("<room>&am", "PROTOCOL_ERROR"),
         ('<room roomId="ROOM"><data class="null"/>text', "LOST_CONNECTION"),
         ("<!-- c", "PROTOCOL_ERROR"),
         ("text &am", "PROTOCOL_ERROR"),
-        ("text &amp; text", "LOST_CONNECTION"),
         (" \n", "LOST_CONNECTION"),
-        ("<!-- c -->", "LOST_CONNECTION"),
     ],
 )
 async def test_the_end_of_the_input(sent: str, cause: str, autojump_clock: object) -> None:
@@ -655,17 +507,13 @@ async def test_the_end_of_the_input_ends_the_open_packet(edition: str, autojump_
         # references without a name or number, between packets and in the first tag of one
         ("&;", "UNKNOWN"),
         ("&#;", "UNKNOWN"),
-        ("&#x;", "UNKNOWN"),
-        ("&#a;", "UNKNOWN"),
         ("&#99999999999;<room/>", "UNKNOWN"),
         ('<room roomId="&;"/>', "UNKNOWN"),
         ("&a;<room/>", "PROTOCOL_ERROR"),
         ("& ;", "PROTOCOL_ERROR"),
         # another fault, near a reference that is right
         ("&#9;]]>", "PROTOCOL_ERROR"),
-        ("&#9;<room roomId=></room>", "PROTOCOL_ERROR"),
         ("<&;/>", "PROTOCOL_ERROR"),
-        ("<room &;/>", "PROTOCOL_ERROR"),
         ("&#+1;", "PROTOCOL_ERROR"),
         ("<room>&;</room>", "PROTOCOL_ERROR"),
         ('<room><data class="&;"/></room>', "PROTOCOL_ERROR"),
@@ -749,12 +597,3 @@ async def test_a_move_of_a_paused_game_in_2021(autojump_clock: object) -> None:
             received = (await sender.receive()).decode()
             assert f'<data class="error" message="{error}' in received
             assert packet in received
-
-
-async def test_the_score_of_an_unknown_player_in_2021(autojump_clock: object) -> None:
-    async with open_harness("blokus-2021-21.4.0") as harness:
-        admin = await harness.admin()
-        await admin.receive()
-        await admin.send('<scoreForPlayer displayName="nobody"/>')
-        assert admin.is_ended
-        assert await admin.receive() == b""

@@ -18,8 +18,7 @@ from spielleiter.protocol.writer import typed_element
 from spielleiter.server import events
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import choose_editions
-from spielleiter.server.errors import StartError
-from tests.server.harness import GAME_TYPES, ServerHarness, edition_of, joined, open_all_games, playing
+from tests.server.harness import GAME_TYPES, joined, open_all_games, playing
 from tests.server.serving import Serving, serving
 from tests.timeouts import HANG_TIMEOUT
 
@@ -159,7 +158,7 @@ async def test_a_move_of_another_season_loses_with_the_expected_one_named(
         received = await one.receive()
         texts = _error_messages(received)
         assert texts
-        dialect = edition_of(harness, game_type).dialect
+        dialect = harness.server.editions[game_type].dialect
         problem = f'data class="{class_name}" gibt es nicht; erlaubt: {", ".join(dialect.move_classes)}'
         where = "<room> cannot be read: " if dialect.is_strict else "Der Zug konnte nicht erkannt werden: "
         for text in texts:
@@ -167,35 +166,12 @@ async def test_a_move_of_another_season_loses_with_the_expected_one_named(
         opponent_received = await two.receive()
         assert _error_messages(opponent_received) == []
         assert opponent_received.count(b'class="result"') == 1
-        assert [each.seat for each in _refused(harness)] == [0] * (not dialect.is_strict)
+        assert [each.seat for each in harness.happened(events.MoveRefused)] == [0] * (not dialect.is_strict)
         assert len(harness.happened(events.ProtocolBroken, one.label)) == dialect.is_strict
         for _, first, second in others:
             assert (await first.receive(), await second.receive()) == (b"", b"")
             assert not first.is_ended
             assert not second.is_ended
-
-
-def _refused(harness: ServerHarness) -> list[events.MoveRefused]:
-    return harness.happened(events.MoveRefused)
-
-
-async def test_a_move_of_2021_in_a_room_of_2027_to_the_byte(autojump_clock: object) -> None:
-    async with open_all_games() as harness:
-        room_id, one, _ = await playing(harness, "swc_2027_blokus")
-        await one.send(f'<room roomId="{room_id}"><data class="sc.plugin2021.SkipMove"/></room>')
-        assert (
-            await one.receive()
-            == (
-                '\n  <errorpacket message="&lt;room&gt; cannot be read: '
-                "data class=&quot;sc.plugin2021.SkipMove&quot; gibt es nicht; "
-                'erlaubt: sc.plugin2027.SetMove, sc.plugin2027.SkipMove">'
-                f'\n    <originalRequest class="room" roomId="{room_id}">'
-                '\n      <data class="sc.plugin2021.SkipMove"/>'
-                "\n    </originalRequest>\n  </errorpacket>"
-                "\n  <close/>\n</protocol>"
-            ).encode()
-        )
-        assert one.is_ended
 
 
 async def test_a_move_of_2021_in_a_room_of_2018_to_the_byte(autojump_clock: object) -> None:
@@ -311,25 +287,3 @@ async def test_a_join_without_a_game_gets_the_default_one(default: str | None, a
         await joined(harness, None)
         (room,) = harness.server.lobby.rooms.values()
         assert room.edition.game_type == (default or "swc_2027_blokus")
-
-
-async def test_the_chosen_edition_is_used(autojump_clock: object) -> None:
-    chosen = {"swc_2021_blokus": "blokus-2021-r1"}
-    async with open_all_games(editions=chosen) as harness:
-        one, two = await joined(harness, "swc_2021_blokus"), await joined(harness, "swc_2021_blokus")
-        assert b'color="one"' in await one.receive()
-        received = await two.receive()
-        assert b'color="two"' in received or received.count(b"<joined ") == 1
-        others = await joined(harness, "swc_2027_blokus"), await joined(harness, "swc_2027_blokus")
-        assert b'color="ONE"' in await others[0].receive()
-
-
-def test_a_start_piece_need_only_exist_in_one_season() -> None:
-
-    chosen = choose_editions({}, {"startPiece": "PENTO_X"})
-    usual = choose_editions({}, {})
-    assert [game_type for game_type in chosen if chosen[game_type].game is not usual[game_type].game] == [
-        "swc_2027_blokus"
-    ]
-    with pytest.raises(StartError):
-        choose_editions({}, {"startPiece": "MONO"})

@@ -22,7 +22,6 @@ from spielleiter.server.setting import (
     seconds,
     setting,
     settings_of,
-    suggestion,
     switch,
     text,
     whole_number,
@@ -33,17 +32,13 @@ from spielleiter.server.setting import (
     ("kind", "written", "value"),
     [
         (text(), "anything at all", "anything at all"),
-        (whole_number(0, 65535), "0", 0),
         (whole_number(0, 65535), "65535", 65535),
         (whole_number(-5), "-5", -5),
         (whole_number(1), "+7", 7),
         (milliseconds(), "2000", 2.0),
-        (milliseconds(), "1", 0.001),
         (seconds(), "0.25", 0.25),
         (seconds(can_be_zero=True), "0", 0.0),
-        (switch(), "true", True),
         (switch(), "TRUE", True),
-        (switch(), "False", False),
         (choice("red", "green"), "green", "green"),
         (path(), "a/b.txt", Path("a/b.txt")),
         (directory_switch("replays"), "true", Path("replays")),
@@ -51,11 +46,9 @@ from spielleiter.server.setting import (
         (directory_switch("replays"), "out", Path("out")),
         (directory_switch("replays"), "./true", Path("true")),
         (optional(whole_number(0)), "", None),
-        (optional(whole_number(0)), "3", 3),
         (optional(choice("red", "green")), "", None),
         (address(), "127.0.0.1:9100", ("127.0.0.1", 9100)),
         (address(), "9100", ("127.0.0.1", 9100)),
-        (address(), "localhost:0", ("localhost", 0)),
         (address(), "[::1]:9100", ("::1", 9100)),
     ],
 )
@@ -69,37 +62,26 @@ def test_a_valid_text_is_parsed(kind: ValueKind[Any], written: str, value: objec
         (text(), ""),
         (whole_number(0, 65535), "65536"),
         (whole_number(0, 65535), "-1"),
-        (whole_number(0), "1.0"),
         (whole_number(0), "1_000"),
         (whole_number(0), "9" * 5000),
         (whole_number(0), "٣"),
-        (whole_number(0), ""),
-        (address(), ""),
         (address(), ":9100"),
         (address(), "localhost"),
-        (address(), "localhost:"),
         (address(), "localhost:65536"),
         (address(), "::1:9100"),
         (address(), "[]:9100"),
-        (whole_number(0), "2147483648"),
         (milliseconds(), "9" * 23),
         (seconds(), "1e300"),
-        (seconds(), "31622401"),
         (milliseconds(), "0"),
-        (milliseconds(), "2.5"),
         (milliseconds(), "2s"),
         (seconds(), "0"),
-        (seconds(), "-1"),
         (seconds(), "nan"),
         (seconds(can_be_zero=True), "inf"),
         (switch(), "yes"),
-        (switch(), ""),
         (choice("red", "green"), "Red"),
         (path(), ""),
         (directory_switch("replays"), ""),
         (directory_switch("replays"), "ture"),
-        (directory_switch("replays"), "flase"),
-        (directory_switch("replays"), "yes"),
         (optional(whole_number(0)), "x"),
     ],
 )
@@ -135,10 +117,12 @@ def test_the_names_in_every_source_are_derived_from_the_property() -> None:
     assert known.default_text == "0"
 
 
-def test_spaces_around_a_value_are_ignored_unless_they_are_part_of_it() -> None:
+def test_a_secret_is_not_shown_and_spaces_may_be_part_of_a_value() -> None:
+    with pytest.raises(ValueError) as refused:
+        _setting(choice("a", "b"), is_secret=True).read("hush", "P")
+    assert str(refused.value) == "P: cannot be used, expected a or b"
     assert _setting(milliseconds()).read(" 20 ", "here") == 0.02
-    assert _setting(text(keeps_spaces=True)).read(" secret ", "here") == " secret "
-    assert _setting(optional(text(keeps_spaces=True))).read(" ", "here") == " "
+    assert _setting(optional(text(keeps_spaces=True))).read(" secret ", "here") == " secret "
 
 
 @pytest.mark.parametrize(
@@ -180,17 +164,6 @@ def test_a_refusal_names_source_value_and_what_is_allowed(kind: ValueKind[Any], 
     with pytest.raises(ValueError) as refused:
         _setting(kind).read(written, "x:3: n")
     assert str(refused.value) == line
-
-
-def test_a_refusal_does_not_show_a_secret() -> None:
-    with pytest.raises(ValueError) as refused:
-        _setting(choice("a", "b"), is_secret=True).read("hush", "P")
-    assert str(refused.value) == "P: cannot be used, expected a or b"
-
-
-def test_a_suggestion_is_the_most_similar_known_word_or_empty() -> None:
-    assert suggestion("Softtimout", ("softTimeout", "hardTimeout")) == " (did you mean 'softTimeout'?)"
-    assert suggestion("xyz", ("softTimeout", "hardTimeout")) == ""
 
 
 def test_the_settings_of_a_dataclass_are_found_in_order() -> None:

@@ -36,23 +36,6 @@ def test_two_answers(recorded: bytes, answer: bytes, is_equal: bool) -> None:
     assert Comparison().is_equal(recorded, answer) is is_equal
 
 
-def test_several_passwords_in_one_tag() -> None:
-    recorded = b'<a p="' + PASSWORD + b'" b="1" q="' + PASSWORD + b'" b="1"/>'
-    for answer, is_equal in (
-        (b'<a p="x" b="1" q="y" b="1"/>', True),
-        (b'<a p="" b="1" q="" b="1" q="" b="1"/>', True),
-        (b'<a p="x" b="1"/>', False),
-        (b'<a p="x" b="1" q="" b="2"/>', False),
-        (b'<b p="x" b="1" q="y" b="1"/>', False),
-    ):
-        assert Comparison().is_equal(recorded, answer) is is_equal
-
-
-def test_text_that_is_part_of_two_pieces_is_not_used_twice() -> None:
-    assert not Comparison().is_equal(b"aa" + PASSWORD + b"a", b"aa")
-    assert Comparison().is_equal(b"aa" + PASSWORD + b"a", b"aaa")
-
-
 def test_many_passwords_take_no_long_time() -> None:
     """With a regular expression, the time would be a high power of the length."""
     recorded = b"<a" + (PASSWORD + b" ") * 200 + b"x>"
@@ -91,10 +74,6 @@ def test_a_difference_shows_what_changed() -> None:
     assert many[-1] == "... and 19 more lines"
 
 
-def test_a_difference_in_white_space_and_hyphens_is_shown() -> None:
-    assert Comparison().difference(b"<a>--1</a>", b"<a> --1\n</a>") == [" <a>", "---1", "+ --1\\n", " </a>"]
-
-
 def test_huge_answers_take_no_long_time() -> None:
     comparison = Comparison()
     recorded = b"".join(b"<a%d/>" % (number % 5000) for number in range(20_000))
@@ -103,13 +82,6 @@ def test_huge_answers_take_no_long_time() -> None:
     assert comparison.difference(recorded, answer)[0] == " <a0/>"
     shortened = b"<room><<memento turn=4, 4320 bytes>></room>"
     assert not comparison.is_equal(shortened, b'<data class="memento">' * 30_000)
-
-
-def test_another_start_piece_is_noticed_once() -> None:
-    comparison = Comparison()
-    for piece in (b"PENTO_L", b"PENTO_X"):
-        comparison.is_equal(b'<state startPiece="PENTO_V">', b'<state startPiece="' + piece + b'">')
-    assert comparison.start_pieces == ("PENTO_V", "PENTO_L")
 
 
 def test_a_password_is_sent_as_the_text_of_a_packet() -> None:
@@ -131,8 +103,3 @@ def test_the_password_that_is_sent_is_not_shown_in_other_words_either() -> None:
     assert comparison.shown(b'<a message="ge&quot;h is wrong"/>ge"h') == b'<a message="... is wrong"/>...'
     lines = comparison.difference(b'<a message="old"/>', b'<a message="ge&quot;h is wrong"/>')
     assert lines == ['-<a message="old"/>', '+<a message="... is wrong"/>']
-
-
-def test_a_recorded_password_is_not_shown() -> None:
-    lines = Comparison().difference(b'<a password="geheim"/><b/>', b'<a password="other"/><c/>')
-    assert lines == [' <a password="..."/>', "-<b/>", "+<c/>"]

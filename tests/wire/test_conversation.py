@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -9,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spielleiter.server.tracing import FROM_SERVER, TO_SERVER
-from spielleiter.wire.conversation import TITLE, TRACE_LIMITS, Conversation, Part, Splitter, TraceLimits, find_passwords
-from spielleiter.wire.form import LEGEND
+from spielleiter.wire.conversation import TRACE_LIMITS, Conversation, Part, Splitter, TraceLimits, find_passwords
 from tests.protocol.streams import LATEST, stream_of
 
 MOVE = b'<room roomId="x"><data class="Move" color="PURPLE"/></room>'
@@ -32,10 +32,6 @@ class Written:
     def shown(self) -> list[str]:
         """The lines without the times; the columns of further lines are removed."""
         return [line[22:] if line[:9].strip() else line.strip() for line in self.lines]
-
-
-def test_the_first_lines_explain_the_form() -> None:
-    assert Written().all == [TITLE, "# about it", *LEGEND]
 
 
 def test_a_conversation_in_order() -> None:
@@ -89,16 +85,6 @@ def test_what_the_server_says_later_repeats_the_packet() -> None:
         "!                                           ^^^^^^",
         "! packet 1: 'PURPLE' is no color",
     ]
-
-
-def test_a_note_about_an_older_packet_or_none() -> None:
-    written = Written(holds=True)
-    talk = written.conversation
-    talk.add(TO_SERVER, 101.0, b"<protocol><a/><b/>")
-    talk.release()
-    talk.note(101.0, "one", packet=1)
-    talk.note(101.0, "too late")
-    assert written.shown[3:] == ["c1     !!  packet 1: one", "c1     !!  too late"]
 
 
 def test_a_refused_packet_is_not_awaited() -> None:
@@ -192,13 +178,6 @@ def test_the_text_is_bounded() -> None:
     assert talk.is_over
 
 
-def test_times_never_go_backwards() -> None:
-    written = Written()
-    written.conversation.add(FROM_SERVER, 101.0, b"<protocol>")
-    written.conversation.add(TO_SERVER, 99.0, b"<protocol>")
-    assert [line[:20] for line in written.lines] == ["   1.000000   +1.000", "   0.000000   +0.000"]
-
-
 STREAM = stream_of(*(packet for packet in LATEST.values() if len(packet) < 600))
 WHOLE = 1 << 20
 SMALL = 512
@@ -238,12 +217,17 @@ def test_a_packet_without_an_end_is_cut_and_the_next_one_is_found() -> None:
 
 
 def test_the_memory_does_not_grow_with_the_stream() -> None:
+    piece = b"z" * SMALL
     splitter = Splitter(SMALL, 100)
-    for opening in (b"<protocol><room>", b"<", b"<!--", b"\xff"):
-        list(splitter.feed(opening, 0.0))
-        for _ in range(100):
-            list(splitter.feed(b"z" * SMALL, 0.0))
-            assert len(splitter._data) + splitter._reader.unread_bytes < 5 * SMALL
+    tracemalloc.start()
+    try:
+        for opening in (b"<protocol><room>", b"<", b"<!--", b"\xff"):
+            list(splitter.feed(opening, 0.0))
+            for _ in range(500):
+                list(splitter.feed(piece, 0.0))
+        assert tracemalloc.get_traced_memory()[1] < 100 * SMALL
+    finally:
+        tracemalloc.stop()
 
 
 SECRET = b"geheim"
@@ -319,9 +303,3 @@ def test_no_letter_of_a_quoted_password_is_shown(secret: str, name: str) -> None
         return
     packet = f"<authenticate {name}={quote}{secret}X{quote}/>".encode()
     assert b"X" not in hidden(packet)
-
-
-@given(st.binary(max_size=60))
-def test_the_spans_are_in_order_and_do_not_overlap(data: bytes) -> None:
-    bounds = [bound for span in find_passwords(b"<authenticate password=" + data) for bound in span]
-    assert bounds == sorted(set(bounds))

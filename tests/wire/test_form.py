@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from spielleiter.server.tracing import FROM_SERVER, TO_SERVER
+from spielleiter.server.tracing import TO_SERVER
 from spielleiter.wire.conversation import find_passwords
-from spielleiter.wire.form import NOTE, Mark, head_of, note_line, packet_lines
+from spielleiter.wire.form import Mark, head_of, packet_lines
 
 HEAD = head_of(12.0345678, 0.0021, "c3", TO_SERVER)
 ROOM = '<room roomId="7b40729d-1d82-4718-8dcb-08bd5eaada5e">'
@@ -18,12 +18,6 @@ def lines(data: bytes, *faults: Mark, left_out: int = 0) -> list[str]:
     assert found[0].startswith(HEAD)
     assert all(line.startswith(" " * len(HEAD)) for line in found[1:])
     return [line[len(HEAD) :] for line in found]
-
-
-def test_the_columns() -> None:
-    assert HEAD == "  12.034568   +0.002  c3     -> "
-    assert head_of(0, 0, "c12345", FROM_SERVER) == "   0.000000   +0.000  c12345 <- "
-    assert note_line(HEAD, "one\ntwo") == HEAD + " one\\ntwo"
 
 
 @pytest.mark.parametrize(
@@ -100,25 +94,3 @@ def test_the_mark_is_under_the_character(data: str, start: int, line: str, mark:
     found = lines(data.encode(), Mark("wrong", start))
     position = found.index(mark)
     assert found[position - 1 : position + 2] == [line, mark, "! wrong"]
-
-
-def test_a_fault_without_a_place_is_below_the_packet() -> None:
-    assert lines(b"<a>\n</a>", Mark("too late\x1b")) == [" <a>", "|</a>", r"! too late\x1b"]
-
-
-def test_two_faults_are_marked_each() -> None:
-    assert lines(b"<a b='' c=''>", Mark("one", 3, 4), Mark("two", 8, 9)) == [
-        " <a b='' c=''>",
-        "!   ^",
-        "! one",
-        "!        ^",
-        "! two",
-    ]
-
-
-def test_what_is_left_out_is_counted() -> None:
-    assert lines(b"<a>", left_out=17) == [" <a>", "~ 17 bytes"]
-
-
-def test_a_note_has_its_own_direction() -> None:
-    assert head_of(1, 1, "c1", NOTE).endswith(" !! ")

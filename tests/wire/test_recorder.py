@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from spielleiter.server.errors import StartError
 from spielleiter.server.tracing import FROM_SERVER, TO_SERVER
 from spielleiter.wire import recorder as recorder_module
 from spielleiter.wire.conversation import TRACE_LIMITS, Conversation, TraceLimits
-from spielleiter.wire.recorder import SWITCH_INTERVAL, Recorder, Trace
+from spielleiter.wire.recorder import Recorder, Trace
 from tests.timeouts import HANG_TIMEOUT
 
 NOW = datetime(2026, 11, 22, 12, 30, tzinfo=UTC)
@@ -101,17 +100,6 @@ def test_a_link_that_was_planted_in_the_folder_is_not_followed(tmp_path: Path) -
     assert len(list(folder.iterdir())) == len(names) + 2
 
 
-def test_the_beginnings_of_all_traces_are_on_one_clock(tmp_path: Path) -> None:
-    with recording(tmp_path) as (recorder, _):
-        for name, instant in (("c1", 5.0), ("c2", 6.25)):
-            opened(recorder, name, instant).event(TO_SERVER, 7.0, "(FIN)")
-    texts = [path.read_text(encoding="utf-8") for path in sorted(tmp_path.iterdir())]
-    assert [re.findall("# began (.*)", text)[0] for text in texts] == [
-        "2026-11-22T12:30:00.000000+00:00",
-        "2026-11-22T12:30:01.250000+00:00",
-    ]
-
-
 def test_no_file_is_overwritten(tmp_path: Path) -> None:
     for _ in range(3):
         with recording(tmp_path) as (recorder, _failures):
@@ -128,19 +116,6 @@ def test_a_folder_that_cannot_be_written_is_an_error_at_the_start(tmp_path: Path
     file.touch()
     with pytest.raises(StartError, match=re.escape(f"trace {file}: traces cannot be written there (File exists)")):
         Recorder(file, lambda *_: None)
-
-
-def test_held_packets_are_written_after_a_while(tmp_path: Path) -> None:
-    written = threading.Event()
-    limits = replace(TRACE_LIMITS, hold_time=0.0)
-    with recording(tmp_path, limits) as (recorder, _):
-        trace = recorder.open("c1", (), 5.0, holds=True)
-        assert trace is not None
-        release = trace.conversation.release
-        trace.conversation.release = lambda: (release(), written.set())[0]  # type: ignore[method-assign, func-returns-value]
-        trace.add(TO_SERVER, 5.0, b"<protocol><join/>")
-        assert written.wait(HANG_TIMEOUT)
-    assert lines(trace.path)[-1].endswith("->  <join/>")
 
 
 def test_held_packets_are_written_at_the_end(tmp_path: Path) -> None:
@@ -175,18 +150,6 @@ def test_what_does_not_fit_into_the_queue_is_counted(tmp_path: Path, monkeypatch
     assert 0 < shown < 10
     assert f"~ {(10 - shown) * 316} bytes" in text
     assert "~ 1000 bytes" in text
-
-
-def test_recording_goes_on_after_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = iter([True, False, False, True, True, True, True])
-    with recording(tmp_path) as (recorder, _):
-        trace = opened(recorder)
-        put = recorder.put
-        monkeypatch.setattr(recorder, "put", lambda *args, **more: next(answers) and put(*args, **more))
-        for packet in (b"<protocol>", b"\n  <a/>", b"\n  <b/>", b"\n  <left/>"):
-            trace.add(FROM_SERVER, 6.0, packet)
-        trace.close(7.0)
-    assert [line[29:] for line in lines(trace.path)] == ["<-  <protocol>", "<-  ", "   ~ 14 bytes", "<- |  <left/>"]
 
 
 def test_nothing_is_recorded_between_what_is_missing_and_the_line_about_it(
@@ -235,19 +198,18 @@ def test_a_failing_disk_ends_one_trace_and_is_reported_once(tmp_path: Path) -> N
         one.path = tmp_path / "missing" / "file.txt"
         for trace in (one, two):
             trace.event(TO_SERVER, 5.0, "(connects)")
-        recorder_is_done(recorder)
+        wait_until_written(opened(recorder, "last"))
         one.add(TO_SERVER, 6.0, b"<protocol>")
         two.add(TO_SERVER, 6.0, b"<protocol>")
     assert failures == [(str(one.path), f"{one.path}: No such file or directory")]
     assert len(lines(two.path)) == 2
 
 
-def recorder_is_done(recorder: Recorder) -> None:
-    """Wait until the thread has written what is queued."""
+def wait_until_written(last: Trace) -> None:
+    """Wait until the thread has written what is queued before an event of `last`."""
     done = threading.Event()
-    trace = opened(recorder, "last")
-    trace.conversation.event = lambda *_: done.set()  # type: ignore[method-assign]
-    trace.event(TO_SERVER, 0.0, "")
+    last.conversation.event = lambda *_: done.set()  # type: ignore[method-assign]
+    last.event(TO_SERVER, 0.0, "")
     assert done.wait(HANG_TIMEOUT)
 
 
@@ -272,13 +234,11 @@ def test_the_number_of_files_is_bounded(tmp_path: Path) -> None:
 def test_the_size_of_all_files_is_bounded(tmp_path: Path) -> None:
     with recording(tmp_path, replace(TRACE_LIMITS, total_bytes=1 << 20)) as (recorder, failures):
         one, two = opened(recorder, "c1"), opened(recorder, "c2")
-        last = threading.Event()
-        two.conversation.missing = lambda *_: last.set()  # type: ignore[method-assign]
+        last = opened(recorder, "last")
         for number in range(56):
             one.add(TO_SERVER, 5.0, (b"" if number else b"<protocol>") + b"\n<join/>" * 500)
         two.add(TO_SERVER, 5.0, b"<protocol>")
-        two._put("missing", ())
-        assert last.wait(HANG_TIMEOUT)
+        wait_until_written(last)
         for trace in (one, two):
             trace.add(TO_SERVER, 6.0, b"<join/>")
     assert recorder.open("c3", (), 7.0) is None
@@ -286,12 +246,3 @@ def test_the_size_of_all_files_is_bounded(tmp_path: Path) -> None:
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 6 << 20
     for trace in (one, two):
         assert trace.path.read_text(encoding="utf-8").splitlines()[-1].startswith("# cut: ")
-
-
-def test_the_thread_lets_the_event_loop_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    intervals: list[float] = []
-    monkeypatch.setattr(sys, "setswitchinterval", intervals.append)
-    monkeypatch.setattr(sys, "getswitchinterval", lambda: 0.005)
-    with recording(tmp_path):
-        pass
-    assert intervals == [SWITCH_INTERVAL, 0.005]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -97,89 +95,40 @@ def test_games(path: Path) -> None:
     assert state is None
 
 
-def lines_of(path: Path, kind: str) -> Iterator[tuple[HaseUndIgelState, Line]]:
-    for line in read_lines(path):
-        if line["kind"] == kind:
-            yield parse_state(line), line
-
-
-@pytest.mark.parametrize("path", SPECIAL_FILES)
-def test_special_positions(path: Path) -> None:
-    for state, line in lines_of(path, "position"):
-        check_position(state, line)
-        after = state.play(parse_move(line["legal"][0]))
-        assert without_last_move(after) == parse_state(line["after_first"], state.board), line["id"]
-
-
-@pytest.mark.parametrize("path", SPECIAL_FILES)
-def test_special_steps(path: Path) -> None:
-    for state, line in lines_of(path, "step"):
-        after = state.play(parse_move(line["move"]))
-        assert without_last_move(after) == parse_state(line["after"], state.board), line["id"]
-
-
-@pytest.mark.parametrize("path", SPECIAL_FILES)
-def test_special_ends(path: Path) -> None:
-    for state, line in lines_of(path, "end"):
-        check_result(state, line["result"])
-
-
-@pytest.mark.parametrize("path", SPECIAL_FILES)
-def test_special_violations(path: Path) -> None:
-    """Text and number of actions carried out are those of the release; the state before the move does not change."""
-    for state, line in lines_of(path, "violation"):
-        move = parse_move(line["move"])
-        with pytest.raises(IllegalMoveError) as caught:
-            state.play(move)
-        assert caught.value.move is move
-        assert verdict(state, move) == line["error"] == line["result"][state.color_on_turn.name.lower()]["reason"]
-        after, mistake = execute(state.board, state.player_on_turn, state.opponent, move)
-        assert caught.value.mistake is mistake
-        parts = line["result"][state.color_on_turn.name.lower()]["parts"]
-        assert [0, after.index, after.carrots] == parts
-        assert state == parse_state(line)
-
-
-def count_lines(games: Path, special: Path) -> Counter[str]:
-    figures: Counter[str] = Counter()
-    for line in (*read_lines(games), *read_lines(special)):
-        figures[line.get("kind", "end of game" if "end" in line else "position of game")] += 1
-        figures["probe"] += len(line.get("probes", ()))
-        figures["legal move"] += len(line.get("legal", ()))
-    return figures
-
-
-def test_the_excerpts_are_complete() -> None:
-    figures = count_lines(DATA / "games.jsonl.gz", DATA / "special.jsonl.gz")
-    assert figures == {
-        "position of game": 136,
-        "end of game": 3,
-        "position": 35,
-        "step": 3,
-        "end": 28,
-        "violation": 20,
-        "probe": 959,
-        "legal move": 1172,
-    }
-
-
-@pytest.mark.slow
-@needs_shared
-def test_the_recordings_are_complete() -> None:
-    figures = count_lines(ORACLE / "hui2018_games.jsonl.gz", ORACLE / "hui2018_special.jsonl.gz")
-    assert figures == {
-        "position of game": 1540,
-        "end of game": 30,
-        "position": 285,
-        "step": 3,
-        "end": 28,
-        "violation": 20,
-        "probe": 12383,
-        "legal move": 12974,
-    }
-
-
 def test_the_excerpts_contain_every_mistake() -> None:
     lines = (*read_lines(DATA / "games.jsonl.gz"), *read_lines(DATA / "special.jsonl.gz"))
     seen = {parse_state(line).check(parse_move(text)) for line in lines for text, *_ in line.get("probes", ())}
     assert seen == {None, *TEXTS}
+
+
+@pytest.mark.parametrize("path", SPECIAL_FILES)
+def test_special_positions(path: Path) -> None:
+    """Positions that random games do not reach, steps from them, ends, and moves that end the game for their player."""
+    for line in read_lines(path):
+        state = parse_state(line)
+        match line["kind"]:
+            case "position":
+                check_position(state, line)
+                after = state.play(parse_move(line["legal"][0]))
+                assert without_last_move(after) == parse_state(line["after_first"], state.board), line["id"]
+            case "step":
+                after = state.play(parse_move(line["move"]))
+                assert without_last_move(after) == parse_state(line["after"], state.board), line["id"]
+            case "end":
+                check_result(state, line["result"])
+            case _:
+                check_violation(state, line)
+
+
+def check_violation(state: HaseUndIgelState, line: Line) -> None:
+    """Check text and number of actions carried out; the state before the move does not change."""
+    move = parse_move(line["move"])
+    with pytest.raises(IllegalMoveError) as caught:
+        state.play(move)
+    assert caught.value.move is move
+    result = line["result"][state.color_on_turn.name.lower()]
+    assert verdict(state, move) == line["error"] == result["reason"]
+    player, mistake = execute(state.board, state.player_on_turn, state.opponent, move)
+    assert caught.value.mistake is mistake
+    assert [0, player.index, player.carrots] == result["parts"]
+    assert state == parse_state(line)

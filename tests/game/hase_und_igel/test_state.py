@@ -8,7 +8,7 @@ from unittest.mock import create_autospec
 
 import pytest
 
-from spielleiter.game.api import GameError, GameOptionError, IllegalMoveError, Outcome, State
+from spielleiter.game.api import GameError, GameOptionError, Outcome, State
 from spielleiter.game.hase_und_igel import (
     GOAL,
     HASE_UND_IGEL_2018,
@@ -16,11 +16,9 @@ from spielleiter.game.hase_und_igel import (
     Advance,
     Card,
     CardType,
-    HaseUndIgelMistake,
     HaseUndIgelMove,
     HaseUndIgelState,
     Player,
-    PlayerColor,
     generate_board,
 )
 
@@ -33,55 +31,12 @@ def with_players(turn: int, red: tuple[int, int], blue: tuple[int, int]) -> Hase
     return replace(START, players=players, turn=turn)
 
 
-def test_the_start() -> None:
-    assert isinstance(START, State)
-    assert START.players == (Player(), Player())
-    assert START.last_move is None
-    assert (START.turn, START.round, START.seat_on_turn) == (0, 1, 0)
-    assert START.outcome() is None
-    assert START.points(0) == START.points(1) == (0, 68)
-
-
-@pytest.mark.parametrize(
-    ("turn", "round_", "color"),
-    [(0, 1, PlayerColor.RED), (1, 1, PlayerColor.BLUE), (2, 2, PlayerColor.RED), (59, 30, PlayerColor.BLUE)],
-)
-def test_whose_turn_it_is(turn: int, round_: int, color: PlayerColor) -> None:
-    state = with_players(turn, (5, 1), (6, 2))
-    assert state.round == round_
-    assert state.seat_on_turn == state.color_on_turn == color
-    assert state.color_on_turn is color
-    assert state.player_on_turn is state.players[color]
-    assert state.opponent is state.players[1 - color]
-
-
-def test_a_move_makes_a_new_position() -> None:
-    state = HaseUndIgelState(START.board)
-    distance = str(state.board).index("C")
-    move = HaseUndIgelMove((Advance(distance),))
-    after = state.play(move)
-    assert state == HaseUndIgelState(START.board)
-    assert after.board is state.board
-    assert after.players[0].index == distance
-    assert after.players[1] == Player()
-    assert (after.turn, after.seat_on_turn, after.last_move) == (1, 1, move)
-
-
 def test_the_last_move_is_kept_as_it_was_carried_out() -> None:
     hare = Advance(str(START.board).index("H"))
     salad = Card(CardType.EAT_SALAD, value=3, order=1)
     after = START.play(HaseUndIgelMove((salad, hare)))
     assert after.last_move == HaseUndIgelMove((hare, salad))
     assert after.players[0].last_action == salad
-
-
-def test_an_illegal_move_is_refused_and_changes_nothing() -> None:
-    move = HaseUndIgelMove((Advance(11),))
-    with pytest.raises(IllegalMoveError, match=r"ADVANCE: advance\(11\)") as caught:
-        START.play(move)
-    assert caught.value.mistake is HaseUndIgelMistake.ADVANCE
-    assert caught.value.move is move
-    assert HaseUndIgelState(START.board) == START
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from spielleiter.common.errors import SetupError
+from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.process import ProcessSpec
 from spielleiter.programs.sandbox.containers import ContainerSandbox, engine_problem
-from spielleiter.programs.sandbox.sandbox import Condition, InnerCommand, Layout
+from spielleiter.programs.sandbox.sandbox import InnerCommand, Layout
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the engine is a shell script")
 

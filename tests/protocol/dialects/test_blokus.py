@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from spielleiter.game.api import Move
-from spielleiter.game.blokus.moves import BlokusMistake, IncompleteMove, IncompletePiece, SetMove, SkipMove
-from spielleiter.game.blokus.pieces import ALL_SHAPES_MASK, Color, Rotation, Shape, bit
-from spielleiter.game.blokus.state import BLOKUS_2021, RULES_2021, RULES_2027, BlokusState
-from spielleiter.game.hase_und_igel import HASE_UND_IGEL_2018
+from spielleiter.game.blokus.moves import IncompleteMove, IncompletePiece, SetMove, SkipMove
+from spielleiter.game.blokus.pieces import Color, Rotation, Shape
+from spielleiter.game.blokus.state import BLOKUS_2021, BlokusState
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Role
-from spielleiter.protocol.dialect import Dialect, RoomWriter
+from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects import blokus
-from spielleiter.protocol.dialects.blokus import MISTAKE_TEXTS, MISTAKES_WITHOUT_MOVE, describe_move
+from spielleiter.protocol.dialects.blokus import describe_move
 from spielleiter.protocol.dialects.blokus_2021 import (
     BLOKUS_2021_R1,
     BLOKUS_2021_R2,
@@ -30,10 +29,9 @@ from spielleiter.protocol.dialects.blokus_2021 import (
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN
-from spielleiter.protocol.messages import ErrorPacket, Memento, MoveData, RoomMessage, UnreadableData
+from spielleiter.protocol.messages import Memento, MoveData, RoomMessage, UnreadableData
 from spielleiter.protocol.reading import Element
 from tests.example_counts import examples
-from tests.protocol import strategies
 from tests.protocol.strategies import random_game
 from tests.protocol.streams import (
     LATEST,
@@ -86,12 +84,6 @@ from tests.protocol.streams import (
 )
 def test_a_move_is_described(move: Move | None, described: str) -> None:
     assert describe_move(move) == described
-
-
-def test_every_mistake_has_a_text_of_its_own() -> None:
-    assert set(MISTAKE_TEXTS) == set(BlokusMistake)
-    assert len(set(MISTAKE_TEXTS.values())) == len(BlokusMistake)
-    assert set(BlokusMistake) > MISTAKES_WITHOUT_MOVE
 
 
 PIECE = '<piece color="BLUE" kind="PENTO_U" rotation="RIGHT" isFlipped="true"><position x="7" y="-1"/></piece>'
@@ -251,11 +243,6 @@ def test_a_game_that_is_played_on_is_not_over(turn: int) -> None:
     assert dataclasses.replace(cast("BlokusState", continued), rules=state.rules) == state
 
 
-def test_a_position_of_another_game_stays_as_it_is() -> None:
-    state = HASE_UND_IGEL_2018.new_state(random.Random(1))
-    assert blokus.played_on(state) is state
-
-
 # -- moves in the plain form ------------------------------------------------------------------------------------------
 
 EDITIONS = [BLOKUS_2021_R3, BLOKUS_2021_RELEASE, BLOKUS_2021_R1, BLOKUS_2021_R2, BLOKUS_2027]
@@ -337,46 +324,6 @@ def test_the_result_does_not_depend_on_the_plain_form(packets: list[bytes], dial
     expected = messages_of(in_full(dialect), stream)
     for cut in (whole, byte_by_byte, lambda each: in_random_pieces(each, seed, 100)):
         assert messages_of(dialect, stream, cut) == expected
-
-
-@given(strategies.set_moves)
-def test_moves_written_by_this_project_have_the_form(move: SetMove) -> None:
-    for dialect in (BLOKUS_2021_R3, BLOKUS_2027):
-        packet = dialect.encode(RoomMessage("a-1", MoveData(move)))
-        match = dialect.plain_forms[0].pattern.fullmatch(packet)
-        is_short = all(-9999 <= number <= 9999 for number in (move.x, move.y))
-        assert (match is not None) is is_short
-        if match is not None:
-            assert dialect.plain_forms[0].read(match) == RoomMessage("a-1", MoveData(move))
-
-
-def test_a_move_on_one_line_has_the_form() -> None:
-    match = BLOKUS_2021_R3.plain_forms[0].pattern.fullmatch(ONE_LINE_MOVE)
-    assert match is not None
-    expected = SetMove(Color.BLUE, Shape.PENTO_U, Rotation.NONE, False, 7, 7)
-    assert BLOKUS_2021_R3.plain_forms[0].read(match) == RoomMessage("r", MoveData(expected))
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (b'color="BLUE"', b'kind="BLUE"'),
-        (b'x="7"', b'y="8"'),
-        (b"BLUE", b"BLACK"),
-        (b"PENTO_U", b"PENTO_Q"),
-        (b"NONE", b"UP"),
-    ],
-)
-def test_invalid_moves_are_left_to_the_tables(old: bytes, new: bytes) -> None:
-    packet = ONE_LINE_MOVE.replace(old, new)
-    match = BLOKUS_2021_R3.plain_forms[0].pattern.fullmatch(packet)
-    assert match is not None
-    assert BLOKUS_2021_R3.plain_forms[0].read(match) is None
-    assert messages_of(BLOKUS_2021_R3, FIRST + packet) == messages_of(in_full(BLOKUS_2021_R3), FIRST + packet)
-
-
-def test_a_move_of_another_season_does_not_have_the_form() -> None:
-    assert BLOKUS_2027.plain_forms[0].pattern.match(ONE_LINE_MOVE) is None
 
 
 @pytest.mark.parametrize("dialect", EDITIONS, ids=lambda dialect: dialect.name)
@@ -493,95 +440,11 @@ def test_moves_that_cannot_be_read(package: str, content: str, refusal: Refusal,
     assert original.data.is_incomplete is (refusal is Refusal.INCOMPLETE_PACKET)
 
 
-@packages
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("SkipMove", ""),
-        ("SetMove", ""),
-        ("SetMove", HALF),
-        ("SetMove", HALF.replace("<piece", '<piece color="RED"')),
-        ("SetMove", HALF.replace("<piece", '<piece kind="MONO"')),
-    ],
-)
-def test_an_incomplete_move_is_written_as_far_as_it_goes(package: str, name: str, content: str) -> None:
-    dialect: Dialect = DIALECTS[package]
-    message = decode(dialect, room(package, name, content))
-    written = dialect.encode(message)
-    assert decode(dialect, written.strip()) == message
-    assert (b"null" in written, b"None" in written) == (False, False)
-
-
 # -- positions --------------------------------------------------------------------------------------------------------
 
 
 def memento_of(packet: bytes | str) -> Any:
     return data_of(BLOKUS_2021_R3, packet)
-
-
-def state_of(packet: bytes) -> BlokusState:
-    state = memento_of(packet).state
-    assert isinstance(state, BlokusState)
-    return state
-
-
-def test_a_position_after_one_move() -> None:
-    move = SetMove(Color.BLUE, Shape.PENTO_L, Rotation.MIRROR, False, 18, 0)
-    start = BlokusState(RULES_2021, Shape.PENTO_L)
-    assert state_of(LATEST["memento_turn1"]) == start.play(move)
-
-
-@pytest.mark.parametrize(
-    ("name", "mono_last"),
-    [
-        ("memento_lastMoveMono_true", (True, None, None, None)),
-        ("memento_lastMoveMono_false", (False, None, None, None)),
-        ("memento_mid", (None, None, None, None)),
-    ],
-)
-def test_whether_mono_was_the_last_piece(name: str, mono_last: tuple[bool | None, ...]) -> None:
-    assert state_of(LATEST[name]).mono_last == mono_last
-
-
-def test_colours_out_of_the_game() -> None:
-    assert state_of(LATEST["memento_turn_jump"]).valid_colors == (Color.BLUE, Color.YELLOW)
-    assert state_of(LATEST["memento_last_validColors_empty"]).valid_colors == ()
-    assert state_of(LATEST["memento_blueShapes_empty_colour_removed"]).remaining_masks[0] == 0
-
-
-@settings(max_examples=12)
-@given(strategies.mementos)
-def test_a_written_position_is_read_as_it_was(memento: Memento) -> None:
-    assert memento_of(BLOKUS_2021_R3.encode(RoomMessage("r", memento))) == memento
-
-
-@settings(max_examples=25)
-@given(strategies.states, strategies.names, st.sampled_from(["\n  ", "\n"]))
-def test_cached_texts_give_the_same_bytes_as_new_ones(state: BlokusState, names: tuple[str, str], indent: str) -> None:
-    packet = RoomMessage("r", Memento(state, names))
-    cached = BLOKUS_2021_R3.encode(packet, indent)
-    blokus._fields.cache_clear()
-    blokus._shape_list.cache_clear()
-    assert BLOKUS_2021_R3.encode(packet, indent) == cached
-
-
-def test_only_the_changes_of_a_position_are_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    written: list[int] = []
-
-    class Texts(tuple[str, ...]):
-        __slots__ = ()
-
-        def __getitem__(self, index: object) -> str:  # type: ignore[override]
-            written.append(cast("int", index))
-            return super().__getitem__(cast("int", index))
-
-    texts = tuple(Texts(each) for each in blokus._fields("\n        "))
-    monkeypatch.setattr(blokus, "_fields", lambda _indent: texts)
-    remembering = RoomWriter(BLOKUS_2021_R3, "r")
-    for state in random_game(0):
-        written.clear()
-        remembering.encode(Memento(state))
-        assert len(written) <= 5, "a piece covers at most five cells"
 
 
 def test_hints_are_written_with_the_last_move() -> None:
@@ -591,13 +454,6 @@ def test_hints_are_written_with_the_last_move() -> None:
         b'\n          <hint content="so"/>\n          <hint content="&lt;oder&gt; so"/>\n        </lastMove>' in packet
     )
     assert memento_of(packet).hints == ("so", "<oder> so")
-
-
-def test_a_position_sent_by_a_client_is_repeated_in_the_error() -> None:
-    memento = RoomMessage("r", memento_of(LATEST["memento_turn1"]))
-    packet = BLOKUS_2021_R3.encode(ErrorPacket("m", memento)).decode()
-    lines = BLOKUS_2021_R3.encode(memento).decode().split("\n")
-    assert packet.split("\n")[3:-2] == [f"  {line}" for line in lines[2:-1]]
 
 
 def test_a_position_of_another_game_cannot_be_written() -> None:
@@ -644,11 +500,6 @@ def test_a_position_that_cannot_be_read_says_why(old: str, new: str, problem: st
     assert data.problem.startswith(problem)
 
 
-def test_a_memento_without_its_state_says_so() -> None:
-    problem = "im Element data fehlt das Element state"
-    assert read("memento", "") == UnreadableData("memento", problem)
-
-
 def test_optional_children_may_be_missing() -> None:
     root = etree.fromstring(STATE.strip())
     state = root[0][0]
@@ -661,14 +512,6 @@ def test_optional_children_may_be_missing() -> None:
     assert memento.names == ("", "")
 
 
-def test_the_order_of_children_does_not_matter() -> None:
-    root = etree.fromstring(LATEST["memento_mid"].strip())
-    state = root[0][0]
-    state[:] = list(reversed(state))
-    message = BLOKUS_2021_R3.decode(cast("Element", root))
-    assert message == BLOKUS_2021_R3.decode(parse(LATEST["memento_mid"].decode()))
-
-
 def test_entries_in_any_order() -> None:
     assert memento_of(STATE.replace("<lastMoveMono/>", MONO)).state.mono_last == (True, None, None, False)
 
@@ -679,50 +522,3 @@ def test_unknown_children_of_a_position_are_skipped(tag: str) -> None:
     text = STATE.replace(f"</{tag}>", f"<x/></{tag}>")
     assert BLOKUS_2021_R3.decode(parse(text), notes.append) == BLOKUS_2021_R3.decode(parse(STATE))
     assert notes == [f"<x> in <{tag}>"]
-
-
-@given(st.lists(st.tuples(st.integers(0, 19), st.integers(0, 19)), unique=True, max_size=40), st.sampled_from(Color))
-@settings(max_examples=25)
-def test_any_cells_are_written_row_by_row(cells: list[tuple[int, int]], color: Color) -> None:
-    covered = [0, 0, 0, 0]
-    for x, y in cells:
-        covered[color] |= bit(x, y)
-    blue, yellow, red, green = covered
-    state = BlokusState(RULES_2021, Shape.PENTO_L, cells=(blue, yellow, red, green))
-    root = etree.fromstring(BLOKUS_2021_R3.encode(RoomMessage("r", Memento(state))).strip())
-    board = root.find("data/state/board")
-    assert board is not None
-    assert [(int(field.get("y", "")), int(field.get("x", ""))) for field in board] == sorted((y, x) for x, y in cells)
-    assert {field.get("content") for field in board} <= {color.name}
-
-
-def test_another_edition_is_put_together_from_the_same_parts() -> None:
-    """As in release 21.1.0: another order, classes on the lists, and a child that repeats what others say."""
-    set_class = ' class="linked-hash-set"'
-    older = BLOKUS_2021_R3.evolve(
-        data_readers={"memento": blokus.memento_reader(RULES_2027, "startColor")},
-        data_writers={
-            Memento: blokus.MementoWriter(
-                blokus.turn_round_start_piece,
-                blokus.board,
-                blokus.shape_lists(set_class),
-                blokus.last_move_mono(' class="linked-hash-map"'),
-                blokus.part(lambda _memento, _state, _dialect, indent: f"{indent}<startColor/>"),
-            )
-        },
-    )
-    memento = Memento(BlokusState(RULES_2027, Shape.PENTO_X, remaining_masks=(1, 0, 0, ALL_SHAPES_MASK)))
-    packet = older.encode(RoomMessage("r", memento))
-    assert packet.startswith(
-        b'\n  <room roomId="r">\n    <data class="memento">'
-        b'\n      <state class="state" turn="0" round="1" startPiece="PENTO_X">\n        <board/>'
-        b'\n        <blueShapes class="linked-hash-set">\n          <shape>MONO</shape>\n        </blueShapes>'
-        b'\n        <yellowShapes class="linked-hash-set"/>'
-    )
-    assert packet.endswith(
-        b'\n        <lastMoveMono class="linked-hash-map"/>\n        <startColor/>\n      </state>'
-        b"\n    </data>\n  </room>"
-    )
-    notes: list[str] = []
-    assert older.decode(parse(packet.decode()), notes.append) == RoomMessage("r", memento)
-    assert notes == []

@@ -14,56 +14,30 @@ from spielleiter.game.blokus.moves import SetMove, SkipMove
 from spielleiter.game.blokus.pieces import SIZE, Color, Rotation, Shape
 from spielleiter.game.blokus.state import RULES_2021, BlokusState
 from spielleiter.protocol import messages as m
-from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, Role, StreamEnd
+from spielleiter.protocol.connection import Connection, Event, Role
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects.blokus_2021 import (
     BLOKUS_2021_R1,
     BLOKUS_2021_R2,
     BLOKUS_2021_R3,
     BLOKUS_2021_RELEASE,
-    CountedState,
-    describe_move_r1,
     explain_mistake,
 )
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN
 from tests.protocol.streams import (
-    CUTS,
-    LATEST,
-    Cut,
     all_events,
     data_of,
     decode,
     packets,
     read_streams,
     samples,
-    stream_of,
     transcripts,
     whole,
 )
 from tests.shared import SHARED, needs_shared
 
-
-def server_stream(events: list[Event], dialect: Dialect) -> bytes:
-    """The bytes of a server that has sent `events`."""
-    connection = Connection(Role.SERVER, dialect)
-    stream = b""
-    for event in events:
-        if isinstance(event, StreamEnd):
-            stream += connection.close()
-        elif not isinstance(event, ConnectionClosed):
-            stream += connection.send(event)
-    return stream
-
-
 # -- every recorded packet --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("cut", CUTS)
-def test_recorded_packets_in_one_stream(cut: Cut) -> None:
-    stream = stream_of(*(packet for packet in LATEST.values() if len(packet) < 1200))
-    events = all_events(Connection(Role.CLIENT, BLOKUS_2021_R3), cut(stream))
-    assert server_stream(events, BLOKUS_2021_R3) == stream
 
 
 # -- what the editions do differently ---------------------------------------------------------------------------------
@@ -100,21 +74,6 @@ def test_packets_that_the_release_read_differently(
 ) -> None:
     assert first_event(BLOKUS_2021_R3, packet) == latest
     assert first_event(BLOKUS_2021_RELEASE, packet) == release
-
-
-def rules_read_by(dialect: Dialect) -> object:
-    event = all_events(Connection(Role.CLIENT, dialect), whole(stream_of(LATEST["memento_mid"])))[0]
-    assert isinstance(event, m.RoomMessage)
-    assert isinstance(event.data, m.Memento)
-    assert isinstance(event.data.state, BlokusState)
-    return event.data.state.rules
-
-
-def test_positions_are_read_with_the_editions_rules() -> None:
-    assert rules_read_by(BLOKUS_2021_R3) == RULES_2021
-    rules = rules_read_by(BLOKUS_2021_RELEASE)
-    assert rules != RULES_2021
-    assert not rules.ends_with_finished_color  # type: ignore[attr-defined]
 
 
 # -- whole conversations with the official server ---------------------------------------------------------------------
@@ -161,20 +120,6 @@ def second_round() -> BlokusState:
         rotation = Rotation.MIRROR if color is Color.GREEN else Rotation.NONE
         state = state.play(set_move(color, Shape.PENTO_V, x, y, rotation))
     return state
-
-
-@pytest.mark.parametrize(
-    ("move", "text"),
-    [
-        (SetMove(Color.YELLOW, Shape.PENTO_S, Rotation.NONE, False, 16, 0), "YELLOW Piece PENTO_S:0 [16,0]"),
-        (SetMove(Color.BLUE, Shape.MONO, Rotation.LEFT, True, -1, 20), "BLUE Piece MONO:3 (flipped) [-1,20]"),
-        (SkipMove(Color.GREEN), "GREEN skipped"),
-        (SkipMove(), "null skipped"),
-        (None, "null"),
-    ],
-)
-def test_a_move_is_described(move: SetMove | SkipMove | None, text: str) -> None:
-    assert describe_move_r1(move) == text
 
 
 @pytest.mark.parametrize(
@@ -290,11 +235,6 @@ def test_a_move_out_of_turn_names_both() -> None:
     assert unreadable.error.endswith("got: Player One(Eins) (msg was x).")
 
 
-def test_a_move_that_was_not_requested_is_refused() -> None:
-    refusal = BLOKUS_2021_R1.texts.out_of_turn(None, 0, 0, ("Eins", "Zwei"), m.MoveData(SkipMove()))
-    assert refusal.error == "We didn't request a data from you yet."
-
-
 def test_unreadable_moves_are_explained_in_german() -> None:
     refusal = BLOKUS_2021_R1.texts.unreadable("Eins", m.UnreadableData("x", "data fehlt"))
     assert refusal.reason == refusal.observer_error == "Der Zug konnte nicht erkannt werden: data fehlt"
@@ -321,12 +261,6 @@ def test_a_position_is_that_of_the_first_revision_without_colors(name: str) -> N
     assert BLOKUS_2021_R2.encode(decode(BLOKUS_2021_R2, packet)) == packet
 
 
-@pytest.mark.parametrize("name", [each for each in RECORDED if each not in MEMENTOS])
-def test_everything_else_is_as_in_the_first_revision(name: str) -> None:
-    packet = RECORDED[name]
-    assert BLOKUS_2021_R2.encode(decode(BLOKUS_2021_R2, packet)) == packet
-
-
 MEMENTO: Final = b'class="memento"'
 GAMES: Final = transcripts("blokus-2021-r1", "*.gz")
 
@@ -345,21 +279,6 @@ def encode(state: BlokusState) -> bytes:
 def as_counted_here(state: BlokusState) -> BlokusState:
     """The position without the numbers of turn and round that its sender counted."""
     return BlokusState(**{each.name: getattr(state, each.name) for each in dataclasses.fields(BlokusState)})
-
-
-def test_a_position_says_whose_turn_it_is() -> None:
-    assert state_of(RECORDED["memento_turn1"]).color_on_turn is Color.YELLOW
-    three = state_of(RECORDED["memento_orderedColors_three"])
-    assert (three.color_on_turn, three.turn, three.round) == (Color.BLUE, 52, 14)
-    assert three.valid_colors == (Color.BLUE, Color.YELLOW, Color.RED)
-    assert isinstance(three, CountedState)
-    assert (three.counted_turn, three.counted_round) == (51, 13)
-
-
-def test_a_final_position_has_no_colors() -> None:
-    last = state_of(RECORDED["memento_last"])
-    assert last.valid_mask == 0
-    assert last.outcome() is not None
 
 
 def test_positions_are_counted_as_the_rules_do() -> None:
@@ -386,14 +305,6 @@ def test_an_unreadable_position_says_why(old: str, new: str, problem: str) -> No
     data = data_of(BLOKUS_2021_R1, text)
     assert isinstance(data, m.UnreadableData)
     assert data.problem.startswith(problem)
-
-
-def test_unknown_children_of_the_colors_are_noted() -> None:
-    notes: list[str] = []
-    text = RECORDED["memento_turn1"].decode().replace("<orderedColors>", "<orderedColors><hue/>")
-    message = decode(BLOKUS_2021_R1, text, notes)
-    assert BLOKUS_2021_R1.encode(message) == RECORDED["memento_turn1"]
-    assert notes == ["<hue> in <orderedColors>"]
 
 
 @needs_shared

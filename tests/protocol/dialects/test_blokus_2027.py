@@ -15,7 +15,6 @@ from spielleiter.game.blokus.state import BLOKUS_2027 as GAME
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol import messages as m
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
-from spielleiter.protocol.errors import RemoteProtocolError
 from tests.protocol import strategies
 from tests.protocol.streams import data_of, decode, samples
 
@@ -35,60 +34,6 @@ def problem_of(packet: str) -> Any:
 
 def encode(result: m.Result) -> str:
     return BLOKUS_2027.encode(m.RoomMessage("r", result)).decode()
-
-
-@pytest.mark.parametrize(
-    ("name", "causes", "reason", "winners"),
-    [
-        ("result_regular", (m.Cause.REGULAR, m.Cause.REGULAR), "", (1,)),
-        ("result_draw", (m.Cause.REGULAR, m.Cause.REGULAR), "", (0, 1)),
-        (
-            "result_rule_violation_skip",
-            (m.Cause.RULE_VIOLATION, m.Cause.REGULAR),
-            "Der erste Zug muss einen Stein setzen bei 'Farbe Blau setzt aus'",
-            (1,),
-        ),
-        (
-            "result_not_requested",
-            (m.Cause.PROCESS_VIOLATION, m.Cause.REGULAR),
-            "Move from ONE(Alice) has not been requested.",
-            (1,),
-        ),
-        (
-            "result_not_connected",
-            (m.Cause.REGULAR, m.Cause.LEFT),
-            "hat das Spiel verlassen: NOT_CONNECTED",
-            (0,),
-        ),
-        ("result_nobody", (m.Cause.LEFT, m.Cause.LEFT), "hat das Spiel verlassen: NOT_CONNECTED", ()),
-        (
-            "result_soft_timeout",
-            (m.Cause.SOFT_TIMEOUT, m.Cause.REGULAR),
-            "hat fuer die Antwort auf die Zugaufforderung laenger als 2 Sekunden gebraucht.",
-            (1,),
-        ),
-        (
-            "result_hard_timeout",
-            (m.Cause.HARD_TIMEOUT, m.Cause.REGULAR),
-            "hat innerhalb von 2 Sekunden nach Aufforderung keinen Zug gesendet.",
-            (1,),
-        ),
-    ],
-)
-def test_a_recorded_verdict_is_read(
-    name: str, causes: tuple[m.Cause, m.Cause], reason: str, winners: tuple[int, ...]
-) -> None:
-    result = result_of(RECORDED[name])
-    assert tuple(score.cause for score in result.scores) == causes
-    assert {score.reason for score in result.scores if score.cause is not m.Cause.REGULAR} == ({reason} - {""})
-    assert result.winners == winners
-
-
-def test_a_result_contains_names_and_parts() -> None:
-    result = result_of(RECORDED["result_regular_names"])
-    assert result.names == ("Häschen & Co", "Zwei")
-    assert [score.parts for score in result.scores] == [(0, 98), (2, 131)]
-    assert result.definition == BLOKUS_2027.score_definition
 
 
 @pytest.mark.parametrize(
@@ -168,13 +113,6 @@ def test_a_result_may_have_the_first_players_score_only(score: m.Score, winners:
     assert [result.score_of(seat) for seat in (0, 1, None)] == [score, None, None]
 
 
-def test_a_game_without_a_winner_has_no_verdict() -> None:
-    result = m.Result(BLOKUS_2027.score_definition, (REGULAR, REGULAR), (), ("A", "B"))
-    text = encode(result)
-    assert "<winner" not in text
-    assert result_of(text) == result
-
-
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
@@ -190,20 +128,6 @@ def test_a_game_without_a_winner_has_no_verdict() -> None:
 )
 def test_an_unreadable_result_says_why(old: str, new: str, problem: str) -> None:
     assert problem_of(TEMPLATE.replace(old, new)).startswith(problem)
-
-
-def test_unknown_children_are_noted() -> None:
-    notes: list[str] = []
-    text = (
-        TEMPLATE.replace("<entry>", "<entry><a/>").replace("<score>", "<score><b/>").replace("<scores>", "<scores><c/>")
-    )
-    assert BLOKUS_2027.encode(decode(BLOKUS_2027, text, notes, is_from_server=True)).decode() == TEMPLATE
-    assert set(notes) == {"<a> in <entry>", "<b> in <score>", "<c> in <scores>"}
-
-
-def test_a_result_may_leave_its_definition_out() -> None:
-    before, _, rest = TEMPLATE.partition("<definition>")
-    assert result_of(before + rest.partition("</definition>")[2]).definition == ()
 
 
 FAULTS: Final = st.tuples(
@@ -290,13 +214,6 @@ def test_a_move_that_was_not_requested_is_refused_as_recorded() -> None:
     assert refusal.packet is None
 
 
-def test_a_move_that_cannot_be_read_is_refused_in_the_same_style() -> None:
-    refusal = TEXTS.unreadable("Alice", m.UnreadableData("x", "data fehlt"))
-    assert refusal.reason == "Der Zug konnte nicht erkannt werden: data fehlt"
-    assert refusal.error.startswith("Ungueltiger Zug von 'Alice'.\nInvalidMoveException(mistake=Der Zug konnte nicht")
-    assert refusal.packet is None
-
-
 def reason_of(name: str) -> str:
     text = RECORDED[name].decode().partition(' regular="')[2].partition(' reason="')[2].partition('"/>')[0]
     return text.replace("&apos;", "'")
@@ -350,22 +267,6 @@ def test_a_room_packet_without_a_move_is_refused() -> None:
 
 
 # -- differences to the season before ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "class_name", ["sc.plugin2021.SetMove", "sc.plugin2021.SkipMove", "move", "setmove", "sc.framework.plugins.Move"]
-)
-def test_a_move_of_another_season_is_named(class_name: str) -> None:
-    refusal = refusal_of(f'<room roomId="r"><data class="{class_name}"><color>BLUE</color></data></room>')
-    problem = f'data class="{class_name}" gibt es nicht; erlaubt: sc.plugin2027.SetMove, sc.plugin2027.SkipMove'
-    assert str(refusal) == f"<room> cannot be read: {problem}"
-    assert refusal.original == m.RoomMessage("r", m.UnreadableData(class_name, problem))
-
-
-def refusal_of(packet: str) -> RemoteProtocolError:
-    with pytest.raises(RemoteProtocolError) as error:
-        decode(BLOKUS_2027, packet)
-    return error.value
 
 
 def test_an_attribute_of_a_slot_of_another_season_is_ignored() -> None:

@@ -148,12 +148,6 @@ def test_a_server_may_repeat_a_request_with_more_elements() -> None:
     assert notes == ["<new> in <originalRequest>"]
 
 
-def test_the_data_of_a_server_is_read_by_its_class() -> None:
-    packet = '<room roomId="r"><data class="moveRequest"/></room>'
-    assert decode(BLOKUS_2027, packet) == decode(BLOKUS_2027, packet, is_from_server=True)
-    assert decode(BLOKUS_2027, packet) == m.RoomMessage("r", m.MoveRequest())
-
-
 @pytest.mark.parametrize("start", ["<protocol>", "<foo>", '<join class="foo" gameType="g">', "<foo/>"])
 @pytest.mark.parametrize("role", Role)
 def test_an_unknown_packet_is_refused_at_its_start_tag(start: str, role: Role) -> None:

@@ -13,7 +13,6 @@ from spielleiter.protocol.messages import (
     JoinRequest,
     JoinRoomRequest,
     Message,
-    ObserveRequest,
     Slot,
 )
 from spielleiter.server import events
@@ -38,15 +37,10 @@ def test_two_players_that_join_play_each_other_and_a_third_waits(harness: RoomHa
     fake_peers = [harness.fake_peer(name) for name in ("one", "two", "three")]
     for fake_peer in fake_peers:
         assert fake_peer.send(JoinRequest(GAME_TYPE)) is None
-    assert len(harness.lobby.rooms) == 2
-    assert list(harness.lobby.waiting) == ["id-2"]
+    assert fake_peers[2].send(JoinRequest(GAME_TYPE)) is None  # it never plays against itself
+    assert len(harness.lobby.rooms) == 3
+    assert list(harness.lobby.waiting) == ["id-2", "id-3"]
     assert fake_peers[0].member.rooms == fake_peers[1].member.rooms != fake_peers[2].member.rooms
-
-
-def test_a_join_without_a_game_type_opens_the_default_game(harness: RoomHarness) -> None:
-    fake_peer = harness.fake_peer("one")
-    assert fake_peer.send(JoinRequest(None)) is None
-    assert next(iter(fake_peer.member.rooms.values())).edition.game_type == GAME_TYPE
 
 
 def test_administrators_are_told_of_every_join_after_the_packets_of_the_start(harness: RoomHarness) -> None:
@@ -71,13 +65,6 @@ def test_administrators_are_told_of_every_join_after_the_packets_of_the_start(ha
 def test_joined_games_start_paused_if_the_operator_wants_that(is_paused: bool) -> None:
     room, *_ = RoomHarness(is_paused=is_paused).joined_game()
     assert room.is_paused is is_paused
-
-
-def test_a_player_never_plays_against_itself(harness: RoomHarness) -> None:
-    fake_peer = harness.fake_peer("one")
-    fake_peer.send(JoinRequest(GAME_TYPE))
-    fake_peer.send(JoinRequest(GAME_TYPE))
-    assert len(fake_peer.member.rooms) == 2
 
 
 def test_a_player_in_several_games_stays_until_the_last_is_over(harness: RoomHarness) -> None:
@@ -119,23 +106,11 @@ def test_a_reservation_can_be_used_once(harness: RoomHarness) -> None:
     assert codes[1] in harness.lobby.reservations
 
 
-@pytest.mark.parametrize("code", [None, "", "no such code"])
-def test_an_unknown_reservation_is_refused(harness: RoomHarness, code: str | None) -> None:
-    assert fault_of(harness.fake_peer("one").send(JoinPreparedRequest(code))) is Fault.UNKNOWN_RESERVATION
-
-
 def test_one_peer_cannot_take_both_reserved_seats(harness: RoomHarness) -> None:
     admin, one = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one")
     _, codes = harness.prepare(admin)
     one.send(JoinPreparedRequest(codes[0]))
     assert fault_of(one.send(JoinPreparedRequest(codes[1]))) is Fault.UNKNOWN_RESERVATION
-
-
-def test_an_unknown_game_is_refused_with_the_known_ones(harness: RoomHarness) -> None:
-    error = harness.fake_peer("one").send(JoinRequest("swc_2020_hive"))
-    assert str(error) == (
-        "sc.server.plugins.UnknownGameTypeException: Unknown GameType UUID: swc_2020_hive (available: swc_2021_blokus)"
-    )
 
 
 # -- administrators ---------------------------------------------------------------------------------------------------
@@ -166,35 +141,7 @@ def test_a_server_without_its_own_password_refuses_administrators_with_the_reaso
     assert not fake_peer.member.is_admin
 
 
-def test_a_prepared_game_expires_if_nobody_joins(harness: RoomHarness) -> None:
-    admin, one = harness.fake_peer("admin", is_admin=True), harness.fake_peer("one")
-    _, codes = harness.prepare(admin)
-    one.send(JoinPreparedRequest(codes[0]))
-    harness.advance(599.0)
-    assert len(harness.lobby.rooms) == 1
-    harness.advance(1.0)
-    assert (harness.lobby.rooms, harness.lobby.reservations) == ({}, {})
-    assert one.receive() == ["joined", "result REGULAR REGULAR 00 winners []", "left", "end of stream"]
-    assert sum(isinstance(each, events.ReservationExpired) for each in harness.server_events) == 1
-
-
-def test_a_game_that_has_started_does_not_expire(harness: RoomHarness) -> None:
-    room, *_ = harness.game()
-    for player_slot in room.player_slots:
-        player_slot.clock.abandon()
-    assert harness.pending_timers == 1  # for the hard limit; the reservation's timer was cancelled
-
-
 # -- limits -----------------------------------------------------------------------------------------------------------
-
-
-def test_the_number_of_waiting_rooms_is_limited() -> None:
-    harness = RoomHarness(rooms_waiting=1)
-    admin = harness.fake_peer("admin", is_admin=True)
-    harness.prepare(admin)
-    error = harness.fake_peer("one").send(JoinRequest(GAME_TYPE))
-    assert fault_of(error) is Fault.ROOMS_WAITING
-    assert len(harness.lobby.rooms) == 1
 
 
 @pytest.mark.parametrize("kind", [JoinRequest, JoinRoomRequest, JoinPreparedRequest])
@@ -219,28 +166,6 @@ def test_the_seats_of_a_connection_are_limited_except_for_administrators(kind: t
 
 
 # -- leaving ----------------------------------------------------------------------------------------------------------
-
-
-def test_a_member_knows_the_rooms_in_which_it_plays_and_those_that_it_observes() -> None:
-    harness = RoomHarness()
-    room, admin, one, _ = harness.game()
-    assert (one.member.rooms, one.member.observed) == ({room.id: room}, {})
-    assert (admin.member.rooms, admin.member.observed) == ({}, {room.id: room})
-    room.cancel()
-    assert (one.member.rooms, admin.member.observed) == ({}, {})
-
-
-def test_a_dropped_member_is_forgotten() -> None:
-    harness = RoomHarness()
-    fake_peer = harness.fake_peer("one")
-    assert fake_peer.send(AuthenticateRequest("secret")) is None
-    assert fake_peer.send(JoinRequest(GAME_TYPE)) is None
-    (room_id,) = fake_peer.member.rooms
-    assert fake_peer.send(ObserveRequest(room_id)) is None
-    for _ in range(2):
-        harness.lobby.drop(fake_peer.member)
-        assert (harness.lobby.members, harness.lobby.admins, harness.lobby.rooms) == ({}, {}, {})
-        assert (fake_peer.member.rooms, fake_peer.member.observed) == ({}, {})
 
 
 IDLE = JoinRequest("swc_2027_blokus")
@@ -288,18 +213,13 @@ def test_each_game_starts_the_idle_timeout_again_and_leaving_cancels_it() -> Non
 # -- ids and starts ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("seed", "seeds_ids"), [(None, True), (5, False)])
+@pytest.mark.parametrize(("seed", "seeds_ids"), [(None, True), (5, False), (5, True)])
 def test_ids_are_secret_unless_the_operator_seeds_them(seed: int | None, seeds_ids: bool) -> None:
     new_id, same_id = id_source(seed, seeds_ids=seeds_ids), id_source(seed, seeds_ids=seeds_ids)
-    ids = [new_id(), new_id(), same_id(), same_id()]
-    assert len(set(ids)) == 4
+    ids, others = [new_id(), new_id()], [same_id(), same_id()]
+    assert len(set(ids)) == 2
     assert {uuid.UUID(each).version for each in ids} == {4}
-
-
-def test_ids_from_a_seed_are_the_same_in_every_run() -> None:
-    new_id, same_id = id_source(5, seeds_ids=True), id_source(5, seeds_ids=True)
-    assert [new_id() for _ in range(3)] == [same_id() for _ in range(3)]
-    assert new_id() != new_id()
+    assert (ids == others) is (seed is not None and seeds_ids)
 
 
 def test_starting_positions_follow_from_the_seed() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.messages import Aggregation, Cause, Fragment, Result, Score
@@ -48,21 +46,7 @@ def test_averages_have_the_same_digits_as_in_the_release(points: list[int], aver
     assert values(sheet, "Alpha") == [str(2 * len(points)), average]
 
 
-@settings(max_examples=30)
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 109)), min_size=1, max_size=12))
-def test_sums_are_exact_and_averages_are_close(games: list[tuple[int, int]]) -> None:
-    sheet = ScoreSheet(is_enabled=True)
-    for parts in games:
-        sheet.add(result((0, 0), parts))
-    score = sheet.of("Beta", DEFINITION)
-    assert score is not None
-    assert (score.display_name, score.number_of_tests) == ("Beta", len(games))
-    (_, won), (_, points) = score.values
-    assert won == sum(first for first, _ in games)
-    assert float(points) == pytest.approx(sum(second for _, second in games) / len(games), abs=0.01)
-
-
-def test_nothing_is_added_while_test_mode_is_off() -> None:
+def test_nothing_is_added_while_test_mode_is_off_nor_for_players_of_the_same_name() -> None:
     sheet = ScoreSheet()
     sheet.add(result((2, 1), (0, 0)))
     assert sheet.of("Alpha", DEFINITION) is None
@@ -73,10 +57,7 @@ def test_nothing_is_added_while_test_mode_is_off() -> None:
     score = sheet.of("Alpha", DEFINITION)
     assert score is not None
     assert score.number_of_tests == 1
-
-
-def test_a_game_between_two_players_of_the_same_name_does_not_count() -> None:
-    sheet = ScoreSheet(is_enabled=True)
+    sheet.is_enabled = True
     sheet.add(result((2, 1), (0, 0), ("", "")))
     assert sheet.of("", DEFINITION) is None
 
@@ -93,9 +74,4 @@ def test_a_player_has_a_line_for_each_season() -> None:
     sheet.add(Result(other, (score, score), (0,), ("Alpha", "Gamma")))
     assert values(sheet, "Alpha") == ["2", "1.000000"]
     assert values(sheet, "Alpha", other) == ["2", "60.000000", "1"]
-
-
-def test_a_player_without_a_line_for_the_season_is_shown_in_another() -> None:
-    sheet = ScoreSheet(is_enabled=True)
-    sheet.add(result((2, 1), (0, 0)))
-    assert values(sheet, "Alpha", DEFINITION[:1]) == ["2", "1.000000"]
+    assert values(sheet, "Gamma") == ["2", "60.000000", "1"], "the one line that there is"

@@ -52,37 +52,23 @@ def test_no_answer_within_the_hard_limit_ends_the_game(harness: RoomHarness) -> 
     assert one.receive() == two.receive() == [result, "left", "end of stream"]
 
 
-def test_bytes_that_arrived_before_the_hard_limit_are_read_before_a_verdict(harness: RoomHarness) -> None:
-    room, _, one, two = harness.game()
-    one.has_unread = True
-    harness.advance(10.0 + RECHECK_INTERVAL / 2)
-    assert room.phase is Phase.RUNNING
-    one.has_unread = False
-    assert one.moves(room, first_move(room)) is None  # judged by its arrival: after the soft limit
-    assert two.receive()[0].startswith("result HARD_TIMEOUT")
-
-
-def test_a_server_that_sleeps_through_the_hard_limit_checks_the_input_first(harness: RoomHarness) -> None:
+@pytest.mark.parametrize("arrival", [1.9, 10.5])
+def test_a_server_that_sleeps_through_the_hard_limit_judges_by_the_arrival(
+    arrival: float, harness: RoomHarness
+) -> None:
     room, _, one, two = harness.game()
     one.has_unread = True
     harness.advance(40.0, lag=30.0)
     assert room.phase is Phase.RUNNING
     one.has_unread = False
     move = RoomMessage(room.id, MoveData(first_move(room)))
-    dispatch(harness.lobby, one.member, move, Arrival(1.9, StampSource.KERNEL), harness.now)
-    assert harness.happened(events.MovePlayed)[-1].think_time == pytest.approx(1.9)
-    assert two.receive()[-1] == "request"
-
-
-def test_the_clock_starts_at_the_delivery_of_the_request(harness: RoomHarness) -> None:
-    room, _, one, two = harness.game()
-    two.is_deaf = True
-    one.moves(room, first_move(room))
-    harness.advance(0.9)
-    (on_sent,) = two.undelivered
-    on_sent(harness.now)
-    assert two.moves(room, first_move(room), after=1.5) is None
-    assert harness.happened(events.MovePlayed)[-1].think_time == 1.5
+    dispatch(harness.lobby, one.member, move, Arrival(arrival, StampSource.KERNEL), harness.now)
+    if arrival < 10.0:
+        assert harness.happened(events.MovePlayed)[-1].think_time == pytest.approx(arrival)
+        assert two.receive()[-1] == "request"
+    else:
+        (verdict,) = harness.happened(events.TimeVerdict)
+        assert (verdict.is_hard, verdict.think_time, verdict.loop_lag) == (True, arrival, 40.0 - arrival)
 
 
 def test_the_clock_of_a_player_that_does_not_read_starts_nevertheless(harness: RoomHarness) -> None:
@@ -93,8 +79,7 @@ def test_the_clock_of_a_player_that_does_not_read_starts_nevertheless(harness: R
     (verdict,) = harness.happened(events.TimeVerdict)
     assert (verdict.seat, verdict.is_hard, verdict.think_time) == (1, True, LIMITS.hard_timeout)
     assert one.receive()[-3:] == ["result REGULAR HARD_TIMEOUT 20 winners [0]", "left", "end of stream"]
-    for on_sent in two.undelivered:
-        on_sent(harness.now)  # the game is over: no clock starts
+    two.undelivered[0](harness.now)  # the game is over: no clock starts
     assert harness.pending_timers == 0
 
 
@@ -202,38 +187,27 @@ class RequestCase:
         self.pending = PendingRequest(self.harness, self.player_slot, lambda *args: self.expired.append(args))
 
 
-def test_input_is_checked_before_the_request_when_the_clock_starts_and_at_each_limit() -> None:
-    case = RequestCase(TimeLimits(2.0, 10.0))
-    case.pending.start_clock(0.0)
-    case.harness.advance(20.0)
-    assert case.sink.checks == [0.0, 0.0, 2.0 + SOFT_CHECK_DELAY, 10.0]
-    assert case.expired == [(10.0, 10.0, 0.0)]
-    assert not case.clock.is_running
-
-
 @pytest.mark.parametrize(
-    ("limits", "checks"),
+    ("limits", "checks", "expired"),
     [
-        (TimeLimits(3.0, 3.0), [0.0, 0.0, 3.0]),
-        (TimeLimits(2.97, 3.0), [0.0, 0.0, 3.0]),
-        (TimeLimits(None, 3.0), [0.0, 0.0, 3.0]),
+        (TimeLimits(2.0, 10.0), [2.0 + SOFT_CHECK_DELAY, 10.0], [(10.0, 10.0, 0.0)]),
+        (TimeLimits(2.97, 3.0), [3.0], [(3.0, 3.0, 0.0)]),  # so close together that one check is enough
+        (TimeLimits(None, 3.0), [3.0], [(3.0, 3.0, 0.0)]),
+        (TimeLimits(2.0, None), [2.0 + SOFT_CHECK_DELAY], []),
+        (UNLIMITED, [], []),
     ],
 )
-def test_limits_that_are_close_together_need_only_one_check(limits: TimeLimits, checks: list[float]) -> None:
+def test_input_is_checked_before_the_request_when_the_clock_starts_and_at_each_limit(
+    limits: TimeLimits, checks: list[float], expired: list[tuple[float, float, float]]
+) -> None:
     case = RequestCase(limits)
     case.pending.start_clock(0.0)
+    case.pending.start_delivery_timeout(1.0)  # the request is delivered already
+    assert case.harness.pending_timers == (1 if checks else 0)
     case.harness.advance(20.0)
-    assert case.sink.checks == checks
-    assert case.expired == [(3.0, 3.0, 0.0)]
-
-
-def test_without_a_hard_limit_the_soft_limit_only_checks_the_input() -> None:
-    case = RequestCase(TimeLimits(2.0, None))
-    case.pending.start_clock(0.0)
-    case.harness.advance(20.0)
-    assert case.sink.checks == [0.0, 0.0, 2.0 + SOFT_CHECK_DELAY]
-    assert case.expired == []
-    assert case.clock.is_running
+    assert case.sink.checks == [0.0, 0.0, *checks]
+    assert case.expired == expired
+    assert case.clock.is_running is not bool(expired)
 
 
 @pytest.mark.parametrize(
@@ -251,13 +225,6 @@ def test_a_move_was_sent_before_its_request_only_if_there_was_unread_input(
     case = RequestCase(UNLIMITED, has_unread)
     case.pending.start_clock(5.0)
     assert case.pending.is_answered_by(Arrival(arrival)) is is_answer
-
-
-def test_without_limits_there_is_no_timer() -> None:
-    case = RequestCase(UNLIMITED)
-    case.pending.start_clock(0.0)
-    assert case.harness.pending_timers == 0
-    assert case.pending.stop_clock(Arrival(3600.0)) == 3600.0
 
 
 def test_a_verdict_waits_for_unread_input_for_a_bounded_time() -> None:
@@ -282,28 +249,6 @@ def test_late_checks_count_as_lateness_of_the_server() -> None:
     case.harness.advance(0.6, lag=0.5)
     ((_, now, lateness),) = case.expired
     assert [now, lateness] == pytest.approx([10.76, 0.75])
-
-
-def test_the_clock_starts_at_the_delivery_or_after_the_delivery_timeout() -> None:
-    case = RequestCase(TimeLimits(2.0, 10.0))
-    case.pending.start_delivery_timeout(1.0)
-    case.harness.advance(0.5)
-    case.pending.start_clock(0.5)
-    case.pending.start_clock(0.7)  # only the first counts
-    case.harness.advance(1.0)
-    assert case.pending.stop_clock(Arrival(1.75)) == 1.25
-    case = RequestCase(TimeLimits(2.0, 10.0))
-    case.pending.start_delivery_timeout(1.0)
-    case.harness.advance(1.5)
-    assert case.clock.is_running
-    assert case.pending.stop_clock(Arrival(1.75)) == 0.75
-
-
-def test_a_request_that_is_sent_at_once_needs_no_delivery_timer() -> None:
-    case = RequestCase(UNLIMITED)
-    case.pending.start_clock(0.0)
-    case.pending.start_delivery_timeout(1.0)
-    assert case.harness.pending_timers == 0
 
 
 @pytest.mark.parametrize("is_sent", [False, True])

@@ -92,28 +92,6 @@ async def test_many_answers_admit_more_tasks_nearly_in_order() -> None:
     )
 
 
-async def test_answers_given_while_nobody_waited_do_not_admit_many_tasks() -> None:
-    fair_queue = FairQueue()
-    for _ in range(100):
-        fair_queue.note_answer(trio.current_time())
-    await fair_queue.wait_for_turn()
-    assert fair_queue.allowance == 1
-
-
-@pytest.mark.parametrize("answers", [0, 8])
-async def test_a_cancelled_task_blocks_nobody(answers: int) -> None:
-    fair_queue = FairQueue()
-    async with trio.open_nursery() as nursery:
-        for _ in range(TASKS):
-            with trio.CancelScope() as scope:
-                scope.cancel()
-                nursery.start_soon(fair_queue.wait_for_turn)
-                for _ in range(answers):
-                    fair_queue.note_answer(trio.current_time())
-                await fair_queue.wait_for_turn()
-    await fair_queue.wait_for_turn()
-
-
 async def test_tasks_can_be_cancelled_in_any_order() -> None:
     for order in itertools.permutations(range(4)):
         fair_queue = FairQueue()
@@ -135,35 +113,37 @@ async def test_tasks_can_be_cancelled_in_any_order() -> None:
             await fair_queue.wait_for_turn()
 
 
-async def test_admitted_tasks_use_no_more_than_their_share_while_others_play(autojump_clock: object) -> None:
-    fair_queue = FairQueue(share=0.25)
-    for _ in range(400):
-        fair_queue.note_answer(trio.current_time())
-        await fair_queue.wait_for_turn()
-        fair_queue.charge(0.01, trio.current_time())
-    assert trio.current_time() == pytest.approx((400 * 0.01 - SHARED_BURST) / 0.25, rel=0.01)
-
-
-async def test_admitted_tasks_are_not_limited_while_nobody_plays(autojump_clock: object) -> None:
+@pytest.mark.parametrize("others_play", [True, False])
+async def test_admitted_tasks_use_no_more_than_their_share_while_others_play(
+    others_play: bool, autojump_clock: object
+) -> None:
     fair_queue = FairQueue(share=0.25)
     fair_queue.note_answer(trio.current_time())
     await trio.sleep(RECENT_PLAY)
     before = trio.current_time()
     for _ in range(400):
+        if others_play:
+            fair_queue.note_answer(trio.current_time())
         await fair_queue.wait_for_turn()
         fair_queue.charge(0.01, trio.current_time())
-    assert trio.current_time() == before
+    expected = (400 * 0.01 - SHARED_BURST) / 0.25 if others_play else 0.0
+    assert trio.current_time() - before == pytest.approx(expected, rel=0.01)
 
 
-async def test_answers_given_in_a_pause_do_not_admit_many_tasks(autojump_clock: object) -> None:
+@pytest.mark.parametrize("debt", [0.0, 0.1])
+async def test_answers_given_while_nobody_waits_or_in_a_pause_do_not_admit_many_tasks(
+    debt: float, autojump_clock: object
+) -> None:
     fair_queue = FairQueue(share=0.25)
-    fair_queue.charge(SHARED_BURST + 0.1, trio.current_time())
-    fair_queue.note_answer(trio.current_time())
+    fair_queue.charge(SHARED_BURST + debt, trio.current_time())
+    for _ in range(100):
+        fair_queue.note_answer(trio.current_time())
     async with trio.open_nursery() as nursery:
         nursery.start_soon(fair_queue.wait_for_turn)
-        await wait_all_tasks_blocked()
-        for _ in range(100):
-            fair_queue.note_answer(trio.current_time())
+        if debt:
+            await wait_all_tasks_blocked()
+            for _ in range(100):
+                fair_queue.note_answer(trio.current_time())
     assert fair_queue.allowance == 1
 
 
@@ -205,7 +185,7 @@ async def test_suspects_use_only_a_part_of_the_share_while_others_play(autojump_
     assert used[True] == pytest.approx(100.0 * 0.25 * SUSPECTS_SHARE, rel=0.1)
 
 
-@pytest.mark.parametrize(("overhead", "counted"), [(0.5, 1.0), (1.0, 1.0), (3.0, 3.0), (1000.0, MAX_OVERHEAD)])
+@pytest.mark.parametrize(("overhead", "counted"), [(0.5, 1.0), (3.0, 3.0), (1000.0, MAX_OVERHEAD)])
 async def test_unmeasured_cost_is_added_in_proportion(overhead: float, counted: float, autojump_clock: object) -> None:
     used = before = 0.0
     fair_queue = FairQueue(0.25, lambda: used)
@@ -219,7 +199,7 @@ async def test_unmeasured_cost_is_added_in_proportion(overhead: float, counted: 
     assert trio.current_time() - before == pytest.approx(2000 * OVERHEAD_INTERVAL * counted / 0.25, rel=0.01)
 
 
-@pytest.mark.parametrize(("cost", "most"), [(0.1, 1), (0.05 / 4.01, 4), (0.00001, 50), (0.0, 50)])
+@pytest.mark.parametrize(("cost", "most"), [(0.1, 1), (0.05 / 4.01, 4), (0.0, 50)])
 async def test_admitted_tasks_are_expected_to_take_half_as_long_as_the_answers(
     cost: float, most: int, autojump_clock: object
 ) -> None:
@@ -300,18 +280,12 @@ class BudgetCase:
         return waited
 
 
-async def test_a_stranger_waits_and_a_player_does_not(autojump_clock: object) -> None:
+async def test_strangers_and_for_a_while_refused_players_wait(autojump_clock: object) -> None:
     case = BudgetCase()
     assert case.budget.has_to_wait(0.0)
     case.budget.plays = True
     assert not case.budget.has_to_wait(0.0)
-
-
-async def test_a_refused_player_waits_for_a_while(autojump_clock: object) -> None:
-    case = BudgetCase()
-    case.budget.plays = True
     case.budget.note_refusal(5.0)
-    assert case.budget.has_to_wait(5.0)
     assert case.budget.has_to_wait(5.0 + REFUSAL_MEMORY - 0.1)
     assert not case.budget.has_to_wait(5.0 + REFUSAL_MEMORY)
 
@@ -338,33 +312,27 @@ async def test_the_unmeasured_cost_is_added(autojump_clock: object) -> None:
 
 
 async def test_accepted_packets_of_a_player_are_not_charged(autojump_clock: object) -> None:
-    case = BudgetCase()
-    case.budget.plays = True
-    for _ in range(100):
-        assert await case.work(BURST, is_granted=True) == 0.0
-    assert trio.current_time() == 0.0
-
-
-async def test_accepted_packets_of_a_player_with_a_debt_are_not_charged(autojump_clock: object) -> None:
+    """Not even while it has a debt."""
     case = BudgetCase()
     case.budget.plays = True
     await case.work(BURST + 0.01)
     assert case.budget.has_to_wait(trio.current_time())
     await case.work(1.0, is_granted=True)
-    assert not case.budget.has_to_wait(trio.current_time())
+    before = trio.current_time()
+    for _ in range(100):
+        assert await case.work(BURST, is_granted=True) == 0.0
+    assert trio.current_time() == before
 
 
-async def test_a_join_is_charged_as_a_packet_of_a_stranger(autojump_clock: object) -> None:
+@pytest.mark.parametrize("joins", [False, True])
+async def test_accepted_packets_of_a_stranger_are_charged_even_if_they_make_it_a_player(
+    joins: bool, autojump_clock: object
+) -> None:
     case = BudgetCase()
     with case.budget:
         case.used += 2 * BURST
-        case.budget.has_granted = case.budget.plays = True
-    assert case.budget.has_to_wait(trio.current_time())
-
-
-async def test_accepted_packets_of_a_stranger_are_charged(autojump_clock: object) -> None:
-    case = BudgetCase()
-    await case.work(2 * BURST, is_granted=True)
+        case.budget.has_granted = True
+        case.budget.plays = joins
     assert await case.work(0.0) == pytest.approx(BURST / SHARE)
 
 

@@ -91,21 +91,18 @@ async def test_a_packet_counts_as_sent_when_its_last_byte_is_taken(autojump_cloc
         assert case.outbox.queued_bytes == 0
 
 
-async def test_a_peer_that_does_not_read_counts_as_asked_when_the_packet_is_queued(autojump_clock: MockClock) -> None:
+@pytest.mark.parametrize(("is_stalled", "asked_at"), [(True, 1.0), (False, 2.0)])
+async def test_a_peer_that_does_not_read_counts_as_asked_at_once_unlike_one_in_a_slow_network(
+    is_stalled: bool, asked_at: float, autojump_clock: MockClock
+) -> None:
     async with running(capacity=0) as case:
         await trio.sleep(1)
-        case.wire.is_stalled = True
-        case.send(1)
-        assert case.sent == [(1, 1.0)]
-
-
-async def test_a_packet_that_waits_for_the_network_does_not_count_as_sent(autojump_clock: MockClock) -> None:
-    async with running(capacity=0) as case:
+        case.wire.is_stalled = is_stalled
         case.send(1)
         await trio.sleep(1)
         case.wire.take(100)
         await wait_all_tasks_blocked()
-        assert case.sent == [(1, 1.0)]
+        assert case.sent == [(1, asked_at)]
 
 
 @settings(max_examples=20)
@@ -171,32 +168,20 @@ async def test_a_peer_that_takes_everything_too_late_is_dropped_nevertheless(aut
         assert case.sent == []
 
 
-async def test_a_peer_that_takes_nothing_for_a_while_is_dropped(autojump_clock: MockClock) -> None:
-    async with running(capacity=5) as case:
-        case.send(1)
-        await trio.sleep(9.9)
-        assert case.broken == []
-        await trio.sleep(0.2)
-        assert case.broken == [WriteFailure("nothing taken for 10 s", "outbox_timeout")]
-
-
-async def test_every_byte_that_is_taken_restarts_the_timeout(autojump_clock: MockClock) -> None:
+async def test_every_byte_that_is_taken_restarts_the_timeout_and_silence_has_none(autojump_clock: MockClock) -> None:
     async with running(capacity=0) as case:
         case.send(1)
         for _ in range(30):
             await trio.sleep(9.9)
             case.wire.take(1)
-        await wait_all_tasks_blocked()
-        assert case.broken == []
-        assert [number for number, _ in case.sent] == [1]
-
-
-async def test_silence_between_packets_has_no_timeout(autojump_clock: MockClock) -> None:
-    async with running() as case:
-        case.send(1)
         await trio.sleep(1000)
         case.send(2)
-        assert case.sent == [(1, 0.0), (2, 1000.0)]
+        assert case.broken == []
+        assert [number for number, _ in case.sent] == [1]
+        await trio.sleep(9.9)
+        assert case.broken == []
+        await trio.sleep(0.2)
+        assert case.broken == [WriteFailure("nothing taken for 10 s", "outbox_timeout")]
 
 
 @pytest.mark.parametrize("is_waiting", [False, True])
@@ -214,24 +199,17 @@ async def test_a_lost_connection_is_reported_once(is_waiting: bool, autojump_clo
         assert not case.wire.is_eof_sent
 
 
-async def test_the_end_follows_everything_that_is_queued(autojump_clock: MockClock) -> None:
+@pytest.mark.parametrize("with_end_tag", [True, False])
+async def test_the_end_follows_everything_that_is_queued(with_end_tag: bool, autojump_clock: MockClock) -> None:
     async with running(capacity=0) as case:
         packet = case.send(1)
+        case.outbox.end_nowait(with_end_tag=with_end_tag)
         case.outbox.end_nowait()
-        case.outbox.end_nowait(with_end_tag=False)
         assert case.endings == 1
         assert case.outbox.is_ended
         case.wire.take(1000)
         await wait_all_tasks_blocked()
-        assert bytes(case.wire.taken) == b"<protocol>" + packet + b"\n</protocol>"
-        assert case.wire.is_eof_sent
-
-
-async def test_a_stream_can_end_without_an_end_tag(autojump_clock: MockClock) -> None:
-    async with running() as case:
-        case.outbox.end_nowait(with_end_tag=False)
-        await wait_all_tasks_blocked()
-        assert case.wire.taken == b""
+        assert bytes(case.wire.taken) == b"<protocol>" + packet + (b"\n</protocol>" if with_end_tag else b"")
         assert case.wire.is_eof_sent
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
@@ -23,12 +23,12 @@ from spielleiter.server.net.password_guard import (
 from spielleiter.server.net.session import LEFT_EARLY
 from tests.server.harness import (
     PASSWORD,
-    Caller,
     ServerHarness,
     open_harness,
 )
-from tests.server.serving import serving
 from tests.server.wires import StreamWire
+
+WRONG = '<authenticate password="wrong"/>'
 
 
 def test_after_a_few_failures_each_answer_is_delayed_one_second_more_up_to_the_limit() -> None:
@@ -52,41 +52,28 @@ def test_failures_before_the_window_do_not_count() -> None:
 
 
 def test_the_number_of_remembered_addresses_is_bounded() -> None:
-    guard = PasswordGuard(attempts=MAX_ADDRESSES, window=1e9, longest_delay=30.0)
-    for number in range(MAX_ADDRESSES + 1):
-        guard.note_failure(str(number), float(number))
-    assert "0" not in guard._failures
-    assert len(guard._failures) == MAX_ADDRESSES
-
-
-def test_waiting_answers_count_as_failures() -> None:
-    guard = PasswordGuard(attempts=1, window=60.0, longest_delay=30.0)
-    guard.note_failure("a", 0.0)
-    with guard.waiting("a"):
-        with guard.waiting("a"), guard.waiting("b"):
-            assert (guard.delay("a", 1.0), guard.delay("b", 1.0)) == (3.0, 1.0)
-        assert guard.delay("a", 1.0) == 2.0
-    assert guard.delay("a", 1.0) == 1.0
-    assert not guard._waiting
+    guard = PasswordGuard(attempts=300, window=1e9, longest_delay=30.0)
+    for _ in range(300):
+        guard.note_failure("the oldest", 0.0)
+    assert guard.delay("the oldest", 0.0) == 1.0
+    for number in range(MAX_ADDRESSES):
+        guard.note_failure(str(number), 0.0)
+    assert guard.delay("the oldest", 0.0) == 0.0
 
 
 def test_after_many_failures_of_all_addresses_each_wrong_answer_has_the_longest_delay() -> None:
+    """Answers that wait count as failures."""
     guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
-    for number in range(2 * ALL_ADDRESSES_FACTOR):
+    for number in range(2 * ALL_ADDRESSES_FACTOR - 1):
         assert guard.delay(str(number), 0.0) == 0.0
         guard.note_failure(str(number), 0.0)
-    assert guard.delay("another", 59.9) == 30.0
-    assert guard.delay("another", 60.0) == 0.0
-
-
-def test_waiting_answers_to_all_addresses_count_together() -> None:
-    guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
-    with ExitStack() as stack:
-        for number in range(2 * ALL_ADDRESSES_FACTOR):
-            assert guard.delay("another", 0.0) == 0.0
-            stack.enter_context(guard.waiting(str(number)))
+    assert guard.delay("another", 0.0) == 0.0
+    with guard.waiting("b"):
         assert guard.delay("another", 0.0) == 30.0
     assert guard.delay("another", 0.0) == 0.0
+    guard.note_failure("b", 0.0)
+    assert guard.delay("another", 59.9) == 30.0
+    assert guard.delay("another", 60.0) == 0.0
 
 
 @dataclass
@@ -145,7 +132,7 @@ async def test_a_password_waits_for_earlier_ones_of_its_address_and_once_for_eac
     assert list(waiting.turns)[-1] == "a24"
 
 
-@pytest.mark.parametrize("addresses", [1, 7, 500])
+@pytest.mark.parametrize("addresses", [1, 500])
 async def test_no_password_waits_longer_than_the_longest_wait(addresses: int, mock_clock: MockClock) -> None:
     async with crowd(is_busy=True) as waiting:
         begun = trio.current_time()
@@ -156,14 +143,6 @@ async def test_no_password_waits_longer_than_the_longest_wait(addresses: int, mo
         mock_clock.autojump_threshold = 0.0
     assert len(waiting.turns) == 501
     assert max(waiting.turns.values()) - begun == pytest.approx(LONGEST_WAIT)
-
-
-async def test_a_right_password_uses_up_nothing(mock_clock: MockClock) -> None:
-    guard = PasswordGuard(attempts=2, window=60.0, longest_delay=30.0)
-    for _ in range(3 * int(CHECKS_AT_ONCE)):
-        await guard.wait_for_turn("a")
-        guard.note_success()
-    assert trio.current_time() == 0.0
 
 
 async def test_callers_that_are_cancelled_keep_nobody_waiting(mock_clock: MockClock) -> None:
@@ -180,7 +159,7 @@ async def test_callers_that_are_cancelled_keep_nobody_waiting(mock_clock: MockCl
     assert waiting.turns["a0"] - begun == pytest.approx(1 / CHECKS_PER_SECOND)
 
 
-@pytest.mark.parametrize(("addresses", "connections"), [(1, 80), (1, 1000), (400, 1), (20, 50)])
+@pytest.mark.parametrize(("addresses", "connections"), [(1, 1000), (400, 1)])
 async def test_guessers_together_are_checked_at_a_limited_rate(
     addresses: int, connections: int, autojump_clock: MockClock
 ) -> None:
@@ -204,25 +183,11 @@ async def test_guessers_together_are_checked_at_a_limited_rate(
     assert checked <= CHECKS_AT_ONCE + rate * seconds + 1
 
 
-async def test_guessing_passwords_delays_the_answers_to_the_guesser_only(autojump_clock: object) -> None:
-    async with open_harness(password_attempts=2, password_delay=3.0) as harness:
-        for wait in (0, 0, 1, 2, 3, 3, 3):
-            caller = await harness.call()
-            await caller.send('<protocol><authenticate password="wrong"/>')
-            if wait:
-                await trio.sleep(wait - 0.1)
-                assert not caller.is_ended
-                await trio.sleep(0.2)
-            assert caller.is_ended
-        assert len(harness.happened(events.RequestRefused)) == 7
-        assert [each.delay for each in harness.happened(events.AnswerDelayed)] == [1.0, 2.0, 3.0, 3.0, 3.0]
-
-
 async def test_the_right_password_is_never_delayed_by_wrong_ones(autojump_clock: object) -> None:
     async with open_harness(password_attempts=1, password_delay=30.0) as harness:
         guessing = [await harness.call() for _ in range(8)]
         for caller in guessing:
-            await caller.near.send_all(b'<protocol><authenticate password="wrong"/>')
+            await caller.near.send_all(b"<protocol>" + WRONG.encode())
             await wait_all_tasks_blocked()
         before = trio.current_time()
         admin = await harness.call()
@@ -232,8 +197,7 @@ async def test_the_right_password_is_never_delayed_by_wrong_ones(autojump_clock:
         assert not guessing[-1].is_ended
 
 
-@pytest.mark.parametrize("connections", [80, 300])
-async def test_guessers_do_not_keep_out_the_right_password(connections: int, autojump_clock: object) -> None:
+async def test_guessers_do_not_keep_out_the_right_password(autojump_clock: object) -> None:
     """Each guesser guesses again as soon as it is answered."""
     async with open_harness() as harness, trio.open_nursery() as nursery:
 
@@ -248,7 +212,7 @@ async def test_guessers_do_not_keep_out_the_right_password(connections: int, aut
             while True:
                 await authenticate("wrong")
 
-        for _ in range(connections):
+        for _ in range(100):
             nursery.start_soon(guess_for_ever)
         for _ in range(5):
             await trio.sleep(1.0)
@@ -259,34 +223,17 @@ async def test_guessers_do_not_keep_out_the_right_password(connections: int, aut
     assert len(harness.happened(events.AdminAuthenticated)) == 5
 
 
-async def test_a_password_whose_turn_has_not_come_waits_for_it(autojump_clock: object) -> None:
+async def test_a_password_of_a_peer_that_has_left_is_not_checked(autojump_clock: object) -> None:
     async with open_harness() as harness:
         await use_up_checks(harness)
-        admin = await harness.call()
-        await admin.send(f'<protocol><authenticate password="{PASSWORD}"/><status/>')
-        assert harness.happened(events.AdminAuthenticated) == []
+        callers = [await harness.call_throttled(1000, WRONG) for _ in range(30)]
+        for _, wire in callers:
+            wire.break_off()  # noticed by looks at the connection alone, since nobody reads meanwhile
         await trio.sleep(1.0)
-        assert b"<status>" in await admin.receive()
-        assert len(harness.happened(events.AdminAuthenticated)) == 1
-
-
-@pytest.mark.slow
-async def test_a_password_of_a_peer_that_has_left_is_not_checked() -> None:
-    async with serving() as harness:
-        waiting = 300
-        streams = [await harness.connect() for _ in range(waiting)]
-        for stream in streams:
-            await stream.send_all(b'<protocol><authenticate password="wrong"/><status/>')
-        while len(harness.logged("connection_opened")) < waiting:  # noqa: ASYNC110 - as above
-            await trio.sleep(0.01)
-        for stream in streams:
-            await stream.aclose()
-        while len(harness.logged("connection_closed")) < waiting:  # noqa: ASYNC110 - as above
-            await trio.sleep(0.01)
-    reasons = [each["reason"] for each in harness.logged("connection_closed")]
-    assert set(reasons) == {LEFT_EARLY, Fault.WRONG_PASSWORD.value}
-    refused = len(harness.logged("request_refused"))
-    assert refused == reasons.count(Fault.WRONG_PASSWORD.value) < waiting
+        reasons = [each.reason for each in harness.happened(events.ConnectionClosed)]
+        assert len(reasons) == 30
+        assert set(reasons) == {LEFT_EARLY, Fault.WRONG_PASSWORD.value}
+        assert len(harness.happened(events.RequestRefused)) == reasons.count(Fault.WRONG_PASSWORD.value) < 10
 
 
 async def use_up_checks(harness: ServerHarness) -> None:
@@ -295,22 +242,15 @@ async def use_up_checks(harness: ServerHarness) -> None:
         await harness.server.password_guard.wait_for_turn("before")
 
 
-async def guess(harness: ServerHarness, hosts: list[str]) -> list[Caller]:
-    """Send one wrong password from each of `hosts`; some answers may be delayed."""
-    callers = [await harness.call(host) for host in hosts]
-    for caller in callers:
-        await caller.near.send_all(b'<protocol><authenticate password="wrong"/>')
-        await wait_all_tasks_blocked()
-    return callers
-
-
-@pytest.mark.parametrize("addresses", [1, 4, 400])
+@pytest.mark.parametrize("addresses", [1, 400])
 async def test_guesses_from_other_addresses_hardly_delay_an_administrator(
     addresses: int, mock_clock: MockClock
 ) -> None:
     async with open_harness() as harness:
         await use_up_checks(harness)
-        await guess(harness, [f"127.0.1.{number % addresses}" for number in range(max(24, addresses))])
+        for number in range(max(24, addresses)):
+            caller = await harness.call(f"127.0.1.{number % addresses}")
+            await caller.near.send_all(b"<protocol>" + WRONG.encode())
         admin = await harness.call("127.0.0.1")
         await admin.send(f'<protocol><authenticate password="{PASSWORD}"/>')
         mock_clock.autojump_threshold = 0.0
@@ -325,7 +265,7 @@ async def test_parallel_guesses_are_delayed_like_consecutive_ones(autojump_clock
     async with open_harness(password_attempts=2, password_delay=4.0) as harness:
         guessing = [await harness.call() for _ in range(8)]
         for caller in guessing:
-            await caller.near.send_all(b'<protocol><authenticate password="wrong"/>')
+            await caller.near.send_all(b"<protocol>" + WRONG.encode())
             await wait_all_tasks_blocked()
         assert [each.delay for each in harness.happened(events.AnswerDelayed)] == [1.0, 2.0, 3.0, 4.0, 4.0, 4.0]
         for seconds in range(4):
@@ -334,6 +274,11 @@ async def test_parallel_guesses_are_delayed_like_consecutive_ones(autojump_clock
             await trio.sleep(0.5)
         await trio.sleep(0.5)
         assert all(caller.is_ended for caller in guessing)
+        assert len(harness.happened(events.RequestRefused)) == 8
+        later = await harness.call()
+        await later.send("<protocol>" + WRONG)
+        await trio.sleep(3.9)
+        assert not later.is_ended
 
 
 @pytest.mark.parametrize("way", ["hangs up", "server stops", "everything is cancelled"])
@@ -342,7 +287,7 @@ async def test_a_guesser_that_leaves_during_its_delay_leaves_nothing(way: str, a
         guard = harness.server.password_guard
         guessing = [await harness.call() for _ in range(3)]
         for caller in guessing:
-            await caller.near.send_all(b'<protocol><authenticate password="wrong"/>')
+            await caller.near.send_all(b"<protocol>" + WRONG.encode())
             await wait_all_tasks_blocked()
         assert guard.delay("host", trio.current_time()) == 3.0  # one has failed, two are waiting
         if way == "hangs up":
@@ -358,5 +303,4 @@ async def test_a_guesser_that_leaves_during_its_delay_leaves_nothing(way: str, a
             with trio.CancelScope(shield=True):
                 await wait_all_tasks_blocked()
         assert not harness.server.sessions
-        assert not guard._waiting
         assert guard.delay("host", trio.current_time() + 10.0) == 0.0

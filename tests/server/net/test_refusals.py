@@ -17,12 +17,11 @@ from tests.server.harness import (
     NOWHERE,
     PATIENT,
     START,
-    Bystanders,
     Caller,
     ServerHarness,
     answered,
+    expect_unaffected,
     left,
-    left_result,
     legal_move,
     open_harness,
     refusals,
@@ -32,15 +31,7 @@ from tests.server.harness import (
 )
 from tests.server.wires import ThrottledWire
 
-
-def test_the_result_after_a_player_left_equals_the_recording() -> None:
-    game_id = "587649db-1dd3-4762-ba6c-d09948678e9e"
-    assert left_result(game_id, 1, (15, 10)) == LATEST["result_left"]
-
-
 # -- requests that cannot be granted ----------------------------------------------------------------------------------
-
-UNAUTHENTICATED = "sc.server.network.UnauthenticatedException: Request {} requires authentication"
 
 
 STRANGERS: dict[str, tuple[str, bytes, Fault]] = {
@@ -82,43 +73,7 @@ STRANGERS: dict[str, tuple[str, bytes, Fault]] = {
         LATEST["errorpacket_unauthenticated_observe"],
         Fault.UNAUTHENTICATED,
     ),
-    "step": (
-        f'<step roomId="{NOWHERE}"/>',
-        LATEST["errorpacket_unauthenticated_step"],
-        Fault.UNAUTHENTICATED,
-    ),
-    "pause": (
-        f'<pause roomId="{NOWHERE}" pause="true"/>',
-        answered(
-            UNAUTHENTICATED.format(f"PauseGameRequest(roomId={NOWHERE}, pause=true)"),
-            f'<originalRequest class="pause" roomId="{NOWHERE}" pause="true"/>',
-        ),
-        Fault.UNAUTHENTICATED,
-    ),
-    "cancel": (
-        f'<cancel roomId="{NOWHERE}"/>',
-        answered(
-            UNAUTHENTICATED.format(f"CancelRequest(roomId={NOWHERE})"),
-            f'<originalRequest class="cancel" roomId="{NOWHERE}"/>',
-        ),
-        Fault.UNAUTHENTICATED,
-    ),
-    "testMode": (
-        '<testMode testMode="true"/>',
-        answered(
-            UNAUTHENTICATED.format("TestModeRequest(testMode=true)"),
-            '<originalRequest class="testMode" testMode="true"/>',
-        ),
-        Fault.UNAUTHENTICATED,
-    ),
-    "scoreForPlayer": (
-        '<scoreForPlayer displayName="Alpha"/>',
-        answered(
-            UNAUTHENTICATED.format("PlayerScoreRequest(displayName=Alpha)"),
-            '<originalRequest class="scoreForPlayer" displayName="Alpha"/>',
-        ),
-        Fault.UNAUTHENTICATED,
-    ),
+    "step": (f'<step roomId="{NOWHERE}"/>', LATEST["errorpacket_unauthenticated_step"], Fault.UNAUTHENTICATED),
     "server packet": ('<left roomId="x"/>', LATEST["errorpacket_server_packet"], Fault.SERVER_PACKET),
 }
 
@@ -127,8 +82,9 @@ STRANGERS: dict[str, tuple[str, bytes, Fault]] = {
 async def test_a_request_that_cannot_be_granted(
     request_: str, reply: bytes, fault: Fault, autojump_clock: object
 ) -> None:
+    """A stranger is disconnected. A player that is disconnected has left."""
     async with open_harness() as harness:
-        bystanders = await Bystanders.open(harness)
+        others, game = await harness.game(), await harness.game()
         caller = await harness.call()
         await caller.send("<protocol>" + request_)
         assert await caller.receive() == START + reply + GOODBYE
@@ -136,7 +92,29 @@ async def test_a_request_that_cannot_be_granted(
         assert refusals(harness, caller) == [(fault.value, text_of(reply))]
         (line,) = harness.logged("request_refused")
         assert (line["connection"], line["fault"], line["text"]) == (caller.label, fault.value, text_of(reply))
-        await bystanders.are_unaffected()
+        await game.two.send(request_)
+        assert await game.two.receive() == reply + GOODBYE
+        assert await game.one.receive() == left(game, 1) + END
+        assert await game.admin.receive() == left(game, 1)
+        await expect_unaffected(others)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        '<pause roomId="x" pause="true"/>',
+        '<cancel roomId="x"/>',
+        '<testMode testMode="true"/>',
+        '<scoreForPlayer displayName="Alpha"/>',
+        "<status/>",
+    ],
+)
+async def test_other_commands_that_only_administrators_may_send(command: str, autojump_clock: object) -> None:
+    async with open_harness() as harness:
+        caller = await harness.call()
+        await caller.send("<protocol>" + command)
+        assert b"requires authentication" in await caller.receive()
+        assert [kind for kind, _ in refusals(harness, caller)] == [Fault.UNAUTHENTICATED.value]
 
 
 async def test_a_wrong_password_is_repeated_to_its_sender_and_never_logged(autojump_clock: object) -> None:
@@ -149,63 +127,48 @@ async def test_a_wrong_password_is_repeated_to_its_sender_and_never_logged(autoj
         assert harness.config.password not in harness.log.getvalue()
 
 
-async def test_a_used_reservation_is_unknown(autojump_clock: object) -> None:
+async def test_what_depends_on_a_running_game(autojump_clock: object) -> None:
     async with open_harness() as harness:
         game = await harness.game()
-        caller = await harness.take_seat(game.one.reservation)
         used = LATEST["errorpacket_unknown_reservation"].replace(NOWHERE.encode(), game.one.reservation.encode())
-        assert await caller.receive() == START + used + GOODBYE
-
-
-async def test_a_full_room(autojump_clock: object) -> None:
-    async with open_harness() as harness:
-        game = await harness.game()
-        caller = await harness.call()
-        await caller.send(f'<protocol><joinRoom roomId="{game.id}"/>')
-        assert await caller.receive() == START + sample("errorpacket_room_full", game.id) + GOODBYE
-
-
-async def test_a_move_in_another_game(autojump_clock: object) -> None:
-    async with open_harness() as harness:
-        game = await harness.game()
-        caller = await harness.call()
-        await caller.send(START + set_move_packet(game.id, "BLUE", "PENTO_L", 0, 0))
-        assert await caller.receive() == START + sample("errorpacket_not_member", game.id) + GOODBYE
-        await Bystanders(game).are_unaffected()
-
-
-@pytest.mark.parametrize("command", ["observe", "pause", "step", "cancel"])
-async def test_a_command_for_an_unknown_room(command: str, autojump_clock: object) -> None:
-    async with open_harness() as harness:
-        bystanders = await Bystanders.open(harness)
-        admin = await harness.admin()
-        await admin.send(f'<{command} roomId="{NOWHERE}"/>')
-        received = await admin.receive()
-        assert f"Couldn&apos;t find a room with id {NOWHERE}".encode() in received
-        assert received.endswith(b"</errorpacket>" + GOODBYE)
-        await bystanders.are_unaffected()
+        for request, reply in (
+            (f'<joinPrepared reservationCode="{game.one.reservation}"/>'.encode(), used),
+            (f'<joinRoom roomId="{game.id}"/>'.encode(), sample("errorpacket_room_full", game.id)),
+            (set_move_packet(game.id, "BLUE", "PENTO_L", 0, 0), sample("errorpacket_not_member", game.id)),
+        ):
+            caller = await harness.call()
+            await caller.send(START + request)
+            assert await caller.receive() == START + reply + GOODBYE
+        await expect_unaffected(game)
 
 
 SLOT = '<slot displayName="a"/>'
 
 
 @pytest.mark.parametrize(
-    ("slots", "message"),
+    ("request_", "fault", "message"),
     [
-        ("", "A game is prepared with 2 slots, this request has 0"),
-        (SLOT, "A game is prepared with 2 slots, this request has 1"),
-        (SLOT * 3, "A game is prepared with 2 slots, this request has 3"),
-        (SLOT + "<slot/>", "Slot 2 of this request has no displayName"),
+        ("<prepare/>", Fault.BAD_SLOTS, "A game is prepared with 2 slots, this request has 0"),
+        (f"<prepare>{SLOT}</prepare>", Fault.BAD_SLOTS, "A game is prepared with 2 slots, this request has 1"),
+        (f"<prepare>{SLOT * 3}</prepare>", Fault.BAD_SLOTS, "A game is prepared with 2 slots, this request has 3"),
+        (f"<prepare>{SLOT}<slot/></prepare>", Fault.BAD_SLOTS, "Slot 2 of this request has no displayName"),
+        *(
+            (f'<{command} roomId="x"/>', Fault.UNKNOWN_ROOM, "Couldn't find a room with id x")
+            for command in ("observe", "pause", "step", "cancel")
+        ),
     ],
 )
-async def test_a_game_that_cannot_be_prepared(slots: str, message: str, autojump_clock: object) -> None:
+async def test_a_request_of_an_administrator_that_cannot_be_granted(
+    request_: str, fault: Fault, message: str, autojump_clock: object
+) -> None:
     async with open_harness() as harness:
         admin = await harness.admin()
-        await admin.send(f'<prepare gameType="{GAME_TYPE}">{slots}</prepare>')
+        await admin.send(request_)
         received = await admin.receive()
-        assert received.startswith(START + f'\n  <errorpacket message="{message}">\n    <originalRequest'.encode())
+        assert message in text_of(received)
+        assert received.startswith(START + b"\n  <errorpacket message=")
         assert received.endswith(b"</errorpacket>" + GOODBYE)
-        assert refusals(harness, admin) == [(Fault.BAD_SLOTS.value, message)]
+        assert [kind for kind, _ in refusals(harness, admin)] == [fault.value]
         assert (harness.server.lobby.rooms, harness.server.lobby.reservations) == ({}, {})
 
 
@@ -214,7 +177,7 @@ async def test_a_game_that_cannot_be_prepared(slots: str, message: str, autojump
 
 async def test_a_move_out_of_turn(autojump_clock: object) -> None:
     async with open_harness() as harness:
-        bystanders = await Bystanders.open(harness)
+        others = await harness.game()
         game = await harness.game()
         await game.two.send(set_move_packet(game.id, "YELLOW", "PENTO_I", 0, 0))
         error, reply = sample("error_not_your_turn", game.id), sample("errorpacket_not_your_turn", game.id)
@@ -222,12 +185,12 @@ async def test_a_move_out_of_turn(autojump_clock: object) -> None:
         assert await game.one.receive() == left(game, 1) + END
         assert await game.admin.receive() == left(game, 1)
         assert refusals(harness, game.two) == [(Fault.NOT_YOUR_TURN.value, text_of(reply))]
-        await bystanders.are_unaffected()
+        await expect_unaffected(others)
 
 
 async def test_an_illegal_move(autojump_clock: object) -> None:
     async with open_harness() as harness:
-        bystanders = await Bystanders.open(harness)
+        others = await harness.game()
         game = await harness.game()
         await game.one.send(set_move_packet(game.id, "BLUE", "PENTO_U", 7, 7))
         error, reply = sample("error_illegal_move", game.id), sample("errorpacket_illegal_move", game.id)
@@ -238,27 +201,12 @@ async def test_an_illegal_move(autojump_clock: object) -> None:
         assert not game.admin.is_ended
         assert refusals(harness, game.one) == [(Fault.ILLEGAL_MOVE.value, text_of(reply))]
         assert len(harness.happened(events.MoveRefused)) == 1
-        await bystanders.are_unaffected()
-
-
-PIECE = '<piece color="{color}" kind="{kind}" rotation="{rotation}" isFlipped="false">{position}</piece>'
-POSITION = '<position x="{x}" y="{y}"/>'
-
-
-def set_move(position: str = POSITION, x: str = "0", y: str = "0", **changes: str) -> str:
-    chosen = {"color": "BLUE", "kind": "PENTO_U", "rotation": "NONE", **changes}
-    return PIECE.format(**chosen, position=position.format(x=x, y=y))
+        await expect_unaffected(others)
 
 
 UNREADABLE = {
-    "unknown class": ("sc.plugin2021.HopMove", set_move(), 'data class="sc.plugin2021.HopMove" gibt es nicht'),
-    "unknown colour": ("sc.plugin2021.SetMove", set_move(color="PINK"), 'piece color="PINK" gibt es nicht'),
-    "unknown piece": ("sc.plugin2021.SetMove", set_move(kind="HEXO"), 'piece kind="HEXO" gibt es nicht'),
-    "unknown rotation": ("sc.plugin2021.SetMove", set_move(rotation="UP"), 'piece rotation="UP" gibt es nicht'),
+    "unknown class": ("sc.plugin2021.HopMove", "", 'data class="sc.plugin2021.HopMove" gibt es nicht'),
     "no piece": ("sc.plugin2021.SetMove", "", "piece"),
-    "no position": ("sc.plugin2021.SetMove", set_move(position=""), "position"),
-    "no number": ("sc.plugin2021.SetMove", set_move(x="left"), 'position x="left" ist keine ganze Zahl'),
-    "number out of range": ("sc.plugin2021.SetMove", set_move(y="2147483648"), "liegt nicht zwischen"),
     "unknown colour to skip": ("sc.plugin2021.SkipMove", "<color>PINK</color>", '"PINK" im Element color'),
 }
 
@@ -266,7 +214,7 @@ UNREADABLE = {
 @pytest.mark.parametrize(("class_name", "content", "problem"), UNREADABLE.values(), ids=UNREADABLE)
 async def test_an_unreadable_move(class_name: str, content: str, problem: str, autojump_clock: object) -> None:
     async with open_harness() as harness:
-        bystanders = await Bystanders.open(harness)
+        others = await harness.game()
         game = await harness.game()
         await game.one.send(f'<room roomId="{game.id}"><data class="{class_name}">{content}</data></room>')
         ((fault, text),) = refusals(harness, game.one)
@@ -282,7 +230,7 @@ async def test_an_unreadable_move(class_name: str, content: str, problem: str, a
         assert received == error + result.removesuffix(END) + received[received.index(b"\n  <errorpacket") :]
         assert received.endswith(b"</errorpacket>" + GOODBYE)
         assert await game.admin.receive() == error + result.removesuffix(END)
-        await bystanders.are_unaffected()
+        await expect_unaffected(others)
 
 
 @pytest.mark.parametrize(
@@ -299,40 +247,23 @@ async def test_a_room_packet_without_a_move(data: str, recorded: str, autojump_c
         assert [fault for fault, _ in refusals(harness, game.one)] == [Fault.NOT_A_MOVE.value]
 
 
-@pytest.mark.parametrize(("request_", "reply", "fault"), STRANGERS.values(), ids=STRANGERS)
-async def test_a_player_whose_request_cannot_be_granted_has_left(
-    request_: str, reply: bytes, fault: Fault, autojump_clock: object
-) -> None:
-    async with open_harness() as harness:
-        game = await harness.game()
-        await game.two.send(request_)
-        assert await game.two.receive() == reply + GOODBYE
-        assert await game.one.receive() == left(game, 1) + END
-        assert await game.admin.receive() == left(game, 1)
-        assert [kind for kind, _ in refusals(harness, game.two)] == [fault.value]
-
-
 # -- bytes that cannot be understood ----------------------------------------------------------------------------------
 
-DEEP = "<a>" * 32 + "</a>" * 32
-MANY = " ".join(f'a{number}=""' for number in range(65))
 
 BROKEN: dict[str, tuple[str, str, str, str | None]] = {
-    # name: bytes after <protocol>, kind, message (or its beginning), repeated packet
+    # name: bytes, kind, message (or its beginning), repeated packet; the limits are in tests/server/test_limits.py
     "malformed": ('<join gameType="x"></jion>', "malformed", "Not well-formed XML (packet 1, line 1, column", None),
     "no XML": ("hello <3 goodbye<join/>", "malformed", "Not well-formed XML", None),
     "entity": ("<join gameType='&lol;'/>", "entity", "undefined entity at ", None),
-    "depth": (f"<room>{DEEP}</room>", "depth", "Packet 1 has elements nested deeper than 32", None),
-    "attributes": (f"<join {MANY}/>", "attributes", "Packet 1 has an element <join> with more than 64", None),
-    "children": (f"<room>{'<a/>' * 65}</room>", "children", "Packet 1 has more than 64 elements below it", None),
-    "size": (f"<join gameType='{'x' * 8192}'/>", "packet_size", "Packet 1 is longer than 8192 bytes", None),
     "size, not complete": ("<!--" + "x" * 8192, "packet_size", "Packet 1 is longer than 8192 bytes", None),
+    "control character": ("<\0join/>", "malformed", "Not well-formed XML", None),
     "unknown packet": (
         "<jion/>",
         "unknown_packet",
         "<jion> is not a packet of this protocol",
         '<originalRequest class="jion"/>',
     ),
+    "HTTP": ("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "malformed", "The stream has to begin with", None),
 }
 
 
@@ -340,10 +271,10 @@ BROKEN: dict[str, tuple[str, str, str, str | None]] = {
 async def test_bytes_that_cannot_be_understood(
     data: str, kind: str, message: str, original: str | None, autojump_clock: object
 ) -> None:
-    async with open_harness(packet_children_player=64) as harness:
-        bystanders = await Bystanders.open(harness)
+    async with open_harness(packet_bytes_player=8192) as harness:
+        others, game = await harness.game(), await harness.game()
         caller = await harness.call()
-        await caller.send("<protocol>" + data)
+        await caller.send(data if kind == "malformed" and data.startswith("GET") else "<protocol>" + data)
         ((refusal, text),) = refusals(harness, caller)
         assert refusal == kind
         assert text.startswith(message)
@@ -351,36 +282,11 @@ async def test_bytes_that_cannot_be_understood(
         assert caller.is_ended
         (line,) = harness.logged("protocol_broken")
         assert (line["refusal"], line["text"]) == (kind, text)
-        await bystanders.are_unaffected()
-
-
-@pytest.mark.parametrize(
-    ("data", "kind"),
-    [
-        ("<!DOCTYPE protocol><protocol>", "doctype"),
-        ('<!DOCTYPE protocol [<!ENTITY a "aaaaaaaaaa">]><protocol><join gameType="&a;"/>', "doctype"),
-        ('<?xml version="1.0" encoding="ISO-8859-1"?><protocol>', "encoding"),
-        ("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "malformed"),
-    ],
-)
-async def test_streams_with_a_wrong_beginning(data: str, kind: str, autojump_clock: object) -> None:
-    async with open_harness() as harness:
-        caller = await harness.call()
-        await caller.send(data)
-        ((refusal, text),) = refusals(harness, caller)
-        assert refusal == kind
-        assert await caller.receive() == START + answered(text) + GOODBYE
-
-
-@pytest.mark.parametrize("data", [*(data for data, *_ in BROKEN.values()), "<\0join/>", "<!DOCTYPE x>"])
-async def test_a_player_whose_bytes_cannot_be_understood_has_left(data: str, autojump_clock: object) -> None:
-    async with open_harness(packet_children_player=64, packet_bytes_player=8192) as harness:
-        game = await harness.game()
-        await game.one.send(data)
+        await game.one.send(data + "</wrong>")
         assert (await game.one.receive()).endswith(GOODBYE)
         assert await game.two.receive() == left(game, 0) + END
         assert await game.admin.receive() == left(game, 0)
-        assert len(refusals(harness, game.one)) == 1
+        await expect_unaffected(others)
 
 
 async def test_players_may_send_longer_packets(autojump_clock: object) -> None:
@@ -392,17 +298,13 @@ async def test_players_may_send_longer_packets(autojump_clock: object) -> None:
         admin = await harness.admin()
         await admin.send(comment + '<testMode testMode="true"/>')
         assert await admin.receive() == START + LATEST["testing"]
+        joining = await harness.call()
+        await joining.send(f"<protocol><join/>{comment}<close/>")  # in the same segment
+        assert b"<joined " in await joining.receive()
+        assert refusals(harness, joining) == []
         stranger = await harness.call()
         await stranger.send("<protocol>" + comment + "<join/>")
         assert [kind for kind, _ in refusals(harness, stranger)] == ["packet_size"]
-
-
-async def test_a_longer_packet_may_follow_the_join_in_the_same_segment(autojump_clock: object) -> None:
-    async with open_harness(packet_bytes_before=256, packet_bytes_player=4096) as harness:
-        caller = await harness.call()
-        await caller.send(f"<protocol><join/><!--{'x' * 1000}--><close/>")
-        assert b"<joined " in await caller.receive()
-        assert refusals(harness, caller) == []
 
 
 async def test_unknown_content_of_a_packet_is_ignored_and_logged_once(autojump_clock: object) -> None:
@@ -418,9 +320,11 @@ async def test_unknown_content_of_a_packet_is_ignored_and_logged_once(autojump_c
 
 async def test_the_release_ends_a_connection_that_it_cannot_understand_without_a_reply(autojump_clock: object) -> None:
     async with open_harness("blokus-2021-21.4.0") as harness:
-        for data in ("<jion/>", "</wrong>", "<join/>"):  # the last one names no game
+        for data in ("<jion/>", "</wrong>", "<join/>", ""):  # the last but one names no game, the last one comes late
             caller = await harness.call()
             await caller.send("<protocol>" + data)
+            if not data:
+                await trio.sleep(30.1)
             assert (await caller.receive(), caller.is_ended) == (b"", True)
             assert len(refusals(harness, caller)) == 1
 
@@ -450,7 +354,7 @@ def late_packets(harness: ServerHarness, caller: Caller) -> list[tuple[str, str]
 @pytest.mark.parametrize("begun", ["<room", "<room roomId='", "<step/><!-- ", "ping <"])
 async def test_a_packet_of_a_stranger_must_be_complete_in_time(begun: str, autojump_clock: object) -> None:
     async with open_harness("blokus-2027", **PATIENT) as harness:
-        bystanders = await Bystanders.open(harness)
+        others = await harness.game()
         caller = await harness.call()
         await caller.send("<protocol><step/>")
         await caller.receive()
@@ -463,10 +367,10 @@ async def test_a_packet_of_a_stranger_must_be_complete_in_time(begun: str, autoj
         assert text.encode() in await caller.receive()
         assert caller.is_ended
         assert late_packets(harness, caller) == [("packet_timeout", text)]
-        await bystanders.are_unaffected()
+        await expect_unaffected(others)
 
 
-@pytest.mark.parametrize("begun", ["ping", "\0", " ping &amp;", "&am"])
+@pytest.mark.parametrize("begun", ["", " \n", "ping", "\0", "&am"])
 async def test_text_between_packets_is_no_packet(begun: str, autojump_clock: object) -> None:
     """The releases mind neither the text nor the silence after it."""
     async with open_harness("blokus-2027") as harness:
@@ -478,43 +382,22 @@ async def test_text_between_packets_is_no_packet(begun: str, autojump_clock: obj
 
 
 @pytest.mark.parametrize("edition", ["blokus-2027", "blokus-2021-21.4.0", "blokus-2021-r3"])
-@pytest.mark.parametrize("is_on_turn", [True, False])
-async def test_a_player_may_stop_within_a_packet(edition: str, is_on_turn: bool, autojump_clock: object) -> None:
+async def test_a_player_may_stop_within_a_packet_of_a_game_without_limits(edition: str, autojump_clock: object) -> None:
     async with open_harness(edition, has_timeouts=False) as harness:
         game = await harness.game()
-        player, other = (game.one, game.two) if is_on_turn else (game.two, game.one)
         move = legal_move(game.room)
-        await player.send(move[:40])
-        await trio.sleep(5000.0)
-        assert not player.is_ended
-        if not is_on_turn:
-            await other.send(legal_move(game.room))
-            move = legal_move(game.room)
-            await player.send(b"' x='")
-            return
-        await player.send(move[40:])
-        assert game.room.ply == 1
-
-
-async def test_a_player_that_stops_within_a_packet_has_its_time_limits(autojump_clock: object) -> None:
-    async with open_harness("blokus-2027") as harness:
-        game = await harness.game()
-        await game.one.send(legal_move(game.room)[:40])
-        await trio.sleep(10.1)
-        (ended,) = harness.happened(events.GameEnded)
-        assert ended.causes == ("HARD_TIMEOUT", "REGULAR")
-
-
-async def test_a_player_that_stops_within_a_packet_is_idle_after_its_game(autojump_clock: object) -> None:
-    async with open_harness("blokus-2027") as harness:
-        game = await harness.game()
+        await game.one.send(move[:40])
         await game.two.send("<room")
+        await trio.sleep(5000.0)
+        assert not game.one.is_ended
+        await game.one.send(move[40:])
+        assert game.room.ply == 1
         await game.admin.send(f'<cancel roomId="{game.id}"/>')
-        await trio.sleep(59.9)
-        await game.two.send(" ")
-        assert not game.two.is_ended
-        await trio.sleep(0.2)
-        assert game.two.is_ended
+        if edition == "blokus-2027":  # it stays connected, and is idle now
+            await trio.sleep(59.9)
+            assert not game.two.is_ended
+            await trio.sleep(0.2)
+        assert game.two.is_ended is (edition != "blokus-2021-21.4.0")
 
 
 @pytest.mark.parametrize(
@@ -546,45 +429,18 @@ async def test_peers_on_this_machine_may_take_their_time_as_with_the_release(
             assert b"memento" in await slow.receive()
 
 
-async def test_each_packet_has_its_own_deadline(autojump_clock: object) -> None:
+async def test_segments_that_straddle_packets_are_not_slow(autojump_clock: object) -> None:
     async with open_harness("blokus-2027") as harness:
         caller = await harness.call()
         await trio.sleep(29.0)
         await caller.send("<protocol><step/><step")
-        await trio.sleep(9.9)
-        assert late_packets(harness, caller) == []
-        await trio.sleep(0.2)
-        assert [kind for kind, _ in late_packets(harness, caller)] == ["packet_timeout"]
-
-
-async def test_segments_that_straddle_packets_are_not_slow(autojump_clock: object) -> None:
-    async with open_harness("blokus-2027") as harness:
-        caller = await harness.call()
-        await caller.send("<protocol><step")
         for _ in range(20):
             await trio.sleep(9.0)
             await caller.send("/><step")
         assert late_packets(harness, caller) == []
-        assert (await caller.receive()).count(b"<errorpacket") == 20
+        assert (await caller.receive()).count(b"<errorpacket") == 21
         await trio.sleep(10.1)
         assert [kind for kind, _ in late_packets(harness, caller)] == ["packet_timeout"]
-
-
-async def test_between_packets_a_peer_may_be_silent_for_ever(autojump_clock: object) -> None:
-    async with open_harness(**PATIENT) as harness:
-        caller = await harness.admin()
-        for _ in range(3):
-            await trio.sleep(5000.0)
-            await caller.send(' <testMode testMode="true"/> \n')
-            assert (await caller.receive()).endswith(LATEST["testing"])
-
-
-async def test_the_release_ends_a_slow_connection_without_a_reply(autojump_clock: object) -> None:
-    async with open_harness("blokus-2021-21.4.0") as harness:
-        caller = await harness.call()
-        await trio.sleep(30.1)
-        assert (await caller.receive(), caller.is_ended) == (b"", True)
-        assert [kind for kind, _ in refusals(harness, caller)] == ["first_packet"]
 
 
 # -- a late event loop ------------------------------------------------------------------------------------------------

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import random
-from collections.abc import Callable
 
 import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server import events
-from spielleiter.server.app import Server
 from spielleiter.server.core.room import Phase
 from spielleiter.server.editions import EDITIONS
 from tests.example_counts import examples
@@ -163,17 +160,12 @@ class RandomCallers:
             await self._hang_up(caller)
 
 
-def in_virtual_time(main: Callable[[], object]) -> None:
-    trio.run(main, clock=MockClock(autojump_threshold=0))  # type: ignore[arg-type]
-
-
 async def run_callers(edition: str, seed: int, steps: int) -> None:
     chosen = EDITIONS[edition]
     async with trio.open_nursery() as nursery:
         settings = {"default_game": chosen.game_type, "rooms_waiting": 6, "observers_per_room": 2, "connections": 20}
-        harness = ServerHarness(nursery, edition, {**settings, "start_piece": None, "seed": seed})
-        harness.server = Server(harness.config, io.StringIO(), processor_time=lambda: 0.0)  # for all seasons
-        harness.server.stream.subscribe(harness.server_events.append)
+        settings |= {"start_piece": None, "seed": seed, "editions": {chosen.game_type: edition}}
+        harness = ServerHarness(nursery, None, settings)
         nursery.start_soon(harness.server.timers.run)
         callers = RandomCallers(harness, random.Random(seed))
         for _ in range(steps):
@@ -195,30 +187,27 @@ async def run_callers(edition: str, seed: int, steps: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("seed", range(examples(4)))
-def test_callers_that_act_at_random(edition: str, seed: int) -> None:
-    in_virtual_time(lambda: run_callers(edition, seed, 400))
+async def test_callers_that_act_at_random(edition: str, seed: int, autojump_clock: object) -> None:
+    await run_callers(edition, seed, 400)
 
 
 @pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("is_admin", [False, True])
-def test_every_packet_of_every_season_as_the_first_one(edition: str, is_admin: bool) -> None:
-    async def main() -> None:
-        async with trio.open_nursery() as nursery:
-            harness = ServerHarness(
-                nursery, edition, {"default_game": EDITIONS[edition].game_type, "start_piece": None}
-            )
-            harness.server = Server(harness.config, io.StringIO(), processor_time=lambda: 0.0)
-            harness.server.stream.subscribe(harness.server_events.append)
-            for request in REQUESTS:
-                caller = await harness.call()
-                await caller.send("<protocol>")
-                if is_admin:
-                    await caller.send(f'<authenticate password="{PASSWORD}"/>')
-                await caller.send(request)
-                assert [bug.error for bug in harness.happened(events.InternalError)] == [], request
-                await caller.close()
-            nursery.cancel_scope.cancel()
-
-    in_virtual_time(main)
+async def test_every_packet_of_every_season_as_the_first_one(
+    edition: str, is_admin: bool, autojump_clock: object
+) -> None:
+    async with trio.open_nursery() as nursery:
+        game_type = EDITIONS[edition].game_type
+        settings = {"default_game": game_type, "start_piece": None, "editions": {game_type: edition}}
+        harness = ServerHarness(nursery, None, settings)
+        for request in REQUESTS:
+            caller = await harness.call()
+            await caller.send("<protocol>")
+            if is_admin:
+                await caller.send(f'<authenticate password="{PASSWORD}"/>')
+            await caller.send(request)
+            assert [bug.error for bug in harness.happened(events.InternalError)] == [], request
+            await caller.close()
+        nursery.cancel_scope.cancel()

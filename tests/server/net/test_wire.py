@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from trio.testing import wait_all_tasks_blocked
 
 from spielleiter.server.core.clock import Arrival, StampSource
-from spielleiter.server.net import wire as module
 from spielleiter.server.net.wire import (
     ATTEMPTS,
     CLOSED_WINDOW,
@@ -96,16 +95,6 @@ def read_late(sock: socket.socket, seconds: float = LATE) -> None:
         pass
 
 
-async def test_bytes_come_in_order_and_then_the_end() -> None:
-    async with wired() as (near, wire, _):
-        near.sendall(b"one")
-        assert (await wire.receive())[0] == b"one"
-        near.sendall(b"two")
-        near.shutdown(socket.SHUT_WR)
-        assert (await wire.receive())[0] == b"two"
-        assert (await wire.receive())[0] == b""
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives on a TCP socket")
 async def test_the_kernel_stamps_bytes_that_are_read_late() -> None:
     async with wired() as (near, wire, far):
@@ -119,37 +108,6 @@ async def test_the_kernel_stamps_bytes_that_are_read_late() -> None:
         assert arrival.source is StampSource.KERNEL
         assert before - 0.001 <= arrival.instant <= sent + LATE / 2
         assert read - arrival.instant >= LATE / 2
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives on a TCP socket")
-async def test_the_stamp_is_that_of_the_last_byte() -> None:
-    async with wired() as (near, wire, far):
-        near.sendall(b"the beginning")
-        read_late(far)
-        before = trio.current_time()
-        near.sendall(b" and the end")
-        read_late(far)
-        data, arrival = await wire.receive()
-        assert data == b"the beginning and the end"
-        assert before - 0.001 <= arrival.instant <= before + LATE / 2
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives on a TCP socket")
-def test_accepted_sockets_inherit_time_stamps() -> None:
-    if sys.platform == "win32":
-        pytest.skip("Windows has nothing like it")
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        assert stamp_arrivals(listening)
-        with socket.create_connection(listening.getsockname()) as near, listening.accept()[0] as far:
-            near.sendall(b"x")
-            (stamp,) = far.recvmsg(1, 64)[1]
-    assert stamp[:2] == (socket.SOL_SOCKET, SO_TIMESTAMPNS)
-
-
-def test_a_socket_that_refuses_has_no_stamps() -> None:
-    sock = socket.socket()
-    sock.close()
-    assert not stamp_arrivals(sock)
 
 
 async def test_without_time_stamps_the_arrival_is_the_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +213,7 @@ def fill(wire: SocketWire) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system tells")
-@pytest.mark.parametrize("buffer", [4096, 1 << 16, 1 << 20])
+@pytest.mark.parametrize("buffer", [4096, 1 << 16])
 async def test_a_peer_that_does_not_read_is_told_from_one_that_does(buffer: int) -> None:
     async with wired(buffer=buffer) as (near, wire, _):
         assert not wire.is_peer_stalled()
@@ -308,32 +266,6 @@ async def test_a_slow_network_is_not_blamed_on_the_peer(
         assert not wire.is_peer_stalled(), "an old kernel does not tell"
 
 
-async def test_a_cancelled_send_has_sent_nothing() -> None:
-    """The kernel can make room at any moment: the send is repeated until one of them is cancelled."""
-    async with wired(buffer=1 << 16) as (near, wire, _):
-        sent: list[int] = []
-
-        async def send() -> None:
-            sent.append(await wire.send_some(memoryview(b"late")))
-
-        tries = 0
-        while tries == len(sent):
-            tries += 1
-            while wire.try_send(bytes(RECEIVE_BYTES)):
-                pass
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(send)
-                await wait_all_tasks_blocked()
-                nursery.cancel_scope.cancel()
-        await wire.send_eof()
-        near.setblocking(False)
-        received: list[bytes] = []
-        while not received or received[-1]:
-            await trio.lowlevel.wait_readable(near)
-            received.append(near.recv(RECEIVE_BYTES))
-        assert len(b"".join(received).replace(b"\0", b"")) == sum(sent)
-
-
 async def test_a_reset_breaks_reading_and_writing() -> None:
     async with wired() as (near, wire, _):
         near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -362,24 +294,6 @@ async def test_unread_input_is_seen_without_being_read() -> None:
         assert not wire.has_unread_input()  # the end of the input is not input
 
 
-async def test_no_stamp_is_before_a_check_that_found_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "kernel_stamp", lambda _: time.time() - 5.0)  # of a segment that came out of order
-    async with wired() as (near, wire, far):
-        near.sendall(b"x")
-        arrival = (await wire.receive())[1]
-        assert arrival.instant < trio.current_time() - 4.0  # there was no check before
-        checked_at = trio.current_time()
-        assert not wire.has_unread_input()
-        near.sendall(b"x")
-        arrival = (await wire.receive())[1]
-        assert checked_at <= arrival.instant <= trio.current_time()
-        select.select([], [far], [], HANG_TIMEOUT)
-        emptied_at = arrival.instant
-        near.sendall(b"x")
-        arrival = (await wire.receive())[1]
-        assert emptied_at <= arrival.instant  # the previous read was a check, too
-
-
 @pytest.mark.parametrize("unread", [b"", b"x"])
 @pytest.mark.parametrize("platform", ["linux", "darwin"])
 async def test_a_peer_that_has_left_is_noticed(unread: bytes, platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -398,19 +312,17 @@ async def test_a_peer_that_has_left_is_noticed(unread: bytes, platform: str, mon
 
 
 async def test_the_end_of_our_stream_leaves_the_other_direction_open() -> None:
-    async with wired() as (near, wire, _):
+    async with wired() as (near, wire, far):
+        assert far.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        assert not far.getblocking()
         wire.try_send(b"bye")
         await wire.send_eof()
         assert near.recv(10) == b"bye"
         assert near.recv(10) == b""
         near.sendall(b"you too")
+        near.shutdown(socket.SHUT_WR)
         assert (await wire.receive())[0] == b"you too"
-
-
-async def test_packets_are_not_delayed_by_nagle_s_algorithm() -> None:
-    async with wired() as (_, _, far):
-        assert far.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-        assert not far.getblocking()
+        assert (await wire.receive())[0] == b""
 
 
 WALL = 1_790_000_000.0
@@ -484,13 +396,6 @@ def test_a_stamp_gives_the_arrival_however_late_the_read_is(
     assert arrival.instant == pytest.approx(arrived, abs=1e-5)
 
 
-def test_without_a_stamp_the_arrival_is_the_read() -> None:
-    machine = Machine()
-    stamps = machine.stamps()
-    machine.uptime += 5.0
-    assert read(stamps, machine, None) == Arrival(machine.now())
-
-
 @given(st.floats(0.001, 10.0), st.floats(0.001, 10.0))
 def test_no_arrival_is_before_the_last_check_that_found_nothing(before: float, after: float) -> None:
     """The last segment of a packet came out of order, long before the first, and the kernel uses its stamp."""
@@ -502,17 +407,9 @@ def test_no_arrival_is_before_the_last_check_that_found_nothing(before: float, a
     stamps.saw_empty(machine.now())
     last_check = machine.now()
     machine.uptime += after
-    assert read(stamps, machine, stamp) == Arrival(last_check, StampSource.KERNEL)
-
-
-def test_a_read_that_empties_the_socket_is_a_check() -> None:
-    machine = Machine()
-    stamps = reader_of_empty_socket(machine)
-    machine.uptime += 1.0
-    stamp = machine.wall()
-    machine.uptime += 1.0
     first = read(stamps, machine, stamp, has_emptied=False)
-    assert read(stamps, machine, stamp) == first  # the rest of the bytes
+    assert first == Arrival(last_check, StampSource.KERNEL)
+    assert read(stamps, machine, stamp) == first  # the rest of the bytes; this read leaves nothing, so it is a check
     emptied_at = machine.now()
     machine.uptime += 1.0
     assert read(stamps, machine, stamp).instant == emptied_at
@@ -587,14 +484,15 @@ def test_the_tolerance_does_not_grow_with_idle_time() -> None:
     assert read(stamps, machine, stamp).instant <= arrived + 1e-6
 
 
-@pytest.mark.parametrize("age", [-0.001, -3600.0, MAX_AGE + 0.001, 1e9])
-def test_a_stamp_from_the_future_or_from_long_ago_is_ignored(age: float) -> None:
+@pytest.mark.parametrize("age", [-0.001, MAX_AGE + 0.001, None])
+def test_a_stamp_from_the_future_or_from_long_ago_is_ignored_like_a_missing_one(age: float | None) -> None:
     machine = Machine()
     stamps = machine.stamps()
-    assert read(stamps, machine, machine.wall() - age) == Arrival(machine.now())
+    machine.uptime += 5.0
+    assert read(stamps, machine, None if age is None else machine.wall() - age) == Arrival(machine.now())
 
 
-@pytest.mark.parametrize("interruptions", [[0.003], [0.0, 0.003], [0.003, 0.002, 0.001]])
+@pytest.mark.parametrize("interruptions", [[0.003], [0.003, 0.002, 0.001]])
 def test_an_interruption_while_the_clocks_are_compared_moves_no_arrival(interruptions: list[float]) -> None:
     """Otherwise the answer to a request would seem to have come before the request."""
     machine = Machine()
@@ -619,11 +517,6 @@ def test_an_interrupted_comparison_is_repeated() -> None:
     readings = machine.readings
     read(stamps, machine, None)
     assert machine.readings == readings + 2 * ATTEMPTS
-
-
-def test_the_machine_s_own_clocks_are_the_default() -> None:
-    stamps = StampReader(lambda: 5.0)
-    assert stamps.arrival(0.0, read_at=5.0, has_emptied=True) == Arrival(5.0)  # an instant in 1970
 
 
 def test_comparisons_that_are_always_interrupted_neither_find_nor_hide_a_step() -> None:
