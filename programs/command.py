@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from spielleiter.client.strategies import STRATEGIES
 from spielleiter.common.errors import SetupError
 from spielleiter.common.own_python import own_python
 from spielleiter.programs.windows_command import windows_words
@@ -103,8 +104,6 @@ class Command:
         """
         if text.startswith(BUILTIN):
             name = text.removeprefix(BUILTIN)
-            from spielleiter.client.strategies import STRATEGIES  # loads trio, which `match --help` does not need
-
             if name not in STRATEGIES:
                 known = f"{', '.join(STRATEGIES)}{suggestion(name, STRATEGIES)}"
                 raise SetupError(f"program {text!r}: there is no such strategy, expected {known}")
