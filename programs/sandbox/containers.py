@@ -159,8 +159,8 @@ class _Container(Resources):
             )
 
     def exceeded(self) -> str:
-        # The kernel frees a killed program's memory late, and may then also kill the process inside that would report it.
-        return Condition.MEMORY.value if self._oom_file.exists() else ""
+        # The kernel frees a killed program's memory late, and may also kill the process inside that would report it
+        return Condition.MEMORY.key if self._oom_file.exists() else ""
 
     def release(self) -> None:
         if self._remover is None:
