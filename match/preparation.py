@@ -22,15 +22,11 @@ import trio
 from spielleiter.client.strategies import STRATEGIES
 from spielleiter.common.errors import MachineError, SetupError, os_error_text
 from spielleiter.match.builtin_players import builtin_strategy
+from spielleiter.match.defaults import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS, RANDOM, SEQUENTIAL
 from spielleiter.match.game_folder import GAMES, REPLAY
 from spielleiter.match.match_server import limits_of, match_server_config
 from spielleiter.match.plan import (
-    DEFAULT_GAMES,
-    DEFAULT_MIN_GAMES,
-    ORDERS,
-    RANDOM,
     SEED_BITS,
-    SEQUENTIAL,
     Entrant,
     MatchSetup,
     Opening,
@@ -153,7 +149,7 @@ def _read_list(file: Path, turn: int) -> tuple[Opening, ...]:
 
 
 def order_openings(openings: Sequence[Opening], order: str, seed: int) -> tuple[Opening, ...]:
-    """The openings in the order (one of `plan.ORDERS`) in which pairs of games begin from them; none is repeated."""
+    """The openings in the order (one of `ORDERS`) in which pairs of games begin from them; none is repeated."""
     ordered = list(openings)
     if order == RANDOM:
         random.Random(f"{seed} openings").shuffle(ordered)
