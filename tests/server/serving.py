@@ -15,7 +15,7 @@ import trio
 
 from spielleiter.client.admin import AdminClient
 from spielleiter.client.player import GameReport, Player, Responder
-from spielleiter.client.strategies import make_responder
+from spielleiter.client.responders import make_responder
 from spielleiter.server.app import Companion, Listening, serve
 from spielleiter.server.config import Config
 from spielleiter.server.editions import EDITIONS

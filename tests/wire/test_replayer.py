@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from spielleiter.client.player import Player
-from spielleiter.client.strategies import make_responder
+from spielleiter.client.responders import make_responder
 from spielleiter.server.app import Listening, serve
 from spielleiter.server.config import Config
 from spielleiter.wire.replayer import Replayer, ReplayReport, UnreachableError, _Connection
