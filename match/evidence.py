@@ -63,7 +63,7 @@ class Evidence:
         self.on_request: Callable[[], None] = lambda: None
         """Called whenever a program is asked for a move."""
         self.on_answer: Callable[[int, float], None] = lambda _program, _think_time: None
-        """Called with a program and its think time in seconds whenever it has moved, before the next request."""
+        """Called with a program and its think time in seconds, when it has moved or is late."""
         self.seconds_waiting: Callable[[int, float], float] = lambda _program, _think_time: 0.0
         """Returns for how many seconds of a think time this machine delayed a program."""
         self.received: Callable[[int], bytes] = lambda _program: b""
@@ -170,6 +170,7 @@ class Evidence:
             case events.TimeVerdict(seat=seat, think_time=think_time, loop_lag=loop_lag, source=source):
                 known = self.facts.programs[seats[seat]]
                 known.exceeded_think_time, known.limit = think_time, self._limits[seats[seat]]
+                self.on_answer(seats[seat], think_time)
                 # the kernel's stamp does not depend on how busy this process is
                 own_delay = 0.0 if source == StampSource.KERNEL.value else loop_lag
                 known.seconds_waiting = max(own_delay, self.seconds_waiting(seats[seat], think_time))

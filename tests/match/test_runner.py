@@ -122,7 +122,7 @@ def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunnerHarness:
 async def test_every_game_is_played_and_kept(concurrency: int, harness: RunnerHarness) -> None:
     with open_journal(harness.folder) as journal:
         for number in (2, 5):  # these are not played again
-            journal.append(game(number))
+            journal.extend([game(number)])
     assert await harness.play(Conditions(concurrency)) is EndReason.COMPLETED
     assert sorted(harness.finished) == harness.started == [1, 3, 4, 6, 7, 8, 9, 10]
     assert harness.journal == ALL
@@ -322,11 +322,15 @@ def test_an_interrupted_match_is_continued_and_extended_outside_of_the_main_thre
     assert summarise(result.records).results == result.summary.results
     with pytest.raises(SetupError, match="only more"):
         load_match(tmp_path, games=1)
-    extend = lambda: play_match(load_match(tmp_path, games=4), str(tmp_path))  # noqa: E731
+    extended: list[int] = []
+
+    def extend() -> None:
+        extended.extend(record.game for record in play_match(load_match(tmp_path, games=4), str(tmp_path)).records)
+
     thread = threading.Thread(target=extend)
     thread.start()
     thread.join(HANG_TIMEOUT)
-    assert [record.game for record in extend().records] == [1, 2, 3, 4]
+    assert extended == [1, 2, 3, 4]
     assert load_match(tmp_path).games == 4
     with pytest.raises(JournalError, match="holds another match"):
         play_match(prepare(), tmp_path)

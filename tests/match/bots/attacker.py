@@ -365,6 +365,11 @@ def guess_codes(host: str, port: int, own_code: str) -> None:
             sock.recv(4096)
 
 
+def try_everything(host: str, port: int, own_code: str) -> None:
+    guess_codes(host, port, own_code)
+    steal_seat(host, port, own_code)
+
+
 def write_endlessly() -> None:
     """Write more than the output limit, with escape sequences for terminals."""
     for _ in range(12):
@@ -396,7 +401,7 @@ ACTIONS: dict[str, Callable[[str, int, str], None]] = {
     "kill-parent": lambda _host, _port, _code: os.kill(os.getppid(), signal.SIGKILL),
     "garble-reports": lambda _host, _port, _code: garble_reports(),
     "guess": guess_codes,
-    "everything": lambda *given: (guess_codes(*given), steal_seat(*given))[1],
+    "everything": try_everything,
     "read-secrets": lambda host, port, _code: read_secrets(host, port),
     "noise": lambda _host, _port, _code: write_endlessly(),
     "stop-parent": lambda _host, _port, _code: stop_parent(1),

@@ -50,7 +50,7 @@ from spielleiter.server.setting import MAX_WHOLE_NUMBER, suggestion
 SEEDINGS: Final = ("random", "listed")
 MAX_PLAY_OFFS: Final = 100
 
-_KINDS: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
+_KINDS_BY_KEY: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
     {
         "tested": ("gauntlet",),
         "rounds": ("swiss",),
@@ -62,7 +62,7 @@ _KINDS: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
 """By key: the kinds of tournaments that it applies to."""
 
 _BOOK: Final = ("book", "order", "opening_turn")
-KEYS: Final = (*_KINDS, *_BOOK)
+KEYS: Final = (*_KINDS_BY_KEY, *_BOOK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class KindOptions:
 
 def read_kind_options(value: Mapping[str, Any], kind: str) -> KindOptions:
     """The options in the content of a tournament's file. Raises SetupError."""
-    for key, kinds in _KINDS.items():
+    for key, kinds in _KINDS_BY_KEY.items():
         if key in value and kind not in kinds:
             wanted = " or ".join(f'kind = "{each}"' for each in kinds)
             raise SetupError(f'{key}: has no effect with kind = "{kind}", expected {wanted}')
