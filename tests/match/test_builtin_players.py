@@ -17,7 +17,6 @@ import pytest
 import trio
 import trio.testing
 
-from spielleiter.client.choosers import make_chooser
 from spielleiter.common.errors import MachineError
 from spielleiter.game.api import Move, State
 from spielleiter.match import builtin_players
@@ -35,6 +34,7 @@ from spielleiter.match.match_server import open_match_server
 from spielleiter.match.plan import Entrant
 from spielleiter.match.referee import play_game
 from spielleiter.match.verdict import Verdict
+from spielleiter.players.choosers import make_chooser
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
 from tests.interpreter import PYTHON
@@ -235,7 +235,7 @@ def changed_worker(change: str) -> list[str]:
     """A worker whose choosers are changed by `change`, an expression of `name` and `choose`."""
     code = f"""if True:
         import os, runpy
-        from spielleiter.client import choosers
+        from spielleiter.players import choosers
         def changed(name, choose):
             return lambda state, rng, budget: ({change}) or choose(state, rng, budget)
         choosers.CHOOSERS = {{name: changed(name, choose) for name, choose in choosers.CHOOSERS.items()}}
