@@ -22,7 +22,7 @@ from spielleiter.client.client_errors import ClientError, plain_text
 from spielleiter.game.api import Game, GameOptionError, State
 from spielleiter.match.game_folder import WireLog
 from spielleiter.match.plan import MatchSetup, PlannedGame
-from spielleiter.match.verdict import Attempt, GameFacts, ProgramFacts
+from spielleiter.match.verdict import Attempt, GameFacts
 from spielleiter.protocol.messages import ErrorMessage, Memento, Result, RoomData, Slot, UnreadableData
 from spielleiter.server import events
 from spielleiter.server.core.clock import StampSource
@@ -194,19 +194,17 @@ class Evidence:
                     # an answer after the game, as to a hard time limit, is refused because it is late
                     if self.facts.has_begun and self.facts.result is None and fault not in _ATTEMPTS:
                         known.refused_answer = text
-            case events.ProtocolBroken(text=text):
-                self._record_protocol_error(known, program, text, is_elsewhere=is_elsewhere)
-            case events.InternalError(error=error):
-                text = f"the server could not deal with what it sent: {_last_line(error)}"
-                self._record_protocol_error(known, program, text, is_elsewhere=is_elsewhere)
+            case events.ProtocolBroken() | events.InternalError():
+                if isinstance(event, events.ProtocolBroken):
+                    text = event.text
+                else:
+                    text = f"the server could not deal with what it sent: {_last_line(event.error)}"
+                if is_elsewhere or self.is_cancelled:
+                    self.add_remark(program, f"sent on another connection or after the end: {text}")
+                else:
+                    known.protocol_error = text
             case _:
                 pass
-
-    def _record_protocol_error(self, known: ProgramFacts, program: int, text: str, *, is_elsewhere: bool) -> None:
-        if is_elsewhere or self.is_cancelled:
-            self.add_remark(program, f"sent on another connection or after the end: {text}")
-        else:
-            known.protocol_error = text
 
     # -- another server ---------------------------------------------------------------------------------------------
 

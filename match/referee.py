@@ -102,11 +102,11 @@ def memory_text(limit: int | None, program: Program | BuiltinPlayer) -> str:
 def remarks_on(program: Program | BuiltinPlayer, observed: Observations | None) -> tuple[str, ...]:
     """Return the remarks on a program; `observed` is what was seen of it in its sandbox, None if it had none."""
     remarks = []
-    if isinstance(program, BuiltinPlayer) and program.interruptions:
-        times = count_text(program.interruptions, "time")
+    if isinstance(program, BuiltinPlayer) and (interruptions := program.player.interruptions):
+        times = count_text(interruptions, "time")
         remarks.append(f"{times} the process that computed its move ended, and another one computed the move again")
-    if isinstance(program, BuiltinPlayer) and program.cut_searches:
-        searches = count_text(program.cut_searches, "search", "searches")
+    if isinstance(program, BuiltinPlayer) and (cut := program.player.cut_searches):
+        searches = count_text(cut, "search", "searches")
         remarks.append(f"{searches} ended early on this slow or busy machine, so it played weaker than usual")
     if program.supervisor_stops:
         remarks.append(STOPPED_SUPERVISOR)

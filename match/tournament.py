@@ -29,7 +29,7 @@ from spielleiter.match.plan import (
     ProgramTimeouts,
     season_text,
 )
-from spielleiter.match.preparation import load_openings, order_openings, with_content
+from spielleiter.match.preparation import openings_of, with_content
 from spielleiter.match.statistics import Sprt, SprtError
 from spielleiter.match.toml_files import (
     MILLISECONDS,
@@ -279,11 +279,16 @@ def with_openings(tournament: Tournament) -> Tournament:
     kind_options = tournament.kind_options
     if not kind_options.book:
         return tournament
-    names = {"start_piece": "startPiece", "game_end": "gameEnd"}
-    options = {names[key]: value for key, value in tournament.server_options.items() if key in names}
-    editions = {} if tournament.edition is None else {tournament.game_type: tournament.edition}
-    found = load_openings(Path(kind_options.book), kind_options.opening_turn, tournament.game_type, options, editions)
-    return replace(tournament, openings=order_openings(found, kind_options.order, tournament.seed))
+    openings = openings_of(
+        Path(kind_options.book),
+        kind_options.opening_turn,
+        kind_options.order,
+        tournament.seed,
+        tournament.game_type,
+        tournament.edition,
+        tournament.server_options,
+    )
+    return replace(tournament, openings=openings)
 
 
 def with_contents(tournament: Tournament) -> Tournament:
