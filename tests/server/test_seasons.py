@@ -31,6 +31,7 @@ def _foreign_move(game_type: str) -> tuple[str, str]:
     raise AssertionError(f"{game_type} understands every other game's moves")
 
 
+@pytest.mark.slow
 async def test_games_of_all_seasons_are_played_at_once_and_end_correctly(autojump_clock: object) -> None:
     async with open_all_games(soft_timeout=1000.0, hard_timeout=1000.0) as harness:
         games = [await playing(harness, game_type) for game_type in GAME_TYPES]
@@ -41,7 +42,8 @@ async def test_games_of_all_seasons_are_played_at_once_and_end_correctly(autojum
                     move = RoomMessage(room.id, MoveData(first_move(room)))
                     await players[room.state.seat_on_turn].send(room.edition.dialect.encode(move))
         ended = {each.room: each for each in harness.happened(events.GameEnded)}
-    assert harness.happened(events.RequestRefused) == harness.happened(events.ProtocolBroken) == []
+    assert not harness.happened(events.RequestRefused)
+    assert not harness.happened(events.ProtocolBroken)
     for room in rooms:
         outcome, game = room.state.outcome(), ended[room.id]
         assert outcome is not None

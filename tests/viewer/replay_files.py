@@ -44,7 +44,7 @@ def record_of(edition: Edition, states: Sequence[State], names: tuple[str, str] 
 def refused_record(edition: Edition, states: Sequence[State], move: Move, text: str = "Ungueltig") -> list[RoomData]:
     """The packets of a game that ended with an illegal move."""
     seat = states[-1].seat_on_turn
-    result = ended(edition, Ending.against(seat, Cause.RULE_VIOLATION, text, (1 - seat,)), states[-1])
+    result = ended(edition, Ending.by_faults({seat: (Cause.RULE_VIOLATION, text)}), states[-1])
     mementos: list[RoomData] = [Memento(state, NAMES) for state in states]
     return [*mementos, ErrorMessage(text, MoveData(move)), result]
 

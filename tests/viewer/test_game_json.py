@@ -31,7 +31,7 @@ CORNER = SetMove(Color.BLUE, Shape.MONO, Rotation.NONE, is_flipped=False, x=40, 
 
 @pytest.mark.parametrize("cause", [cause for cause in Cause if cause is not Cause.REGULAR])
 def test_a_fault_is_told_with_the_name_of_the_player(cause: Cause) -> None:
-    ending = Ending.against(0, cause, "Grund der Ausgabe", (1,))
+    ending = Ending.by_faults({0: (cause, "Grund der Ausgabe")})
     end = describe_end([Memento(STATES[-1], NAMES), ended(EDITION, ending, STATES[-1])])
     assert end is not None
     assert (end["cause"], end["offender"], end["winner"], end["isDraw"]) == (cause.value, 0, 1, False)
@@ -49,7 +49,7 @@ def test_a_fault_is_told_with_the_name_of_the_player(cause: Cause) -> None:
 def test_a_season_in_which_a_player_at_fault_keeps_its_points_needs_no_more_words() -> None:
     edition = EDITIONS["blokus-2021-r3"]
     states = played(edition, plies=4)
-    end = describe_end([Memento(states[-1]), ended(edition, Ending.against(0, Cause.LEFT, "", (1,)), states[-1])])
+    end = describe_end([Memento(states[-1]), ended(edition, Ending.by_faults({0: (Cause.LEFT, "")}), states[-1])])
     assert end is not None
     assert end["points"] == [states[-1].points(seat)[0] for seat in (0, 1)]
     assert end["words"]["en"].endswith(f"({end['points'][0]} : {end['points'][1]} points).")
@@ -65,7 +65,7 @@ def test_a_file_whose_result_has_no_points_shows_those_of_its_last_position() ->
 def test_each_cause_has_words_of_its_own() -> None:
     sentences = set()
     for cause in Cause:
-        end = describe_end([Memento(STATES[0], NAMES), ended(EDITION, Ending.against(1, cause, "", (0,)), STATES[0])])
+        end = describe_end([Memento(STATES[0], NAMES), ended(EDITION, Ending.by_faults({1: (cause, "")}), STATES[0])])
         assert end is not None
         sentences |= set(end["words"].values())
     assert len(sentences) == 2 * len(Cause)
@@ -192,7 +192,7 @@ def test_a_position_that_was_sent_twice_is_one_position() -> None:
 
 def test_the_end_shows_the_last_words_of_the_program_at_fault() -> None:
     states = played(EDITION, plies=4)
-    result = ended(EDITION, Ending.against(0, Cause.LEFT, "", (1,)), states[-1])
+    result = ended(EDITION, Ending.by_faults({0: (Cause.LEFT, "")}), states[-1])
     record: list[RoomData] = [*(Memento(state, NAMES) for state in states), result]
     outputs = ([["a"], ["b"], ["Traceback", "ValueError"]], None)
     details = Details(outputs=outputs, verdict="crash", verdict_words={"de": "abgestürzt", "en": "crashed"})
