@@ -360,7 +360,7 @@ class PackageScreen:
             click.echo(f"{_ERASE_LINE}  … {escaped(text)[:columns]}", err=True, nl=False)
 
     def result(self, result: ConditionResult) -> None:
-        from spielleiter.contest.contest_conditions import logs_of
+        from spielleiter.contest.runtime_faults import logs_of
         from spielleiter.programs.packages.faults import Level
 
         self.clear()

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from spielleiter.common.text import count_text
-from spielleiter.contest import contest_conditions as contest
 from spielleiter.contest.calibration import Speed
-from spielleiter.contest.contest_conditions import FAULTS, ContestCondition, fault
 from spielleiter.contest.package_games import GameResult, affects_game, merged, size_text
 from spielleiter.contest.package_report import ConditionResult, State, state_of
+from spielleiter.contest.runtime_faults import FAULTS, fault
+from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.machine_delay import AnswerTimes
 from spielleiter.programs.packages.faults import Finding
-from spielleiter.programs.sandbox.sandbox import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT, Condition
+from spielleiter.programs.sandbox.sandbox import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT
 
 LIMIT: Final = 2.0
 """Seconds that a move may take in the contest."""
@@ -148,37 +148,37 @@ class ObservedConditions:
         """Take the times from the start of a process until it asked for its seat."""
         self._starts += seconds
 
-    def result(self, condition: ContestCondition) -> ConditionResult | None:
+    def result(self, condition: Condition) -> ConditionResult | None:
         """Return the result for a condition; None if it is not one of those that are watched here."""
         results = {
-            contest.START: self._start,
-            contest.END: self._end,
-            contest.THINK_TIME: self._think_time,
-            contest.MEMORY: self._memory,
-            contest.PROCESSES: self._processes,
-            contest.OUTPUT: self._output,
-            contest.NETWORK: self._network,
-            contest.WINDOW: self._window,
-            contest.INPUT: self._input,
-            contest.DISK: self._disk,
+            Condition.START: self._start,
+            Condition.END: self._end,
+            Condition.THINK_TIME: self._think_time,
+            Condition.MEMORY: self._memory,
+            Condition.PROCESSES: self._processes,
+            Condition.OUTPUT: self._output,
+            Condition.NETWORK: self._network,
+            Condition.WINDOW: self._window,
+            Condition.INPUT: self._input,
+            Condition.DISK: self._disk,
         }
         return results[condition]() if condition in results else None
 
     def _start(self) -> ConditionResult:
         if not self._starts:
-            return ConditionResult(contest.START, State.NOT_CHECKED, "the program never asked for its seat")
+            return ConditionResult(Condition.START, State.NOT_CHECKED, "the program never asked for its seat")
         slowest = max(self._starts)
         findings = [fault("slow-start", seconds=f"{slowest:.1f} s")] if slowest >= START_WARNING else []
-        return self._result(contest.START, f"the program asks for its seat after {slowest:.2f} s at most", findings)
+        return self._result(Condition.START, f"the program asks for its seat after {slowest:.2f} s at most", findings)
 
     def _end(self) -> ConditionResult:
         """Judge the games that the program has played to their end."""
         ended = [each for each in self._games if not any(map(affects_game, each.findings))]
         if not ended:
-            return ConditionResult(contest.END, State.NOT_CHECKED, "the program has played no game to its end")
+            return ConditionResult(Condition.END, State.NOT_CHECKED, "the program has played no game to its end")
         sound = sum(not each.findings for each in ended)
         text = f"the program ends itself and leaves nothing behind in {sound} of {count_text(len(ended), 'game')}"
-        return self._result(contest.END, text)
+        return self._result(Condition.END, text)
 
     def _think_time(self) -> ConditionResult:
         judged = judge_think_times([each.answers for each in self._games], self._speed.factor)
@@ -191,14 +191,14 @@ class ObservedConditions:
         text = f"the slowest of {count_text(judged.count, 'move')} takes {values['slowest']} here ({scaled})"
         late = [each for each in self._own_findings() if each.code in {"timeout", "hangs"}]
         if late:
-            return self._result(contest.THINK_TIME, text, late)
+            return self._result(Condition.THINK_TIME, text, late)
         if not judged.count:
-            return ConditionResult(contest.THINK_TIME, State.NOT_CHECKED, "the program has made no move")
+            return ConditionResult(Condition.THINK_TIME, State.NOT_CHECKED, "the program has made no move")
         if judged.is_too_slow and judged.is_disturbed:
             busy = "other programs of this machine delayed the slow moves, so this says nothing"
-            return ConditionResult(contest.THINK_TIME, State.UNDECIDED, f"{text}; {busy}")
+            return ConditionResult(Condition.THINK_TIME, State.UNDECIDED, f"{text}; {busy}")
         codes = ["too-slow"] if judged.is_too_slow else ["nearly-too-slow"] if judged.is_close else []
-        return self._result(contest.THINK_TIME, text, [fault(code, **values) for code in codes])
+        return self._result(Condition.THINK_TIME, text, [fault(code, **values) for code in codes])
 
     def _memory(self) -> ConditionResult:
         observed = [each.observations for each in self._games if each.observations is not None]
@@ -212,10 +212,10 @@ class ObservedConditions:
             findings.append(fault("much-memory", **values))
         if Condition.MEMORY in self._gaps:
             findings.append(fault("memory-not-limited", reason=self._reason(Condition.MEMORY)))
-        elif not peaks and not findings and not self._of(contest.MEMORY):
-            return ConditionResult(contest.MEMORY, State.NOT_CHECKED, self._gap(Condition.MEMORY))
+        elif not peaks and not findings and not self._of(Condition.MEMORY):
+            return ConditionResult(Condition.MEMORY, State.NOT_CHECKED, self._gap(Condition.MEMORY))
         known = f"the program needs up to {values['peak']} of {values['limit']}"
-        return self._result(contest.MEMORY, known if peaks else "the peak is not known", findings)
+        return self._result(Condition.MEMORY, known if peaks else "the peak is not known", findings)
 
     def _processes(self) -> ConditionResult:
         observed = [each.observations for each in self._games if each.observations is not None]
@@ -224,14 +224,16 @@ class ObservedConditions:
         if Condition.PROCESSES in self._gaps:
             findings.append(fault("processes-not-limited", reason=self._reason(Condition.PROCESSES)))
         few = f"no more than {PROCESS_LIMIT} processes and threads"
-        text = "the program has too many" if is_exceeded or self._of(contest.PROCESSES) else f"the program has {few}"
-        return self._result(contest.PROCESSES, text if Condition.PROCESSES not in self._gaps else "not known", findings)
+        text = "the program has too many" if is_exceeded or self._of(Condition.PROCESSES) else f"the program has {few}"
+        return self._result(
+            Condition.PROCESSES, text if Condition.PROCESSES not in self._gaps else "not known", findings
+        )
 
     def _output(self) -> ConditionResult:
         size = max((each.observations.output_size for each in self._games if each.observations is not None), default=0)
         code = "endless-output" if size >= OUTPUT_LIMIT else "much-output" if size >= OUTPUT_WARNING else ""
         findings = [fault(code, size=size_text(size))] if code else []
-        return self._result(contest.OUTPUT, f"the program writes up to {size_text(size)} in a game", findings)
+        return self._result(Condition.OUTPUT, f"the program writes up to {size_text(size)} in a game", findings)
 
     def _network(self) -> ConditionResult:
         attempts = [
@@ -239,13 +241,15 @@ class ObservedConditions:
             for each in self._games
             if each.observations is not None and each.observations.network_attempts is not None
         ]
-        failed = self._of(contest.NETWORK)
+        failed = self._of(Condition.NETWORK)
         if sum(attempts) and not failed:
             text = f"{count_text(max(attempts), 'attempt')} in a game"
-            return self._result(contest.NETWORK, "there were attempts", [fault("uses-network", reason=text)])
+            return self._result(Condition.NETWORK, "there were attempts", [fault("uses-network", reason=text)])
         if not attempts and not failed:
-            return ConditionResult(contest.NETWORK, State.NOT_CHECKED, self._gap(Condition.NETWORK))
-        return self._result(contest.NETWORK, "the program uses the game server only" if not failed else "it is needed")
+            return ConditionResult(Condition.NETWORK, State.NOT_CHECKED, self._gap(Condition.NETWORK))
+        return self._result(
+            Condition.NETWORK, "the program uses the game server only" if not failed else "it is needed"
+        )
 
     def _window(self) -> ConditionResult:
         findings = [
@@ -253,16 +257,16 @@ class ObservedConditions:
             for each in self._games
             if each.observations is not None and each.observations.window_attempts
         ]
-        if failed := self._of(contest.WINDOW):
+        if failed := self._of(Condition.WINDOW):
             findings = []
         if Condition.DISPLAY in self._gaps and not findings and not failed:
-            return ConditionResult(contest.WINDOW, State.NOT_CHECKED, self._gap(Condition.DISPLAY))
+            return ConditionResult(Condition.WINDOW, State.NOT_CHECKED, self._gap(Condition.DISPLAY))
         text = "there were attempts" if findings or failed else "the program opens no window"
-        return self._result(contest.WINDOW, text, findings)
+        return self._result(Condition.WINDOW, text, findings)
 
     def _input(self) -> ConditionResult:
-        text = "it is needed" if self._of(contest.INPUT) else "the program needs no input and no terminal"
-        return self._result(contest.INPUT, text)
+        text = "it is needed" if self._of(Condition.INPUT) else "the program needs no input and no terminal"
+        return self._result(Condition.INPUT, text)
 
     def _disk(self) -> ConditionResult:
         observed = [each.observations for each in self._games if each.observations is not None]
@@ -277,20 +281,20 @@ class ObservedConditions:
             findings.append(fault("hides-files"))
         if Condition.DISK in self._gaps:
             findings.append(fault("disk-not-limited", reason=self._reason(Condition.DISK)))
-        elif Condition.READ_ONLY in self._gaps and not findings and not self._of(contest.DISK):
-            return ConditionResult(contest.DISK, State.NOT_CHECKED, self._gap(Condition.READ_ONLY))
+        elif Condition.READ_ONLY in self._gaps and not findings and not self._of(Condition.DISK):
+            return ConditionResult(Condition.DISK, State.NOT_CHECKED, self._gap(Condition.READ_ONLY))
         written = f"{count_text(files, 'file')} with {size_text(size)}" if files else "nothing"
         kept = ", which is forgotten after the game" if files else ""
-        return self._result(contest.DISK, f"the program writes {written} in a game{kept}", findings)
+        return self._result(Condition.DISK, f"the program writes {written} in a game{kept}", findings)
 
     def _own_findings(self) -> list[Finding]:
         return [finding for each in self._games for finding in each.findings]
 
-    def _of(self, condition: ContestCondition) -> list[Finding]:
+    def _of(self, condition: Condition) -> list[Finding]:
         """Return the findings of the games that belong to this condition."""
         return [each for each in self._own_findings() if FAULTS[each.code].condition == condition]
 
-    def _result(self, condition: ContestCondition, text: str, findings: Sequence[Finding] = ()) -> ConditionResult:
+    def _result(self, condition: Condition, text: str, findings: Sequence[Finding] = ()) -> ConditionResult:
         found = merged([*self._of(condition), *findings])
         return ConditionResult(condition, state_of(found), text, found)
 

@@ -23,10 +23,8 @@ import trio
 
 from spielleiter.common.errors import MachineError
 from spielleiter.common.text import count_text
-from spielleiter.contest import contest_conditions as contest
 from spielleiter.contest.calibration import Speed, measure_speed
 from spielleiter.contest.check import ATTEMPTS, CheckSetup, Status, StepResult, check_program
-from spielleiter.contest.contest_conditions import CONDITIONS, ContestCondition, fault
 from spielleiter.contest.observed_faults import ObservedConditions
 from spielleiter.contest.package_games import (
     PROGRAM,
@@ -44,6 +42,7 @@ from spielleiter.contest.package_report import (
     State,
     state_of,
 )
+from spielleiter.contest.runtime_faults import fault
 from spielleiter.contest.scripted_server import (
     Confined,
     InconclusiveError,
@@ -53,11 +52,12 @@ from spielleiter.contest.scripted_server import (
 from spielleiter.match.plan import season_text
 from spielleiter.match.verdict import Verdict
 from spielleiter.programs.command import Command, join_command
+from spielleiter.programs.contest_conditions import MACHINE, REPORTED, Condition
 from spielleiter.programs.outputs import last_words
 from spielleiter.programs.packages.faults import Finding
 from spielleiter.programs.packages.package import Package, inspect_package, unpack_package
 from spielleiter.programs.sandbox.choice import choose_sandbox
-from spielleiter.programs.sandbox.sandbox import SENTENCES, Sandbox
+from spielleiter.programs.sandbox.sandbox import Sandbox
 from spielleiter.programs.startable import start_problem
 from spielleiter.programs.temporary_folders import temporary_folder
 from spielleiter.server.editions import choose_editions
@@ -286,10 +286,10 @@ def summed_up(steps: Sequence[StepResult]) -> ConditionResult:
     if state is State.GREEN and passed < len(steps):
         state = State.UNDECIDED
     text = f"{passed} of {count_text(len(steps), 'step')} passed"
-    return ConditionResult(contest.PROTOCOL, state, text, findings)
+    return ConditionResult(Condition.PROTOCOL, state, text, findings)
 
 
-def games_result(condition: ContestCondition, results: Sequence[GameResult]) -> ConditionResult:
+def games_result(condition: Condition, results: Sequence[GameResult]) -> ConditionResult:
     """Return the result of games that were played one after the other."""
     found = [[finding for finding in each.findings if affects_game(finding)] for each in results]
     findings = merged(finding for each in found for finding in each)
@@ -307,14 +307,14 @@ def two_games_result(results: Sequence[GameResult], known: Collection[str]) -> C
     failed = [each for each in results if any(finding.code not in known for finding in each.findings)]
     if failed:
         finding = fault("not-twice", failed[0].game.folder, reason=_how(failed[0]))
-        return ConditionResult(contest.TWO_GAMES, state_of([finding]), "they disturb each other", (finding,))
+        return ConditionResult(Condition.TWO_GAMES, state_of([finding]), "they disturb each other", (finding,))
     if any(each.is_undecided for each in results):
         text = "this machine was too busy for two games at once"
-        return ConditionResult(contest.TWO_GAMES, State.NOT_CHECKED, text)
+        return ConditionResult(Condition.TWO_GAMES, State.NOT_CHECKED, text)
     if any(each.findings for each in results):
         text = "they show no fault that single games do not show"
-        return ConditionResult(contest.TWO_GAMES, State.GREEN, text)
-    return ConditionResult(contest.TWO_GAMES, State.GREEN, "both were played without a fault")
+        return ConditionResult(Condition.TWO_GAMES, State.GREEN, text)
+    return ConditionResult(Condition.TWO_GAMES, State.GREEN, "both were played without a fault")
 
 
 def options_result(results: Sequence[OptionResult]) -> ConditionResult:
@@ -325,7 +325,7 @@ def options_result(results: Sequence[OptionResult]) -> ConditionResult:
     if state is State.GREEN and any(each.is_undecided for each in results):
         state = State.UNDECIDED
     text = f"{sound} of {len(results)} orders and forms are understood"
-    return ConditionResult(contest.OPTIONS, state, text, findings)
+    return ConditionResult(Condition.OPTIONS, state, text, findings)
 
 
 def _how(result: GameResult) -> str:
@@ -382,7 +382,7 @@ class _PackageCheck:
             files = sum(not each.is_folder for each in inspection.entries)
             text = f"main file {inspection.main}, {count_text(files, 'file')}"
         findings = tuple(inspection.findings)
-        self._add(ConditionResult(contest.PACKAGE, state_of(findings), text, findings))
+        self._add(ConditionResult(Condition.PACKAGE, state_of(findings), text, findings))
         if not inspection.is_startable:
             self._skip_rest("not tried, since the program cannot be started as it is")
         else:
@@ -410,8 +410,8 @@ class _PackageCheck:
         self._speed = speed
         self._sandbox = SandboxReport(
             sandbox.name,
-            tuple(text for condition, text in SENTENCES.items() if condition in sandbox.kept),
-            tuple(sandbox.gaps[condition] for condition in SENTENCES if condition in sandbox.gaps),
+            tuple(each.sentence for each in MACHINE if each in sandbox.kept),
+            tuple(sandbox.gaps[each] for each in MACHINE if each in sandbox.gaps),
         )
         self._listener.started(self._main, self._sandbox, speed)
         with temporary_folder() as temporary:
@@ -422,7 +422,7 @@ class _PackageCheck:
                 if missing:
                     missing = missing.replace(f"{package.folder.absolute()}{os.sep}", "")
                     text = f"Windows cannot start the program: {missing}"
-                    self._add(ConditionResult(contest.UPLOAD_TEST, State.UNDECIDED, text))
+                    self._add(ConditionResult(Condition.UPLOAD_TEST, State.UNDECIDED, text))
                     self._skip_rest("not tried, since Windows cannot start the program")
                     return
             await self._run_program(package, sandbox, speed)
@@ -432,13 +432,13 @@ class _PackageCheck:
         command = join_command(package.words)
         games = PackageGames(setup, command, package.folder, self._folder, speed.factor, sandbox.python)
         observed = ObservedConditions(speed, sandbox.gaps)
-        upload = await games.play(contest.UPLOAD_TEST.key, RANDOM, UPLOAD_GAMES, tell)
+        upload = await games.play(Condition.UPLOAD_TEST.key, RANDOM, UPLOAD_GAMES, tell)
         if all(each.record.verdict == Verdict.SERVER_FAILED for each in upload):
             raise MachineError(upload[0].record.reason)
         has_no_seat = all(each.record.verdict in _CANNOT_START and each.findings for each in upload)
         if has_no_seat and (finding := await one_word_fault(setup, package, sandbox, self._folder, upload[0])):
             upload = tuple(dataclasses.replace(each, findings=(finding,)) for each in upload)
-        self._add(games_result(contest.UPLOAD_TEST, upload), upload)
+        self._add(games_result(Condition.UPLOAD_TEST, upload), upload)
         observed.add_games(upload)
         if has_no_seat:
             self._finish(observed, "not tried, since the program does not take its seat")
@@ -446,24 +446,24 @@ class _PackageCheck:
         options = await try_option_forms(setup, package, sandbox, self._folder, tell)
         self._add(options_result(options))
         observed.add_starts(each.seconds for each in options if each.seconds is not None)
-        pairing = await games.play(contest.PAIRING.key, GREEDY, PAIRING_GAMES, tell)
-        self._add(games_result(contest.PAIRING, pairing), pairing)
+        pairing = await games.play(Condition.PAIRING.key, GREEDY, PAIRING_GAMES, tell)
+        self._add(games_result(Condition.PAIRING, pairing), pairing)
         observed.add_games(pairing)
         tell("two games at once")
         known = {finding.code for each in (*upload, *pairing) for finding in each.findings}
-        both = await games.play_two_at_once(contest.TWO_GAMES.key, RANDOM)
+        both = await games.play_two_at_once(Condition.TWO_GAMES.key, RANDOM)
         self._add(two_games_result(both, known), both)
         self._add(await try_steps(setup, package, sandbox, self._folder, games.time_factor, tell))
         self._finish(observed)
 
     def _finish(self, observed: ObservedConditions, reason: str = "") -> None:
         """Report the conditions that were watched during all games; those before them were not tried for `reason`."""
-        for condition in CONDITIONS[len(self._results) :]:
+        for condition in REPORTED[len(self._results) :]:
             result = observed.result(condition)
             self._add(result or ConditionResult(condition, State.NOT_CHECKED, reason))
 
     def _skip_rest(self, reason: str) -> None:
-        for condition in CONDITIONS[len(self._results) :]:
+        for condition in REPORTED[len(self._results) :]:
             self._add(ConditionResult(condition, State.NOT_CHECKED, reason))
 
     def _add(self, result: ConditionResult, games: Iterable[GameResult] = ()) -> None:

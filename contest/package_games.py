@@ -18,11 +18,10 @@ from typing import Final
 import trio
 
 from spielleiter.common.text import count_text
-from spielleiter.contest import contest_conditions as contest
 from spielleiter.contest.check import ATTEMPTS
-from spielleiter.contest.contest_conditions import CODE_OF_VERDICT, FAULTS, fault
 from spielleiter.contest.crash_causes import crash_cause, fault_of_name, wheel_version
 from spielleiter.contest.package_report import PlayedGame
+from spielleiter.contest.runtime_faults import CODE_OF_VERDICT, FAULTS, fault
 from spielleiter.contest.scripted_server import is_delayed
 from spielleiter.match.match_server import MatchServer, open_match_server
 from spielleiter.match.plan import Entrant, MatchSetup, PlannedGame, ProgramTimeouts, plan_games
@@ -30,6 +29,7 @@ from spielleiter.match.records import GameRecord
 from spielleiter.match.referee import output_files, play_game
 from spielleiter.match.verdict import CRASH_VERDICTS, UNCOUNTED_VERDICTS, Verdict
 from spielleiter.programs.command import distinct_names
+from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.machine_delay import AnswerMeter, AnswerTimes
 from spielleiter.programs.packages.faults import Finding
 from spielleiter.programs.sandbox.run import Observations
@@ -145,7 +145,7 @@ def _cause(
 
 def affects_game(finding: Finding) -> bool:
     """Return whether a finding of a game concerns its course, and not only what happens after its end."""
-    return FAULTS[finding.code].condition is not contest.END
+    return FAULTS[finding.code].condition is not Condition.END
 
 
 def size_text(size: int) -> str:

@@ -16,9 +16,10 @@ from typing import Any, Final
 
 from spielleiter.common.text import count_text
 from spielleiter.contest.calibration import Speed
-from spielleiter.contest.contest_conditions import ContestCondition, logs_of
+from spielleiter.contest.runtime_faults import logs_of
 from spielleiter.match.reports.junit import Case, render_suite
 from spielleiter.match.reports.rendering import render
+from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.packages.faults import Finding, Level
 
 FORMAT: Final = 1
@@ -56,7 +57,7 @@ _VERDICTS: Final = {
 class ConditionResult:
     """The result for one condition: a summary in one line, and the findings that led to it."""
 
-    condition: ContestCondition
+    condition: Condition
     state: State
     text: str
     findings: tuple[Finding, ...] = ()
@@ -149,7 +150,7 @@ class PackageReport:
                 {
                     "key": result.condition.key,
                     "title": result.condition.title,
-                    "demand": result.condition.demand,
+                    "demand": result.condition.sentence,
                     "state": result.state.value,
                     "text": result.text,
                     "findings": [

@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.process import ProcessSpec
 from spielleiter.programs.sandbox.cgroup import MEMORY_RESERVE, TASKS_RESERVE, RunCgroup, delegated_cgroup, own_cgroup
 from spielleiter.programs.sandbox.pythons import (
@@ -37,7 +38,6 @@ from spielleiter.programs.sandbox.sandbox import (
     SERVER_ADDRESS,
     SLOWER,
     X86_64,
-    Condition,
     InnerCommand,
     Layout,
     Resources,

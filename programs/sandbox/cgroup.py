@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from spielleiter.programs.sandbox.sandbox import PROCESS_LIMIT, Condition, Resources, run_briefly
+from spielleiter.programs.contest_conditions import Condition
+from spielleiter.programs.sandbox.sandbox import PROCESS_LIMIT, Resources, run_briefly
 from spielleiter.programs.temporary_folders import is_stale, new_label
 
 MEMORY_RESERVE: Final = 128 * 1024 * 1024
@@ -106,11 +107,11 @@ class RunCgroup(Resources):
     def exceeded(self) -> str:
         memory, tasks = _numbers(self.folder / "memory.events"), _numbers(self.folder / "pids.events")
         if memory.get("oom") and memory.get("oom_kill"):  # without "oom" the memory of the whole machine was full
-            return Condition.MEMORY.value
+            return Condition.MEMORY.key
         with contextlib.suppress(OSError, ValueError):
             # before Linux 6.11 a limit further up counts as well, but then this one is not reached
             if tasks.get("max") and int((self.folder / "pids.peak").read_text()) >= PROCESS_LIMIT + TASKS_RESERVE:
-                return Condition.PROCESSES.value
+                return Condition.PROCESSES.key
         return ""
 
     def release(self) -> None:

@@ -13,6 +13,7 @@ import platform
 import sys
 from typing import Final
 
+from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.process import JobLimits, ProcessSpec
 from spielleiter.programs.sandbox.pythons import find_python, python_outside, write_commands
@@ -24,7 +25,6 @@ from spielleiter.programs.sandbox.sandbox import (
     SLOWER,
     TIME_LIMIT,
     X86_64,
-    Condition,
     InnerCommand,
     Layout,
     Sandbox,

@@ -24,16 +24,15 @@ from typing import Any, Final
 
 import trio
 
+from spielleiter.programs.contest_conditions import LIMITS, Condition
 from spielleiter.programs.outputs import find_window_attempts
 from spielleiter.programs.process import ProcessSpec
 from spielleiter.programs.processes import TAG_VARIABLE
 from spielleiter.programs.sandbox.sandbox import (
     FILE_LIMIT,
     HIDDEN_VARIABLES,
-    LIMITS,
     PROCESS_LIMIT,
     SERVER_ADDRESS,
-    Condition,
     InnerCommand,
     Layout,
     Resources,
@@ -444,7 +443,7 @@ class SandboxRun:
         with trio.move_on_after(_REPORT_TIMEOUT):
             with contextlib.suppress(SandboxEndedError, KeyError, TypeError, ValueError):
                 message = await self._control.receive()
-                if message["killed"] in {"", *(each.value for each in LIMITS)}:
+                if message["killed"] in {"", *(each.key for each in LIMITS)}:
                     self.report = RunReport(
                         int(message["exit"]),
                         float(message["cpu"]),
@@ -479,11 +478,11 @@ class SandboxRun:
         return Observations(
             sandbox=self.sandbox.name,
             peak_memory=peak_memory if report is None else report.peak_memory,
-            exceeded_memory=report is not None and report.exceeded == Condition.MEMORY.value,
-            exceeded_processes=report is not None and report.exceeded == Condition.PROCESSES.value,
-            exceeded_disk=report is not None and report.exceeded == Condition.DISK.value,
+            exceeded_memory=report is not None and report.exceeded == Condition.MEMORY.key,
+            exceeded_processes=report is not None and report.exceeded == Condition.PROCESSES.key,
+            exceeded_disk=report is not None and report.exceeded == Condition.DISK.key,
             hid_files=report is not None and report.is_hidden,
-            not_limited=tuple(each.value for each in LIMITS if each in self.sandbox.gaps),
+            not_limited=tuple(each.key for each in LIMITS if each in self.sandbox.gaps),
             network_attempts=self._network_attempts,
             window_attempts=find_window_attempts(*outputs),
             output_size=output_size,

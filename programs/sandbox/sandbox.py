@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-import enum
 import itertools
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
+from spielleiter.programs.contest_conditions import MACHINE, Condition
 from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.process import ProcessSpec
 
@@ -37,45 +36,6 @@ FILE_LIMIT: Final = 100_000
 """The files and folders that a program may make. The contest names no limit."""
 TIME_LIMIT: Final = 3600.0
 """The seconds of processor time that a program may use in one run on Windows: more than a game takes."""
-
-
-class Condition(enum.Enum):
-    """A condition of the contest; the value is its key in reports."""
-
-    NETWORK = "network"
-    HOST_NAME = "host-name"
-    PROCESSOR = "processor"
-    SPEED = "speed"
-    MEMORY = "memory"
-    PROCESSES = "processes"
-    DISK = "disk"
-    READ_ONLY = "read-only"
-    SCRATCH = "scratch"
-    DISPLAY = "display"
-    PLATFORM = "platform"
-    IMAGE = "image"
-
-
-LIMITS: Final = (Condition.MEMORY, Condition.PROCESSES, Condition.DISK)
-"""The conditions that limit what a program uses."""
-
-
-SENTENCES: Final[Mapping[Condition, str]] = MappingProxyType(
-    {
-        Condition.NETWORK: "A program reaches the game server and nothing else.",
-        Condition.HOST_NAME: "The game server is called `gameserver` and is not on the program's own machine.",
-        Condition.PROCESSOR: "A program has one processor core.",
-        Condition.SPEED: "That core is a Xeon E5-2620 v4 at 2.1 GHz.",
-        Condition.MEMORY: "A program has 1.5 GB of memory; if it uses more, it is killed.",
-        Condition.PROCESSES: "A program has no more than 512 processes and threads; if it has more, it is killed.",
-        Condition.DISK: "A program writes no more than 1 GB; if it writes more, it is killed.",
-        Condition.READ_ONLY: "The files of the system cannot be changed.",
-        Condition.SCRATCH: "What a program writes to its own folder is forgotten after the game.",
-        Condition.DISPLAY: "There is no screen: windows cannot be opened.",
-        Condition.PLATFORM: "A program runs on 64-bit Linux (x86-64).",
-        Condition.IMAGE: "A program finds only what its container image contains.",
-    }
-)
 
 
 # -- settings ---------------------------------------------------------------------------------------------------------
@@ -213,7 +173,7 @@ class Sandbox(abc.ABC):
     @property
     def kept(self) -> frozenset[Condition]:
         """The conditions that are kept."""
-        return frozenset(Condition) - frozenset(self.gaps)
+        return frozenset(MACHINE) - frozenset(self.gaps)
 
     @abc.abstractmethod
     def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from spielleiter.contest.calibration import Speed
-from spielleiter.contest.contest_conditions import CONDITIONS, PAIRING, fault
 from spielleiter.contest.package_report import (
     ConditionResult,
     PackageReport,
@@ -13,6 +12,8 @@ from spielleiter.contest.package_report import (
     SandboxReport,
     State,
 )
+from spielleiter.contest.runtime_faults import fault
+from spielleiter.programs.contest_conditions import REPORTED, Condition
 from spielleiter.programs.packages.faults import Finding
 
 HOSTILE: Final = "</td><script>alert('1')</script>\"&\r\n\x00\x1b[31m\u202e\ud800]]>"
@@ -25,9 +26,11 @@ def report(
     chosen = states or {}
     results = [
         ConditionResult(each, state := chosen.get(each.key, State.GREEN), text, _findings(state, text))
-        for each in CONDITIONS
+        for each in REPORTED
     ]
-    game = PlayedGame(PAIRING.key, "game 1", "regular", text, (10, None), 12, 0.25, f"games/{text}", "replay.xml")
+    game = PlayedGame(
+        Condition.PAIRING.key, "game 1", "regular", text, (10, None), 12, 0.25, f"games/{text}", "replay.xml"
+    )
     return PackageReport(
         package,
         "start.sh",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.contest.contest_conditions import FAULTS
 from spielleiter.contest.crash_causes import CrashCause, crash_cause, fault_of_name, find_cause
+from spielleiter.contest.runtime_faults import FAULTS
 
 MESSAGES = [
     ("needs-input", "EOFError: EOF when reading a line"),

@@ -8,13 +8,14 @@ import json
 import pytest
 from lxml import etree, html
 
-from spielleiter.contest.contest_conditions import CONDITIONS, fault
 from spielleiter.contest.package_report import FORMAT, State, render_junit, render_page, state_of
+from spielleiter.contest.runtime_faults import fault
+from spielleiter.programs.contest_conditions import REPORTED
 from spielleiter.programs.packages.faults import Finding, Level
 from tests.contest.package_reports import HOSTILE, report
 from tests.match.xunit import assert_is_xunit
 
-OTHERS = len(CONDITIONS) - 1
+OTHERS = len(REPORTED) - 1
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_the_json_has_everything() -> None:
     assert value["format"] == FORMAT
     assert value["verdict"] == "not fit"
     assert value["main"] == "start.sh"
-    assert [each["key"] for each in value["conditions"]] == [each.key for each in CONDITIONS]
+    assert [each["key"] for each in value["conditions"]] == [each.key for each in REPORTED]
     [condition] = [each for each in value["conditions"] if each["state"] == "red"]
     [finding] = condition["findings"]
     assert (condition["key"], finding["code"], finding["level"]) == ("options", "crash", "red")
@@ -68,10 +69,10 @@ def test_the_json_has_everything() -> None:
 def test_every_condition_is_a_test() -> None:
     states = {"options": State.RED, "memory": State.YELLOW, "network": State.NOT_CHECKED, "end": State.UNDECIDED}
     suite = assert_is_xunit(render_junit(report(states)).encode())[0]
-    wanted = {"tests": str(len(CONDITIONS)), "failures": "1", "errors": "1", "skipped": "2", "time": "12.500"}
+    wanted = {"tests": str(len(REPORTED)), "failures": "1", "errors": "1", "skipped": "2", "time": "12.500"}
     assert wanted.items() <= dict(suite.attrib).items()
     cases = {(case.get("name") or "")[3:]: case for case in suite}
-    assert list(cases) == [each.title for each in CONDITIONS]
+    assert list(cases) == [each.title for each in REPORTED]
     [failure] = cases["options"]
     assert failure.tag == "failure"
     assert (failure.text or "").startswith("crash: game 1: the program crashes (as expected)")
@@ -101,7 +102,7 @@ def test_every_condition_has_a_row_with_its_state_as_a_word() -> None:
     assert texts(root, ".//table")
     rows = root.findall(".//table")[0].findall(".//tbody/tr") or root.findall(".//table")[0].findall("./tr")
     words = {texts(row, "./td")[0]: texts(row, ".//span")[0] for row in rows}
-    assert words == {each.title: {"options": "red", "memory": "yellow"}.get(each.key, "green") for each in CONDITIONS}
+    assert words == {each.title: {"options": "red", "memory": "yellow"}.get(each.key, "green") for each in REPORTED}
     assert "crash" in texts(root, ".//code")
 
 

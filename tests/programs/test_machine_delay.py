@@ -104,42 +104,25 @@ async def test_only_waiting_since_the_request_counts(programs: list[Program | No
         assert meter.seconds_waiting(1, 1.0) == 0.0
 
 
-async def test_a_program_that_was_started_after_the_meter_was_made_is_measured(
-    programs: list[Program | None], autojump_clock: object
+@pytest.mark.parametrize(
+    "threads",
+    [
+        [
+            (WORKER, 0.0, 0.6),
+            (WORKER + 1, 0.6, 1.2),
+        ],  # one after the other: together they delayed the answer
+        [(thread, 0.0, 1.2) for thread in range(WORKER, WORKER + 4)],  # beside each other they count once
+    ],
+)
+async def test_the_threads_of_a_program_count(
+    programs: list[Program | None], autojump_clock: object, threads: list[tuple[int, float, float]]
 ) -> None:
-    of(programs).wait(MAIN, 0.0, 9.0)
-    later: list[Program | None] = [None, None]
-    async with running(later) as meter:
-        meter.start_request(0)
-        await trio.sleep(1)
-        assert meter.seconds_waiting(0, 1.0) == 0.0
-        later[0] = programs[0]
-        meter.start_request(0)
-        await trio.sleep(1)
-        assert meter.seconds_waiting(0, 1.0) == pytest.approx(0.5)
-
-
-async def test_threads_that_have_ended_before_the_answer_count(
-    programs: list[Program | None], autojump_clock: object
-) -> None:
-    """Two threads one after the other, which are waited for: together they delayed the answer."""
-    program = of(programs)
-    program.wait(WORKER, 0.0, 0.6)
-    program.wait(WORKER + 1, 0.6, 1.2)
+    for thread, begin, end in threads:
+        of(programs).wait(thread, begin, end)
     async with running(programs) as meter:
         meter.start_request(0)
         await trio.sleep(1.25)
         assert meter.seconds_waiting(0, 1.25) == pytest.approx(0.6, abs=0.06)
-
-
-async def test_threads_beside_each_other_count_once(programs: list[Program | None], autojump_clock: object) -> None:
-    program = of(programs)
-    for thread in range(WORKER, WORKER + 4):
-        program.wait(thread, 0.0, 1.2)
-    async with running(programs) as meter:
-        meter.start_request(0)
-        await trio.sleep(1.1)
-        assert meter.seconds_waiting(0, 1.1) == pytest.approx(0.55, abs=0.06)
 
 
 @pytest.mark.parametrize(
@@ -163,60 +146,49 @@ async def test_nobody_waits_for_the_workers_of_a_thread_that_sleeps_beyond_its_l
         assert meter.seconds_waiting(0, LIMIT + 0.05) == pytest.approx(waited, abs=0.03)
 
 
-@pytest.mark.parametrize(("first_look", "second_look"), [(0.3, 0.7), (0.3, LIMIT + 0.5), (0.9, LIMIT + 0.5)])
+@pytest.mark.parametrize(
+    ("asleep", "blocks", "looks", "think_time", "waited"),
+    [
+        ((0.0, LIMIT + 0.05), (), (0.3, 0.7), LIMIT + 0.05, 0.0),
+        ((0.0, LIMIT + 0.05), (), (0.9, LIMIT + 0.5), LIMIT + 0.05, 0.0),
+        # it starts and ends processes around its sleep; each of that is a short wait, which no look has seen
+        (
+            (0.01, LIMIT + 0.05),
+            (0.002, 0.006, LIMIT + 0.06, LIMIT + 0.07),
+            (0.25, 0.5, 0.8, LIMIT + 0.5),
+            LIMIT + 0.05,
+            0.0,
+        ),
+        # it sleeps and then waits for its worker, so it has not slept until the answer
+        ((0.0, 0.4), (0.4, 0.8, 1.1), (0.2, 1.5), 1.1, 0.75),
+    ],
+)
 async def test_where_a_sleep_began_and_ended_is_known_although_the_looks_are_late(
-    programs: list[Program | None], autojump_clock: object, first_look: float, second_look: float
+    programs: list[Program | None],
+    autojump_clock: object,
+    asleep: tuple[float, float],
+    blocks: tuple[float, ...],
+    looks: tuple[float, ...],
+    think_time: float,
+    waited: float,
 ) -> None:
     """The match itself waited for a processor, so it looked late."""
     program = of(programs)
     program.wait(WORKER, 0.0, 9.0)
-    program.sleep_once(MAIN, 0.0, LIMIT + 0.05)
+    program.sleep_once(MAIN, *asleep)
+    program.block(MAIN, *blocks)
     meter = SchedulingDelayMeter(programs, (LIMIT, LIMIT), cores=8)
     meter.start_request(0)
-    for look in (first_look, second_look):
+    for look in looks:
         await trio.sleep_until(look)
         meter.look()
-    await trio.sleep_until(LIMIT + 0.6)
-    assert meter.seconds_waiting(0, LIMIT + 0.05) == pytest.approx(0.0, abs=0.001)
-
-
-async def test_a_thread_that_starts_and_ends_processes_around_its_sleep_has_slept(
-    programs: list[Program | None], autojump_clock: object
-) -> None:
-    """Each of that is a short wait, which no look has seen."""
-    program = of(programs)
-    program.wait(WORKER, 0.0, 9.0)
-    program.sleep_once(MAIN, 0.01, LIMIT + 0.05)
-    program.block(MAIN, 0.002, 0.006)
-    program.block(MAIN, LIMIT + 0.06, LIMIT + 0.07)
-    meter = SchedulingDelayMeter(programs, (LIMIT, LIMIT), cores=8)
-    meter.start_request(0)
-    for look in (0.25, 0.5, 0.8, LIMIT + 0.5):
-        await trio.sleep_until(look)
-        meter.look()
-    assert meter.seconds_waiting(0, LIMIT + 0.05) == pytest.approx(0.0, abs=0.01)
-
-
-async def test_a_thread_that_sleeps_and_then_waits_for_its_worker_has_not_slept_until_the_answer(
-    programs: list[Program | None], autojump_clock: object
-) -> None:
-    program = of(programs)
-    program.wait(WORKER, 0.0, 9.0)
-    program.sleep_once(MAIN, 0.0, 0.4)
-    program.block(MAIN, 0.4, 0.8, 1.1)
-    meter = SchedulingDelayMeter(programs, (LIMIT, LIMIT), cores=8)
-    meter.start_request(0)
-    for look in (0.2, 1.5):
-        await trio.sleep_until(look)
-        meter.look()
-    assert meter.seconds_waiting(0, 1.1) == pytest.approx(0.75)
+    assert meter.seconds_waiting(0, think_time) == pytest.approx(waited, abs=0.01)
 
 
 async def test_a_thread_that_has_ended_before_a_late_look_has_waited_until_then(
     programs: list[Program | None], autojump_clock: object
 ) -> None:
-    program = of(programs)
-    program.wait(WORKER, 0.0, 1.2)
+    of(programs).wait(WORKER, 0.0, 1.2)
     meter = SchedulingDelayMeter(programs, (LIMIT, LIMIT), cores=8)
     meter.start_request(0)
     for look in (0.2, 0.4):

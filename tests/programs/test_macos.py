@@ -50,16 +50,13 @@ async def finish(process: UnsupervisedProcess) -> None:
     process.stderr.close()
 
 
-async def test_the_return_code_of_an_unsupervised_process_is_recorded() -> None:
+async def test_an_unsupervised_process_ends_by_itself_or_is_terminated() -> None:
     process = start("exit 3")
     with trio.fail_after(HANG_TIMEOUT):
         await process.wait()
         await process.wait_for_children()
     assert (process.returncode, process.has_ended, process.leftovers) == (3, True, ())
     await finish(process)
-
-
-async def test_an_unsupervised_process_can_be_terminated() -> None:
     process = start("echo ready; sleep 500")
     assert process.stdout.readline() == b"ready\n"
     assert not process.has_ended
@@ -77,20 +74,6 @@ async def test_an_unsupervised_process_is_killed_with_its_group() -> None:
     await finish(process)
     assert process.returncode == -signal.SIGKILL
     assert still_running(pids) == ()
-
-
-async def test_a_process_that_cannot_be_killed_is_given_up_and_named() -> None:
-    process = Unkillable(ProcessSpec(["sleep", "500"], None, dict(os.environ)))
-    try:
-        with trio.fail_after(HANG_TIMEOUT):
-            await process.end()
-        assert process.pid in {survivor.pid for survivor in process.survivors}
-        assert process.returncode == -signal.SIGKILL
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        os.waitpid(process.pid, 0)  # noqa: ASYNC222 - it was killed
-        process.stdout.close()
-        process.stderr.close()
 
 
 @pytest.mark.parametrize("is_cancelled", [True, False])
@@ -151,17 +134,19 @@ def names(processes: tuple[ProcessInfo, ...]) -> list[str]:
     return [process.name for process in processes]
 
 
-def test_a_tree_has_the_process_and_its_children(family: Started) -> None:
+def test_a_child_that_has_lost_its_parent_is_found_in_the_session_and_killed(family: Started) -> None:
     tree = ProcessTree(family.popen.pid)
-    assert len(tree.find()) == 2
-    assert names(tree.others()) == ["yes"]
-
-
-def test_a_child_that_has_lost_its_parent_is_found_in_the_session(family: Started) -> None:
-    tree = ProcessTree(family.popen.pid)  # which has not looked at anything yet
+    before = tree.measure()
+    assert tree.peak_memory > 0
+    assert (len(tree.find()), names(tree.others())) == (2, ["yes"])
+    later = ProcessTree(family.popen.pid)  # which has not looked at anything yet
     family.popen.kill()
     family.popen.wait(HANG_TIMEOUT)
-    assert names(tree.others()) == ["yes"]
+    assert names(later.others()) == ["yes"]
+    tree.kill()
+    while tree.find():  # the child's end is reported to another process
+        tree.kill()
+    assert tree.measure() >= before  # ended processes still count
 
 
 def test_a_child_that_was_found_once_is_remembered_in_its_own_session() -> None:
@@ -175,23 +160,6 @@ def test_a_child_that_was_found_once_is_remembered_in_its_own_session() -> None:
     finally:
         while tree.find():
             tree.kill()
-
-
-def test_killing_a_tree_ends_everything(family: Started) -> None:
-    tree = ProcessTree(family.popen.pid)
-    tree.kill()
-    family.popen.wait(HANG_TIMEOUT)
-    while tree.find():  # the child's end is reported to another process
-        tree.kill()
-
-
-def test_processor_time_and_memory_of_ended_processes_still_count(family: Started) -> None:
-    tree = ProcessTree(family.popen.pid)
-    before = tree.measure()
-    assert tree.peak_memory > 0
-    tree.kill()
-    family.popen.wait(HANG_TIMEOUT)
-    assert tree.measure() >= before
 
 
 def test_a_process_that_was_not_waited_for_has_ended() -> None:

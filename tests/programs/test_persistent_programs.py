@@ -21,7 +21,6 @@ from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.process import ProcessSpec
 from spielleiter.programs.processes import find_processes
 from spielleiter.programs.program import Program
-from spielleiter.programs.temporary_folders import remove_game_folder
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.interpreter import PYTHON
 from tests.timeouts import HANG_TIMEOUT
@@ -76,18 +75,6 @@ async def test_a_program_receives_its_next_game_in_one_line(tmp_path: Path) -> N
     assert program.returncode == 3  # its input has ended, and it had time to end
 
 
-async def test_a_program_that_has_ended_is_started_anew_and_may_be_retained_again(tmp_path: Path) -> None:
-    script = ShellProgram(tmp_path, "exit 0")
-    excluded: set[int] = set()
-    with trio.fail_after(HANG_TIMEOUT):
-        async with open_persistent_programs(excluded, HANG_TIMEOUT) as persistent_programs:
-            program = await persistent_programs.start(0, script.make)
-            await program.gone.wait()
-            assert persistent_programs.retain(0)
-            assert await script.reuse(persistent_programs) is None
-            assert not excluded
-
-
 async def test_a_program_that_does_not_connect_is_ended_and_not_asked_again(tmp_path: Path) -> None:
     script = ShellProgram(tmp_path, "sleep 1000")
     excluded: set[int] = set()
@@ -104,23 +91,29 @@ async def test_a_program_that_does_not_connect_is_ended_and_not_asked_again(tmp_
     assert not find_processes(str(tmp_path))
 
 
-async def test_a_program_that_is_not_retained_ends_with_its_game(tmp_path: Path) -> None:
-    script = ShellProgram(tmp_path, "while read line; do echo $line; done")
+@pytest.mark.parametrize(("line", "is_retained"), [("exit 0", True), ("while read line; do echo $line; done", False)])
+async def test_a_program_that_has_ended_or_is_not_retained_is_started_anew_without_blame(
+    line: str, is_retained: bool, tmp_path: Path
+) -> None:
+    script = ShellProgram(tmp_path, line)
+    excluded: set[int] = set()
     with trio.fail_after(HANG_TIMEOUT):
-        async with open_persistent_programs(set(), HANG_TIMEOUT) as persistent_programs:
+        async with open_persistent_programs(excluded, HANG_TIMEOUT) as persistent_programs:
             program = await persistent_programs.start(0, script.make)
+            if is_retained:
+                await program.gone.wait()
+                assert persistent_programs.retain(0)
             await persistent_programs.end_game()
-            assert program.gone.is_set()
             assert await script.reuse(persistent_programs) is None
+            assert program.gone.is_set()
+    assert not excluded
 
 
-async def play_three(
-    folder: Path, first: str, second: str, timeouts: ProgramTimeouts, keep: KeepPolicy = KeepPolicy.ALL
-) -> list[GameRecord]:
+async def play_games(folder: Path, first: str, second: str, timeouts: ProgramTimeouts, games: int) -> list[GameRecord]:
     setup = MatchSetup(
         entrants=(Entrant("new", first), Entrant("old", second)),
         game_type=DEFAULT_GAME_TYPE,
-        games=3,
+        games=games,
         seed=1,
         run_id=str(folder),
         timeouts=timeouts,
@@ -137,7 +130,7 @@ async def play_three(
                     planned,
                     folder,
                     match_server=match_server,
-                    keep=keep,
+                    keep=KeepPolicy.NONE,
                     persistent_programs=persistent_programs,
                 )
                 for planned in setup.plan()
@@ -161,39 +154,27 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists the open files")
-async def test_no_file_is_open_in_a_folder_that_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows could not remove it."""
-    removed: list[str] = []
+async def test_a_persistent_player_plays_all_games_in_one_process_and_leaves_no_file_open(
+    tmp_path: Path, started: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each game has files of its own, whose folder may be removed after it. Windows could not remove an open file."""
+    outputs: list[str] = []
     still_open: list[str] = []
 
-    def note_and_remove(folder: Path) -> None:
-        removed.append(folder.name)
+    def note(folder: Path) -> None:
+        outputs.append("".join((folder / name).read_text() for name in ("program1.stdout.log", "program1.stderr.log")))
         files = [str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.exists()]
         still_open.extend(file for file in files if file.startswith(str(folder)))
-        remove_game_folder(folder)
 
-    monkeypatch.setattr("spielleiter.match.referee.remove_game_folder", note_and_remove)
+    monkeypatch.setattr("spielleiter.match.referee.remove_game_folder", note)
     timeouts = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
-    records = await play_three(tmp_path, f"{PLAYER} --stay", PLAYER, timeouts, KeepPolicy.NONE)
-    assert [record.verdict for record in records] == [Verdict.REGULAR] * 3
-    assert removed == ["0001", "0002", "0003"]
-    assert still_open == []
-
-
-@pytest.mark.slow
-async def test_a_persistent_player_plays_all_games_in_one_process(tmp_path: Path, started: list[str]) -> None:
-    records = await play_three(
-        tmp_path, f"{PLAYER} --stay", PLAYER, ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
-    )
+    records = await play_games(tmp_path, f"{PLAYER} --stay", PLAYER, timeouts, 3)
     assert [record.verdict for record in records] == [Verdict.REGULAR] * 3
     assert all(record.plies > 20 and min(record.cpu_seconds) > 0 for record in records)
     assert len([line for line in started if "--stay" in line]) == 1
     assert len(started) == 4
-    # each game has files of its own; what the player says about the end of a game may be read during the next one
-    outputs = [(tmp_path / record.folder / "program1.stdout.log").read_text() for record in records]
-    assert sum(output.count("as player") for output in outputs) == 3
-    assert "room " in (tmp_path / records[2].folder / "program1.stderr.log").read_text()
+    assert ["room " in output for output in outputs] == [True] * 3
+    assert still_open == []
 
 
 @pytest.mark.slow
@@ -202,9 +183,9 @@ async def test_a_program_that_hangs_after_a_game_is_started_anew_without_blame(
 ) -> None:
     script = f'{PLAYER} "$@"; exec sleep 1000'
     hanging = f"sh -c {shlex.quote(script)} bot"
-    records = await play_three(tmp_path, hanging, "builtin:first", ProgramTimeouts(HANG_TIMEOUT, 0.5, HANG_TIMEOUT))
+    records = await play_games(tmp_path, hanging, "builtin:first", ProgramTimeouts(HANG_TIMEOUT, 0.5, HANG_TIMEOUT), 2)
     assert records[0].verdict == Verdict.REGULAR
-    assert records[1].causes == records[2].causes == ("REGULAR", "REGULAR")
+    assert records[1].causes == ("REGULAR", "REGULAR")
     # from the second game on, it is treated as with --restart always
-    assert {record.verdict for record in records[1:]} == {Verdict.NEVER_ENDS}
-    assert len(started) == 3
+    assert records[1].verdict == Verdict.NEVER_ENDS
+    assert len(started) == 2

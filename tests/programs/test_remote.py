@@ -64,49 +64,28 @@ async def answer_to(port: int, request: bytes) -> bytes:
 
 # -- output and exit code ---------------------------------------------------------------------------------------
 
-ECHO = "import sys; print(*sys.argv[1:]); print('oh', file=sys.stderr); sys.exit(3)"
-
 
 @pytest.mark.slow
-async def test_output_and_exit_code_are_returned() -> None:
-    async with program_server(python(ECHO, "{host}", "{port}", "{reservation}", "{seed}")) as port:
-        code, written = await run_program(port, reservation="r-2")
-    assert code == 3
-    assert written == {"stdout": b"127.0.0.1 13050 r-2 7\n", "stderr": b"oh\n"}
-
-
-@pytest.mark.slow
-async def test_a_signal_is_returned() -> None:
-    if sys.platform == "win32":
-        pytest.skip("Windows has nothing like it")
-    async with program_server(python("import os; os.kill(os.getpid(), 9)")) as port:
-        assert await run_program(port) == (-signal.SIGKILL, {})
-
-
-@pytest.mark.slow
-async def test_much_output_is_returned_completely() -> None:
-    async with program_server(python("print('x' * 1_000_000)")) as port:
-        code, written = await run_program(port)
-    assert (code, len(written["stdout"])) == (0, 1_000_001)
-
-
-@pytest.mark.slow
-async def test_each_client_gets_its_own_process() -> None:
-    codes: list[int] = []
+async def test_output_and_exit_code_are_returned_to_each_client() -> None:
+    code = "import sys; print(*sys.argv[1:]); print('x' * 1_000_000, file=sys.stderr); sys.exit(int(sys.argv[4]))"
+    seen: list[tuple[int, bytes]] = []
 
     async def run_one(port: int, seed: int) -> None:
-        codes.append((await run_program(port, seed=str(seed)))[0])
+        code, written = await run_program(port, seed=str(seed))
+        assert len(written["stderr"].rstrip()) == 1_000_000
+        seen.append((code, written["stdout"].strip()))
 
-    async def run_all(port: int) -> None:
-        async with trio.open_nursery() as nursery:
-            for seed in range(4):
-                nursery.start_soon(run_one, port, seed)
+    command = python(code, "{host}", "{port}", "{reservation}", "{seed}")
+    async with program_server(command) as port, trio.open_nursery() as nursery:
+        for seed in range(3):
+            nursery.start_soon(run_one, port, seed)
+    assert sorted(seen) == [(seed, f"127.0.0.1 13050 abc-1 {seed}".encode()) for seed in range(3)]
 
-    async with program_server(
-        python("import sys; sys.exit(int(sys.argv[1]))", "{seed}", "{reservation}")
-    ) as server_port:
-        await run_all(server_port)
-    assert sorted(codes) == [0, 1, 2, 3]
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has nothing like it")
+async def test_a_signal_is_returned() -> None:
+    async with program_server(python("import os; os.kill(os.getpid(), 9)")) as port:
+        assert await run_program(port) == (-9, {})
 
 
 # -- the end of a connection ------------------------------------------------------------------------------------
@@ -162,9 +141,9 @@ async def test_the_process_ends_with_either_end_of_the_connection(closing: str) 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
-@pytest.mark.parametrize("options", ["", ", env={}, start_new_session=True"])
-async def test_children_are_named_and_ended(options: str) -> None:
-    child = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {CONNECT_TO!r}, sys.argv[1]]{options})"
+async def test_children_are_named_and_ended() -> None:
+    words, options = f"[sys.executable, '-c', {CONNECT_TO!r}, sys.argv[1]]", "env={}, start_new_session=True"
+    child = f"import subprocess, sys; subprocess.Popen({words}, {options})"
     async with (
         connection_observer() as (observer_port, received),
         program_server(python(child, "{port}", "{reservation}")) as port,
@@ -264,9 +243,8 @@ async def test_a_program_is_sent_to_no_other_host_than_the_client() -> None:
 @pytest.mark.slow
 async def test_the_operator_can_name_the_hosts_that_a_program_is_sent_to() -> None:
     command = python("import sys; print(sys.argv[1])", "{host}", "{reservation}")
-    async with program_server(command, server_hosts=["Server.example", "192.0.2.1"]) as port:
-        for host in ("server.example", "192.0.2.1"):
-            assert await run_program(port, host=host) == (0, {"stdout": f"{host}\n".encode()})
+    async with program_server(command, server_hosts=["Server.example"]) as port:
+        assert await run_program(port, host="server.example") == (0, {"stdout": b"server.example\n"})
         with pytest.raises(RemoteStartError, match=r"may not be sent to 127\.0\.0\.1"):
             await run_program(port)
 
@@ -277,67 +255,44 @@ async def test_the_operator_can_name_the_hosts_that_a_program_is_sent_to() -> No
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("host", "-oProxyCommand=x"), ("host", "a b"), ("host", ""), ("port", "1;2"), ("port", "123456"),
-        ("reservation", "-x"), ("reservation", "a\nb"), ("reservation", "$(x)"), ("seed", "-1"), ("seed", "x"),
-        ("game", "--json"), ("game", "a b"),
+        ("host", "-oProxyCommand=x"), ("host", "a b"), ("port", "1;2"), ("port", "123456"), ("reservation", "-x"),
+        ("reservation", "a\nb"), ("reservation", "$(x)"), ("seed", "-1"), ("game", "--json"), ("game", ""),
     ],
 )  # fmt: skip
 def test_values_that_could_be_options_or_several_words_are_refused(name: str, text: str) -> None:
     assert not PLACEHOLDER_PATTERNS[name].fullmatch(text)
-
-
-def test_every_placeholder_has_a_pattern() -> None:
     assert set(PLACEHOLDER_PATTERNS) == set(PLACEHOLDERS) == set(VALUES)
 
 
-@pytest.mark.parametrize(
-    "request_",
-    [
+async def test_invalid_requests_start_nothing() -> None:
+    requests = [
         b"\n",
         b"GET / HTTP/1.1\r\n",
         b"[]\n",
-        b'"host"\n',
-        b"{}\n",
         json.dumps({**VALUES, "command": "x"}).encode() + b"\n",
         json.dumps({**VALUES, "reservation": "--help"}).encode() + b"\n",
         json.dumps({**VALUES, "port": 13050}).encode() + b"\n",
         b"[" * 4000 + b"\n",
-        b"x" * 5000,
         b"x" * 1_000_000,
         b"\xff\n",
-    ],
-)
-async def test_invalid_requests_start_nothing(request_: bytes) -> None:
-    async with program_server(python("raise SystemExit")) as port:
-        answer = json.loads(await answer_to(port, request_))
-    assert set(answer) == {"refused"}
-
-
-async def test_an_empty_connection_gets_no_answer() -> None:
-    async with program_server(python("raise SystemExit")) as port:
+    ]
+    async with program_server(Command("nothing", ("/nowhere/nothing",))) as port:
+        for request in requests:
+            assert set(json.loads(await answer_to(port, request))) == {"refused"}
         assert await answer_to(port, b"") == b""
         assert await answer_to(port, b"half a line") == b""
-
-
-async def test_a_program_that_cannot_be_started_is_refused() -> None:
-    async with program_server(Command("nothing", ("/nowhere/nothing",))) as port:
-        with pytest.raises(RemoteStartError, match="nothing: No such file"):
-            await run_program(port)
         with pytest.raises(RemoteStartError, match="expected one line of JSON"):
             await run_program(port, reservation="-x")
-
-
-async def test_a_missing_server_is_named() -> None:
-    async with program_server(python("raise SystemExit")) as port:
-        pass
-    with pytest.raises(RemoteProgramError, match=f"there is no lender at 127.0.0.1:{port}"):
-        await run_program(port)
+        with pytest.raises(RemoteStartError, match="nothing: No such file"):
+            await run_program(port)
 
 
 @pytest.mark.slow
 async def test_connecting_is_retried_until_the_server_is_there() -> None:
     async with program_server(python("raise SystemExit")) as port:
         pass
+    with pytest.raises(RemoteProgramError, match=f"there is no lender at 127.0.0.1:{port}"):
+        await run_program(port)
     codes: list[int] = []
 
     async def wait() -> None:
@@ -361,10 +316,8 @@ async def test_connecting_is_retried_until_the_server_is_there() -> None:
         (b'{"stdout": "eA=="}\n', "has closed the connection"),
         (b"<protocol>\n", "not a lender"),
         (b'{"exit": "0"}\n', "not a lender"),
-        (b'{"exit": 0, "more": 1}\n', "not a lender"),
         (b'{"stdout": 1}\n', "not a lender"),
         (b'{"stderr": "?"}\n', "not a lender"),
-        (b'{"hello": 1}\n', "not a lender"),
         (b"[1]\n", "not a lender"),
         (b"[" * 100_000 + b"\n", "not a lender"),
         (b"x" * (1024 * 1024 + 1), "not a lender"),

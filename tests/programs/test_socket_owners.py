@@ -72,140 +72,119 @@ def test_a_connection_is_attributed(socket_user: int | None, own: Look, other: L
     assert attribute(socket_user, own, other, MATCH_USER) is expected
 
 
-def test_a_connection_of_this_process_is_attributed_to_it() -> None:
-    with (
-        socket.create_server(("127.0.0.1", 0)) as listener,
-        socket.create_connection(listener.getsockname()),
-    ):
+@contextmanager
+def connected(
+    code: str, *arguments: str, cwd: Path | None = None
+) -> Iterator[tuple[subprocess.Popen[bytes], FarSocket]]:
+    """A process that connects to the port in its arguments, and its socket."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        head = "import ctypes, os, platform, socket, struct, sys, threading, time\nport = int(sys.argv[1])\n"
+        tail = "\ntime.sleep(500)"
+        command = [sys.executable, "-I", "-S", "-c", head + code + tail, str(listener.getsockname()[1]), *arguments]
+        with subprocess.Popen(command, cwd=cwd) as process:
+            accepted, _ = listener.accept()
+            with accepted:
+                far = far_socket(accepted)
+                assert far is not None
+                try:
+                    yield process, far
+                finally:
+                    process.kill()
+
+
+@contextmanager
+def own_connection(family: socket.AddressFamily = socket.AF_INET) -> Iterator[tuple[socket.socket, FarSocket]]:
+    """A socket of this process that is connected, and what it is seen as from its other end."""
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket(family) as sock:
+        host, port = listener.getsockname()
+        sock.connect((host if family == socket.AF_INET else f"::ffff:{host}", port))
         accepted, _ = listener.accept()
         with accepted:
             far = far_socket(accepted)
             assert far is not None
             assert far.user == os.getuid()
-            assert has_socket([os.getpid()], far)
-            assert not has_socket([1 << 30], far)
-            assert f"({os.getpid()})" in find_holders([far])[far]
-            seen = look(lambda: [os.getpid()], [far])[far]
-            assert (seen.has_socket, seen.has_hidden_files) == (True, False)
-            assert os.getuid() in seen.users
+            yield sock, far
 
 
-def test_a_connection_of_another_process_is_attributed_to_that_process() -> None:
-    script = "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); sys.stdin.read()"
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        command = [sys.executable, "-I", "-S", "-c", script, str(listener.getsockname()[1])]
-        with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
-            accepted, _ = listener.accept()
-            with accepted:
-                far = far_socket(accepted)
-                assert far is not None
-                assert has_socket([process.pid], far)
-                assert not has_socket([os.getpid()], far)
+def look_into(process: subprocess.Popen[bytes], far: FarSocket) -> Look:
+    return look(lambda: [process.pid], [far])[far]
+
+
+CONNECT = "sock = socket.create_connection(('127.0.0.1', port))"
+SEEN = Look(has_socket=True, users=frozenset({os.getuid()}))
+
+
+@pytest.mark.parametrize("way", ["netlink", "table", "table of IPv6"])
+def test_a_connection_of_this_process_is_attributed_to_it(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that cannot be asked has a table. Java connects from sockets of IPv6, whose addresses are of IPv4."""
+    if way != "netlink":
+        monkeypatch.setattr(socket, "AF_NETLINK", 44)  # nothing has this number
+    with own_connection(socket.AF_INET6 if "IPv6" in way else socket.AF_INET) as (_, far):
+        assert has_socket([os.getpid()], far)
+        assert not has_socket([1 << 30], far)
+        assert f"({os.getpid()})" in find_holders([far])[far]
+        seen = look(lambda: [os.getpid()], [far])[far]
+        assert (seen.has_socket, seen.has_hidden_files) == (True, False)
+        assert os.getuid() in seen.users
 
 
 def test_an_open_file_whose_path_is_too_long_for_the_system_hides_nothing(tmp_path: Path) -> None:
     """Anybody on this machine may have one open; the system cannot tell its path."""
-    script = (
-        "import os, socket, sys\n"
-        "for _ in range(20): os.mkdir(250 * 'x'); os.chdir(250 * 'x')\n"
-        "here = os.open('.', os.O_RDONLY)\n"
-        "s = socket.create_connection(('127.0.0.1', int(sys.argv[1])))\n"
-        "sys.stdin.read()"
-    )
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        command = [sys.executable, "-I", "-S", "-c", script, str(listener.getsockname()[1])]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, cwd=tmp_path) as process:
-            accepted, _ = listener.accept()
-            with accepted:
-                far = far_socket(accepted)
-                assert far is not None
-                assert look(lambda: [process.pid], [far])[far] == Look(has_socket=True, users=frozenset({os.getuid()}))
-                assert f"({process.pid})" in find_holders([far])[far]
+    nest = "for _ in range(20): os.mkdir(250 * 'x'); os.chdir(250 * 'x')\nhere = os.open('.', os.O_RDONLY)\n"
+    with connected(nest + CONNECT, cwd=tmp_path) as (process, far):
+        assert look_into(process, far) == SEEN
+        assert f"({process.pid})" in find_holders([far])[far]
+        assert not has_socket([os.getpid()], far)
 
 
 @pytest.mark.parametrize("is_in_flight", [False, True])
 def test_a_descriptor_on_its_way_through_a_unix_socket_is_noticed(is_in_flight: bool) -> None:
     near, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-    with (
-        socket.create_server(("127.0.0.1", 0)) as listener,
-        socket.create_connection(listener.getsockname()) as connected,
-        near,
-        other,
-    ):
-        accepted, _ = listener.accept()
-        with accepted:
-            if is_in_flight:
-                socket.send_fds(near, [b"x"], [connected.fileno()])
-                connected.close()
-            far = far_socket(accepted)
-            assert far is not None
-            seen = look(lambda: [os.getpid()], [far])[far]
-            assert (seen.has_socket, seen.can_hide_sockets) == (not is_in_flight, is_in_flight)
-            assert not (is_in_flight and find_holders([far]))
+    with near, other, own_connection() as (connection, far):
+        if is_in_flight:
+            socket.send_fds(near, [b"x"], [connection.fileno()])
+            connection.close()
+        seen = look(lambda: [os.getpid()], [far])[far]
+        assert (seen.has_socket, seen.can_hide_sockets) == (not is_in_flight, is_in_flight)
+        assert not (is_in_flight and find_holders([far]))
 
 
 OWN_FILES = """
-import ctypes, socket, sys, threading, time
-address, libc = ("127.0.0.1", int(sys.argv[1])), ctypes.CDLL(None)
-
+libc = ctypes.CDLL(None)
 def connect():
     libc.unshare(0x400)  # CLONE_FILES
     global sock
-    sock = socket.create_connection(address)
+    sock = socket.create_connection(("127.0.0.1", port))
     time.sleep(500)
-
 threading.Thread(target=connect).start()
 if sys.argv[2] == "ended": libc.pthread_exit(None)
-time.sleep(500)
 """
-MAPPED = """
-import ctypes, socket, sys, time
-sock = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-ctypes.CDLL(None).mmap(None, ctypes.c_size_t(4096), 1, 1, sock.fileno(), ctypes.c_long(0))
-sock.close()
-time.sleep(500)
-"""
-
-
-NAMED = """
-import socket, sys, time
-open("/proc/self/comm", "wb").write(sys.argv[2].encode())
-sock = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-time.sleep(500)
-"""
-
-
-@pytest.mark.parametrize("name", ["\fState: Z", "\rState: Z", "\x1cUid: 7", "\rUid: 7"])
-def test_a_program_cannot_pretend_to_have_ended_or_to_be_another_user_by_its_name(name: str) -> None:
-    with connected(NAMED, name) as (process, far):
-        assert look(lambda: [process.pid], [far])[far] == Look(has_socket=True, users=frozenset({os.getuid()}))
 
 
 @pytest.mark.parametrize("first_thread", ["running", "ended"])
 def test_the_open_files_of_each_thread_are_seen(first_thread: str) -> None:
     with connected(OWN_FILES, first_thread) as (process, far):
-        seen = look(lambda: [process.pid], [far])[far]
+        seen = look_into(process, far)
         assert (seen.has_socket, seen.has_hidden_files) == (True, False)
 
 
-def test_a_socket_that_only_a_mapping_keeps_open_is_noticed() -> None:
-    with connected(MAPPED) as (process, far):
-        while (seen := look(lambda: [process.pid], [far])[far]).has_socket:  # it is not closed yet
-            pass
-        assert seen.can_hide_sockets
-        assert not seen.is_clear
+@pytest.mark.parametrize("name", ["\fState: Z", "\rUid: 7"])
+def test_a_program_cannot_pretend_to_have_ended_or_to_be_another_user_by_its_name(name: str) -> None:
+    rename = "open('/proc/self/comm', 'wb').write(sys.argv[2].encode())\n"
+    with connected(rename + CONNECT, name) as (process, far):
+        assert look_into(process, far) == SEEN
 
 
-ASYNCHRONOUS = """
-import ctypes, platform, socket, struct, sys, time
-sock = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+HIDDEN_PLACE = """
 libc = ctypes.CDLL(None)
 libc.mmap.restype = ctypes.c_void_p
 def call(*arguments):
     found = libc.syscall(*arguments)
     if found < 0: sys.exit(3)
     return found
-if sys.argv[2] == "aio":
+if sys.argv[2] == "mapping":
+    libc.mmap(None, ctypes.c_size_t(4096), 1, 1, sock.fileno(), ctypes.c_long(0))
+elif sys.argv[2] == "aio":
     setup, submit = (206, 209) if platform.machine() == "x86_64" else (0, 2)
     context = ctypes.c_ulong()
     call(setup, 8, ctypes.byref(context))
@@ -217,103 +196,51 @@ else:
     libc.mmap(None, ctypes.c_size_t(4096), 3, 1, ring, ctypes.c_long(0))
     libc.close(ring)
 sock.close()
-time.sleep(500)
 """
 
 
-@pytest.mark.parametrize("way", ["aio", "io_uring"])
-def test_a_socket_that_only_asynchronous_requests_keep_open_is_noticed(way: str) -> None:
-    with connected(ASYNCHRONOUS, way) as (process, far):
-        while process.poll() is None and (seen := look(lambda: [process.pid], [far])[far]).has_socket:
+@pytest.mark.parametrize("place", ["mapping", "aio", "io_uring"])
+def test_a_socket_that_only_a_mapping_or_an_asynchronous_request_keeps_open_is_noticed(place: str) -> None:
+    with connected(f"{CONNECT}\n{HIDDEN_PLACE}", place) as (process, far):
+        while process.poll() is None and (seen := look_into(process, far)).has_socket:
             pass  # it is not closed yet
         if process.poll() == 3:
             pytest.skip("this kernel does not have it, or does not allow it")
-        assert seen.can_hide_sockets
-        assert not seen.is_clear
+        assert (seen.can_hide_sockets, seen.is_clear) == (True, False)
 
 
 MANY_FILES = """
-import os, socket, sys, threading, time
 threads, files = int(sys.argv[2]), int(sys.argv[3])
 null = os.open("/dev/null", os.O_RDONLY)
 for _ in range(files): os.dup(null)
 threading.stack_size(65536)
 for _ in range(threads): threading.Thread(target=time.sleep, args=(500,), daemon=True).start()
-sock = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-time.sleep(500)
 """
 
 
 def test_a_program_with_very_many_open_files_hides_them() -> None:
     """They are not read, or it could delay the decision about a connection, and the end of the game, for minutes."""
     files = 900
-    with connected(MANY_FILES, str(MOST_AT_ONCE // files + 1), str(files)) as (process, far):
+    with connected(MANY_FILES + CONNECT, str(MOST_AT_ONCE // files + 1), str(files)) as (process, far):
         assert not has_socket([process.pid], far)
-        seen = look(lambda: [process.pid], [far])[far]
+        seen = look_into(process, far)
         assert (seen.has_hidden_files, seen.is_clear) == (True, False)
         assert find_holders([far]) == {}
-    with connected(MANY_FILES, "2", str(files)) as (process, far):
-        seen = look(lambda: [process.pid], [far])[far]
+    with connected(MANY_FILES + CONNECT, "2", str(files)) as (process, far):
+        seen = look_into(process, far)
         assert (seen.has_socket, seen.has_hidden_files) == (True, False)
 
 
-@contextmanager
-def connected(code: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], FarSocket]]:
-    """A process that connects to the port in its arguments, and its socket."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        command = [sys.executable, "-I", "-S", "-c", code, str(listener.getsockname()[1]), *arguments]
-        with subprocess.Popen(command) as process:
-            accepted, _ = listener.accept()
-            with accepted:
-                far = far_socket(accepted)
-                assert far is not None
-                try:
-                    yield process, far
-                finally:
-                    process.kill()
-
-
 def test_processes_that_begin_or_end_meanwhile_make_a_look_unclear() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()):
-        accepted, _ = listener.accept()
-        with accepted:
-            far = far_socket(accepted)
-            assert far is not None
-            for before, after in (([], [os.getppid()]), ([os.getppid()], [])):
-                finds = iter((before, after))
-                seen = look(lambda finds=finds: next(finds), [far])[far]  # type: ignore[misc]
-                assert (seen.is_changing, seen.is_clear) == (True, False)
-            assert look(list, [far])[far].is_clear
-
-
-def test_a_process_that_has_ended_hides_nothing() -> None:
-    """Nobody can look into a process that its parent has not waited for."""
-    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()):
-        accepted, _ = listener.accept()
-        process = subprocess.Popen([sys.executable, "-c", ""])
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        with accepted:
-            far = far_socket(accepted)
-            assert far is not None
-            assert look(lambda: [process.pid], [far])[far].is_clear
-        process.wait()
-
-
-@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
-def test_a_kernel_that_cannot_be_asked_has_a_table(
-    family: socket.AddressFamily, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Java connects from sockets of IPv6, whose addresses are those of IPv4."""
-    monkeypatch.setattr(socket, "AF_NETLINK", 44)  # nothing has this number
-    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket(family) as sock:
-        host, port = listener.getsockname()
-        sock.connect((host if family == socket.AF_INET else f"::ffff:{host}", port))
-        accepted, _ = listener.accept()
-        with accepted:
-            far = far_socket(accepted)
-            assert far is not None
-            assert far.user == os.getuid()
-            assert has_socket([os.getpid()], far)
+    with own_connection() as (_, far):
+        for before, after in (([], [os.getppid()]), ([os.getppid()], [])):
+            finds = iter((before, after))
+            seen = look(lambda finds=finds: next(finds), [far])[far]  # type: ignore[misc]
+            assert (seen.is_changing, seen.is_clear) == (True, False)
+        assert look(list, [far])[far].is_clear
+        with subprocess.Popen(["true"]) as process:  # nobody can look into one that its parent has not waited for
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            assert look_into(process, far).is_clear
 
 
 def test_a_closed_connection_is_nobodys() -> None:

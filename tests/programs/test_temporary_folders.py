@@ -16,7 +16,6 @@ import os
 import socket
 import subprocess
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 from spielleiter.programs.temporary_folders import (
@@ -25,7 +24,6 @@ from spielleiter.programs.temporary_folders import (
     new_folder,
     remove_folder,
     remove_stale_folders,
-    temporary_folder,
 )
 from tests.timeouts import HANG_TIMEOUT
 
@@ -54,13 +52,8 @@ def nest(folder: Path, depth: int, name: str) -> None:
     os.close(descriptor)
 
 
-def many_empty_folders(folder: Path) -> None:
-    for number in range(100):
-        (folder / str(number)).mkdir()
-
-
-def three_thousand_nested_folders(folder: Path) -> None:
-    nest(folder, 3000, "d")
+def deeply_nested_folders(folder: Path) -> None:
+    nest(folder, 1500, "deep")
 
 
 def names_of_255_bytes(folder: Path) -> None:
@@ -100,13 +93,13 @@ def a_sparse_file(folder: Path) -> None:
 
 def many_files_side_by_side(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY)
-    for number in range(20_000):
+    for number in range(5_000):
         os.close(os.open(str(number), os.O_WRONLY | os.O_CREAT, dir_fd=descriptor))
     os.close(descriptor)
 
 
 HOSTILE = [
-    three_thousand_nested_folders,
+    deeply_nested_folders,
     names_of_255_bytes,
     folders_without_rights,
     loops_of_links,
@@ -116,50 +109,40 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("make", HOSTILE, ids=lambda make: make.__name__)
-def test_everything_is_removed(make: Callable[[Path], None], place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(place)  # the path of a socket must be short
-    folder = new_folder()
-    make(folder)
-    assert remove_folder(folder)
-    assert not folder.exists()
-
-
-AS_NOBODY = """
+AS_ORDINARY_USER = """
 import os, resource, sys, tempfile
 from tests.programs import test_temporary_folders as tests
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-os.setgroups([])
-os.setgid(65534)
-os.setuid(65534)
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
 tempfile.tempdir = sys.argv[1]
 os.chdir(sys.argv[1])
 folder = tests.new_folder()
-getattr(tests, sys.argv[2])(folder)
+for make in tests.HOSTILE:
+    (folder / make.__name__).mkdir()
+    make(folder / make.__name__)
 assert tests.remove_folder(folder)
-print(os.getuid(), os.listdir(folder.parent))
+print(os.listdir(folder.parent))
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-@pytest.mark.parametrize("make", HOSTILE, ids=lambda make: make.__name__)
-def test_an_ordinary_user_removes_everything(make: Callable[[Path], None]) -> None:
-    """Root may do everything, whatever the permissions are. Few open files are enough."""
-    with tempfile.TemporaryDirectory() as folder:
-        os.chown(folder, 65534, 65534)
-        command = [sys.executable, "-c", AS_NOBODY, folder, make.__name__]
+def test_everything_is_removed() -> None:
+    """By an ordinary user: root may do everything, whatever the permissions are. Few open files are enough."""
+    with tempfile.TemporaryDirectory() as folder:  # the path of a socket must be short
+        if os.geteuid() == 0:
+            os.chown(folder, 65534, 65534)
+        command = [sys.executable, "-c", AS_ORDINARY_USER, folder]
         done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False)
-        assert (done.stdout, done.stderr) == ("65534 []\n", "")
+        assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows removes by its own means")
-@pytest.mark.parametrize("make", [many_empty_folders, three_thousand_nested_folders])
-def test_the_time_is_limited_and_a_later_run_goes_on(
-    make: Callable[[Path], None], place: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_time_is_limited_and_a_later_run_goes_on(place: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = new_folder().parent / STALE
     folder.mkdir()
-    make(folder)
+    for number in range(100):
+        (folder / str(number)).mkdir()
     ticks = itertools.count()
     with caplog.at_level(logging.WARNING):
         assert not remove_folder(folder, seconds=120, clock=lambda: next(ticks))
@@ -171,11 +154,6 @@ def test_the_time_is_limited_and_a_later_run_goes_on(
     assert not folder.exists()
 
 
-def test_removing_what_is_not_there_is_no_failure(place: Path) -> None:
-    assert remove_folder(place / "missing")
-    assert remove_folder(place / "missing" / "below")
-
-
 def test_a_link_is_neither_followed_nor_opened(place: Path, tmp_path: Path) -> None:
     """Anybody can plant one in the system's folder for temporary files."""
     target = tmp_path / "target"
@@ -183,27 +161,17 @@ def test_a_link_is_neither_followed_nor_opened(place: Path, tmp_path: Path) -> N
     (target / "below" / "file").touch()
     (target / "below").chmod(0o750)
     target.chmod(0o711)
+    assert remove_folder(place / "missing" / "below")  # what is not there is no failure
     for folder in (place, new_folder().parent):
         (folder / STALE).symlink_to(target)
         remove_stale_folders()
         assert (target.stat().st_mode & 0o777, (target / "below").stat().st_mode & 0o777) == (0o711, 0o750)
         remove_folder(folder / STALE)
+        (folder / "other" / "deep").mkdir(parents=True)
+        (folder / "other" / "deep" / "link").symlink_to(target)
+        assert remove_folder(folder / "other")
         assert (target / "below" / "file").exists()
         assert (target.stat().st_mode & 0o777, (target / "below").stat().st_mode & 0o777) == (0o711, 0o750)
-
-
-def test_a_link_inside_a_folder_is_not_followed(place: Path, tmp_path: Path) -> None:
-    target = tmp_path / "target"
-    target.mkdir()
-    target.chmod(0o711)  # whatever the umask is
-    (target / "file").touch()
-    folder = new_folder()
-    (folder / "link").symlink_to(target)
-    (folder / "deep").mkdir()
-    (folder / "deep" / "link").symlink_to(target)
-    assert remove_folder(folder)
-    assert (target / "file").exists()
-    assert target.stat().st_mode & 0o777 == 0o711
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
@@ -216,17 +184,12 @@ def test_a_folder_of_another_user_is_left_alone(place: Path) -> None:
     assert (folder / "below").is_dir()
 
 
-def test_only_this_user_can_enter_the_folders(place: Path) -> None:
-    folder = new_folder()
-    assert folder.parent.parent == place
-    assert [each.stat().st_mode & 0o777 for each in (folder, folder.parent)] == [0o700, 0o700]
-    folder.parent.chmod(0o777)
-    assert new_folder().parent.stat().st_mode & 0o777 == 0o700
-
-
 def test_a_planted_private_folder_is_not_used(place: Path, tmp_path: Path) -> None:
     """Neither a link to a folder of this user, nor a folder of another one, nor a file."""
     private = new_folder().parent
+    assert private.parent == place
+    private.chmod(0o777)
+    assert [each.stat().st_mode & 0o777 for each in (new_folder(), private)] == [0o700, 0o700]
     for folder in private.iterdir():
         remove_folder(folder)
     private.rmdir()
@@ -247,12 +210,6 @@ def test_a_planted_private_folder_is_not_used(place: Path, tmp_path: Path) -> No
     assert all(each.stat().st_mode & 0o777 == 0o700 for each in place.iterdir() if each.name.count("-") == 3)
 
 
-def test_a_temporary_folder_is_removed_at_the_end(place: Path) -> None:
-    with temporary_folder() as folder:
-        three_thousand_nested_folders(folder)
-    assert not folder.exists()
-
-
 def test_a_folder_of_a_killed_process_is_removed_by_a_later_one(place: Path) -> None:
     code = (
         "import os, tempfile, sys; tempfile.tempdir = sys.argv[1];"
@@ -264,5 +221,9 @@ def test_a_folder_of_a_killed_process_is_removed_by_a_later_one(place: Path) -> 
     assert left.is_dir()
     assert is_stale(left.name)
     own = new_folder()
+    later, other = f"{LABEL_PREFIX}-{os.getpid()}-1-cc", f"{LABEL_PREFIX}-x"  # another process had this id
+    for name in (later, other):
+        (place / name).mkdir()
     remove_stale_folders()
-    assert (left.exists(), own.exists()) == (False, True)
+    assert [each.exists() for each in (left, own, place / later, place / other)] == [False, True, False, True]
+    assert not is_stale("other-1-1-1")

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import psutil
 import pytest
@@ -19,13 +20,12 @@ import trio
 
 from spielleiter.common.errors import NotStartedError
 from spielleiter.programs import program as program_module
-from spielleiter.programs import windows as job_object
-from spielleiter.programs import windows as windows_process
 from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.process import READ_SIZE, JobLimits, Platform, ProcessSpec, common_gaps
+from spielleiter.programs.process import READ_SIZE, JobLimits, Platform, ProcessSpec
 from spielleiter.programs.process_tree import ProcessTree
 from spielleiter.programs.program import Program
 from spielleiter.programs.windows import (
+    CREATION_FLAGS,
     BasicAccounting,
     BasicLimits,
     ExtendedLimits,
@@ -161,8 +161,12 @@ async def test_everything_that_a_program_has_started_ends_with_it(any_windows: W
     pids = process.find_all()
     assert len(pids) == 2
     assert not process.has_ended
-    await finish(process)
+    process.terminate()
+    with trio.fail_after(HANG_TIMEOUT):
+        await process.wait()
     assert process.returncode not in {0, None}
+    assert process.cpu_seconds_so_far >= 0
+    await finish(process)
     assert [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie"] == []
 
 
@@ -181,18 +185,6 @@ async def test_a_child_that_outlives_the_program_is_named_and_killed(windows: Wi
     assert [each.name for each in process.leftovers] == [Path(sys.executable).name]
     await finish(process)
     assert process.survivors == ()
-
-
-@pytest.mark.slow
-async def test_terminating_a_program_kills_it_at_once(any_windows: Windows) -> None:
-    process = await any_windows.start(READY + SLEEP)
-    await wait_until_ready(process)
-    process.terminate()
-    with trio.fail_after(HANG_TIMEOUT):
-        await process.wait()
-    assert process.returncode not in {0, None}
-    assert process.cpu_seconds_so_far >= 0
-    await finish(process)
 
 
 @pytest.mark.slow
@@ -239,32 +231,28 @@ async def test_a_program_that_cannot_be_resumed_is_killed(windows: Windows, monk
     assert windows.job.is_closed
 
 
-async def test_memory_is_limited_by_the_job_or_not_at_all(windows: Windows) -> None:
-    process = await windows.start(SLEEP, memory=1 << 30)
-    assert windows.job.memory == 1 << 30
+LIMITS = JobLimits(1 << 30, 512, 3600)
+
+
+async def test_limits_are_those_of_the_job_and_without_it_nothing_is_started(windows: Windows) -> None:
+    process = await windows.start("pass", memory=1 << 20, job=LIMITS)
+    assert (windows.job.memory, windows.job.together) == (1 << 20, LIMITS)
     await finish(process)
-    windows.refuses_jobs = True
-    with pytest.raises(OSError, match="not enough memory"):
-        await windows.start(SLEEP, memory=1 << 30)
-
-
-async def test_a_program_does_not_run_in_a_job_that_refuses_it_if_its_memory_is_limited(windows: Windows) -> None:
-    windows.job.is_refusing = True
-    with pytest.raises(OSError, match="access denied"):
-        await windows.start(SLEEP, memory=1 << 30)
-    assert windows.job.is_closed
+    for limits in ({"memory": 1 << 20}, {"job": LIMITS}):
+        windows.refuses_jobs = True
+        with pytest.raises(OSError, match="not enough memory"):
+            await windows.start("pass", **limits)
+        windows.refuses_jobs, windows.job.is_refusing = False, True
+        with pytest.raises(OSError, match="access denied"):
+            await windows.start("pass", **limits)
+        assert windows.job.is_closed
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS binds nothing to cores")
-async def test_a_program_is_bound_to_its_cores(windows: Windows) -> None:
+async def test_a_program_is_bound_to_its_cores_and_has_no_supervisor(windows: Windows) -> None:
     core = windows.platform.usable_cores()[-1]
     process = await windows.start(SLEEP, cores=(core,))
     assert sys.platform == "darwin" or psutil.Process(process.pids[0]).cpu_affinity() == [core]
-    await finish(process)
-
-
-async def test_there_is_no_supervisor(windows: Windows) -> None:
-    process = await windows.start(SLEEP)
     await process.watch_supervisor()
     process.resume_supervisor()
     await process.kill_supervisor()
@@ -273,9 +261,9 @@ async def test_there_is_no_supervisor(windows: Windows) -> None:
 
 
 def test_a_process_is_created_suspended_and_apart_from_ctrl_c() -> None:
-    assert windows_process.CREATION_FLAGS == 0x204
+    assert CREATION_FLAGS == 0x204
     if sys.platform == "win32":
-        assert subprocess.CREATE_NEW_PROCESS_GROUP & windows_process.CREATION_FLAGS
+        assert subprocess.CREATE_NEW_PROCESS_GROUP & CREATION_FLAGS
 
 
 @pytest.mark.slow
@@ -299,23 +287,6 @@ async def test_a_whole_program_is_run_on_windows(
     missing = Program(["./no-such-program"], "tag", out, error)
     with pytest.raises(NotStartedError, match="there is no such program"):
         await missing.run()
-
-
-async def test_limits_for_everything_are_those_of_the_job(windows: Windows) -> None:
-    limits = JobLimits(1 << 30, 512, 3600)
-    process = await windows.start("pass", job=limits)
-    assert windows.job.together == limits
-    await process.wait()
-    await process.end()
-
-
-async def test_without_a_job_nothing_is_started_that_needs_its_limits(windows: Windows) -> None:
-    windows.refuses_jobs = True
-    with pytest.raises(OSError, match="not enough memory"):
-        await windows.start("pass", job=JobLimits(1 << 30, 512, 3600))
-    windows.refuses_jobs, windows.job.is_refusing = False, True
-    with pytest.raises(OSError, match="access denied"):
-        await windows.start("pass", job=JobLimits(1 << 30, 512, 3600))
 
 
 JOB, PROCESS = 40, 41
@@ -373,123 +344,72 @@ class Kernel32:
         return self._result("query", handle, kind, size)
 
 
-def make(kernel: Kernel32, memory: int | None = None) -> JobObject:
-    return JobObject(memory, kernel, lambda: kernel.last_error)
+def make(kernel: Kernel32, memory: int | None = None, together: JobLimits | None = None) -> JobObject:
+    return JobObject(memory, kernel, lambda: kernel.last_error, together)
 
 
 @pytest.mark.skipif(ctypes.sizeof(ctypes.c_void_p) != 8, reason="these are the sizes on 64-bit systems")
-@pytest.mark.parametrize(
-    ("structure", "size"),
-    [(BasicLimits, 64), (ExtendedLimits, 144), (BasicAccounting, 48)],
-)
-def test_structures_have_the_sizes_of_the_windows_headers(structure: type[ctypes.Structure], size: int) -> None:
-    assert ctypes.sizeof(structure) == size
+def test_structures_are_those_of_the_windows_headers() -> None:
+    assert [ctypes.sizeof(each) for each in (BasicLimits, ExtendedLimits, BasicAccounting)] == [64, 144, 48]
+    assert BasicLimits.LimitFlags.offset == 16
+    assert (ExtendedLimits.ProcessMemoryLimit.offset, ExtendedLimits.PeakProcessMemoryUsed.offset) == (112, 128)
+    assert (BasicAccounting.TotalKernelTime.offset, ProcessIdList.ProcessIdList.offset) == (8, 8)
 
 
 @pytest.mark.parametrize(
-    ("structure", "field", "offset"),
-    [
-        (BasicLimits, "LimitFlags", 16),
-        (ExtendedLimits, "ProcessMemoryLimit", 112),
-        (ExtendedLimits, "PeakProcessMemoryUsed", 128),
-        (BasicAccounting, "TotalKernelTime", 8),
-        (ProcessIdList, "ProcessIdList", 8),
-    ],
+    ("memory", "together", "flags", "peak"),
+    [(None, None, 0x2400, 123_456), (1 << 30, None, 0x2500, 123_456), (None, LIMITS, 0x260C, 654_321)],
 )
-def test_fields_have_the_offsets_of_the_windows_headers(structure: type[Any], field: str, offset: int) -> None:
-    assert getattr(structure, field).offset == offset
-
-
-def test_a_job_ends_its_processes_with_its_last_handle() -> None:
+def test_a_job_keeps_the_limits_and_ends_its_processes_with_its_last_handle(
+    memory: int | None, together: JobLimits | None, flags: int, peak: int
+) -> None:
     kernel = Kernel32()
-    job = make(kernel)
-    assert kernel.limits.BasicLimitInformation.LimitFlags == 0x2400
-    job.close()
-    job.close()
-    assert kernel.calls == [("create", None, None), ("set", JOB, 9, 144), ("close", JOB)]
-
-
-def test_a_job_can_limit_the_memory_of_each_process() -> None:
-    kernel = Kernel32()
-    make(kernel, 1 << 30).close()
-    assert kernel.limits.BasicLimitInformation.LimitFlags == 0x2500
-    assert kernel.limits.ProcessMemoryLimit == 1 << 30
-
-
-def test_a_process_is_put_into_the_job_by_a_handle_that_is_closed_again() -> None:
-    kernel = Kernel32()
-    job = make(kernel)
+    job = make(kernel, memory, together)
+    basic = kernel.limits.BasicLimitInformation
+    assert (basic.LimitFlags, kernel.limits.ProcessMemoryLimit) == (flags, memory or 0)
+    if together is not None:
+        assert (kernel.limits.JobMemoryLimit, basic.ActiveProcessLimit) == (1 << 30, 512)
+        assert basic.PerJobUserTimeLimit == 36_000_000_000
     job.assign(7)
-    assert kernel.calls[2:] == [("open", 0x101, 0, 7), ("assign", JOB, PROCESS), ("close", PROCESS)]
+    assert (job.cpu_seconds(), job.peak_memory(), job.pids()) == (2.0, peak, (7, 8))
+    kernel.has_more_pids = True
+    assert job.pids() == (7, 8)  # more than fit into the list are left out
+    job.terminate()
+    job.close()
+    job.close()
+    assert [call for call in kernel.calls if call[0] != "query"] == [
+        ("create", None, None),
+        ("set", JOB, 9, 144),
+        ("open", 0x101, 0, 7),
+        ("assign", JOB, PROCESS),
+        ("close", PROCESS),
+        ("terminate", JOB, 1),  # the exit code of a killed process
+        ("close", JOB),
+    ]
 
 
-def test_the_handle_of_a_process_is_closed_if_the_system_refuses_the_job() -> None:
-    kernel = Kernel32("assign")
-    with pytest.raises(OSError, match="5"):
-        make(kernel).assign(7)
-    assert kernel.calls[-1] == ("close", PROCESS)
-
-
-def test_a_job_that_cannot_be_limited_is_closed() -> None:
+def test_handles_are_closed_if_the_system_refuses() -> None:
     kernel = Kernel32("set")
     with pytest.raises(OSError, match="5"):
         make(kernel)
     assert kernel.calls[-1] == ("close", JOB)
-
-
-def test_a_job_counts_times_memory_and_processes() -> None:
-    job = make(Kernel32())
-    assert job.cpu_seconds() == 2.0
-    assert job.peak_memory() == 123_456
-    assert job.pids() == (7, 8)
-
-
-def test_more_processes_than_fit_into_the_list_are_left_out() -> None:
-    kernel = Kernel32()
-    kernel.has_more_pids = True
-    assert make(kernel).pids() == (7, 8)
-
-
-def test_a_job_is_terminated_with_the_exit_code_of_a_killed_process() -> None:
-    kernel = Kernel32()
-    make(kernel).terminate()
-    assert kernel.calls[-1] == ("terminate", JOB, 1)
+    kernel = Kernel32("assign", "terminate", "query")
+    job = make(kernel)
     with pytest.raises(OSError, match="5"):
-        make(Kernel32("terminate")).terminate()
-
-
-def test_an_unexpected_error_of_a_query_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel = Kernel32("query")
-    with pytest.raises(OSError, match="5"):
-        make(kernel).pids()
+        job.assign(7)
+    assert kernel.calls[-1] == ("close", PROCESS)
+    for method in (job.terminate, job.pids):
+        with pytest.raises(OSError, match="5"):
+            method()
 
 
 def test_every_function_that_is_called_has_declared_types() -> None:
-    class Function:
-        restype: Any = None
-        argtypes: Any = ()
-
-    class Library:
-        def __getattr__(self, name: str) -> Function:
-            function = Function()
-            setattr(self, name, function)
-            return function
-
-    library = Library()
+    library = MagicMock()
     declare_functions(library)
-    called = {name for name in vars(Kernel32) if name[0].isupper()}
-    assert {name for name, function in vars(library).items() if function.argtypes} == called
-    assert vars(library)["OpenProcess"].restype is ctypes.c_void_p
-
-
-def test_limits_for_all_processes_together() -> None:
-    kernel = Kernel32()
-    job = JobObject(None, kernel, lambda: 0, JobLimits(memory=1 << 30, processes=512, seconds=90.5))
-    basic = kernel.limits.BasicLimitInformation
-    assert basic.LimitFlags == 0x2000 | 0x400 | 0x200 | 0x8 | 0x4
-    assert (kernel.limits.JobMemoryLimit, kernel.limits.ProcessMemoryLimit) == (1 << 30, 0)
-    assert (basic.ActiveProcessLimit, basic.PerJobUserTimeLimit) == (512, 905_000_000)
-    assert job.peak_memory() == 654_321
+    for name in vars(Kernel32):
+        if name[0].isupper():
+            assert isinstance(getattr(library, name).argtypes, tuple)
+    assert library.OpenProcess.restype is ctypes.c_void_p
 
 
 @pytest.mark.skipif(sys.platform != "win32", reason="only Windows has Job Objects")
@@ -497,21 +417,6 @@ def test_a_real_job_can_be_opened_and_closed() -> None:
     job = open_job(1 << 30)
     assert job.pids() == ()
     job.close()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has Job Objects")
-def test_other_systems_have_no_jobs() -> None:
-    with pytest.raises(NotImplementedError):
-        job_object.open_job()
-
-
-NAMES = {"linux": "Linux", "win32": "Windows", "darwin": "macOS"}
-
-
-def test_the_platform_is_that_of_this_machine() -> None:
-    assert PLATFORM.name == NAMES[sys.platform]
-    assert PLATFORM.usable_cores()
-    assert PLATFORM.start_stamp(os.getpid()) is not None
 
 
 def test_every_platform_but_linux_says_what_it_cannot_do() -> None:
@@ -522,10 +427,8 @@ def test_every_platform_but_linux_says_what_it_cannot_do() -> None:
         platforms.append(MacPlatform())
     for platform in platforms:
         assert (platform.gaps == ()) == (platform.name == "Linux")
-        assert set(common_gaps(platform.name)) <= set(platform.gaps) or not platform.gaps
-        assert all(gap.startswith(f"{platform.name} does not ") and gap.endswith(".") for gap in platform.gaps)
-
-
-def test_a_process_that_does_not_exist_has_no_stamp() -> None:
-    for platform in (PLATFORM, WindowsPlatform()):
+        assert all(gap.startswith(f"{platform.name} does not ") for gap in platform.gaps)
+        assert platform.start_stamp(os.getpid()) is not None
         assert platform.start_stamp(2**22 + 1) is None  # more than any system gives out
+    assert {"linux": "Linux", "win32": "Windows", "darwin": "macOS"}[sys.platform] == PLATFORM.name
+    assert PLATFORM.usable_cores()

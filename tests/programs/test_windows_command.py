@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 
 from spielleiter.programs.windows_command import (
     GIT_HINT,
-    Find,
     command_line,
     python_launcher,
-    suffix_of,
     windows_problem,
     windows_words,
 )
@@ -24,20 +22,12 @@ from spielleiter.programs.windows_command import (
 ROOT = r"C:\Windows"
 
 
-def finding(**paths: str) -> Find:
-    """A `shutil.which` that knows these commands only."""
-    return paths.get
-
-
-NOTHING = finding()
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with a program of each kind, whose name has blanks and umlauts."""
     path = tmp_path / "Jörgs Spieler"
     path.mkdir()
-    for name in ("bot.exe", "bot.py", "old.bat", "new.cmd", "both.exe", "both.bat", "player.PY"):
+    for name in ("bot.exe", "bot2.exe", "old.bat", "new.cmd", "both.exe", "both.bat", "player.PY"):
         (path / name).write_bytes(b"MZ")
     (path / "start.sh").write_bytes(b"#!/bin/sh\necho\n")
     (path / "run").write_bytes(b"#! /usr/bin/env -S python3 -u\nprint()\n")
@@ -45,6 +35,17 @@ def folder(tmp_path: Path) -> Path:
     (path / "elf").write_bytes(b"\x7fELF\2\1")
     (path / "notes.txt").write_bytes(b"hello")
     return path
+
+
+FOUND = {
+    "py": "C:/Windows/py.exe",
+    "bash": "C:/Git/bin/bash.exe",
+    "gradlew": "C:/tools/gradlew.BAT",
+    "node": "C:/node/node.exe",
+    "bot2": "C:/bin/bot2.exe",
+    "tool": r"C:\tools\tool.PY",
+    "new": r".\new.cmd",
+}
 
 
 @pytest.mark.parametrize(
@@ -55,107 +56,65 @@ def folder(tmp_path: Path) -> Path:
         (["both"], ["{folder}/both.exe"]),
         (["./old"], ["{folder}/old.bat"]),
         (["new.cmd", "a b"], ["{folder}/new.cmd", "a b"]),
-        (["bot.py", "-x"], ["py", "bot.py", "-x"]),
-        (["player.PY"], ["py", "player.PY"]),
+        # `shutil.which` finds it in the current folder, and CreateProcess starts no batch file without its suffix
+        (["new", "-x"], ["{folder}/new.cmd", "-x"]),
+        (["player.PY", "-x"], ["py", "player.PY", "-x"]),
         (["start.sh"], ["C:/Git/bin/bash.exe", "{folder}/start.sh"]),
         (["run", "1"], ["py", "{folder}/run", "1"]),
         (["bot.rb"], ["{folder}/bot.rb"]),  # there is no ruby
         (["notes.txt"], ["{folder}/notes.txt"]),
         (["gradlew"], ["C:/tools/gradlew.BAT"]),
         (["node", "bot.js"], ["node", "bot.js"]),
+        (["bot2"], ["bot2"]),  # a command on the PATH is preferred
+        (["./bot2"], ["{folder}/bot2.exe"]),
+        (["tool", "1"], ["py", r"C:\tools\tool.PY", "1"]),  # found if PATHEXT contains ``.PY``
         (["nothing"], ["nothing"]),
         (["no/such/bot.py"], ["no/such/bot.py"]),
     ],
 )
 def test_the_first_word_is_what_windows_starts(words: list[str], started: list[str], folder: Path) -> None:
-    find = finding(
-        py="C:/Windows/py.exe", bash="C:/Git/bin/bash.exe", gradlew="C:/tools/gradlew.BAT", node="C:/node/node.exe"
-    )
-    assert windows_words(words, str(folder), find) == [word.format(folder=folder) for word in started]
+    assert windows_words(words, str(folder), FOUND.get) == [word.format(folder=folder) for word in started]
 
 
-@pytest.mark.parametrize("git", ["cmd/git.exe", "mingw64/bin/git.exe"])
-def test_a_script_is_started_by_the_shell_of_git_if_only_git_is_on_the_path(
-    git: str, folder: Path, tmp_path: Path
-) -> None:
-    shell = tmp_path / "Git" / "bin" / "sh.exe"
+def test_a_script_is_started_by_the_shell_of_git_but_not_by_that_of_the_subsystem_for_linux(folder: Path) -> None:
+    """The latter knows the files of Windows by other paths. Only git itself may be on the PATH."""
+    shell, script = folder / "Git" / "bin" / "sh.exe", str(folder / "start.sh")
     shell.parent.mkdir(parents=True)
     shell.write_bytes(b"MZ")
-    started = windows_words(["start.sh"], str(folder), finding(git=str(tmp_path / "Git" / git)))
-    assert started == [str(shell), str(folder / "start.sh")]
-    missing = windows_words(["start.sh"], str(folder), finding(git=str(tmp_path / "elsewhere" / git)))
-    assert missing == [str(folder / "start.sh")]
-
-
-def test_the_shell_of_the_windows_subsystem_for_linux_is_none(folder: Path) -> None:
-    """It knows the files of Windows by other paths."""
-    find = finding(bash=r"C:\Windows\System32\bash.exe")
-    assert windows_words(["start.sh"], str(folder), find) == [str(folder / "start.sh")]
-    both = finding(bash=r"C:\Windows\System32\bash.exe", sh="C:/Git/bin/sh.exe")
-    assert windows_words(["start.sh"], str(folder), both) == ["C:/Git/bin/sh.exe", str(folder / "start.sh")]
-
-
-def test_a_command_on_the_path_is_preferred_to_a_file_without_a_folder(folder: Path) -> None:
-    find = finding(bot="C:/bin/bot.exe")
-    assert windows_words(["bot"], str(folder), find) == ["bot"]
-    assert windows_words(["./bot"], str(folder), find) == [str(folder / "bot.exe")]
+    for git, found in (("Git/cmd/git.exe", [str(shell)]), ("Git/mingw64/bin/git.exe", [str(shell)]), ("x/git.exe", [])):
+        paths = {"git": str(folder / git), "bash": r"C:\Windows\System32\bash.exe"}
+        assert windows_words(["start.sh"], str(folder), paths.get) == [*found, script]
 
 
 @pytest.mark.parametrize(
-    ("word", "file"), [("bot", "bot.exe"), ("old", "old.bat"), ("old.bat", "old.bat"), ("new", "new.cmd")]
-)
-def test_a_file_that_is_found_in_the_current_folder_is_not_on_the_path(word: str, file: str, folder: Path) -> None:
-    """On Windows, `shutil.which` looks there first, and CreateProcess starts no batch file without its suffix."""
-    find = finding(**{word: rf".\{file}"})
-    assert windows_words([word, "-x"], str(folder), find) == [str(folder / file), "-x"]
-
-
-def test_a_python_file_on_the_path_is_started_by_the_launcher(folder: Path) -> None:
-    """It is found without its suffix if PATHEXT contains ``.PY``, which the installer of Python offers."""
-    find = finding(py="C:/Windows/py.exe", tool=r"C:\tools\tool.PY")
-    assert windows_words(["tool", "1"], str(folder), find) == ["py", r"C:\tools\tool.PY", "1"]
-
-
-@pytest.mark.parametrize(
-    ("find", "is_frozen", "launcher"),
+    ("found", "is_frozen", "launcher"),
     [
-        (finding(py="py.exe", python="python.exe"), False, "py"),
-        (finding(python="python.exe"), False, sys.executable),
-        (finding(python="python.exe"), True, "python"),
-        (NOTHING, False, sys.executable),
+        ({"py": "py.exe", "python": "python.exe"}, False, "py"),
+        ({"python": "python.exe"}, False, sys.executable),
+        ({"python": "python.exe"}, True, "python"),
     ],
 )
-def test_python_files_are_run_by_the_launcher_or_this_python(find: Find, is_frozen: bool, launcher: str) -> None:
-    assert python_launcher(find, is_frozen=is_frozen) == launcher
+def test_python_files_are_run_by_the_launcher_or_this_python(
+    found: dict[str, str], is_frozen: bool, launcher: str
+) -> None:
+    assert python_launcher(found.get, is_frozen=is_frozen) == launcher
 
 
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
         ("bot.exe", ""),
-        ("old.bat", ""),
         ("elf", "is a program for Linux; let it play in a container (--image) or in WSL"),
         ("start.sh", f"is started by sh, which is not on the PATH; {GIT_HINT}"),
         ("bot.rb", "is started by ruby, which is not on the PATH; install ruby"),
         ("notes.txt", "is no program that Windows can start, expected a file with .exe, .bat, .cmd, .jar, .py or .zip"),
+        ("", "is no program"),  # a folder, which cannot be read
     ],
 )
 def test_a_file_that_windows_cannot_start_is_explained(name: str, problem: str, folder: Path) -> None:
     path = str(folder / name)
     found = windows_problem(path)
     assert found.startswith(f"{path} {problem}") if problem else found == ""
-
-
-def test_a_file_that_cannot_be_read_is_no_program(tmp_path: Path) -> None:
-    assert "no program" in windows_problem(str(tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("word", "suffix"),
-    [(r"C:\my bots\Bot.EXE", ".exe"), ("./bot.tar.gz", ".gz"), ("bot", ""), (r"bots.old\bot", ""), (".bat", "")],
-)
-def test_the_suffix_of_a_path_of_windows(word: str, suffix: str) -> None:
-    assert suffix_of(word) == suffix
 
 
 def test_only_batch_files_need_the_command_processor() -> None:
@@ -165,12 +124,9 @@ def test_only_batch_files_need_the_command_processor() -> None:
         == rf'{ROOT}\System32\cmd.exe /e:on /v:off /d /c ""C:\my bots\bot.bat" -h ::1 "a b""'
     )
     assert str(command_line(["bot.CMD"], r"D:\My Windows")).startswith(r'"D:\My Windows\System32\cmd.exe" /e:on')
-
-
-@pytest.mark.parametrize("words", [["bot.bat", "a\nb"], ["bot.bat", "a\rb"], ["bot.bat", "a\0"], ['"bot".bat']])
-def test_a_batch_file_gets_no_parameter_that_it_cannot_receive(words: list[str]) -> None:
-    with pytest.raises(ValueError, match=r"batch file|file name"):
-        command_line(words, ROOT)
+    for words in (["bot.bat", "a\nb"], ["bot.bat", "a\rb"], ["bot.bat", "a\0"], ['"bot".bat']):
+        with pytest.raises(ValueError, match=r"batch file|file name"):
+            command_line(words, ROOT)
 
 
 def after_percent_expansion(text: str) -> str:
@@ -224,17 +180,12 @@ def parameters_of(line: str) -> list[str]:
 
 
 @given(st.lists(st.text(st.sampled_from('ab1 \\"%&|<>^!()@,;=~ü'), max_size=8)))
-def test_parameters_of_a_batch_file_arrive_as_they_were_given(words: list[str]) -> None:
-    line = str(command_line(["bot.bat", *words], ROOT))
-    inner = after_percent_expansion(line.partition(" /c ")[2])
-    assert inner[0] == inner[-1] == '"'  # the command processor removes these
-    assert parameters_of(inner[1:-1]) == ["bot.bat", *words]
-
-
-@given(st.lists(st.text(st.sampled_from('ab \\"%&|<>^'), max_size=8)))
-def test_the_command_processor_interprets_nothing_in_a_parameter(words: list[str]) -> None:
-    line = str(command_line(["bot.bat", *words], ROOT)).partition(" /c ")[2][1:-1]
-    assert set(outside_quotes(after_percent_expansion(line))).isdisjoint("&|<>^")
+def test_parameters_of_a_batch_file_arrive_as_they_were_given_and_are_not_interpreted(words: list[str]) -> None:
+    line = str(command_line(["bot.bat", *words], ROOT)).partition(" /c ")[2]
+    assert line[0] == line[-1] == '"'  # the command processor removes these
+    inner = after_percent_expansion(line[1:-1])
+    assert parameters_of(inner) == ["bot.bat", *words]
+    assert set(outside_quotes(inner)).isdisjoint("&|<>^")
     assert "%" not in line.replace("%%cd:~,%", "")  # every one is followed by an empty part of a variable
 
 

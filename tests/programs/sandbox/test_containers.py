@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from spielleiter.common.errors import SetupError
+from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.process import ProcessSpec
 from spielleiter.programs.sandbox.containers import ContainerSandbox, engine_problem
-from spielleiter.programs.sandbox.sandbox import Condition, InnerCommand, Layout
+from spielleiter.programs.sandbox.sandbox import InnerCommand, Layout
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the engine is a shell script")
 
@@ -118,6 +119,16 @@ def test_a_container_has_the_contests_limits(
     assert arguments[-2:] == ["first", "socket"]
     assert set(sandbox.gaps) == {Condition.SPEED}
     assert not sandbox.watches_memory
+
+
+def test_full_memory_is_known_even_if_nothing_inside_can_report_it(engine: Engine, layout: Layout) -> None:
+    """The kernel may also kill the process inside that would report it. Podman's monitor leaves a file then."""
+    engine("podman", "{}")
+    container = ContainerSandbox("podman", "python:3.12").open_resources(layout)
+    assert container.exceeded() == ""
+    (layout.root / "oom").touch()
+    assert container.exceeded() == "memory"
+    container.release()
 
 
 def test_what_the_engine_cannot_limit_is_watched(engine: Engine, layout: Layout) -> None:

@@ -22,6 +22,7 @@ import pytest
 import trio
 
 from spielleiter.common.errors import NotStartedError, SandboxError
+from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.processes import start_ticks_of
 from spielleiter.programs.program import Program
 from spielleiter.programs.sandbox import run as module
@@ -37,7 +38,7 @@ from spielleiter.programs.sandbox.run import (
     Scratch,
     count_attempts,
 )
-from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE, Condition, Sandbox
+from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE, Sandbox
 from spielleiter.programs.temporary_folders import is_stale, remove_folder, remove_stale_folders
 from tests.programs.sandbox.sandboxes import ISOLATED, KINDS, make_sandbox, python, run_in
 

@@ -1,10 +1,4 @@
-"""The conditions of the contest that a package is checked for, and every fault that shows when it is run.
-
-The source is what the contest publishes about handing in a program: it is started directly as ``MAIN -h HOST -p PORT -r
-CODE``, in any order, with short or long options, on one thread of a Xeon E5-2620 v4, with 1.5 GB of memory, without a
-network other than the game server, without a window, with two seconds a move; what it writes to disk is forgotten after
-the game. The test of an upload is two games against the random player, and a pairing is six games.
-"""
+"""The table of all faults that show when a package is run; those of its ZIP are in programs/packages/faults.py."""
 
 from __future__ import annotations
 
@@ -14,81 +8,8 @@ from typing import Final
 
 from spielleiter.common.text import escaped
 from spielleiter.match.verdict import Verdict
+from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.packages.faults import Finding, Level
-
-
-@dataclass(frozen=True, slots=True)
-class ContestCondition:
-    """A condition: `key` names it in files, `title` is the beginning of its line, `demand` is what the contest asks."""
-
-    key: str
-    title: str
-    demand: str
-
-
-PACKAGE: Final = ContestCondition("package", "the ZIP", "The ZIP contains a program that Linux can start as it is.")
-UPLOAD_TEST: Final = ContestCondition(
-    "upload-test",
-    "test of the upload",
-    "The program plays two games against the random player without a fault.",
-)
-OPTIONS: Final = ContestCondition(
-    "options",
-    "options",
-    "The program accepts -h, -p and -r in any order, and --host, --port and --reservation as well.",
-)
-PAIRING: Final = ContestCondition(
-    "pairing",
-    "a pairing",
-    "The program plays six games, in which the first move alternates, without a fault.",
-)
-TWO_GAMES: Final = ContestCondition(
-    "two-games", "two games at once", "Two games of the program at the same time do not disturb each other."
-)
-PROTOCOL: Final = ContestCondition(
-    "protocol",
-    "further steps",
-    "The program copes with packets in pieces, with pauses and with every way a game can end.",
-)
-END: Final = ContestCondition(
-    "end", "the end", "The program ends itself within a few seconds after the game, and leaves no process behind."
-)
-START: Final = ContestCondition("start", "the start", "The program takes its seat soon after its start.")
-THINK_TIME: Final = ContestCondition(
-    "think-time", "think time", "Every move comes within two seconds on the processor of the contest."
-)
-MEMORY: Final = ContestCondition("memory", "memory", "The program needs no more than 1.5 GB of memory.")
-PROCESSES: Final = ContestCondition(
-    "processes", "processes", "The program does not start so many processes and threads that it looks like an attack."
-)
-OUTPUT: Final = ContestCondition("output", "output", "The program does not write so much that this takes time.")
-NETWORK: Final = ContestCondition("network", "network", "The program uses no network but the game server.")
-WINDOW: Final = ContestCondition("window", "window", "The program opens no window.")
-INPUT: Final = ContestCondition("input", "input", "The program needs neither a terminal nor anybody who types.")
-DISK: Final = ContestCondition(
-    "disk", "disk", "The program writes into its own folder or the folder for temporary files only, and not too much."
-)
-
-CONDITIONS: Final = (
-    PACKAGE,
-    UPLOAD_TEST,
-    OPTIONS,
-    PAIRING,
-    TWO_GAMES,
-    PROTOCOL,
-    START,
-    END,
-    THINK_TIME,
-    MEMORY,
-    PROCESSES,
-    OUTPUT,
-    NETWORK,
-    WINDOW,
-    INPUT,
-    DISK,
-)
-"""All conditions, in the order of the report."""
-
 
 _YELLOW, _RED = Level.YELLOW, Level.RED
 _BETTER_SANDBOX: Final = "check on Linux with bubblewrap or in a container (--image)"
@@ -101,7 +22,7 @@ class RuntimeFault:
     level: Level
     sentence: str
     """With placeholders for `str.format`."""
-    condition: ContestCondition | None = None
+    condition: Condition | None = None
 
 
 FAULTS: Final[Mapping[str, RuntimeFault]] = {
@@ -151,156 +72,158 @@ FAULTS: Final[Mapping[str, RuntimeFault]] = {
         _RED,
         "{game}: the program does not end itself ({reason}); exit as soon as the result has come, since the official "
         "server keeps the connection open",
-        END,
+        Condition.END,
     ),
     "leaves-processes": RuntimeFault(
         _RED,
         "{game}: the program leaves processes behind ({reason}); end them, or start the last program of a script with "
         "exec",
-        END,
+        Condition.END,
     ),
     # -- options
     "option-order": RuntimeFault(
         _RED,
         "the program fails with its options in another order, as {form} ({reason}); read them by name, not by position",
-        OPTIONS,
+        Condition.OPTIONS,
     ),
     "option-names": RuntimeFault(
         _RED,
         "the program fails with long options, as {form} ({reason}); accept --host, --port and --reservation as well",
-        OPTIONS,
+        Condition.OPTIONS,
     ),
     "parameter-order": RuntimeFault(
         _RED,
         "the program fails with its further parameters at the end, as {form} ({reason}); read options by name, not by "
         "position",
-        OPTIONS,
+        Condition.OPTIONS,
     ),
     "plain-join": RuntimeFault(
         _RED,
         "the program joins without its reservation code, so the contest gives it no seat; send joinPrepared with the "
         "code after -r",
-        OPTIONS,
+        Condition.OPTIONS,
     ),
     # -- two games at once
     "not-twice": RuntimeFault(
         _YELLOW,
         "the program fails when it runs twice at the same time ({reason}); use no fixed port and no lock file (in the "
         "contest each program has a machine of its own, but not in matches here)",
-        TWO_GAMES,
+        Condition.TWO_GAMES,
     ),
     # -- further steps
-    "failed-step": RuntimeFault(_RED, "{title}: expected {expected}; got: {reason}", PROTOCOL),
+    "failed-step": RuntimeFault(_RED, "{title}: expected {expected}; got: {reason}", Condition.PROTOCOL),
     "missed-step": RuntimeFault(
-        _YELLOW, "{title}: expected {expected}; got: {reason} ({remark}, but it is good practice)", PROTOCOL
+        _YELLOW, "{title}: expected {expected}; got: {reason} ({remark}, but it is good practice)", Condition.PROTOCOL
     ),
     # -- times
     "slow-start": RuntimeFault(
         _YELLOW,
         "the program takes {seconds} until it has its seat; load less at the start, since the contest may not wait",
-        START,
+        Condition.START,
     ),
     "too-slow": RuntimeFault(
         _RED,
         "moves take up to {slowest} here, and several of them about {expected} or more in the contest, where 2 s are "
         "allowed (an estimate); think for a shorter time",
-        THINK_TIME,
+        Condition.THINK_TIME,
     ),
     "nearly-too-slow": RuntimeFault(
         _YELLOW,
         "the slowest move takes {slowest} here, which is about {expected} in the contest, where 2 s are allowed "
         "(an estimate); keep more time in reserve",
-        THINK_TIME,
+        Condition.THINK_TIME,
     ),
     # -- memory and output
     "too-much-memory": RuntimeFault(
         _RED,
         "the program needs {peak} of memory, and is stopped in the contest at {limit}; store less, or limit it (for "
         "Java with -Xmx1g)",
-        MEMORY,
+        Condition.MEMORY,
     ),
     "out-of-memory": RuntimeFault(
         _RED,
         "the program gets no more memory ({reason}); store less, or limit it (for Java with -Xmx1g)",
-        MEMORY,
+        Condition.MEMORY,
     ),
     "much-memory": RuntimeFault(
         _YELLOW,
         "the program needs {peak} of the {limit} of memory; store less, or limit it (for Java with -Xmx1g)",
-        MEMORY,
+        Condition.MEMORY,
     ),
     "too-many-processes": RuntimeFault(
         _RED,
         "the program has more than {limit} processes and threads at once, and is stopped; look for a loop that starts "
         "them",
-        PROCESSES,
+        Condition.PROCESSES,
     ),
     "memory-not-limited": RuntimeFault(
-        _YELLOW, "the memory could not be limited here ({reason}); " + _BETTER_SANDBOX, MEMORY
+        _YELLOW, "the memory could not be limited here ({reason}); " + _BETTER_SANDBOX, Condition.MEMORY
     ),
     "processes-not-limited": RuntimeFault(
-        _YELLOW, "the number of processes could not be limited here ({reason}); " + _BETTER_SANDBOX, PROCESSES
+        _YELLOW, "the number of processes could not be limited here ({reason}); " + _BETTER_SANDBOX, Condition.PROCESSES
     ),
     "disk-not-limited": RuntimeFault(
-        _YELLOW, "what the program writes could not be limited here ({reason}); " + _BETTER_SANDBOX, DISK
+        _YELLOW, "what the program writes could not be limited here ({reason}); " + _BETTER_SANDBOX, Condition.DISK
     ),
     "hides-files": RuntimeFault(
         _YELLOW,
         "the program hides open files or memory, so these could not be watched completely; leave that out",
-        DISK,
+        Condition.DISK,
     ),
     "too-much-disk": RuntimeFault(
         _RED,
         "the program writes more than {size} or {files} files in one game, or hides them, and is stopped; write less, "
         "and into ordinary folders",
-        DISK,
+        Condition.DISK,
     ),
     "much-disk": RuntimeFault(
         _YELLOW,
         "the program writes {size} in {count} in one game; write less, since that takes time from thinking",
-        DISK,
+        Condition.DISK,
     ),
     "much-output": RuntimeFault(
         _YELLOW,
         "the program writes {size} to its output in one game; write less, since that takes time from thinking",
-        OUTPUT,
+        Condition.OUTPUT,
     ),
     "endless-output": RuntimeFault(
         _RED,
         "the program writes {size} to its output in one game; look for an endless loop that prints, and write less",
-        OUTPUT,
+        Condition.OUTPUT,
     ),
     # -- what the contest does not allow
     "uses-network": RuntimeFault(
         _YELLOW,
         "the program tries to use the network ({reason}); put everything it needs into the ZIP, since the contest has "
         "no Internet",
-        NETWORK,
+        Condition.NETWORK,
     ),
     "needs-network": RuntimeFault(
-        _RED, "the program fails without the Internet ({reason}); put everything it needs into the ZIP", NETWORK
+        _RED,
+        "the program fails without the Internet ({reason}); put everything it needs into the ZIP",
+        Condition.NETWORK,
     ),
     "opens-window": RuntimeFault(
         _YELLOW,
         "the program tries to open a window ({reason}); leave out what draws, since the contest has no screen",
-        WINDOW,
+        Condition.WINDOW,
     ),
     "needs-window": RuntimeFault(
         _RED,
         "the program fails because it cannot open a window ({reason}); leave out what draws, since the contest has no "
         "screen",
-        WINDOW,
+        Condition.WINDOW,
     ),
     "needs-input": RuntimeFault(
         _RED,
         "the program waits for input or needs a terminal ({reason}); leave out input(), Scanner(System.in) and so on",
-        INPUT,
+        Condition.INPUT,
     ),
     "writes-elsewhere": RuntimeFault(
         _RED,
         "the program fails because it may not write a file ({reason}); write into its own folder or the one for "
         "temporary files",
-        DISK,
+        Condition.DISK,
     ),
     # -- what is not there
     "options-in-one-word": RuntimeFault(
