@@ -68,7 +68,7 @@ NOT_ENDED: Final = "could not be ended, not even by SIGKILL"
 """The remark about processes that survive a game."""
 VERDICT: Final = "verdict.json"
 
-_EXIT_TIMEOUT: Final = 1.0  # seconds for a process to end after it has left the game
+_EXIT_TIMEOUT: Final = 1.0  # seconds at least for a process to end after it has left before the game
 _RESULT_TIMEOUT: Final = 5.0  # seconds for a server to send the result of a cancelled game
 
 MEBIBYTE: Final = 1024 * 1024
@@ -297,7 +297,7 @@ class _Referee:
                 self._facts.is_game_over = game_time.cancelled_caught
             else:
                 # the return codes of programs that have left are part of the verdict
-                with trio.move_on_after(_EXIT_TIMEOUT):
+                with trio.move_on_after(max(_EXIT_TIMEOUT, self._setup.timeouts.exit)):
                     await evidence.wait_until(
                         lambda: all(
                             self._programs[index] is None or index in self._exits or not known.has_left
@@ -305,15 +305,12 @@ class _Referee:
                         )
                     )
                 evidence.is_cancelled = True
-            before = set(self._exits)  # a quick program may end before the answer to the request to cancel
             if not evidence.is_over:
                 await self._cancel(room)
             if isinstance(room, ExternalRoom) and self._facts.is_start_over:
                 # a program that ends now that the other server has closed the room had taken its seat
                 with trio.move_on_after(self._setup.timeouts.exit):
-                    await evidence.wait_until(lambda: bool(self._exits - before))
-                for program in self._exits - before:
-                    self._facts.programs[program].has_followed_the_end = True
+                    await evidence.wait_until(lambda: any(known.has_followed_the_end for known in self._facts.programs))
             async with trio.open_nursery() as ending:
                 for index in (0, 1):
                     ending.start_soon(self._end_program, index)
@@ -359,6 +356,8 @@ class _Referee:
     async def _follow_process(self, index: int, program: Program | BuiltinPlayer) -> None:
         await program.exited.wait()
         known = self._facts.programs[index]
+        # a quick program ends before the request to cancel is answered
+        known.has_followed_the_end = self._evidence.is_cancelled and not program.was_ended
         if not program.was_ended and not self._evidence.is_cancelled:
             if isinstance(program, BuiltinPlayer):
                 known.last_words = program.problem

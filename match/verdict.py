@@ -130,7 +130,7 @@ class ProgramFacts:
     is_unread_text: bool = False
     """Whether that can never become a packet."""
     has_followed_the_end: bool = False
-    """Whether it ended when the match closed a room in which the game had not begun; noted at another server."""
+    """Whether it ended by itself after the match had closed a room in which the game had not begun."""
     doubtful_connections: int = 0
     """How many connections were served as its own, if one of them may be its opponent's; otherwise 0."""
     was_turned_away: bool = False

@@ -23,10 +23,13 @@ IDLE = "sleep 500"
 """A program that does nothing."""
 
 
-def setup_of(first: str, second: str, **changes: Any) -> MatchSetup:
-    """Return the setup of a match of these commands, without time limits; `changes` are other fields of it."""
+def setup_of(first: str | Entrant, second: str | Entrant, **changes: Any) -> MatchSetup:
+    """Return the setup of a match of these programs, or commands, without time limits; `changes` are other fields."""
     setup = MatchSetup(
-        entrants=(Entrant("new", first), Entrant("old", second)),
+        entrants=(
+            Entrant("new", first) if isinstance(first, str) else first,
+            Entrant("old", second) if isinstance(second, str) else second,
+        ),
         game_type=DEFAULT_GAME_TYPE,
         games=2,
         seed=1,
@@ -37,8 +40,8 @@ def setup_of(first: str, second: str, **changes: Any) -> MatchSetup:
     return dataclasses.replace(setup, **changes)
 
 
-async def play(folder: Path, first: str, second: str, game: int = 1, **changes: Any) -> GameRecord:
-    """Play a game of a match of these commands; return its record, and assert that no process is left."""
+async def play(folder: Path, first: str | Entrant, second: str | Entrant, game: int = 1, **changes: Any) -> GameRecord:
+    """Play a game of a match of these programs; return its record, and assert that no process is left."""
     setup = dataclasses.replace(setup_of(first, second, **changes), run_id=str(folder))
     with trio.fail_after(HANG_TIMEOUT):
         record = await play_game(setup, setup.plan()[game - 1], folder)

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from spielleiter.client.player import Player
-from spielleiter.client.strategies import make_responder
+from spielleiter.client.responders import make_responder
 from spielleiter.game.api import State
 from spielleiter.match.evidence import (
     MAX_REMARKS,
@@ -21,27 +21,36 @@ from spielleiter.match.evidence import (
     open_external_room,
 )
 from spielleiter.match.game_folder import WIRE_LOG, WireLog
-from spielleiter.match.plan import Entrant, MatchSetup, PlannedGame
+from spielleiter.match.plan import PlannedGame
 from spielleiter.match.verdict import Attempt, ProgramFacts
-from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import Cause, Memento, Result, RoomData, Score
 from spielleiter.server import events
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.errors import Fault
 from spielleiter.server.events import ThinkStats
 from tests.cli.background import background_server
+from tests.match.refereed import setup_of
 from tests.timeouts import HANG_TIMEOUT
 
 REFUSED = events.RequestRefused("seat", Fault.UNKNOWN_ROOM, "sc.server.GameRoomException: no such room")
 FORBIDDEN = events.RequestRefused("seat", Fault.FORBIDDEN_HERE, "sc.server.AuthenticationFailedException: who are you")
 NONSENSE = events.ProtocolBroken("seat", "malformed", "not XML")
 BUG = events.InternalError("seat", "Traceback\nValueError: oh\n")
+STARTED = events.GameStarted("room", ("new", "old"), False, 0)
+MOVED = events.MovePlayed("room", 0, "old", 0, 1, "move", 0.1, ())
+LEFT = events.PlayerLeft("room", 0, "old")
 
 
-def new_evidence() -> Evidence:
-    """Return the evidence of a game in which program 1 has taken seat 0 on the connection `seat`."""
-    evidence = Evidence((1, 0), ("new", "old"), limits=(2.0, 2.0))
+def late(source: str = "kernel", lag: float = 0.0) -> events.TimeVerdict:
+    return events.TimeVerdict("room", 0, "old", 3, 3, 2.5, 2.0, False, source, lag)
+
+
+def evidence_of(*happened: events.ServerEvent) -> Evidence:
+    """The evidence of a game in which program 1 has taken seat 0 on the connection `seat`."""
+    evidence = Evidence((1, 0), ("new", "old"), limits=(1.0, 2.0))
     evidence.handle_event(events.PlayerJoined("room", "seat", 0, "old"), 1)
+    for event in happened:
+        evidence.handle_event(event, 1)
     return evidence
 
 
@@ -62,85 +71,52 @@ def facts_of_program_1(evidence: Evidence) -> ProgramFacts:
 def test_a_program_is_blamed_for_what_it_sends_on_its_seats_connection(
     event: events.ServerEvent, refusal: str | None, protocol_error: str | None
 ) -> None:
-    evidence = new_evidence()
-    evidence.handle_event(event, 1)
-    assert (facts_of_program_1(evidence).refusal, facts_of_program_1(evidence).protocol_error) == (
-        refusal,
-        protocol_error,
-    )
+    evidence = evidence_of(event)
+    blamed = ProgramFacts(has_joined=True, refusal=refusal, protocol_error=protocol_error)
+    assert facts_of_program_1(evidence) == blamed
     assert evidence.facts.machine_problem is None
-
-
-@pytest.mark.parametrize("event", [REFUSED, FORBIDDEN, NONSENSE, BUG])
-def test_faults_on_other_connections_of_a_program_are_only_remarks(event: events.ServerEvent) -> None:
-    evidence = new_evidence()
+    # before it has a seat, every connection is its own
+    evidence = Evidence((1, 0), ("new", "old"), limits=(1.0, 2.0))
+    evidence.handle_event(event, 1)
+    assert facts_of_program_1(evidence) == dataclasses.replace(blamed, has_joined=False)
+    # afterwards, a fault on another connection is only a remark
     values = {name: getattr(event, name) for name in event.__struct_fields__}
-    evidence.handle_event(type(event)(**{**values, "connection": "another"}), 1)
-    assert (facts_of_program_1(evidence).refusal, facts_of_program_1(evidence).protocol_error) == (None, None)
-    assert evidence.remarks[0] == ()
-    assert evidence.remarks[1]
+    evidence = evidence_of(type(event)(**{**values, "connection": "another"}))
+    assert facts_of_program_1(evidence) == ProgramFacts(has_joined=True)
+    assert [bool(remarks) for remarks in evidence.remarks] == [False, True]
 
 
 @pytest.mark.parametrize(
     "event",
-    [
-        REFUSED,
-        NONSENSE,
-        BUG,
-        events.PlayerLeft("room", 0, "old"),
-        events.MoveRefused("room", 0, "old", 3, 3, Fault.UNREADABLE_MOVE, "what?"),
-        events.TimeVerdict("room", 0, "old", 3, 3, 2.5, 2.0, False, "kernel", 0.0),
-    ],
+    [REFUSED, NONSENSE, BUG, LEFT, late(), events.MoveRefused("room", 0, "old", 3, 3, Fault.UNREADABLE_MOVE, "what?")],
 )
 def test_no_program_is_blamed_after_the_game_was_cancelled(event: events.ServerEvent) -> None:
-    evidence = new_evidence()
+    evidence = evidence_of()
     evidence.is_cancelled = True
     evidence.handle_event(event, 1)
     assert facts_of_program_1(evidence) == ProgramFacts(has_joined=True)
 
 
-def test_a_refusal_without_consequence_is_forgotten() -> None:
-    evidence = new_evidence()
-    evidence.handle_event(REFUSED, 1)
-    evidence.handle_event(events.MovePlayed("room", 0, "old", 0, 1, "move", 0.1, ()), None)
-    assert facts_of_program_1(evidence).refusal is None
+@pytest.mark.parametrize(
+    ("happened", "refusal", "answer"),
+    [
+        ((REFUSED,), "no such room", None),  # nobody has been asked yet
+        ((STARTED, FORBIDDEN), f"it {Attempt.ADMINISTRATE}", None),  # an attempt is not an answer
+        ((STARTED, REFUSED), "no such room", "no such room"),
+        ((STARTED, REFUSED, MOVED), None, None),  # it had no consequence
+    ],
+)
+def test_only_what_was_refused_since_the_last_move_is_the_answer_to_a_request(
+    happened: tuple[events.ServerEvent, ...], refusal: str | None, answer: str | None
+) -> None:
+    known = facts_of_program_1(evidence_of(*happened))
+    assert (known.refusal, known.refused_answer) == (refusal, answer)
 
 
-def test_only_what_was_refused_since_the_last_move_is_the_answer_to_a_request() -> None:
-    evidence = new_evidence()
-    evidence.handle_event(REFUSED, 1)
-    assert facts_of_program_1(evidence).refused_answer is None  # nobody has been asked yet
-    evidence.handle_event(events.GameStarted("room", ("new", "old"), False, 0), None)
-    evidence.handle_event(FORBIDDEN, 1)
-    assert facts_of_program_1(evidence).refused_answer is None  # an attempt is not an answer
-    evidence.handle_event(REFUSED, 1)
-    assert facts_of_program_1(evidence).refused_answer == "no such room"
-    evidence.handle_event(events.MovePlayed("room", 0, "old", 0, 1, "move", 0.1, ()), None)
-    assert facts_of_program_1(evidence).refused_answer is None
-
-
-def test_a_fault_before_a_program_has_a_seat_is_its_own() -> None:
-    evidence = Evidence((1, 0), ("new", "old"), limits=(2.0, 2.0))
-    evidence.handle_event(REFUSED, 1)
-    assert facts_of_program_1(evidence).refusal == "no such room"
-
-
-@pytest.mark.parametrize("has_begun", [False, True])
-def test_leaving_counts_as_such_before_the_game_begins(has_begun: bool) -> None:
+def test_leaving_counts_as_such_before_the_game_begins() -> None:
     """A program that leaves a game has a result with that cause."""
-    evidence = new_evidence()
-    if has_begun:
-        evidence.handle_event(events.GameStarted("room", ("new", "old"), False, 0), None)
-    evidence.handle_event(events.PlayerLeft("room", 0, "old"), 1)
-    assert facts_of_program_1(evidence).has_left is not has_begun
-
-
-def test_a_late_program_has_its_own_limit_and_what_it_sent_is_kept() -> None:
-    evidence = Evidence((1, 0), ("new", "old"), limits=(1.0, 2.0))
-    evidence.received = lambda program: b"" if program == 0 else b" <room roomId='7'"
-    evidence.handle_event(events.TimeVerdict("room", 0, "old", 3, 3, 2.5, 2.0, False, "kernel", 0.0), None)
-    known = facts_of_program_1(evidence)
-    assert (known.limit, known.unread, known.is_unread_text) == (2.0, "<room roomId='7'", False)
+    assert facts_of_program_1(evidence_of(LEFT)).has_left
+    assert not facts_of_program_1(evidence_of(STARTED, LEFT)).has_left
 
 
 @pytest.mark.parametrize("is_played_out", [False, True])
@@ -150,13 +126,9 @@ def test_a_result_before_the_rules_end_the_game_is_cut_short(is_played_out: bool
         state = state.play(next(iter(state.generate_legal_moves())))
     final = Result((), (Score(Cause.REGULAR, "", (1,)),) * 2, (0,), ("old", "new"), ((), ()))
     record: list[RoomData] = [Memento(state), final]
-    evidence = new_evidence()
-    evidence.handle_event(events.GameStarted("room", ("new", "old"), False, 0), None)
-    stats = ThinkStats(), ThinkStats()
-    names, times = ("new", "old"), ((0.1,), (0.2, 0.3))
-    ended = events.GameEnded("room", "", names, (), (), (), (0,), 4, stats, times, final, record)
-    evidence.handle_event(ended, None)
-    evidence.handle_event(REFUSED, 1)
+    stats, times = (ThinkStats(), ThinkStats()), ((0.1,), (0.2, 0.3))
+    ended = events.GameEnded("room", "", ("new", "old"), (), (), (), (0,), 4, stats, times, final, record)
+    evidence = evidence_of(STARTED, ended, REFUSED)
     assert facts_of_program_1(evidence).refused_answer is None  # what comes after the end is not the cause of it
     assert evidence.facts.is_cut_short is not is_played_out
     assert (evidence.plies, evidence.think_times) == (4, ([0.2, 0.3], [0.1]))
@@ -172,27 +144,25 @@ def test_a_result_before_the_rules_end_the_game_is_cut_short(is_played_out: bool
         (b"nonsense", True),  # no packet can begin with it, whatever follows
         (b"<room/>nonsense", True),
         (b"<protocol>nonsense", True),
-        (b"<protocol><room/>nonsense", True),
         (b"<room <<<", True),
         (b"<!DOCTYPE protocol [<!ENTITY a 'b'>]>", True),
     ],
 )
 def test_what_can_never_become_a_packet_is_told_from_the_beginning_of_one(data: bytes, is_text: bool) -> None:
-    shown, is_unread_text = describe_unread(data)
-    assert is_unread_text is is_text
-    assert shown == data.strip().decode()
+    assert describe_unread(data) == (data.strip().decode(), is_text)
 
 
 def test_a_move_out_of_turn_is_a_bad_message() -> None:
-    evidence = new_evidence()
-    evidence.handle_event(events.MoveRefused("room", 0, "old", 3, 3, Fault.NOT_YOUR_TURN, "not on turn"), None)
-    evidence.handle_event(events.RequestRefused("seat", Fault.NOT_YOUR_TURN, "not on turn"), 1)
-    assert facts_of_program_1(evidence).bad_message == "it sent a move when it was not on turn"
-    assert facts_of_program_1(evidence).refusal is None
+    evidence = evidence_of(
+        events.MoveRefused("room", 0, "old", 3, 3, Fault.NOT_YOUR_TURN, "not on turn"),
+        events.RequestRefused("seat", Fault.NOT_YOUR_TURN, "not on turn"),
+    )
+    known = facts_of_program_1(evidence)
+    assert (known.bad_message, known.refusal) == ("it sent a move when it was not on turn", None)
 
 
 def test_an_internal_error_without_a_connection_is_blamed_on_the_server() -> None:
-    evidence = new_evidence()
+    evidence = evidence_of()
     evidence.handle_event(BUG, None)
     evidence.handle_event(events.InternalError("", "KeyError"), None)
     assert evidence.facts.machine_problem == "a bug of the server: ValueError: oh"
@@ -201,35 +171,33 @@ def test_an_internal_error_without_a_connection_is_blamed_on_the_server() -> Non
 
 @pytest.mark.parametrize(
     ("source", "lag", "lost", "waiting"),
+    # the lag of the event loop counts only if the kernel has not stamped the answer
     [("monotonic", 0.3, 0.1, 0.3), ("monotonic", 0.0, 0.4, 0.4), ("kernel", 0.3, 0.1, 0.1), ("kernel", 0.3, 0.0, 0.0)],
 )
-def test_event_loop_lag_counts_only_if_the_kernel_has_not_stamped_the_answer(
+def test_a_late_program_has_its_own_limit_and_what_it_sent_is_kept(
     source: str, lag: float, lost: float, waiting: float
 ) -> None:
-    evidence = new_evidence()
+    evidence = evidence_of()
+    evidence.received = lambda program: b"" if program == 0 else b" <room roomId='7'"
     evidence.seconds_waiting = lambda program, think_time: lost if (program, think_time) == (1, 2.5) else 9.0
-    evidence.handle_event(events.TimeVerdict("room", 0, "old", 3, 3, 2.5, 2.0, False, source, lag), None)
-    assert (
-        facts_of_program_1(evidence).exceeded_think_time,
-        facts_of_program_1(evidence).limit,
-        facts_of_program_1(evidence).seconds_waiting,
-    ) == (2.5, 2.0, waiting)
+    evidence.handle_event(late(source, lag), None)
+    known = facts_of_program_1(evidence)
+    assert (known.exceeded_think_time, known.limit, known.seconds_waiting) == (2.5, 2.0, waiting)
+    assert (known.unread, known.is_unread_text) == ("<room roomId='7'", False)
 
 
 def test_remarks_are_limited_and_unique() -> None:
-    evidence = new_evidence()
+    evidence = evidence_of()
     for number in range(3 * MAX_REMARKS):
-        evidence.add_remark(0, f"a add_remark\nof  number {number}")
-        evidence.add_remark(0, f"a add_remark of number {number}")
+        evidence.add_remark(0, f"a remark\nof  number {number}")
+        evidence.add_remark(0, f"a remark of number {number}")
     first, *_, last = evidence.remarks[0]
-    assert first == "a add_remark of number 0"
-    assert last == "and more of that kind"
+    assert (first, last) == ("a remark of number 0", "and more of that kind")
     assert len(evidence.remarks[0]) == MAX_REMARKS + 1
 
 
-SETUP = MatchSetup(
-    entrants=(Entrant("new", "new"), Entrant("old", "old")), game_type=DEFAULT_GAME_TYPE, games=2, seed=1, run_id="run"
-)
+# -- another server ---------------------------------------------------------------------------------------------------
+
 GAME = PlannedGame(1, 1, 7, (1, 0))
 
 
@@ -247,9 +215,9 @@ def test_a_game_is_over_if_any_options_say_so() -> None:
 
 
 @pytest.mark.slow
-async def test_a_game_at_another_server_is_observed(tmp_path: Path) -> None:
-    with background_server() as server:
-        setup = dataclasses.replace(SETUP, server=("127.0.0.1", server.port), password="examplepassword")
+async def test_a_game_at_another_server_is_observed_and_can_be_cancelled(tmp_path: Path) -> None:
+    with background_server() as server, trio.fail_after(HANG_TIMEOUT):
+        setup = setup_of("new", "old", server=("127.0.0.1", server.port), password="examplepassword")
         wire_log = WireLog(tmp_path / WIRE_LOG)
         async with open_external_room(setup, GAME, wire_log) as room, trio.open_nursery() as nursery:
 
@@ -260,21 +228,13 @@ async def test_a_game_at_another_server_is_observed(tmp_path: Path) -> None:
 
             nursery.start_soon(take_part, 0, "first")
             nursery.start_soon(take_part, 1, "illegal")
-            with trio.fail_after(HANG_TIMEOUT):
-                seen = [event async for event in room.observation if isinstance(event, Memento | Result)]
-    assert isinstance(seen[0], Memento)
-    assert isinstance(seen[-1], Result)
+            seen = [event async for event in room.observation if isinstance(event, Memento | Result)]
+        async with open_external_room(setup, GAME, WireLog(tmp_path / "other")) as room:
+            await room.cancel()
+            assert not [event async for event in room.observation if isinstance(event, Memento)]
+    assert (type(seen[0]), type(seen[-1])) == (Memento, Result)
     wire_log.close()
     log = gzip.decompress((tmp_path / WIRE_LOG).read_bytes())
     assert log.startswith(b"\n--- 0.")
     assert b" observer < " in log
     assert b'class="result"' in log
-
-
-async def test_a_game_at_another_server_can_be_cancelled(tmp_path: Path) -> None:
-    with background_server() as server:
-        setup = dataclasses.replace(SETUP, server=("127.0.0.1", server.port), password="examplepassword")
-        async with open_external_room(setup, GAME, WireLog(tmp_path / WIRE_LOG)) as room:
-            await room.cancel()
-            with trio.fail_after(HANG_TIMEOUT):
-                assert not [event async for event in room.observation if isinstance(event, Memento)]

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from spielleiter.match.verdict import (
+    BAD_MESSAGE_VERDICTS,
+    CRASH_VERDICTS,
+    ILLEGAL_VERDICTS,
+    LEFTOVER_VERDICTS,
+    TIMEOUT_VERDICTS,
     UNCOUNTED_VERDICTS,
+    VERDICTS,
     GameFacts,
     Judgement,
     ProgramFacts,
@@ -17,32 +23,43 @@ from spielleiter.match.verdict import (
 )
 from spielleiter.protocol.messages import Cause, Result, Score
 
-
-def result(*causes: Cause, winners: tuple[int, ...], reasons: tuple[str, str] = ("", "")) -> Result:
-    scores = tuple(Score(cause, reason, (0, 7)) for cause, reason in zip(causes, reasons, strict=True))
-    return Result((), scores, winners)
-
-
-PLAYED = (Cause.REGULAR, Cause.REGULAR)
+Known = dict[str, Any]
+JOINED = {"has_connected": True, "has_joined": True}
+SLOW = {"exceeded_think_time": 2.5, "limit": 2.0}
+STOPPED = {"has_stopped_supervisor": True, "returncode": -9}
+LEFT_OVER = {"leftovers": ("sleep (7)",)}
 
 
-def facts(first: dict[str, Any] | None = None, second: dict[str, Any] | None = None, **more: Any) -> GameFacts:
+def test_each_fault_belongs_to_one_column() -> None:
+    columns = [CRASH_VERDICTS, TIMEOUT_VERDICTS, ILLEGAL_VERDICTS, BAD_MESSAGE_VERDICTS, LEFTOVER_VERDICTS]
+    assert sum(len(column) for column in columns) == len(frozenset().union(*columns))
+    assert frozenset().union(*columns) == set(VERDICTS) - UNCOUNTED_VERDICTS - {Verdict.REGULAR}
+
+
+def result(first: Cause, second: Cause, winners: tuple[int, ...]) -> Result:
+    return Result((), (Score(first, "the server's reason", (0, 7)), Score(second, "", (0, 7))), winners)
+
+
+def ended(*winners: int) -> Result:
+    return result(Cause.REGULAR, Cause.REGULAR, winners)
+
+
+def facts(first: Known | None = None, second: Known | None = None, **more: Any) -> GameFacts:
     """Return the facts of a game with program 1 on seat 0, so that confusing programs and seats makes a test fail."""
     programs = ProgramFacts(**first or {}), ProgramFacts(**second or {})
     return GameFacts((1, 0), ("new", "old"), programs, **more)
 
 
-def started(first: dict[str, Any] | None = None, second: dict[str, Any] | None = None, **more: Any) -> GameFacts:
-    joined = {"has_connected": True, "has_joined": True}
-    return facts({**joined, **(first or {})}, {**joined, **(second or {})}, has_begun=True, **more)
+def started(first: Known | None = None, second: Known | None = None, **more: Any) -> GameFacts:
+    return facts({**JOINED, **(first or {})}, {**JOINED, **(second or {})}, has_begun=True, **more)
 
 
 @pytest.mark.parametrize(("winners", "winner"), [((0,), 1), ((1,), 0), ((0, 1), None)])
 def test_the_winner_is_the_program_on_the_winning_seat(winners: tuple[int, ...], winner: int | None) -> None:
-    assert judge(started(result=result(*PLAYED, winners=winners))) == Judgement(Verdict.REGULAR, winner=winner)
+    assert judge(started(result=ended(*winners))) == Judgement(Verdict.REGULAR, winner=winner)
 
 
-SLOW = {"exceeded_think_time": 2.5, "limit": 2.0}
+NONSENSE = {"unread": "hello", "is_unread_text": True}
 
 
 @pytest.mark.parametrize(
@@ -51,23 +68,48 @@ SLOW = {"exceeded_think_time": 2.5, "limit": 2.0}
         (Cause.RULE_VIOLATION, {}, Verdict.ILLEGAL_MOVE, "the server's reason"),
         (Cause.RULE_VIOLATION, {"bad_message": "no such shape"}, Verdict.BAD_MESSAGE, "no such shape"),
         (Cause.PROCESS_VIOLATION, {}, Verdict.BAD_MESSAGE, "the server's reason"),
-        (Cause.PROCESS_VIOLATION, {"bad_message": "not on turn"}, Verdict.BAD_MESSAGE, "not on turn"),
         (Cause.LEFT, {"bad_message": "not on turn", "returncode": 1}, Verdict.BAD_MESSAGE, "not on turn"),
         (Cause.SOFT_TIMEOUT, {}, Verdict.TIMEOUT, "the server's reason"),
         (Cause.SOFT_TIMEOUT, SLOW, Verdict.TIMEOUT, "2.500 s, allowed are 2 s"),
+        # waiting excuses only what would have been in time without it, and only if it was a tenth of the time
         (
             Cause.SOFT_TIMEOUT,
-            {**SLOW, "seconds_waiting": 0.4},
+            {**SLOW, "seconds_waiting": 0.49},
             Verdict.TIMEOUT,
-            "2.500 s, allowed are 2 s; 0.400 s of it waiting for a processor",
+            "2.500 s, allowed are 2 s; 0.490 s of it waiting for a processor",
         ),
         (
             Cause.SOFT_TIMEOUT,
-            {"exceeded_think_time": 2.01, "limit": 2.0, "seconds_waiting": 0.1},
+            {"exceeded_think_time": 2.1, "limit": 2.0, "seconds_waiting": 0.2},
             Verdict.TIMEOUT,
-            "2.010 s, allowed are 2 s; 0.100 s of it waiting for a processor",
+            "2.100 s, allowed are 2 s; 0.200 s of it waiting for a processor",
         ),
-        (Cause.HARD_TIMEOUT, {}, Verdict.HANGS, "the server's reason"),
+        # a late answer is a timeout whatever was sent before
+        (
+            Cause.SOFT_TIMEOUT,
+            {**SLOW, "refused_answer": "no such room", "unread": "<room"},
+            Verdict.TIMEOUT,
+            "2.500 s, allowed are 2 s",
+        ),
+        (Cause.HARD_TIMEOUT, SLOW, Verdict.HANGS, "2.500 s, allowed are 2 s"),
+        (
+            Cause.HARD_TIMEOUT,
+            {**SLOW, "unread": "<room"},
+            Verdict.HANGS,
+            "2.500 s, allowed are 2 s; it sent only the beginning of a message: <room",
+        ),
+        (
+            Cause.HARD_TIMEOUT,
+            {**SLOW, "refused_answer": "no such room"},
+            Verdict.BAD_MESSAGE,
+            "the server refused: no such room",
+        ),
+        (
+            Cause.HARD_TIMEOUT,
+            {**SLOW, **NONSENSE},
+            Verdict.BAD_MESSAGE,
+            "it sent something that is not a message: hello",
+        ),
         (Cause.LEFT, {"protocol_error": "not well-formed"}, Verdict.BAD_MESSAGE, "not well-formed"),
         (Cause.LEFT, {"refusal": "not your turn"}, Verdict.BAD_MESSAGE, "not your turn"),
         (Cause.LEFT, {}, Verdict.LEAVES, "it ended its connection, its process runs on"),
@@ -75,76 +117,48 @@ SLOW = {"exceeded_think_time": 2.5, "limit": 2.0}
         (Cause.LEFT, {"returncode": -11}, Verdict.CRASH, "ended by signal 11"),
         (
             Cause.LEFT,
-            {"returncode": 1, "last_words": "no memory"},
+            {"returncode": 1, "memory": "it was allowed 1 MiB", "last_words": "no memory"},
             Verdict.CRASH,
-            "ended with exit code 1; its last words: no memory",
+            "ended with exit code 1; it was allowed 1 MiB; its last words: no memory",
         ),
+        # a regular end
+        (Cause.REGULAR, LEFT_OVER, Verdict.LEFTOVERS, "1 process outlived it: sleep (7)"),
+        (Cause.REGULAR, {"missed_exit_timeout": 5.0}, Verdict.NEVER_ENDS, "it still ran 5 s after the end of the game"),
     ],
 )
 @pytest.mark.parametrize("offender", [0, 1])
 def test_a_fault_costs_the_offender_the_game(
-    offender: int, cause: Cause, known: dict[str, Any], verdict: str, reason: str
+    offender: int, cause: Cause, known: Known, verdict: str, reason: str
 ) -> None:
-    seat = 1 - offender
-    causes = [Cause.REGULAR, Cause.REGULAR]
-    causes[seat] = cause
-    reasons = ("the server's reason", "") if seat == 0 else ("", "the server's reason")
+    final = result(cause, Cause.REGULAR, (1,)) if offender == 1 else result(Cause.REGULAR, cause, (0,))
+    if offender == 0:  # the reason is that of the seat
+        first, second = final.scores
+        final = Result((), (Score(Cause.REGULAR, "", first.parts), Score(cause, first.reason, second.parts)), (0,))
     programs = [known, {}] if offender == 0 else [{}, known]
-    final = result(*causes, winners=(1 - seat,), reasons=reasons)
     assert judge(started(*programs, result=final)) == Judgement(verdict, offender, reason, 1 - offender)
 
 
+def test_faults_after_the_game_do_not_change_its_result() -> None:
+    judged = judge(started({}, {"leftovers": ("sleep (7)", "java (8)")}, result=ended(0)))
+    assert judged == Judgement(Verdict.LEFTOVERS, 1, "2 processes outlived it: sleep (7), java (8)", 1)
+    assert judge(started({}, {"missed_exit_timeout": 5.0}, result=ended(0))).winner == 1
+
+
 def test_the_server_decides_who_wins_after_a_timeout() -> None:
-    final = result(Cause.SOFT_TIMEOUT, Cause.REGULAR, winners=(0,))
-    assert judge(started(result=final)).winner == 1
-    final = result(Cause.SOFT_TIMEOUT, Cause.REGULAR, winners=())
-    assert judge(started(result=final)).winner == 0
+    assert judge(started(result=result(Cause.SOFT_TIMEOUT, Cause.REGULAR, (0,)))).winner == 1
+    assert judge(started(result=result(Cause.SOFT_TIMEOUT, Cause.REGULAR, ()))).winner == 0
 
 
 @pytest.mark.parametrize("cause", [Cause.SOFT_TIMEOUT, Cause.HARD_TIMEOUT])
-def test_a_timeout_on_an_overloaded_machine_has_its_own_verdict(cause: Cause) -> None:
-    final = result(Cause.REGULAR, cause, winners=(0,))
-    judged = judge(started({**SLOW, "seconds_waiting": 0.6}, result=final))
-    reason = "new: 2.500 s, allowed are 2 s; 0.600 s of it waiting for a processor"
+@pytest.mark.parametrize(("seconds", "waiting"), [(2.5, 0.5), (2.1, 0.22)])
+def test_a_timeout_on_an_overloaded_machine_has_its_own_verdict(cause: Cause, seconds: float, waiting: float) -> None:
+    known = {"exceeded_think_time": seconds, "limit": 2.0, "seconds_waiting": waiting}
+    judged = judge(started(known, result=result(Cause.REGULAR, cause, (0,))))
+    reason = f"new: {seconds:.3f} s, allowed are 2 s; {waiting:.3f} s of it waiting for a processor"
     assert judged == Judgement(Verdict.OVERLOAD, None, reason, is_counted=False)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "waiting", "is_excused"),
-    [
-        (2.5, 0.49, False),  # late even without the waiting
-        (2.5, 0.5, True),
-        (2.1, 0.2, False),  # less than a tenth of the time
-        (2.1, 0.22, True),
-    ],
-)
-def test_waiting_excuses_only_what_would_have_been_in_time_without_it(
-    seconds: float, waiting: float, is_excused: bool
-) -> None:
-    known = {"exceeded_think_time": seconds, "limit": 2.0, "seconds_waiting": waiting}
-    judged = judge(started({}, known, result=result(Cause.SOFT_TIMEOUT, Cause.REGULAR, winners=(1,))))
-    assert judged.verdict == (Verdict.OVERLOAD if is_excused else Verdict.TIMEOUT)
-    assert judged.winner == (None if is_excused else 0)
-
-
-@pytest.mark.parametrize(
-    ("leftovers", "reason"),
-    [
-        (("sleep (7)",), "1 process outlived it: sleep (7)"),
-        (("sleep (7)", "java (8)"), "2 processes outlived it: sleep (7), java (8)"),
-    ],
-)
-def test_leftovers_do_not_change_the_result(leftovers: tuple[str, ...], reason: str) -> None:
-    judged = judge(started({}, {"leftovers": leftovers}, result=result(*PLAYED, winners=(0,))))
-    assert judged == Judgement(Verdict.LEFTOVERS, 1, reason, 1)
-
-
-def test_a_program_that_does_not_end_keeps_its_result() -> None:
-    judged = judge(started({}, {"missed_exit_timeout": 5.0}, result=result(*PLAYED, winners=(0,))))
-    assert judged == Judgement(Verdict.NEVER_ENDS, 1, "it still ran 5 s after the end of the game", 1)
-
-
-JOINED = {"has_connected": True, "has_joined": True}
+# -- before the game --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -175,7 +189,7 @@ JOINED = {"has_connected": True, "has_joined": True}
         ),
         ({}, True, Verdict.NEVER_JOINS, "it did not connect to the host and port that it was given (-h, -p)"),
         (
-            {"has_connected": True, "unread": "hello", "is_unread_text": True},
+            {"has_connected": True, **NONSENSE},
             True,
             Verdict.NONSENSE,
             "it sent something that is not a message: hello",
@@ -183,91 +197,120 @@ JOINED = {"has_connected": True, "has_joined": True}
         ({"has_connected": True}, True, Verdict.NEVER_JOINS, "it connected and then did not take its seat"),
         ({**JOINED, "returncode": 1}, False, Verdict.CRASH, "ended with exit code 1"),
         ({**JOINED, "has_left": True}, False, Verdict.LEAVES, "it ended its connection, its process runs on"),
+        (STOPPED, False, Verdict.TAMPERS, "it stopped the process that watches over it again and again, and was ended"),
+        (
+            {**JOINED, **STOPPED},
+            False,
+            Verdict.TAMPERS,
+            "it stopped the process that watches over it again and again, and was ended",
+        ),
     ],
 )
 @pytest.mark.parametrize("offender", [0, 1])
 def test_a_program_that_prevents_the_start_is_at_fault(
-    offender: int, known: dict[str, Any], is_start_over: bool, verdict: str, reason: str
+    offender: int, known: Known, is_start_over: bool, verdict: str, reason: str
 ) -> None:
     programs = [known, JOINED] if offender == 0 else [JOINED, known]
     game = facts(*programs, is_start_over=is_start_over)
     assert [has_failed_to_start(game, program) for program in (0, 1)] == [offender == 0, offender == 1]
     is_lost = "not_started" not in known or "has_lost_its_file" in known  # otherwise this machine could not start it
-    winner = 1 - offender if is_lost else None
-    assert judge(game) == Judgement(verdict, offender, reason, winner, is_counted=is_lost)
-
-
-@pytest.mark.parametrize("offender", [0, 1])
-def test_at_another_server_a_program_that_waits_is_not_blamed_for_one_that_died(offender: int) -> None:
-    programs = [{"returncode": 1}, {}] if offender == 0 else [{}, {"returncode": 1}]
-    judged = judge(facts(*programs, is_start_over=True, sees_connections=False))
-    assert (judged.verdict, judged.offender, judged.winner) == (Verdict.NO_START, offender, 1 - offender)
-    assert judged.is_counted
-
-
-@pytest.mark.parametrize("offender", [0, 1])
-def test_at_another_server_the_program_that_the_end_of_the_room_does_not_reach_has_lost(offender: int) -> None:
-    in_seat = {"has_followed_the_end": True}
-    programs = [{}, in_seat] if offender == 0 else [in_seat, {}]
-    judged = judge(facts(*programs, is_start_over=True, sees_connections=False))
-    assert judged == Judgement(Verdict.NEVER_JOINS, offender, "it did not take its seat", 1 - offender)
-
-
-@pytest.mark.parametrize("known", [{}, {"has_followed_the_end": True}])
-def test_at_another_server_nobody_is_blamed_if_both_behave_alike(known: dict[str, Any]) -> None:
-    judged = judge(facts(known, known, is_start_over=True, sees_connections=False))
-    assert (judged.verdict, judged.offender, judged.winner, judged.is_counted) == (Verdict.CANCELLED, None, None, False)
-
-
-def test_at_another_server_two_programs_that_died_have_both_failed() -> None:
-    judged = judge(facts({"returncode": 1}, {"returncode": 2}, sees_connections=False))
-    assert (judged.verdict, judged.offender, judged.is_counted) == (Verdict.NO_START, 0, False)
-    assert judged.also == (1, "does not start, ended with exit code 2 before the game began")
+    wanted = Judgement(verdict, offender, reason, 1 - offender if is_lost else None, is_counted=is_lost)
+    assert judge(game) == wanted
+    game.result = result(Cause.LEFT, Cause.REGULAR, (offender,))  # the result of a game that never began is ignored
+    assert judge(game) == wanted
 
 
 @pytest.mark.parametrize(
-    ("known", "verdict", "reason"),
+    ("first", "second", "verdict", "how"),
     [
-        ({"refused_answer": "no such room"}, Verdict.BAD_MESSAGE, "the server refused: no such room"),
         (
-            {"unread": "hello", "is_unread_text": True},
-            Verdict.BAD_MESSAGE,
-            "it sent something that is not a message: hello",
+            {"not_started": "no such program"},
+            {"returncode": 0},
+            Verdict.NO_START,
+            "does not start, ended with exit code 0 and had not connected",
         ),
-        ({"unread": "<room", "is_unread_text": False}, Verdict.HANGS, "it sent only the beginning of a message: <room"),
-        ({}, Verdict.HANGS, "3.000 s, allowed are 2 s"),
+        (STOPPED, {"returncode": 1}, Verdict.TAMPERS, "does not start, ended with exit code 1 and had not connected"),
     ],
 )
-def test_what_was_sent_instead_of_an_answer_is_the_cause(known: dict[str, Any], verdict: str, reason: str) -> None:
-    final = result(Cause.HARD_TIMEOUT, Cause.REGULAR, winners=(1,))
-    judged = judge(started({}, {"exceeded_think_time": 3.0, "limit": 2.0, **known}, result=final))
-    assert (judged.verdict, judged.offender, judged.winner) == (verdict, 1, 0)
-    assert reason in judged.reason
-
-
-def test_a_late_answer_is_a_timeout_whatever_was_sent_before() -> None:
-    final = result(Cause.SOFT_TIMEOUT, Cause.REGULAR, winners=(1,))
-    known = {"exceeded_think_time": 3.0, "limit": 2.0, "refused_answer": "no such room", "unread": "<room"}
-    assert judge(started({}, known, result=final)).reason == "3.000 s, allowed are 2 s"
-
-
-@pytest.mark.parametrize(("connections", "is_void"), [(0, False), (1, True), (2, True)])
-def test_nobody_loses_by_a_connection_that_may_be_the_opponents(connections: int, is_void: bool) -> None:
-    final = result(Cause.RULE_VIOLATION, Cause.REGULAR, winners=(1,))
-    judged = judge(started({}, {"doubtful_connections": connections}, result=final))
-    assert judged.is_counted is not is_void
-    assert (judged.verdict == Verdict.CONTESTED) is is_void
-    assert (judged.offender is None) is is_void
-
-
-@pytest.mark.parametrize(("connections", "is_void"), [(1, False), (2, True)])
-@pytest.mark.parametrize("leftovers", [(), ("sleep (7)",)])
-def test_a_regular_game_is_void_only_if_two_claimed_the_seat(
-    connections: int, is_void: bool, leftovers: tuple[str, ...]
+def test_a_game_that_neither_program_could_play_does_not_count(
+    first: Known, second: Known, verdict: str, how: str
 ) -> None:
-    known = {"doubtful_connections": connections, "leftovers": leftovers}
-    judged = judge(started(known, result=result(*PLAYED, winners=(0,))))
+    judged = judge(facts(first, second))
+    assert (judged.verdict, judged.offender, judged.winner, judged.is_counted) == (verdict, 0, None, False)
+    assert judged.reason.endswith(f"; old fails, too: {how}")
+    assert judged.also == (1, how)
+
+
+def test_no_program_has_failed_before_the_time_to_start_is_over() -> None:
+    game = facts({"refusal": "try again"}, {"has_connected": True})
+    assert not has_failed_to_start(game, 0)
+    assert not has_failed_to_start(game, 1)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "judgement"),
+    [
+        # a program that waits is not blamed for one that died
+        (
+            {"returncode": 1},
+            {},
+            Judgement(Verdict.NO_START, 0, "ended with exit code 1 before the game began", 1),
+        ),
+        # the program that the end of the room does not reach has lost
+        ({}, {"has_followed_the_end": True}, Judgement(Verdict.NEVER_JOINS, 0, "it did not take its seat", 1)),
+        # nobody is blamed if both behave alike
+        *(
+            (
+                *(known, known),
+                Judgement(
+                    Verdict.CANCELLED,
+                    reason="one of the programs has not taken its seat; another server does not tell which",
+                    is_counted=False,
+                ),
+            )
+            for known in ({}, {"has_followed_the_end": True})
+        ),
+        (
+            {"returncode": 1},
+            {"returncode": 2},
+            Judgement(
+                Verdict.NO_START,
+                0,
+                "ended with exit code 1 before the game began; old fails, too: "
+                "does not start, ended with exit code 2 before the game began",
+                is_counted=False,
+                also=(1, "does not start, ended with exit code 2 before the game began"),
+            ),
+        ),
+    ],
+)
+def test_at_another_server_connections_are_not_known(first: Known, second: Known, judgement: Judgement) -> None:
+    assert judge(facts(first, second, is_start_over=True, sees_connections=False)) == judgement
+    if judgement.winner == 1:
+        mirrored = Judgement(judgement.verdict, 1, judgement.reason, 0)
+        assert judge(facts(second, first, is_start_over=True, sees_connections=False)) == mirrored
+
+
+# -- who cannot be blamed ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cause", "known", "is_void"),
+    [
+        (Cause.RULE_VIOLATION, {"doubtful_connections": 0}, False),
+        (Cause.RULE_VIOLATION, {"doubtful_connections": 1}, True),
+        (Cause.RULE_VIOLATION, {"was_turned_away": True}, False),  # it has played
+        # a regular game is void only if two claimed the seat
+        (Cause.REGULAR, {"doubtful_connections": 1}, False),
+        (Cause.REGULAR, {"doubtful_connections": 1, **LEFT_OVER}, False),
+        (Cause.REGULAR, {"doubtful_connections": 2}, True),
+    ],
+)
+def test_nobody_loses_by_a_connection_that_may_be_the_opponents(cause: Cause, known: Known, is_void: bool) -> None:
+    judged = judge(started({}, known, result=result(cause, Cause.REGULAR, (1,))))
     assert (judged.verdict == Verdict.CONTESTED) is is_void
+    assert judged.is_counted is not is_void
+    assert not (is_void and judged.offender is not None)
 
 
 @pytest.mark.parametrize("opponent", [JOINED, {}])
@@ -282,49 +325,22 @@ def test_a_regular_game_is_void_only_if_two_claimed_the_seat(
         ({"was_turned_away": True, "protocol_error": "GET /"}, False),
     ],
 )
-def test_nobody_loses_who_may_have_been_kept_from_its_seat(
-    known: dict[str, Any], opponent: dict[str, Any], is_void: bool
-) -> None:
+def test_nobody_loses_who_may_have_been_kept_from_its_seat(known: Known, opponent: Known, is_void: bool) -> None:
     judged = judge(facts(opponent, known, is_start_over=True))
     assert (judged.verdict == Verdict.CONTESTED) is is_void
     assert (judged.offender is None) is is_void
     assert not (is_void and judged.is_counted)
 
 
-def test_a_program_that_was_turned_away_once_may_still_lose_its_game() -> None:
-    final = result(Cause.RULE_VIOLATION, Cause.REGULAR, winners=(1,))
-    judged = judge(started({}, {"was_turned_away": True}, result=final))
-    assert (judged.verdict, judged.offender) == (Verdict.ILLEGAL_MOVE, 1)
+def test_a_program_that_was_turned_away_and_joined_later_is_not_the_one_to_blame() -> None:
     judged = judge(facts({"returncode": 1}, {**JOINED, "was_turned_away": True}))
     assert (judged.verdict, judged.offender, judged.is_counted) == (Verdict.NO_START, 0, True)
 
 
-def test_the_result_of_a_game_that_never_began_is_ignored() -> None:
-    final = result(Cause.LEFT, Cause.REGULAR, winners=(1,))
-    judged = judge(facts({"not_started": "no such program"}, JOINED, result=final))
-    assert judged == Judgement(Verdict.NO_START, 0, "no such program", is_counted=False)
-
-
-def test_a_game_that_neither_program_could_play_does_not_count() -> None:
-    judged = judge(facts({"not_started": "no such program"}, {"returncode": 0}))
-    reason = "no such program; old fails, too: does not start, ended with exit code 0 and had not connected"
-    also = (1, "does not start, ended with exit code 0 and had not connected")
-    assert judged == Judgement(Verdict.NO_START, 0, reason, is_counted=False, also=also)
-
-
-def test_no_program_has_failed_before_the_time_to_start_is_over() -> None:
-    game = facts({"refusal": "try again"}, {"has_connected": True})
-    assert not has_failed_to_start(game, 0)
-    assert not has_failed_to_start(game, 1)
-
-
-def test_the_program_to_move_hangs_when_the_time_is_over() -> None:
-    reason = "it was on turn when the time for the game was over"
-    cancelled = result(*PLAYED, winners=())
-    leading = result(*PLAYED, winners=(0,))
-    for final in (cancelled, leading, None):
-        judged = judge(started(result=final, is_game_over=True, on_turn=1))
-        assert judged == Judgement(Verdict.HANGS, 1, reason, 0)
+@pytest.mark.parametrize("final", [ended(), ended(0), None])
+def test_the_program_to_move_hangs_when_the_time_is_over(final: Result | None) -> None:
+    judged = judge(started(result=final, is_game_over=True, on_turn=1))
+    assert judged == Judgement(Verdict.HANGS, 1, "it was on turn when the time for the game was over", 0)
 
 
 @pytest.mark.parametrize(
@@ -332,12 +348,8 @@ def test_the_program_to_move_hangs_when_the_time_is_over() -> None:
     [
         (started(machine_problem="the cable"), Verdict.SERVER_FAILED, "the cable"),
         (started(), Verdict.SERVER_FAILED, "the server gave no result"),
-        (started(result=result(*PLAYED, winners=())), Verdict.CANCELLED, "the game was called off"),
-        (
-            started(result=result(*PLAYED, winners=(1,)), is_cut_short=True),
-            Verdict.CANCELLED,
-            "the game was called off",
-        ),
+        (started(result=ended()), Verdict.CANCELLED, "the game was called off"),
+        (started(result=ended(1), is_cut_short=True), Verdict.CANCELLED, "the game was called off"),
         (facts(JOINED, {}), Verdict.CANCELLED, "the game was called off before it began"),
     ],
 )
@@ -346,29 +358,15 @@ def test_a_game_without_a_fault_or_a_result_is_not_counted(game: GameFacts, verd
     assert judge(game) == Judgement(verdict, None, reason, is_counted=False)
 
 
-STOPPED = {"has_stopped_supervisor": True, "returncode": -9}
-
-
-def test_a_program_that_keeps_stopping_its_supervisor_loses_whatever_the_result_is() -> None:
-    judged = judge(started(STOPPED, result=result(*PLAYED, winners=(1,))))
-    assert (judged.verdict, judged.offender, judged.winner, judged.is_counted) == (Verdict.TAMPERS, 0, 1, True)
-    assert "stopped the process that watches over it" in judged.reason
-    assert judge(started(None, STOPPED)).winner == 0
-
-
-def test_stopping_the_supervisor_before_the_game_does_not_excuse_an_opponent_that_failed_as_well() -> None:
-    judged = judge(facts(STOPPED, {"returncode": 1}))
-    assert (judged.verdict, judged.offender, judged.winner, judged.is_counted) == (Verdict.TAMPERS, 0, None, False)
-    assert judged.also is not None
-
-
-def test_if_both_programs_keep_stopping_their_supervisors_the_game_does_not_count() -> None:
-    judged = judge(started(STOPPED, STOPPED, result=result(*PLAYED, winners=(1,))))
-    assert (judged.verdict, judged.winner, judged.is_counted) == (Verdict.TAMPERS, None, False)
-    assert judged.also is not None
-
-
-@pytest.mark.parametrize("has_joined", [True, False])
-def test_a_program_that_stops_its_supervisor_before_the_game_has_lost(has_joined: bool) -> None:
-    judged = judge(facts({**STOPPED, "has_joined": has_joined}, {"has_joined": True}))
-    assert (judged.verdict, judged.offender, judged.winner, judged.is_counted) == (Verdict.TAMPERS, 0, 1, True)
+@pytest.mark.parametrize(
+    ("first", "second", "winner"), [(STOPPED, None, 1), (None, STOPPED, 0), (STOPPED, STOPPED, None)]
+)
+def test_a_program_that_keeps_stopping_its_supervisor_loses_whatever_the_result_is(
+    first: Known | None, second: Known | None, winner: int | None
+) -> None:
+    for final in (ended(0), ended(1), None):
+        judged = judge(started(first, second, result=final))
+        assert (judged.verdict, judged.winner) == (Verdict.TAMPERS, winner)
+        assert judged.offender == (0 if winner is None else 1 - winner)
+        assert judged.is_counted is (winner is not None)
+        assert (judged.also is None) is judged.is_counted

@@ -18,7 +18,7 @@ from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_202
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN, Limits
 from spielleiter.protocol.messages import CloseConnection, Joined, JoinRequest, Left, PrepareRequest, Slot, StepRequest
-from spielleiter.protocol.reader import PacketReader, TreeBuilder
+from spielleiter.protocol.packet_reader import PacketReader, TreeBuilder
 from tests.protocol.streams import CUTS, Cut, all_events, whole
 
 

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from spielleiter.protocol import reader as reader_module
+from spielleiter.protocol import packet_reader as reader_module
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, Role, StreamEnd
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN, BEFORE_JOIN, Limits
-from spielleiter.protocol.reader import PacketReader, TreeBuilder, new_parser
+from spielleiter.protocol.packet_reader import PacketReader, TreeBuilder, new_parser
 from tests.example_counts import examples
 from tests.fuzz import CORPUS
 from tests.protocol.streams import (

@@ -17,8 +17,8 @@ from lxml import etree
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import BEFORE_JOIN, FROM_SERVER, Limits
 from spielleiter.protocol.markup import REPLACED, end_of_markups, find_section_end_in_value, replace_controls
-from spielleiter.protocol.reader import PacketReader, TreeBuilder, new_parser, parse_element
-from spielleiter.protocol.reading import Element
+from spielleiter.protocol.packet_reader import PacketReader, TreeBuilder, new_parser, parse_element
+from spielleiter.protocol.values import Element
 from tests.protocol.streams import (
     CUTS,
     LATEST,
@@ -81,6 +81,7 @@ def test_the_packets_do_not_depend_on_how_the_bytes_arrive(cut: Cut) -> None:
         (b" " * 100 + b"<protocol>" + b" " * 100 + b"text" + b"<join/>more text", [JOIN]),
         (b"<protocol>between <!-- <join/> > --><?pi <a>?><![CDATA[<b/>]]><join/>", [JOIN]),
         (b"<protocol><join ></join ><join\n/><join></join\t\n>", [JOIN, JOIN, JOIN]),
+        (b"<protocol><join/><join><!-- </join> --></join>", [JOIN, JOIN]),
         (b"<protocol><a b='</a>'/>", None),
         (b'<protocol><a b="x>y" c=\'>"\'>1 > 0</a>', [("a", "1 > 0", ())]),
         (b"<protocol><a><!-- </a> --><![CDATA[</a>]]></a>", [("a", "</a>", ())]),
@@ -522,5 +523,9 @@ def test_many_markups_need_little_memory() -> None:
     try:
         assert end_of_markups(stream, len(stream)) == len(stream)
         assert tracemalloc.get_traced_memory()[1] < 20 * len(stream)
+        long = b"<!--" + b" <a/> " * 30_000 + b"-->"
+        assert end_of_markups(stream + long + stream + b"<b", 2 * len(stream) + len(long)) == 2 * len(stream) + len(
+            long
+        )
     finally:
         tracemalloc.stop()

@@ -3,210 +3,161 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from spielleiter.game.blokus import SetMove
 from spielleiter.game.blokus.pieces import Color, Rotation, Shape
-from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, Result, RoomData, UnreadableData
+from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, Result, RoomData, Score, UnreadableData
 from spielleiter.server.core.room import Ending
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.replay import encode_replay
-from spielleiter.viewer.game_json import (
-    LONGEST_HINT,
-    LONGEST_NAME,
-    MOST_HINTS,
-    Details,
-    describe_end,
-    describe_game,
-    names_in,
-)
+from spielleiter.viewer.game_json import LONGEST_HINT, LONGEST_NAME, MOST_HINTS, Details, describe_end, describe_game
 from spielleiter.viewer.replay_files import read_replay
-from tests.viewer.replay_files import NAMES, described, ended, played, record_of, refused_record, replay_of, score_of
+from tests.viewer.replay_files import NAMES, described, played, record_of, refused_record
 
 EDITION = EDITIONS["blokus-2027"]
 STATES = played(EDITION, plies=4)
+POINTS = [STATES[-1].points(seat)[0] for seat in (0, 1)]
 CORNER = SetMove(Color.BLUE, Shape.MONO, Rotation.NONE, is_flipped=False, x=40, y=2)
 
 
-@pytest.mark.parametrize("cause", [cause for cause in Cause if cause is not Cause.REGULAR])
-def test_a_fault_is_told_with_the_name_of_the_player(cause: Cause) -> None:
-    ending = Ending.against(0, cause, "Grund der Ausgabe", (1,))
-    end = describe_end([Memento(STATES[-1], NAMES), ended(EDITION, ending, STATES[-1])])
+def end_of(ending: Ending, names: tuple[str, str] = NAMES, edition: str = "blokus-2027") -> dict[str, Any]:
+    """The end of a game of four plies."""
+    found = EDITIONS[edition]
+    state = played(found, plies=4)[-1]
+    end = describe_end([Memento(state, names), ending.result(found, state, names)])
     assert end is not None
-    assert (end["cause"], end["offender"], end["winner"], end["isDraw"]) == (cause.value, 0, 1, False)
-    assert end["reason"] == "Grund der Ausgabe"
-    assert end["illegal"] is None
-    first, second = STATES[-1].points(0)[0], STATES[-1].points(1)[0]
-    assert first > 0
-    assert end["points"] == [0, second]  # in this season a player at fault gets no points
-    assert end["words"]["de"].startswith("Anton hat ")
-    assert end["words"]["de"].endswith(f"; Berta gewinnt (0 : {second} Punkte; auf dem Brett {first} : {second}).")
-    assert end["words"]["en"].startswith("Anton ")
-    assert end["words"]["en"].endswith(f"; Berta wins (0 : {second} points; {first} : {second} on the board).")
+    return end
 
 
-def test_a_season_in_which_a_player_at_fault_keeps_its_points_needs_no_more_words() -> None:
-    edition = EDITIONS["blokus-2021-r3"]
-    states = played(edition, plies=4)
-    end = describe_end([Memento(states[-1]), ended(edition, Ending.against(0, Cause.LEFT, "", (1,)), states[-1])])
-    assert end is not None
-    assert end["points"] == [states[-1].points(seat)[0] for seat in (0, 1)]
-    assert end["words"]["en"].endswith(f"({end['points'][0]} : {end['points'][1]} points).")
-
-
-def test_a_file_whose_result_has_no_points_shows_those_of_its_last_position() -> None:
-    result = Result((), (score_of(Cause.REGULAR, parts=()), score_of(Cause.REGULAR, parts=(2,))), (1,))
-    end = describe_end([Memento(STATES[-1], NAMES), result])
-    assert end is not None
-    assert end["points"] == [STATES[-1].points(seat)[0] for seat in (0, 1)]
-
-
-def test_each_cause_has_words_of_its_own() -> None:
+def test_each_fault_is_told_with_the_name_of_the_player() -> None:
     sentences = set()
-    for cause in Cause:
-        end = describe_end([Memento(STATES[0], NAMES), ended(EDITION, Ending.against(1, cause, "", (0,)), STATES[0])])
-        assert end is not None
+    for cause in set(Cause) - {Cause.REGULAR}:
+        end = end_of(Ending.against(0, cause, "Grund der Ausgabe", (1,)))
+        assert (end["cause"], end["offender"], end["winner"], end["isDraw"]) == (cause.value, 0, 1, False)
+        assert (end["reason"], end["illegal"]) == ("Grund der Ausgabe", None)
+        first, second = POINTS
+        assert end["points"] == [0, second]  # in this season a player at fault gets no points
+        assert end["words"]["de"].startswith("Anton hat ")
+        assert end["words"]["de"].endswith(f"; Berta gewinnt (0 : {second} Punkte; auf dem Brett {first} : {second}).")
+        assert end["words"]["en"].startswith("Anton ")
+        assert end["words"]["en"].endswith(f"; Berta wins (0 : {second} points; {first} : {second} on the board).")
         sentences |= set(end["words"].values())
-    assert len(sentences) == 2 * len(Cause)
+    assert len(sentences) == 2 * (len(Cause) - 1)
 
 
-def test_a_draw_and_a_game_without_a_winner() -> None:
-    draw = describe_end([Memento(STATES[0], NAMES), ended(EDITION, Ending.won_by((0, 1)), STATES[0])])
-    nobody = describe_end([Memento(STATES[0], NAMES), ended(EDITION, Ending.cancelled(()), STATES[0])])
-    assert draw is not None
-    assert nobody is not None
-    assert (draw["winner"], draw["isDraw"]) == (None, True)
-    assert draw["words"] == {"de": "Unentschieden (0 : 0 Punkte).", "en": "A draw (0 : 0 points)."}
-    assert (nobody["winner"], nobody["isDraw"]) == (None, False)
-    assert nobody["words"] == {"de": "Niemand gewinnt (0 : 0 Punkte).", "en": "Nobody wins (0 : 0 points)."}
-
-
-def test_players_without_a_name_have_a_number_and_long_names_are_cut() -> None:
-    result = ended(EDITION, Ending.won_by((1,)), STATES[0], ("", ""))
-    end = describe_end([Memento(STATES[0]), result])
+def test_points_are_those_of_the_result_or_else_of_the_last_position() -> None:
+    kept = end_of(Ending.against(0, Cause.LEFT, "", (1,)), edition="blokus-2021-r3")  # here, faults cost no points
+    assert kept["words"]["en"].endswith(f"({kept['points'][0]} : {kept['points'][1]} points).")
+    without = Result((), (Score(Cause.REGULAR, "", ()), Score(Cause.REGULAR, "", (2,))), (1,))
+    end = describe_end([Memento(STATES[-1], NAMES), without])
     assert end is not None
-    assert end["words"]["de"].startswith("Spieler 2 gewinnt")
-    assert end["words"]["en"].startswith("Player 2 wins")
-    hostile = "{name} {number} <b>" + 1000 * "x"
-    end = describe_end([Memento(STATES[0], ("a", hostile)), result])
-    assert end is not None
-    assert end["words"]["en"].startswith("{name} {number} <b>xxx")
-    assert len(end["words"]["en"]) < LONGEST_NAME + 50
+    assert end["points"] == POINTS
 
 
-def test_names_come_from_the_positions_or_from_the_result() -> None:
-    result = ended(EDITION, Ending.won_by((1,)), STATES[0], ("x", "y"))
-    assert names_in([Memento(STATES[0], NAMES), result]) == ("x", "y")
-    assert names_in([Memento(STATES[0], NAMES)]) == NAMES
-    assert names_in([Memento(STATES[0])]) == ("", "")
+@pytest.mark.parametrize(
+    ("ending", "is_draw", "german", "english"),
+    [
+        (Ending.won_by((0, 1)), True, "Unentschieden (", "A draw ("),
+        (Ending.cancelled(()), False, "Niemand gewinnt (", "Nobody wins ("),
+    ],
+)
+def test_a_draw_and_a_game_without_a_winner(ending: Ending, is_draw: bool, german: str, english: str) -> None:
+    end = end_of(ending)
+    assert (end["winner"], end["isDraw"]) == (None, is_draw)
+    assert (end["words"]["de"].startswith(german), end["words"]["en"].startswith(english)) == (True, True)
 
 
-def test_a_game_that_goes_on_has_no_end() -> None:
-    assert describe_end([Memento(STATES[0], NAMES)]) is None
-    assert describe_end([]) is None
+def test_names_are_those_of_the_record_cut_or_a_number() -> None:
+    assert end_of(Ending.won_by((1,)), ("", ""))["words"]["de"].startswith("Spieler 2 gewinnt")
+    assert end_of(Ending.won_by((1,)), ("", ""))["words"]["en"].startswith("Player 2 wins")
+    hostile = end_of(Ending.won_by((1,)), ("a", "{name} {number} <b>" + 1000 * "x"))["words"]["en"]
+    assert hostile.startswith("{name} {number} <b>xxx")
+    assert len(hostile) < LONGEST_NAME + 50
+    result = Ending.won_by((1,)).result(EDITION, STATES[0], ("x", "y"))
+    rows: list[tuple[list[RoomData], list[str]]] = [
+        ([Memento(STATES[0], NAMES), result], ["x", "y"]),
+        ([Memento(STATES[0], NAMES)], list(NAMES)),
+        ([Memento(STATES[0])], ["", ""]),
+    ]
+    for record, names in rows:
+        game = described(EDITION, record)
+        assert [player["name"] for player in game["players"]] == names
+        assert game["title"] == (" – ".join(names) if any(names) else "1 – 2")
+        assert (game["end"] is None) == (len(record) == 1)
 
 
 @pytest.mark.parametrize("name", [name for name in EDITIONS if name.startswith("blokus")])
 def test_the_illegal_move_is_found_in_the_file(name: str) -> None:
     edition = EDITIONS[name]
-    record = refused_record(edition, played(edition, plies=4), CORNER, "Text der Ausgabe")
-    end = describe_end(read_replay(encode_replay(edition.dialect, "", record), "").record)
+    content = encode_replay(
+        edition.dialect, "", refused_record(edition, played(edition, plies=4), CORNER, "Text der Ausgabe")
+    )
+    end = describe_end(read_replay(content, "").record)
     assert end is not None
     assert end["cause"] == "RULE_VIOLATION"
-    if end["illegal"] is not None:  # one season does not repeat the move in its error
-        assert end["illegal"]["piece"] == "MONO"
-        assert end["illegal"]["cells"] == end["illegal"]["offendingCells"] == [[40, 2]]
-        assert end["illegal"]["text"] == "Text der Ausgabe"
+    illegal = end["illegal"]
+    if illegal is None:  # one season does not repeat the move in its error
+        assert b"originalMessage" not in content
     else:
-        assert b"originalMessage" not in encode_replay(edition.dialect, "", record)
+        assert (illegal["piece"], illegal["text"]) == ("MONO", "Text der Ausgabe")
+        assert illegal["cells"] == illegal["offendingCells"] == [[40, 2]]
 
 
 def test_a_move_that_could_not_be_read_has_no_picture() -> None:
     record = refused_record(EDITION, STATES, CORNER)
     record[-2] = ErrorMessage("Ungueltig", UnreadableData("SetMove", "kaputt"))
-    end = describe_end(record)
-    assert end is not None
-    assert end["illegal"] is None
-    without = [data for data in record if not isinstance(data, ErrorMessage)]
-    end = describe_end(without)
-    assert end is not None
-    assert end["illegal"] is None
+    for each in (record, [data for data in record if not isinstance(data, ErrorMessage)]):
+        end = describe_end(each)
+        assert end is not None
+        assert end["illegal"] is None
 
 
 @pytest.mark.parametrize("name", ["blokus-2027", "hase-und-igel-2018"])
-def test_a_file_and_a_running_game_give_the_same_object(name: str) -> None:
+def test_the_object_of_a_game(name: str) -> None:
     edition = EDITIONS[name]
     record = record_of(edition, played(edition, plies=9))
-    game = described(edition, record, "a.xml")
+    repeated = [data for data in record for _ in range(2)]  # a position that was sent twice is one position
+    game = described(edition, repeated, "a.xml")
     assert game == describe_game(read_replay(encode_replay(edition.dialect, "", record), "a.xml"))
     assert json.loads(json.dumps(game)) == game
     assert (game["format"], game["edition"], game["gameType"]) == (1, name, edition.game_type)
-    assert game["title"] == "Anton – Berta"
     assert [player["name"] for player in game["players"]] == list(NAMES)
     assert [player["team"] for player in game["players"]] == list(edition.dialect.team_names)
-    assert len(game["positions"]) == 10
+    assert (len(game["positions"]), bool(game["pieces"])) == (10, name.startswith("blokus"))
     assert [ply["ply"] for ply in game["plies"]] == list(range(1, 10))
-    assert bool(game["pieces"]) == name.startswith("blokus")
     for ply in game["plies"]:
         before, after = game["positions"][ply["ply"] - 1], game["positions"][ply["ply"]]
-        assert (ply["player"], ply["color"]) == (before["sideToMove"]["player"], before["sideToMove"]["color"])
+        assert {"player": ply["player"], "color": ply["color"]} == before["sideToMove"]
         assert after["lastMove"]["player"] == ply["player"]
         assert (ply["thinkSeconds"], ply["hints"], ply["stderr"]) == (None, [], None)
     assert game["softLimitSeconds"] is None
 
 
-def test_a_running_game_has_no_end() -> None:
-    states = played(EDITION, plies=3)
-    game = described(EDITION, [Memento(state) for state in states], "")
-    assert game["end"] is None
-    assert game["title"] == "1 – 2"
-    assert len(game["positions"]) == 4
-
-
 def test_details_belong_to_the_moves_of_their_player() -> None:
     states = played(EDITION, plies=5)
-    record = record_of(EDITION, states)
     details = Details(((0.1, 0.2, 0.3), (1.1,)), 2.0, (([], ["b"], ["c"]), None))
-    plies = described(EDITION, record, "", details)["plies"]
-    assert [ply["player"] for ply in plies] == [0, 1, 0, 1, 0]
-    assert [ply["thinkSeconds"] for ply in plies] == [0.1, 1.1, 0.2, None, 0.3]
-    assert [ply["stderr"] for ply in plies] == [[], None, ["b"], None, ["c"]]
-    assert described(EDITION, record, "", details)["softLimitSeconds"] == 2.0
-
-
-def test_hints_are_bounded() -> None:
-    first, second = played(EDITION, plies=1)
+    game = described(EDITION, record_of(EDITION, states), "", details)
+    assert [ply["player"] for ply in game["plies"]] == [0, 1, 0, 1, 0]
+    assert [ply["thinkSeconds"] for ply in game["plies"]] == [0.1, 1.1, 0.2, None, 0.3]
+    assert [ply["stderr"] for ply in game["plies"]] == [[], None, ["b"], None, ["c"]]
+    assert game["softLimitSeconds"] == 2.0
     hints = ("<b>hint</b>", "x" * 5000, *["y"] * 100)
-    plies = described(EDITION, [Memento(first), Memento(second, NAMES, hints)], "")["plies"]
-    assert plies[0]["hints"][0] == {"content": "<b>hint</b>"}
-    assert len(plies[0]["hints"]) == MOST_HINTS
-    assert len(plies[0]["hints"][1]["content"]) == LONGEST_HINT
+    shown = described(EDITION, [Memento(states[0]), Memento(states[1], NAMES, hints)])["plies"][0]["hints"]
+    assert (shown[0], len(shown), len(shown[1]["content"])) == ({"content": "<b>hint</b>"}, MOST_HINTS, LONGEST_HINT)
 
 
-def test_a_position_that_was_sent_twice_is_one_position() -> None:
-    states = played(EDITION, plies=2)
-    record: list[RoomData] = [Memento(state) for state in (states[0], states[0], *states[1:], states[-1])]
-    assert len(described(EDITION, record, "")["positions"]) == 3
-
-
-def test_the_end_shows_the_last_words_of_the_program_at_fault() -> None:
-    states = played(EDITION, plies=4)
-    result = ended(EDITION, Ending.against(0, Cause.LEFT, "", (1,)), states[-1])
-    record: list[RoomData] = [*(Memento(state, NAMES) for state in states), result]
-    outputs = ([["a"], ["b"], ["Traceback", "ValueError"]], None)
-    details = Details(outputs=outputs, verdict="crash", verdict_words={"de": "abgestürzt", "en": "crashed"})
-    end = described(EDITION, record, "", details)["end"]
-    assert end["stderr"] == ["Traceback", "ValueError"]
-    assert (end["verdict"], end["verdictWords"]["de"]) == ("crash", "abgestürzt")
-    assert described(EDITION, record, "")["end"]["stderr"] is None
-    fewer = Details(outputs=([["a"], ["b"]], None))
-    assert described(EDITION, record, "", fewer)["end"]["stderr"] is None
-
-
-@pytest.mark.slow
-def test_a_whole_game_has_its_moves_counted() -> None:
-    game = describe_game(read_replay(replay_of("blokus-2027"), "x"))
-    assert all(min(position["legalMoves"]) >= 0 for position in game["positions"])
-    assert game["positions"][0]["legalMoves"][0] > 0
-    assert game["positions"][-1]["legalMoves"] == [0, 0]
+@pytest.mark.parametrize(
+    ("output", "shown"),
+    [([["a"], ["b"], ["Traceback", "Error"]], ["Traceback", "Error"]), ([["a"], ["b"]], None), (None, None)],
+)
+def test_the_end_shows_the_last_words_of_the_program_at_fault(
+    output: Sequence[Sequence[str]] | None, shown: list[str] | None
+) -> None:
+    result = Ending.against(0, Cause.LEFT, "", (1,)).result(EDITION, STATES[-1], NAMES)
+    details = Details(outputs=(output, None), verdict="crash", verdict_words={"de": "abgestürzt", "en": "crashed"})
+    end = described(EDITION, [*(Memento(state, NAMES) for state in STATES), result], "", details)["end"]
+    assert (end["stderr"], end["verdict"], end["verdictWords"]["de"]) == (shown, "crash", "abgestürzt")

@@ -14,17 +14,10 @@ import pytest
 
 from spielleiter.match.game_folder import REPLAY, REPLAY_PAGE
 from spielleiter.server.editions import EDITIONS
-from spielleiter.viewer.page import (
-    SCRIPT,
-    STATIC,
-    bundle_modules,
-    encode_game,
-    render_page,
-    render_small_page,
-    write_match_pages,
-)
-from spielleiter.viewer.positions.view import Json
+from spielleiter.viewer.page import SCRIPT, STATIC, bundle_modules, render_page, render_small_page, write_match_pages
 from tests.viewer.replay_files import described, played, record_of, replay_of
+
+EVIL = "</script><script>alert(1)</script><!--\"'& \u2028 \U0001f600 \ud800 \\u003c"
 
 
 class Elements(html.parser.HTMLParser):
@@ -69,139 +62,94 @@ def test_a_module_comes_after_those_that_it_imports(tmp_path: Path) -> None:
         a="export const a = 1;\nexport const c = 2;\n",
     )
     script = bundle_modules(tmp_path)
-    assert [script.index(f'modules["{name}.js"] = ') for name in "ab"] == sorted(
-        script.index(f'modules["{name}.js"] = ') for name in "ab"
-    )
-    assert 'const { a, c } = modules["a.js"];' in script
-    assert "return { b };" in script
-    assert "return { a, c };" in script
-    assert script.index('modules["b.js"] = ') < script.index('modules["main.js"] = ')
-
-
-def test_modules_that_import_each_other_are_refused(tmp_path: Path) -> None:
-    write(
-        tmp_path, main='import { a } from "./a.js";\na();\n', a='import { m } from "./main.js";\nexport const a = m;\n'
-    )
-    with pytest.raises(ValueError, match=r"main\.js -> a\.js -> main\.js"):
-        bundle_modules(tmp_path)
+    assert re.findall(r'^modules\["(.*)\.js"\] = ', script, re.MULTILINE) == ["a", "b", "main"]
+    for line in ('const { a, c } = modules["a.js"];', "return { b };", "return { a, c };"):
+        assert line in script
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "error"),
     [
-        'import a from "./a.js";',
-        'import * as a from "./a.js";',
-        'import { a } from "https://example.org/a.js";',
-        "export default 1;",
-        "export { a };",
-        'const a = await import("./a.js");',
-        'const a = "</script>";',
-        "const a = '<!--';",
+        *(
+            (line, r"main\.js, line 2: .* is not supported")
+            for line in (
+                'import a from "./a.js";',
+                'import * as a from "./a.js";',
+                'import { a } from "https://example.org/a.js";',
+                "export default 1;",
+                "export { a };",
+                'const a = await import("./a.js");',
+                'const a = "</script>";',
+                "const a = '<!--';",
+            )
+        ),
+        ('import { m } from "./main.js";', r"main\.js -> main\.js"),
     ],
 )
-def test_other_forms_are_refused(line: str, tmp_path: Path) -> None:
+def test_other_forms_and_circles_are_refused(line: str, error: str, tmp_path: Path) -> None:
     write(tmp_path, main=f"const x = 1;\n{line}\n", a="export const a = 1;\n")
-    with pytest.raises(ValueError, match=r"main\.js, line 2: .* is not supported"):
+    with pytest.raises(ValueError, match=error):
         bundle_modules(tmp_path)
 
 
-def test_a_game_stays_data() -> None:
-    hostile = "</script><script>alert(1)</script><!-- \u2028 \U0001f600 \\u003c"
-    game = {"game": "blokus", "title": "<b>&\"'", "players": [{"name": hostile}]}
-    page = render_page(game)
-    elements = Elements(page)
-    scripts = [(attributes, text) for tag, attributes, text in elements.found if tag == "script"]
-    assert [attributes for attributes, _ in scripts] == [{"type": "application/json", "id": "game"}, {}]
-    assert json.loads(scripts[0][1]) == game
-    assert next(text for tag, _, text in elements.found if tag == "title") == "<b>&\"'"
-
-
-def test_the_policy_of_the_page_allows_its_own_script_and_style_only() -> None:
-    elements = Elements(render_page({"title": "A game"})).found
-    policy = next(
-        attributes["content"] or "" for tag, attributes, _ in elements if tag == "meta" and "http-equiv" in attributes
-    )
-    digest = {
-        tag: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        for tag, attributes, text in elements
-        if tag in {"script", "style"} and not attributes
-    }
-    assert f"script-src 'sha256-{digest['script']}';" in policy
-    assert f"style-src 'sha256-{digest['style']}';" in policy
+def test_a_game_stays_data_and_the_policy_allows_the_own_script_and_style_only() -> None:
+    game = {"game": "blokus", "title": "<b>&\"'", "players": [{"name": EVIL}]}
+    elements = Elements(render_page(game)).found
+    (data, script) = [(attributes, text) for tag, attributes, text in elements if tag == "script"]
+    assert (data[0], script[0]) == ({"type": "application/json", "id": "game"}, {})
+    assert json.loads(data[1]) == game
+    texts = {tag: text for tag, _, text in elements if tag in {"title", "style"}}
+    assert texts["title"] == "<b>&\"'"
+    policy = next(attributes["content"] or "" for tag, attributes, _ in elements if "http-equiv" in attributes)
+    for name, text in (("script", script[1]), ("style", texts["style"])):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{name}-src 'sha256-{digest}';" in policy
     assert policy.startswith("default-src 'none';")
     assert "unsafe" not in policy
 
 
-EVIL = "</script><script>alert(1)</script><!--\"'&\u2028\ud800"
-EDITION = EDITIONS["blokus-2027"]
-
-
-def game_of(plies: int = 3, name: str = EVIL) -> Json:
-    return described(EDITION, record_of(EDITION, played(EDITION, plies=plies), (name, "Berta")), "a.xml")
-
-
-def element(page: bytes, name: str) -> str:
-    found = re.search(rf'<script[^>]* id="{name}"[^>]*>(.*?)</script>', page.decode(), re.DOTALL)
-    assert found is not None
-    return found[1]
-
-
+@pytest.mark.slow
 def test_a_small_page_holds_the_compressed_game() -> None:
-    page = render_small_page(game_of(), "../../")
-    packed = element(page, "packed")
-    assert json.loads(gzip.decompress(base64.b64decode(packed)))["players"][1]["name"] == "Berta"
-    assert f'data-script="../../{SCRIPT}"'.encode() in page
-    assert b"alert(1)</script>" not in page
+    edition = EDITIONS["blokus-2027"]
+    game = described(edition, record_of(edition, played(edition), (EVIL, "Berta")), "a.xml")
+    page = render_small_page(game, "../../")
+    assert len(page) < 60_000
+    packed = next(
+        (attributes, text) for _, attributes, text in Elements(page).found if attributes.get("id") == "packed"
+    )
+    assert packed[0]["data-script"] == f"../../{SCRIPT}"
+    assert json.loads(gzip.decompress(base64.b64decode(packed[1]))) == game
     assert b"<script>alert" not in page
 
 
-@pytest.mark.slow
-def test_a_whole_game_of_a_match_takes_less_than_60_kilobytes() -> None:
-    for seed in range(3):
-        states = played(EDITION, seed)
-        page = render_small_page(described(EDITION, record_of(EDITION, states), "replay.xml.gz"), "../../")
-        assert len(page) < 60_000
+def match_with(folder: Path, *contents: bytes) -> tuple[list[str], list[Path]]:
+    """Write the replays of a match; return their names and where their pages would be."""
+    names = [f"games/{number:04d}/{REPLAY}" for number, _ in enumerate(contents, 1)]
+    for name, content in zip(names, contents, strict=True):
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_bytes(content)
+    return names, [(folder / name).with_name(REPLAY_PAGE) for name in names]
 
 
-def test_characters_that_cannot_be_encoded_become_escapes() -> None:
-    assert json.loads(encode_game({"hint": "a\ud800b"})) == {"hint": "a\ud800b"}
-
-
-def match_with(folder: Path, *contents: bytes) -> list[str]:
-    names = []
-    for number, content in enumerate(contents, 1):
-        name = f"games/{number:04d}/{REPLAY}"
-        path = folder / name
-        path.parent.mkdir(parents=True)
-        path.write_bytes(content)
-        names.append(name)
-    return names
+def files_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
 def test_a_page_is_made_beside_each_replay_that_can_be_read(tmp_path: Path) -> None:
     good = gzip.compress(replay_of("blokus-2027", plies=2))
-    names = match_with(tmp_path, good, b"damaged", good)
+    names, pages = match_with(tmp_path, good, b"damaged", good)
     assert list(write_match_pages(tmp_path, names)) == [names[0], names[2]]
-    pages = [(tmp_path / name).with_name(REPLAY_PAGE) for name in names]
     assert [page.exists() for page in pages] == [True, False, True]
-    assert (tmp_path / SCRIPT).exists()
     assert b'data-script="../../' in pages[0].read_bytes()
-    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == sorted(
-        [SCRIPT, REPLAY_PAGE, REPLAY_PAGE, REPLAY, REPLAY, REPLAY]
-    )
-
-
-def test_a_page_that_exists_is_kept(tmp_path: Path) -> None:
-    names = match_with(tmp_path, replay_of("blokus-2027", plies=1))
-    page = (tmp_path / names[0]).with_name(REPLAY_PAGE)
-    page.write_text("mine")
-    assert list(write_match_pages(tmp_path, names)) == names
-    assert page.read_text() == "mine"
-    assert not (tmp_path / SCRIPT).exists()
+    assert files_in(tmp_path) == sorted([SCRIPT, *[REPLAY_PAGE] * 2, *[REPLAY] * 3])
+    (tmp_path / SCRIPT).unlink()
+    pages[0].write_text("mine")  # a page that exists is kept
+    assert list(write_match_pages(tmp_path, names)) == [names[0], names[2]]
+    assert (pages[0].read_text(), (tmp_path / SCRIPT).exists()) == ("mine", False)
 
 
 def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = match_with(tmp_path, replay_of("blokus-2027", plies=1))
+    names, _ = match_with(tmp_path, replay_of("blokus-2027", plies=1))
 
     def fail(*_arguments: object) -> None:
         raise OSError(28, "No space left on device")
@@ -209,4 +157,4 @@ def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatc
     monkeypatch.setattr(Path, "replace", fail)
     with pytest.raises(OSError, match="No space left"):
         list(write_match_pages(tmp_path, names))
-    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [REPLAY]
+    assert files_in(tmp_path) == [REPLAY]

@@ -1,21 +1,27 @@
-"""Positions as JSON: of a game without a view of its own, of Blokus and of Hase und Igel."""
+"""Positions as JSON: of a game without a view of its own, of Blokus and of Hase und Igel.
+
+`test_replay_files.py` compares boards, pieces and players with whole files.
+"""
 
 from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from spielleiter.game.api import GameOverError, IllegalMoveError, Mistake, Move, Outcome
-from spielleiter.game.blokus import BLOKUS_2021, BLOKUS_2027, BlokusState, SetMove, SkipMove
+from spielleiter.game.blokus import BLOKUS_2021, SetMove, SkipMove
 from spielleiter.game.blokus.moves import BlokusMistake
 from spielleiter.game.blokus.pieces import Color, Rotation, Shape
-from spielleiter.game.hase_und_igel import HASE_UND_IGEL_2018, HaseUndIgelMove, HaseUndIgelState
-from spielleiter.game.hase_und_igel.board import Advance, Board, Card, EatSalad, ExchangeCarrots, FallBack, Skip
+from spielleiter.game.hase_und_igel import HaseUndIgelMove
+from spielleiter.game.hase_und_igel.board import Advance, Board, Card, Skip
 from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake
+from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.positions.blokus import RULE_WORDS as BLOKUS_WORDS
 from spielleiter.viewer.positions.describe import (
     describe_illegal_move,
@@ -25,7 +31,11 @@ from spielleiter.viewer.positions.describe import (
     view_of,
 )
 from spielleiter.viewer.positions.hase_und_igel import RULE_WORDS as HASE_WORDS
-from spielleiter.viewer.positions.hase_und_igel import describe_action
+from tests.viewer.replay_files import played
+
+BLOKUS: list[Any] = played(EDITIONS["blokus-2027"], seed=3)
+HASE: list[Any] = played(EDITIONS["hase-und-igel-2018"], seed=5)
+BLUE, YELLOW, RED, GREEN = Color
 
 
 class NimMistake(Mistake):
@@ -83,300 +93,147 @@ def test_a_game_without_a_view_is_a_table() -> None:
     after = state.play(Take(2))
     position = describe_position(after, 1, state)
     assert json.loads(json.dumps(position)) == position
-    assert position["game"] == "table"
-    assert position["fields"]["rest"] == 1
-    assert position["fields"]["turn"] == 1
-    assert len(position["fields"]["note"]) < 300
+    assert (position["game"], position["legalMoves"], view_of(state).pieces()) == ("table", None, {})
+    assert len(position["fields"].pop("note")) < 300
+    assert position["fields"] == {"turn": 1, "round": 1, "rest": 1, "last_move": "Take(count=2)"}
     assert position["sideToMove"] == {"player": 1, "color": None}
     assert position["players"][1] == {"points": 1, "fields": {"1": 1, "2": 1}}
-    assert position["legalMoves"] is None
     assert position["lastMove"] == {"player": 0, "color": None, "kind": "Take", "text": "Take(count=2)"}
     assert describe_position(after, 1)["lastMove"]["player"] is None
     assert describe_position(state, 0)["lastMove"] is None
-    assert describe_legal_moves(after, 1) == {
-        "ply": 1,
-        "canSkip": False,
-        "moves": [{"index": 0, "text": "Take(count=1)"}],
-    }
-    assert view_of(state).pieces() == {}
-
-
-def test_illegal_moves_of_a_game_without_a_view() -> None:
+    moves = [{"index": 0, "text": "Take(count=1)"}]
+    assert describe_legal_moves(after, 1) == {"ply": 1, "canSkip": False, "moves": moves}
     illegal = describe_illegal_move(Nim(1), Take(2), "no")
     assert illegal is not None
-    assert illegal["rule"] == "The move breaks a rule: too many."
-    assert illegal["text"] == "no"
-    assert describe_illegal_move(Nim(1), Take(1), "no") is None
-    assert describe_illegal_move(Nim(0), Take(1), "no") is None
-    assert describe_illegal_move(Nim(1), "no move", "no") is None
+    assert (illegal["rule"], illegal["text"]) == ("The move breaks a rule: too many.", "no")
+    for rest, move in ((1, Take(1)), (0, Take(1)), (1, "no move")):  # legal, after the end, of another game
+        assert describe_illegal_move(Nim(rest), move, "no") is None
 
 
-BLUE, YELLOW, RED, GREEN = Color
-
-
-@cache
-def played(game_seed: int = 3, game: object = BLOKUS_2027) -> list[BlokusState]:
-    assert game in {BLOKUS_2021, BLOKUS_2027}
-    rng = random.Random(game_seed)
-    states = [BLOKUS_2027.new_state(rng) if game == BLOKUS_2027 else BLOKUS_2021.new_state(rng)]
-    while states[-1].outcome() is None:
-        states.append(states[-1].play(rng.choice(list(states[-1].generate_legal_moves()))))
-    return states
-
-
-@pytest.mark.slow
-def test_every_cell_piece_and_point_of_a_whole_game() -> None:
-    states = played()
-    for ply, state in enumerate(states):
-        position = describe_position(state, ply, states[ply - 1] if ply else None)
-        assert json.loads(json.dumps(position)) == position
-        cells = position["board"]["cells"]
-        for y in range(20):
-            for x in range(20):
-                color = state.color_at(x, y)
-                assert cells[20 * y + x] == ("." if color is None else color.name[0])
-        for color, entry in zip(Color, position["colors"], strict=True):
-            assert entry["name"] == color.name
-            assert entry["remaining"] == [shape.name for shape in state.remaining_shapes(color)]
-            assert entry["isInGame"] == (color in state.valid_colors)
-        assert [player["points"] for player in position["players"]] == [state.points(0)[0], state.points(1)[0]]
+def test_the_last_move_of_blokus_is_shown_and_found_if_it_was_not_written_down() -> None:
+    for ply, (before, after) in enumerate(pairwise(BLOKUS), 1):
+        old, shown = describe_position(before, ply - 1), describe_position(after, ply, before)
+        both = zip(old["board"]["cells"], shown["board"]["cells"], strict=True)
+        covered = [[index % 20, index // 20] for index, (one, other) in enumerate(both) if one != other]
+        known, found = shown["lastMove"], describe_position(replace(after, last_move=None), ply, before)["lastMove"]
+        for move in (known, found):
+            assert sorted(move["cells"], key=lambda cell: cell[::-1]) == covered
+            side = {"player": move["player"], "color": move["color"]}
+            assert (side, move["piece"], move["kind"]) == (old["sideToMove"], after.last_move.shape.name, "SET")
+        assert known["text"] == str(after.last_move)
         for seat in (0, 1):
-            points = [entry["points"] for entry in position["colors"] if entry["player"] == seat]
-            assert sum(points) == state.points(seat)[0]
-        assert (position["ply"], position["turn"], position["round"]) == (ply, state.turn, state.round)
+            points = [color["points"] for color in shown["colors"] if color["player"] == seat]
+            assert sum(points) == shown["players"][seat]["points"] == after.points(seat)[0]
+    unknown = replace(BLOKUS[5], last_move=None)
+    assert [describe_position(unknown, 5, before)["lastMove"] for before in (None, BLOKUS[5])] == [None, None]
 
 
-def test_the_last_move_covers_exactly_the_new_cells() -> None:
-    states = played()
-    for ply in range(1, len(states)):
-        position = describe_position(states[ply], ply, states[ply - 1])
-        before = describe_position(states[ply - 1], ply - 1)
-        old, new = before["board"]["cells"], position["board"]["cells"]
-        covered = {(index % 20, index // 20) for index in range(400) if old[index] != new[index]}
-        move = position["lastMove"]
-        assert {(x, y) for x, y in move["cells"]} == covered
-        assert (move["player"], move["color"]) == (before["sideToMove"]["player"], before["sideToMove"]["color"])
-        assert move["kind"] == "SET"
-        assert move["text"] == str(states[ply].last_move)
-
-
-def test_the_last_move_is_found_by_comparing_if_it_is_not_in_the_position() -> None:
-    states = played()
-    known = describe_position(states[5], 5, states[4])["lastMove"]
-    found = describe_position(replace(states[5], last_move=None), 5, states[4])["lastMove"]
-    assert (found["color"], found["piece"], found["player"]) == (known["color"], known["piece"], known["player"])
-    assert sorted(found["cells"]) == sorted(known["cells"])
-    assert describe_position(replace(states[5], last_move=None), 5)["lastMove"] is None
-    assert describe_position(replace(states[5], last_move=None), 5, states[5])["lastMove"] is None
-
-
-def test_a_skip_belongs_to_the_colour_that_was_on_turn() -> None:
-    before = played()[8]
-    position = describe_position(before.play(SkipMove()), 9, before)
-    assert position["lastMove"]["kind"] == "SKIP"
-    assert position["lastMove"]["color"] == before.color_on_turn.name
+def test_a_skip_belongs_to_the_colour_that_was_on_turn_and_is_offered_where_it_is_legal() -> None:
+    before = BLOKUS[8]
+    move = describe_position(before.play(SkipMove()), 9, before)["lastMove"]
+    assert (move["kind"], move["color"]) == ("SKIP", before.color_on_turn.name)
     nameless = replace(before, last_move=SkipMove(None))
-    assert describe_position(nameless, 9, played()[7])["lastMove"]["color"] == played()[7].color_on_turn.name
+    assert describe_position(nameless, 9, BLOKUS[7])["lastMove"]["color"] == BLOKUS[7].color_on_turn.name
     assert describe_position(nameless, 9)["lastMove"]["player"] is None
+    assert [skip_move(BLOKUS[ply]) for ply in (0, 4, -1)] == [None, SkipMove(BLOKUS[4].color_on_turn), None]
+    assert not describe_legal_moves(BLOKUS[0], 0)["canSkip"]
+    assert describe_legal_moves(BLOKUS[-1], 9) == {"ply": 9, "canSkip": False, "moves": []}
+    skipped = describe_position(replace(HASE[4], last_move=HaseUndIgelMove((Skip(),))), 4)
+    assert skipped["lastMove"]["kind"] == "SKIP"
 
 
-def test_legal_moves_are_counted_for_both_sides_and_are_none_at_the_end() -> None:
-    states = played()
-    state = states[6]
-    own = len(list(state.generate_legal_moves()))
-    counts = describe_position(state, 6)["legalMoves"]
-    colors = [state.count_placements(color) for color in Color]
-    assert colors[state.color_on_turn] == own
-    assert counts == [colors[BLUE] + colors[RED], colors[YELLOW] + colors[GREEN]]
-    assert describe_position(states[-1], 99)["legalMoves"] == [0, 0]
-    assert describe_position(states[-1], 99)["sideToMove"] is None
-    assert describe_position(states[-1], 99)["isOver"]
-
-
-@pytest.mark.slow
-def test_the_overlay_has_every_legal_move_with_its_cells() -> None:
-    state = played()[6]
-    moves = list(state.generate_legal_moves())
-    overlay = describe_legal_moves(state, 6)
-    assert overlay["ply"] == 6
-    assert overlay["canSkip"]
-    assert [entry["index"] for entry in overlay["moves"]] == list(range(len(moves)))
-    assert [entry["text"] for entry in overlay["moves"]] == [str(move) for move in moves]
-    assert len(overlay["moves"]) == len(moves)
-    for entry, move in zip(overlay["moves"], moves, strict=True):
-        assert (
-            SetMove(
-                state.color_on_turn,
-                Shape[entry["piece"]],
-                Rotation[entry["rotation"]],
-                entry["isFlipped"],
-                entry["x"],
-                entry["y"],
-            )
-            == move
-        )
+def test_legal_moves_of_blokus_are_counted_for_both_sides_and_shown_with_their_cells() -> None:
+    state = BLOKUS[6]
+    moves, overlay = list(state.generate_legal_moves()), describe_legal_moves(state, 6)
+    assert (overlay["ply"], overlay["canSkip"], len(overlay["moves"])) == (6, True, len(moves))
+    for index, (shown, move) in list(enumerate(zip(overlay["moves"], moves, strict=True)))[::20]:
+        assert (shown["index"], shown["text"]) == (index, str(move))
+        assert (shown["piece"], shown["rotation"]) == (move.shape.name, move.rotation.name)
+        assert (shown["isFlipped"], shown["x"], shown["y"]) == (move.is_flipped, move.x, move.y)
         after = state.play(move)
-        assert {(x, y) for x, y in entry["cells"]} == {
-            (x, y) for x in range(20) for y in range(20) if after.color_at(x, y) != state.color_at(x, y)
-        }
+        everywhere = [[x, y] for x in range(20) for y in range(20)]
+        covered = [cell for cell in everywhere if after.color_at(*cell) is not state.color_at(*cell)]
+        assert sorted(shown["cells"]) == covered
+    colors = [state.count_placements(color) for color in Color]
+    assert colors[state.color_on_turn] == len(moves)
+    assert describe_position(state, 6)["legalMoves"] == [colors[BLUE] + colors[RED], colors[YELLOW] + colors[GREEN]]
+    end = describe_position(BLOKUS[-1], 99)
+    assert (end["legalMoves"], end["sideToMove"], end["isOver"]) == ([0, 0], None, True)
 
 
-START = BLOKUS_2021.with_options({"startPiece": "PENTO_I"})
-
-
-def with_first_pieces() -> BlokusState:
+def with_first_pieces(plies: int = 4) -> Any:
     """BLUE lies at (0, 0) to (0, 4), YELLOW from (19, 0) down, RED from (0, 15) down, GREEN from (19, 15) down."""
-    state = START.new_state(random.Random(0))
-    for color, x, y in ((BLUE, 0, 0), (YELLOW, 19, 0), (RED, 0, 15), (GREEN, 19, 15)):
+    state = BLOKUS_2021.with_options({"startPiece": "PENTO_I"}).new_state(random.Random(0))
+    for color, x, y in ((BLUE, 0, 0), (YELLOW, 19, 0), (RED, 0, 15), (GREEN, 19, 15))[:plies]:
         state = state.play(SetMove(color, Shape.PENTO_I, Rotation.NONE, is_flipped=False, x=x, y=y))
     return state
 
 
-def mono(x: int, y: int, shape: Shape = Shape.DOMINO, color: Color = BLUE) -> SetMove:
+def placed(x: int, y: int, shape: Shape = Shape.DOMINO, color: Color = BLUE) -> SetMove:
     return SetMove(color, shape, Rotation.NONE, is_flipped=False, x=x, y=y)
 
 
 @pytest.mark.parametrize(
-    ("move", "mistake", "offending"),
+    ("plies", "move", "mistake", "offending"),
     [
-        (mono(19, 10), BlokusMistake.OUT_OF_BOUNDS, [[20, 10]]),
-        (mono(18, 2), BlokusMistake.OBSTRUCTED, [[19, 2]]),
-        (mono(1, 4), BlokusMistake.TOUCHES_SAME_COLOR, [[1, 4]]),
-        (mono(8, 8), BlokusMistake.NO_SHARED_CORNER, [[8, 8], [9, 8]]),
-        (mono(1, 5, Shape.PENTO_I), BlokusMistake.DUPLICATE_SHAPE, [[1, 5 + n] for n in range(5)]),
-        (mono(1, 5, color=RED), BlokusMistake.WRONG_COLOR, [[1, 5], [2, 5]]),
+        (4, placed(19, 10), BlokusMistake.OUT_OF_BOUNDS, [[20, 10]]),
+        (4, placed(18, 2), BlokusMistake.OBSTRUCTED, [[19, 2]]),
+        (4, placed(1, 4), BlokusMistake.TOUCHES_SAME_COLOR, [[1, 4]]),
+        (4, placed(8, 8), BlokusMistake.NO_SHARED_CORNER, [[8, 8], [9, 8]]),
+        (0, placed(8, 8, Shape.PENTO_I), BlokusMistake.NOT_IN_CORNER, [[8, 8 + n] for n in range(5)]),
+        (0, SkipMove(), BlokusMistake.SKIP_FIRST_TURN, []),
     ],
 )
-def test_the_picture_of_an_illegal_move(move: SetMove, mistake: BlokusMistake, offending: list[list[int]]) -> None:
-    state = with_first_pieces()
-    assert state.check(move) is mistake
-    illegal = describe_illegal_move(state, move, "text of the release")
+def test_the_picture_of_an_illegal_move(plies: int, move: Move, mistake: BlokusMistake, offending: list[Any]) -> None:
+    illegal = describe_illegal_move(with_first_pieces(plies), move, "text of the release")
     assert illegal is not None
-    assert sorted(illegal["offendingCells"]) == sorted(offending)
-    assert len(illegal["cells"]) in {2, 5}
-    assert illegal["piece"] == move.shape.name
+    assert sorted(illegal["offendingCells"]) == offending
+    assert (illegal["words"], illegal["rule"]) == (BLOKUS_WORDS[mistake], BLOKUS_WORDS[mistake]["en"])
     assert (illegal["player"], illegal["color"], illegal["text"]) == (0, "BLUE", "text of the release")
-    assert illegal["words"] == BLOKUS_WORDS[mistake]
-    assert illegal["rule"] == BLOKUS_WORDS[mistake]["en"]
+    if isinstance(move, SetMove):
+        assert (illegal["piece"], len(illegal["cells"])) == (move.shape.name, 5 if plies == 0 else 2)
+    else:
+        assert (illegal["piece"], illegal["cells"]) == (None, [])
 
 
-def test_first_pieces_in_the_wrong_place_and_a_skip_too_early() -> None:
-    state = START.new_state(random.Random(0))
-    illegal = describe_illegal_move(state, mono(8, 8, Shape.PENTO_I), "")
-    assert illegal is not None
-    assert illegal["words"] == BLOKUS_WORDS[BlokusMistake.NOT_IN_CORNER]
-    assert len(illegal["offendingCells"]) == 5
-    skipped = describe_illegal_move(state, SkipMove(), "")
-    assert skipped is not None
-    assert (skipped["piece"], skipped["cells"]) == (None, [])
+@pytest.mark.parametrize(("mistakes", "words"), [(BlokusMistake, BLOKUS_WORDS), (HaseUndIgelMistake, HASE_WORDS)])
+def test_every_rule_has_a_sentence_in_both_languages(mistakes: type[Mistake], words: Mapping[Any, Any]) -> None:
+    assert set(words) == set(mistakes)
+    assert all(
+        set(each) == {"de", "en"} and all(text.endswith(".") for text in each.values()) for each in words.values()
+    )
 
 
-def test_every_rule_has_a_sentence_in_both_languages() -> None:
-    for mistake in BlokusMistake:
-        assert set(BLOKUS_WORDS[mistake]) == {"de", "en"}
-        assert all(text.endswith(".") for text in BLOKUS_WORDS[mistake].values())
-
-
-def test_a_legal_move_and_a_move_after_the_end_have_no_picture() -> None:
-    states = played()
-    assert describe_illegal_move(states[4], next(iter(states[4].generate_legal_moves())), "") is None
-    assert describe_illegal_move(states[-1], mono(0, 0), "") is None
-
-
-def test_a_skip_is_offered_only_where_it_is_legal() -> None:
-    states = played()
-    assert skip_move(states[0]) is None
-    assert not describe_legal_moves(states[0], 0)["canSkip"]
-    assert skip_move(states[4]) == SkipMove(states[4].color_on_turn)
-    assert skip_move(states[-1]) is None
-    assert describe_legal_moves(states[-1], 9) == {"ply": 9, "canSkip": False, "moves": []}
-
-
-@cache
-def run_of_hares() -> list[HaseUndIgelState]:
-    rng = random.Random(5)
-    states = [HASE_UND_IGEL_2018.new_state(rng)]
-    while states[-1].outcome() is None:
-        states.append(states[-1].play(rng.choice(list(states[-1].generate_legal_moves()))))
-    return states
-
-
-def test_every_part_of_a_whole_game() -> None:
-    states = run_of_hares()
-    for ply, state in enumerate(states):
-        position = describe_position(state, ply, states[ply - 1] if ply else None)
-        assert json.loads(json.dumps(position)) == position
-        assert [field["type"] for field in position["track"]] == [field.name for field in state.board.fields]
-        for seat, player in enumerate(state.players):
-            shown = position["players"][seat]
-            assert (shown["field"], shown["carrots"], shown["salads"]) == (player.index, player.carrots, player.salads)
-            assert shown["cards"] == [card.name for card in player.cards]
-            assert shown["points"] == player.index
-            assert shown["lastAction"] == (None if player.last_action is None else str(player.last_action))
-        if ply:
-            move = position["lastMove"]
-            assert move["player"] == states[ply - 1].seat_on_turn
-            assert move["text"] == str(state.last_move)
-            assert move["actions"] == [str(action) for action in (state.last_move or HaseUndIgelMove(())).in_order]
-        else:
-            assert position["lastMove"] is None
-    last = describe_position(states[-1], len(states) - 1)
-    assert last["sideToMove"] is None
-    assert last["legalMoves"] == [0, 0]
-
-
-def test_moves_are_counted_as_if_the_other_side_were_on_turn() -> None:
-    state = run_of_hares()[4]
-    counts = describe_position(state, 4)["legalMoves"]
-    assert counts[0] == len(list(state.generate_legal_moves()))
-    assert counts[1] == len(list(replace(state, turn=5).generate_legal_moves()))
-    assert len(describe_legal_moves(state, 4)["moves"]) == counts[0]
-    assert describe_legal_moves(state, 4)["moves"][0]["text"] == str(next(state.generate_legal_moves()))
-
-
-@pytest.mark.slow
-def test_each_action_of_a_legal_move_is_described() -> None:
+def test_moves_of_hase_und_igel_are_described_by_their_actions_and_fields() -> None:
     found = set()
-    for ply, state in enumerate(run_of_hares()):
-        moves = list(state.generate_legal_moves())
-        for entry, move in zip(describe_legal_moves(state, ply)["moves"], moves, strict=True):
-            after = state.play(move).players[state.seat_on_turn]
-            assert entry["field"] in {None, after.index}
-            assert (entry["field"] is None) == (after.index == state.players[state.seat_on_turn].index)
-            assert len(entry["actions"]) == len(move.in_order)
-            for shown, action in zip(entry["actions"], move.in_order, strict=True):
-                found.add(shown["type"])
+    for ply, (before, after) in enumerate(pairwise(HASE), 1):
+        last = describe_position(after, ply, before)["lastMove"]
+        assert (last["player"], last["text"]) == (before.seat_on_turn, str(after.last_move))
+        assert last["actions"] == [str(action) for action in after.last_move.in_order]
+        moves, overlay = list(before.generate_legal_moves()), describe_legal_moves(before, ply - 1)["moves"]
+        counts = describe_position(before, ply - 1)["legalMoves"]
+        assert counts[before.seat_on_turn] == len(moves) == len(overlay)
+        assert counts[1 - before.seat_on_turn] == len(list(replace(before, turn=ply).generate_legal_moves()))
+        for shown, move in zip(overlay, moves, strict=True):
+            place, there = (state.players[before.seat_on_turn].index for state in (before, before.play(move)))
+            assert (shown["text"], shown["field"]) == (str(move), None if place == there else there)
+            for entry, action in zip(shown["actions"], move.in_order, strict=True):
                 kind = type(action).__name__
-                assert shown["type"] == kind[0].lower() + kind[1:]
-                if isinstance(action, Advance):
-                    assert shown["value"] == action.distance
-                if isinstance(action, Card):
-                    assert (shown["card"], shown["value"]) == (action.type.name, action.value)
-    assert found >= {"advance", "card", "exchangeCarrots", "fallBack"}
-
-
-def test_every_kind_of_action_has_its_name_on_the_wire() -> None:
-    kinds = [describe_action(action)["type"] for action in (EatSalad(), FallBack(), Skip(), ExchangeCarrots(10))]
-    assert kinds == ["eatSalad", "fallBack", "skip", "exchangeCarrots"]
-
-
-def test_a_skip_is_called_one() -> None:
-    state = replace(run_of_hares()[4], last_move=HaseUndIgelMove((Skip(),)))
-    assert describe_position(state, 4)["lastMove"]["kind"] == "SKIP"
-
-
-def test_an_illegal_advance() -> None:
-    state = run_of_hares()[0]
-    illegal = describe_illegal_move(state, HaseUndIgelMove((Advance(60),)), "text of the release")
+                card = action.type.name if isinstance(action, Card) else None
+                value = action.distance if isinstance(action, Advance) else getattr(action, "value", None)
+                assert entry == {"type": kind[0].lower() + kind[1:], "value": value, "card": card}
+                found.add(kind)
+    assert found >= {"Advance", "Card", "ExchangeCarrots", "FallBack"}
+    end = describe_position(HASE[-1], len(HASE) - 1)
+    assert (end["sideToMove"], end["legalMoves"]) == (None, [0, 0])
+    illegal = describe_illegal_move(HASE[0], HaseUndIgelMove((Advance(60),)), "text of the release")
     assert illegal is not None
-    assert illegal["words"] == HASE_WORDS[HaseUndIgelMistake.ADVANCE]
-    assert (illegal["player"], illegal["color"]) == (0, "RED")
-    assert describe_illegal_move(state, next(state.generate_legal_moves()), "") is None
-    assert set(HaseUndIgelMistake) == set(HASE_WORDS)
+    assert (illegal["words"], illegal["color"]) == (HASE_WORDS[HaseUndIgelMistake.ADVANCE], "RED")
+    assert describe_illegal_move(HASE[0], next(iter(HASE[0].generate_legal_moves())), "") is None
 
 
 def test_moves_in_an_impossible_position_are_not_counted() -> None:
-    state = run_of_hares()[0]
+    state = HASE[0]
     endless = replace(state, board=Board.from_letters("SC" + 4000 * "H"))
     rich = replace(state, players=(replace(state.players[0], carrots=2**31 - 1), state.players[1]))
     outside = replace(state, players=(replace(state.players[0], index=-(2**31)), state.players[1]))

@@ -16,6 +16,7 @@ from spielleiter.game.api import Move
 from spielleiter.game.blokus.moves import IncompleteMove, IncompletePiece, SetMove, SkipMove
 from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 from spielleiter.game.blokus.state import BLOKUS_2021, BlokusState
+from spielleiter.game.hase_und_igel import HASE_UND_IGEL_2018
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Role
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects import blokus
@@ -30,7 +31,7 @@ from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN
 from spielleiter.protocol.messages import Memento, MoveData, RoomMessage, UnreadableData
-from spielleiter.protocol.reading import Element
+from spielleiter.protocol.values import Element
 from tests.example_counts import examples
 from tests.protocol.strategies import random_game
 from tests.protocol.streams import (
@@ -241,6 +242,8 @@ def test_a_game_that_is_played_on_is_not_over(turn: int) -> None:
     continued = blokus.played_on(state)
     assert continued.outcome() is None
     assert dataclasses.replace(cast("BlokusState", continued), rules=state.rules) == state
+    foreign = HASE_UND_IGEL_2018.new_state(random.Random(1))
+    assert blokus.played_on(foreign) is foreign
 
 
 # -- moves in the plain form ------------------------------------------------------------------------------------------
@@ -326,11 +329,24 @@ def test_the_result_does_not_depend_on_the_plain_form(packets: list[bytes], dial
         assert messages_of(dialect, stream, cut) == expected
 
 
+NUMBERS = ["07", "00", "-0", "-07", "+7", "0x7", "7 ", "08", "１"]
+
+
 @pytest.mark.parametrize("dialect", EDITIONS, ids=lambda dialect: dialect.name)
-@pytest.mark.parametrize("number", ["07", "010", "00", "-0", "-07", "+7", "0x7", "7 ", "08", "１"])
-def test_unusual_numbers_are_read_as_the_tables_read_them(dialect: Dialect, number: str) -> None:
-    package = dialect.move_classes[0].rpartition(".")[0].encode()
-    packet = ONE_LINE_MOVE.replace(b"sc.plugin2021", package).replace(b'x="7"', f'x="{number}"'.encode())
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        *[('x="7"', f'x="{number}"') for number in NUMBERS],
+        ('color="BLUE"', 'kind="BLUE"'),
+        ('x="7"', 'y="8"'),
+        ("BLUE", "BLACK"),
+        ("PENTO_U", "PENTO_Q"),
+        ("NONE", "UP"),
+    ],
+)
+def test_unusual_moves_are_read_as_the_tables_read_them(dialect: Dialect, old: str, new: str) -> None:
+    package = dialect.move_classes[0].rpartition(".")[0]
+    packet = ONE_LINE_MOVE.decode().replace("sc.plugin2021", package).replace(old, new).encode()
     assert messages_of(dialect, FIRST + packet) == messages_of(in_full(dialect), FIRST + packet)
 
 
@@ -471,6 +487,7 @@ MONO = (
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
+        ("state", "x", "im Element data fehlt das Element state"),
         ("board>", "x>", "im Element state fehlt das Element board"),
         ("greenShapes>", "x>", "im Element state fehlt das Element greenShapes"),
         ('startPiece="PENTO_L"', 'startPiece="X"', 'state startPiece="X" gibt es nicht; erlaubt: MONO, DOMINO'),

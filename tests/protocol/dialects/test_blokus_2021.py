@@ -233,6 +233,9 @@ def test_a_move_out_of_turn_names_both() -> None:
     assert (refusal.reason, refusal.shown) == ("Der Spieler hat das Spiel verlassen", sent)
     unreadable = BLOKUS_2021_R1.texts.out_of_turn(None, 1, 0, ("Eins", "Zwei"), m.UnreadableData("x", "y"))
     assert unreadable.error.endswith("got: Player One(Eins) (msg was x).")
+    early = BLOKUS_2021_R1.texts.out_of_turn(None, 0, 0, ("Eins", "Zwei"), m.MoveData(SkipMove()))
+    assert early.error == "We didn't request a data from you yet."
+    assert BLOKUS_2021_R1.texts.describe_move(None) == "null"
 
 
 def test_unreadable_moves_are_explained_in_german() -> None:

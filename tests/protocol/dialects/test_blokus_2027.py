@@ -101,6 +101,7 @@ def test_an_unknown_sentence_is_kept_word_for_word() -> None:
             (),
             '<winner regular="false" reason="Alle Spieler hat das Spiel verlassen: LOST_CONNECTION"/>',
         ),
+        (m.Score(m.Cause.REGULAR, "", (1, 0)), (), ">"),
         (m.Score(m.Cause.REGULAR, "", (1, 0)), (1,), '<winner team="TWO" regular="true" reason="TWO hat am meisten'),
     ],
 )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import AsyncIterator, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote
 
 import trio
 import trio.testing
@@ -44,7 +45,7 @@ class Answer:
 
 @dataclass
 class Stream:
-    """An open event stream: the events that the page has taken so far."""
+    """An open event stream: the events that the page has taken so far; a comment is an event of this name."""
 
     receive_event: trio.MemoryReceiveChannel[tuple[str, Any]]
     scope: trio.CancelScope
@@ -54,11 +55,11 @@ class Stream:
         """Wait for the next event and return its name and its data."""
         return await self.receive_event.receive()
 
-    async def until(self, name: str) -> Any:
-        """Return the data of the next event of this name."""
+    async def until(self, name: str, condition: Callable[[Any], object] = lambda _data: True) -> Any:
+        """Return the data of the next event of this name that fulfils the condition."""
         while True:
             found, data = await self.next()
-            if found == name:
+            if found == name and condition(data):
                 return data
 
     def leave(self) -> None:
@@ -71,18 +72,14 @@ def request_scope(method: str, path: str, headers: Mapping[str, str], client: st
     where, _, query = path.partition("?")
     return {
         "type": "http",
-        "http_version": "1.1",
-        "asgi": {"spec_version": "2.1", "version": "3.0"},
         "method": method,
         "scheme": "http",
-        "path": where,
-        "raw_path": where.encode(),
+        "path": unquote(where),
         "query_string": query.encode(),
         "root_path": "",
         "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()],
         "client": (client, 50000),
         "server": ("127.0.0.1", PORT),
-        "state": {},
     }
 
 
@@ -91,18 +88,17 @@ async def call(
     method: str,
     path: str,
     headers: Mapping[str, str] | None = None,
-    body: bytes = b"",
+    *body: bytes,
     client: str = "127.0.0.1",
+    pause: float = 0,
 ) -> Answer:
-    """Send one request and return its whole answer."""
+    """Send one request, whose body comes in parts with a pause before each, and return its whole answer."""
     sent: list[MutableMapping[str, Any]] = []
-    parts: list[dict[str, Any]] = [{"type": "http.request", "body": body, "more_body": False}]
+    parts = list(body) or [b""]
 
     async def receive() -> MutableMapping[str, Any]:
-        if parts:
-            return parts.pop(0)
-        await trio.sleep_forever()
-        raise AssertionError
+        await trio.sleep(pause if parts else float("inf"))
+        return {"type": "http.request", "body": parts.pop(0), "more_body": bool(parts)}
 
     async def send(message: MutableMapping[str, Any]) -> None:
         sent.append(message)
@@ -131,7 +127,7 @@ class Pages:
     ) -> Answer:
         body = json.dumps({} if form is None else form).encode()
         sent = {**JSON, **self._cookie(), **(headers or {})}
-        answer = await call(self.site.app, "POST", path, sent, body, client)
+        answer = await call(self.site.app, "POST", path, sent, body, client=client)
         if "set-cookie" in answer.headers:
             name, _, value = answer.headers["set-cookie"].partition(";")[0].partition("=")
             self.cookies[name] = value
@@ -140,36 +136,35 @@ class Pages:
     def _cookie(self) -> dict[str, str]:
         return {"cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())} if self.cookies else {}
 
-    async def open(self, path: str, *, most_unread: float = 1000) -> Stream:
-        """Open an event stream; the page takes no more than `most_unread` events before they are looked at."""
-        send_event, receive_event = trio.open_memory_channel[tuple[str, Any]](most_unread)
+    async def open(self, path: str, client: str = "127.0.0.1") -> Stream:
+        """Open an event stream."""
+        send_event, receive_event = trio.open_memory_channel[tuple[str, Any]](1000)
         stream = Stream(receive_event, trio.CancelScope())
-        await self.nursery.start(self._follow, path, send_event, stream)
+        await self.nursery.start(self._follow, path, client, send_event, stream)
         return stream
 
     async def _follow(
         self,
         path: str,
+        client: str,
         send_event: trio.MemorySendChannel[tuple[str, Any]],
         stream: Stream,
-        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+        task_status: trio.TaskStatus[None],
     ) -> None:
-        async def receive() -> MutableMapping[str, Any]:
-            await trio.sleep_forever()
-            raise AssertionError
-
         async def send(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 stream.status = message["status"]
                 task_status.started()
                 return
-            for event in message.get("body", b"").decode().split("\n\n"):
+            for event in message.get("body", b"").decode().split("\n\n") if stream.status == 200 else ():
+                if event.startswith(":"):
+                    await send_event.send(("comment", None))
                 lines = dict(line.split(": ", 1) for line in event.splitlines() if not line.startswith(":"))
                 if "event" in lines:
                     await send_event.send((lines["event"], json.loads(lines["data"])))
 
         with send_event, stream.scope:
-            await self.site.app(request_scope("GET", path, {"host": HOST}), receive, send)
+            await self.site.app(request_scope("GET", path, {"host": HOST}, client), _never, send)
 
     def open_room(self, *names: str, state: State | None = None, is_paused: bool = False) -> Room:
         """Open a prepared room with these two names."""
@@ -186,6 +181,11 @@ class Pages:
         answer = await self.post("/api/admin/login", {"password": PASSWORD})
         assert answer.status == 200
         return {"x-spielleiter-token": answer.json["token"]}
+
+
+async def _never() -> MutableMapping[str, Any]:
+    await trio.sleep_forever()
+    raise AssertionError
 
 
 @asynccontextmanager

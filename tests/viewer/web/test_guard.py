@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import MockClock
 
 from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.viewer.web.answers import Receive, Scope, Send
@@ -30,56 +30,39 @@ def basic(user_and_password: str) -> dict[str, str]:
     return {"authorization": f"Basic {base64.b64encode(user_and_password.encode()).decode()}"}
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        "127.0.0.1",
-        "127.0.0.1:13080",
-        "localhost:1",
-        "LOCALHOST",
-        "localhost.",
-        "[::1]:13080",
-        "192.168.0.7:13080",
-        socket.gethostname(),
-    ],
-)
-async def test_addresses_and_own_names_are_accepted(host: str) -> None:
-    assert (await call(guard(), "GET", "/api/rooms", {"host": host})).status == 200
+OWN = ("127.0.0.1", "127.0.0.1:13080", "localhost:1", "LOCALHOST", "localhost.", "[::1]:13080", "192.168.0.7:13080")
+FOREIGN = ("evil.example", "evil.example:13080", "localhost.evil.example", "", "127.0.0.1.nip.io")
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:13080", "localhost.evil.example", "", "127.0.0.1.nip.io"]
-)
+@pytest.mark.parametrize("host", [*OWN, socket.gethostname(), *FOREIGN])
 async def test_a_name_that_was_bound_to_this_address_is_refused(host: str) -> None:
     answer = await call(guard(), "GET", "/api/rooms", {"host": host})
-    assert answer.status == 421
-    assert "the address that the server names" in answer.json["error"]["en"]
+    assert answer.status == (421 if host in FOREIGN else 200)
+    if host in FOREIGN:
+        assert "the address that the server names" in answer.json["error"]["en"]
 
 
 @pytest.mark.parametrize(
-    ("headers", "status"),
+    ("header", "value", "status"),
     [
-        ({}, 200),
-        ({"origin": f"http://{HOST}"}, 200),
-        ({"origin": f"https://{HOST}"}, 200),  # behind a proxy with TLS
-        ({"origin": "http://evil.example"}, 403),
-        ({"origin": f"http://{HOST}.evil.example"}, 403),
-        ({"origin": "http://127.0.0.1:9999"}, 403),
-        ({"origin": "null"}, 403),
-        ({"sec-fetch-site": "same-origin"}, 200),
-        ({"sec-fetch-site": "none"}, 200),
-        ({"sec-fetch-site": "cross-site"}, 403),
-        ({"sec-fetch-site": "same-site"}, 403),
+        ("origin", f"http://{HOST}", 200),
+        ("origin", f"https://{HOST}", 200),  # behind a proxy with TLS
+        ("origin", "http://evil.example", 403),
+        ("origin", f"http://{HOST}.evil.example", 403),
+        ("origin", "http://127.0.0.1:9999", 403),
+        ("origin", "null", 403),
+        ("sec-fetch-site", "same-origin", 200),
+        ("sec-fetch-site", "none", 200),
+        ("sec-fetch-site", "cross-site", 403),
+        ("sec-fetch-site", "same-site", 403),
     ],
 )
-@pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_requests_of_other_pages_are_refused(headers: dict[str, str], status: int, method: str) -> None:
-    assert (await call(guard(), method, "/api/rooms", headers)).status == status
-
-
-async def test_a_link_of_another_page_may_lead_to_the_page_itself() -> None:
-    assert (await call(guard(), "GET", "/", {"sec-fetch-site": "cross-site"})).status == 200
-    assert (await call(guard(), "POST", "/", {"sec-fetch-site": "cross-site"})).status == 403
+async def test_requests_of_other_pages_are_refused(header: str, value: str, status: int) -> None:
+    for method in ("GET", "POST"):
+        assert (await call(guard(), method, "/api/rooms", {header: value})).status == status
+    if header == "sec-fetch-site":  # a link may lead to the page itself
+        assert (await call(guard(), "GET", "/", {header: value})).status == 200
+        assert (await call(guard(), "POST", "/", {header: value})).status == status
 
 
 @pytest.mark.parametrize("headers", [{}, {"host": "evil.example"}, {"origin": "http://evil.example"}])
@@ -97,12 +80,12 @@ async def test_every_answer_has_the_headers_for_safety(headers: dict[str, str]) 
 async def test_a_password_is_asked_for_and_compared() -> None:
     app = guard("geheim:süß")
     refused = await call(app, "GET", "/")
-    assert refused.status == 401
+    assert (refused.status, b"the page" in refused.body) == (401, False)
     assert refused.headers["www-authenticate"].startswith("Basic ")
-    assert b"the page" not in refused.body
     for wrong in (basic("x:falsch"), basic("geheim"), {"authorization": "Basic ***"}, {"authorization": "Bearer x"}):
         assert (await call(app, "GET", "/", wrong)).status == 401
-    assert (await call(app, "GET", "/", basic("anybody:geheim:süß"))).status == 200
+    own_name = {"host": "teacher.school.example"}  # any name of the machine will do
+    assert (await call(app, "GET", "/", {**own_name, **basic("anybody:geheim:süß")})).status == 200
 
 
 @pytest.mark.parametrize("password", [None, "geheim"])
@@ -113,47 +96,14 @@ async def test_health_is_always_answered(password: str | None) -> None:
     assert (await call(guard(password), "GET", "/metrics", {"host": "spielleiter:13080"})).status in {401, 421}
 
 
-async def test_with_a_password_any_name_of_the_machine_will_do() -> None:
-    answer = await call(guard("geheim"), "GET", "/", {"host": "teacher.school.example", **basic(":geheim")})
-    assert answer.status == 200
-
-
 async def test_wrong_passwords_are_answered_late_and_the_right_one_is_not(autojump_clock: MockClock) -> None:
     app = guard("geheim", attempts=2)
     delays = []
-    for _ in range(4):
+    for password in (*["falsch"] * 4, *["geheim"] * 1000):
         before = trio.current_time()
-        assert (await call(app, "GET", "/", basic(":falsch"))).status == 401
+        assert (await call(app, "GET", "/", basic(f":{password}"))).status == (200 if password == "geheim" else 401)
         delays.append(trio.current_time() - before)
-    assert delays == [0.0, 0.0, 1.0, 2.0]
-    before = trio.current_time()
-    assert (await call(app, "GET", "/", basic(":geheim"))).status == 200
-    assert trio.current_time() == before
-
-
-async def test_a_flood_of_wrong_passwords_does_not_keep_out_the_right_one(autojump_clock: MockClock) -> None:
-    app = guard("geheim", attempts=1)
-    statuses: list[int] = []
-
-    async def guess() -> None:
-        statuses.append((await call(app, "GET", "/", basic(":falsch"))).status)
-
-    async with trio.open_nursery() as nursery:
-        for _ in range(400):
-            nursery.start_soon(guess)
-        await wait_all_tasks_blocked()
-        before = trio.current_time()
-        for _ in range(10):
-            assert (await call(app, "GET", "/", basic(":geheim"))).status == 200
-        assert trio.current_time() - before < 31.0  # 300 of them wait
-    assert statuses == [401] * 400
-
-
-async def test_the_right_password_is_not_delayed_however_often_it_is_sent(autojump_clock: MockClock) -> None:
-    app = guard("geheim")
-    for _ in range(1000):
-        assert (await call(app, "GET", "/", basic(":geheim"))).status == 200
-    assert trio.current_time() == 0.0
+    assert delays == [0.0, 0.0, 1.0, 2.0] + [0.0] * 1000
 
 
 async def test_web_sockets_and_other_protocols_get_nothing() -> None:
@@ -166,6 +116,5 @@ async def test_web_sockets_and_other_protocols_get_nothing() -> None:
         sent.append(message)
 
     await guard()({**request_scope("GET", "/", {}), "type": "websocket"}, receive, send)
-    assert [message["type"] for message in sent] == ["websocket.close"]
     await guard()({"type": "lifespan"}, receive, send)
-    assert len(sent) == 1
+    assert [message["type"] for message in sent] == ["websocket.close"]
