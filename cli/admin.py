@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from spielleiter.cli.commands import SUBCOMMANDS, Failure, run_async
 from spielleiter.cli.options import (
     PASSWORD,
     TEXT,
@@ -27,6 +26,7 @@ from spielleiter.cli.options import (
     server_options,
 )
 from spielleiter.cli.output import json_text, print_line
+from spielleiter.cli.running import SUBCOMMANDS, Failure, run_async
 from spielleiter.common.text import count_text
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 

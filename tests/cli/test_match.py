@@ -13,9 +13,9 @@ import click
 import pytest
 
 import spielleiter.match.runner
-from spielleiter.cli import matches
+from spielleiter.cli import match_and_tournament
 from spielleiter.cli.match import match_command
-from spielleiter.cli.matches import (
+from spielleiter.cli.match_and_tournament import (
     CONDITION_NAMES,
     FEW_GAMES,
     PAGE_CHOICES,
@@ -508,7 +508,7 @@ def test_which_games_have_a_page(
 def test_many_pages_are_announced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(matches, "MANY_PAGES", 2)
+    monkeypatch.setattr(match_and_tournament, "MANY_PAGES", 2)
     assert write_pages({tmp_path: records_with_replays(tmp_path, 2)})
     assert capsys.readouterr().err == "making the pages of 2 replays; Ctrl-C leaves out the rest\n"
     assert write_pages({tmp_path: [game(1), game(2)]})

@@ -22,8 +22,7 @@ from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.process import common_gaps
 from spielleiter.programs.processes import find_processes
 from tests.cli.background import background_server, run
-from tests.cli.matches import ENDLESS, MATCH
-from tests.cli.tournaments import FILE
+from tests.cli.matches import ENDLESS, FILE, MATCH
 from tests.programs.packages.broken_packages import BROKEN
 from tests.programs.packages.making import zipped
 from tests.programs.packages.official_packages import python_package

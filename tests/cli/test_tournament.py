@@ -22,7 +22,7 @@ from spielleiter.match.records import GameRecord, load_setup, open_journal, read
 from spielleiter.match.runner import Conditions
 from spielleiter.match.verdict import Verdict
 from tests.cli.background import misuse, run
-from tests.cli.tournaments import FILE, STRENGTH, play_where_b_does_not_start
+from tests.cli.matches import FILE, STRENGTH, play_where_b_does_not_start
 from tests.match.sample_records import fault, game
 
 LINK = re.compile(r'href="\./([^"]*replay\.html)"')
