@@ -98,12 +98,14 @@ def _checked(
     ctx: click.Context | None,
 ) -> Any:
     """`number`, if it is one that this kind of option takes. Raises BadParameter, which repeats `value`."""
-    is_good = isinstance(number, int) or (number is not None and math.isfinite(number))
-    if is_good and kind.min is not None:
-        is_good = number > kind.min if kind.min_open else number >= kind.min
-    if is_good and kind.max is not None:
-        is_good = number < kind.max if kind.max_open else number <= kind.max
-    if not is_good:
+    low = -math.inf if kind.min is None else kind.min
+    high = math.inf if kind.max is None else kind.max
+    if (
+        number is None
+        or not (isinstance(number, int) or math.isfinite(number))
+        or not (number > low if kind.min_open else number >= low)
+        or not (number < high if kind.max_open else number <= high)
+    ):
         word = "whole number" if isinstance(kind, click.IntRange) else "number"
         kind.fail(f"'{value}' cannot be used, expected a {word}{_bounds(kind)}", param, ctx)
     return number
