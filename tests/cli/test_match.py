@@ -47,7 +47,7 @@ SERVER_FAILED = game(1, None, verdict=Verdict.SERVER_FAILED, **NOT_COUNTED)
 
 
 def test_a_match_is_printed_and_saved(games: dict[int, GameRecord], tmp_path: Path) -> None:
-    games[1] = game(1, 0, reason="")
+    games[1] = game(1, 0, reason="", machine="pc01")
     games[3] = fault(3, 1, Verdict.CRASH, reason="ended by signal 11")
     done = play(tmp_path, "--seed", "7", "--name2", "日本語")
     assert done.exit_code == 0
@@ -60,6 +60,7 @@ def test_a_match_is_printed_and_saved(games: dict[int, GameRecord], tmp_path: Pa
     assert "日本語: +0 =0 -4, points" in done.stdout
     faults = "1 crash, 0 timeouts, 0 illegal moves, 0 bad messages, 0 times left running after the game"
     assert f"\n        {faults}\n" in done.stdout  # a wide character takes two columns
+    assert "pc01 1 game" in done.stdout
     assert {path.name for path in (tmp_path / "out").iterdir()} - {".lock"} == REPORTS
     assert [record.game for record in read_journal(tmp_path / "out")] == [1, 2, 3, 4]
     games[1] = game(1, 1)

@@ -196,6 +196,7 @@ def test_misuse_is_one_line(options: tuple[str, ...], problem: str, file: str, m
         (("builtin:first", "./no-such-bot"), (), "program './no-such-bot': there is no file ./no-such-bot"),
         (("games = 4", 'keep = "some"'), (), "t.toml: keep 'some': expected none or failed or all"),
         (("games = 4", 'pages = "some"'), (), "pages 'some': expected"),
+        (("games = 4", 'on_end = "no-such-program"'), (), "on_end 'no-such-program': there is no program"),
         (("games = 4", 'book = "none.txt"'), (), "none.txt: cannot be read (No such file or directory)"),
         (
             ("games = 4", "significance = 0.1"),
