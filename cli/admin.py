@@ -113,7 +113,22 @@ def _echo_json(**value: Any) -> None:
     click.echo(json_text(value))
 
 
-@click.group(invoke_without_command=True, subcommand_metavar=SUBCOMMANDS)
+class _AdminGroup(click.Group):
+    """Says where the options of its commands belong."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            option = error.option_name
+            for name, command in sorted(self.commands.items(), key=lambda each: each[0] != "status"):
+                if any(option in parameter.opts for parameter in command.params):
+                    where = f"{option} belongs behind the command, as in `{ctx.command_path} {name} {option} ...`"
+                    raise click.UsageError(where, ctx) from None
+            raise
+
+
+@click.group(cls=_AdminGroup, invoke_without_command=True, subcommand_metavar=SUBCOMMANDS)
 @click.pass_context
 def admin(context: click.Context) -> None:
     """Prepare, observe, pause, step and cancel games on a running server, and show its status.

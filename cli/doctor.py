@@ -237,12 +237,19 @@ def find_terminal(stream: TextIO | None = None, system: str = sys.platform) -> M
     return MachineFinding("terminal", OK, state, f"Every character can be shown.{drawn}")
 
 
-def find_browser(get: Callable[[], object] = webbrowser.get) -> MachineFinding:
+def find_browser(get: Callable[[], object] = webbrowser.get, environ: Mapping[str, str] = os.environ) -> MachineFinding:
     try:
         get()
     except webbrowser.Error:
-        meaning = "`spielleiter replay` cannot open a page; use its --text or --html, or open the printed address."
-        return MachineFinding("browser", LIMITED, "not found", meaning)
+        if environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"):
+            state, remedy = "not found on the PATH", "install a browser, or name one in the variable BROWSER"
+        else:  # Python looks for none then
+            state, remedy = (
+                "none without a graphical session (no DISPLAY)",
+                "open the printed address elsewhere",
+            )
+        meaning = f"`spielleiter replay` cannot open a page: {remedy}, or use its --text or --html."
+        return MachineFinding("browser", LIMITED, state, meaning)
     return MachineFinding("browser", OK, "found", "`spielleiter replay` opens games in it.")
 
 

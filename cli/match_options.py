@@ -43,7 +43,7 @@ from spielleiter.cli.options import (
     timeout_options,
     together,
 )
-from spielleiter.match.plan import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS
+from spielleiter.match.defaults import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.server.setting import MAX_WHOLE_NUMBER
 

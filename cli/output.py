@@ -20,30 +20,8 @@ from spielleiter.common.terminal import end_quietly_without_readers
 
 _HANDLER: Final = "spielleiter.nearest"
 _SPELLINGS: Final = {
-    "∞": "inf",
-    "±": "+/-",
-    "−": "-",
-    "–": "-",
-    "—": "-",
-    "½": "1/2",
-    "×": "x",
-    "·": ".",
-    "…": "...",
-    "→": "->",
-    "≤": "<=",
-    "≥": ">=",
-    "„": '"',
-    "“": '"',
-    "”": '"',
-    "‘": "'",
-    "’": "'",
-    "ä": "ae",
-    "ö": "oe",
-    "ü": "ue",
-    "Ä": "Ae",
-    "Ö": "Oe",
-    "Ü": "Ue",
-    "ß": "ss",
+    **dict(zip("−–—½×·≤≥„“”‘’", ("-", "-", "-", "1/2", "x", ".", "<=", ">=", '"', '"', '"', "'", "'"), strict=True)),
+    **dict(zip("∞±…→äöüÄÖÜß", ("inf", "+/-", "...", "->", "ae", "oe", "ue", "Ae", "Oe", "Ue", "ss"), strict=True)),
 }
 """Replacements for characters that the encoding of a stream lacks."""
 

@@ -84,7 +84,11 @@ def replay(
     raise_on_ctrl_c()
     if analysis:
         game.analyse()
-    outputs = [(html, game.html), (png, lambda: game.png(ply)), (gif, game.gif)]
+    outputs = (
+        (html, game.html),
+        (png, lambda: game.picture(ply, is_animated=False)),
+        (gif, lambda: game.picture(None, is_animated=True)),
+    )
     for given in filter(None, (html, png, gif)):
         with contextlib.suppress(OSError):  # there is no such file yet
             if given.samefile(file):
@@ -134,30 +138,20 @@ class _Game:
             raise Misuse(f"{self.json['source']}: {IMPOSSIBLE['en']}") from None
 
     def html(self) -> bytes:
+        """One page that needs no server."""
         from spielleiter.viewer.page import render_page
 
         return render_page(self.json)
 
-    def png(self, ply: int | None) -> bytes:
-        _require_pillow()
-        from spielleiter.viewer.pictures import render_png
-
-        return render_png(self.json, -1 if ply is None else ply)
-
-    def gif(self) -> bytes:
-        _require_pillow()
-        from spielleiter.viewer.pictures import render_gif
-
-        return render_gif(self.json)
-
-
-def _require_pillow() -> None:
-    try:
-        import spielleiter.viewer.pictures  # noqa: F401 - whether that works is the question
-    except ImportError as error:
-        raise Misuse(
-            f"--png and --gif need Pillow ({error}); install it with: pip install 'spielleiter[pictures]'"
-        ) from None
+    def picture(self, ply: int | None, *, is_animated: bool) -> bytes:
+        """The position after `ply` moves (None: the last one) as PNG, or the whole game as GIF."""
+        try:
+            from spielleiter.viewer.pictures import render_gif, render_png
+        except ImportError as error:
+            raise Misuse(
+                f"--png and --gif need Pillow ({error}); install it with: pip install 'spielleiter[pictures]'"
+            ) from None
+        return render_gif(self.json) if is_animated else render_png(self.json, -1 if ply is None else ply)
 
 
 # -- the terminal -------------------------------------------------------------------------------------------------
@@ -187,31 +181,25 @@ def _print_game(game: _Game, ply: int | None) -> None:
     canvas = canvas_of(sys.stdout, rows=1000)
     for line in draw(memento.state, memento.names, canvas) or ():
         click.echo(line, color=canvas.is_coloured)
-    if ply is None or ply == game.plies:
-        _print_end(shown["end"])
-        if "analysis" in shown:
-            print_line(shown["analysis"]["method"]["en"])
-            for moment in shown["analysis"]["moments"]:
-                print_line(f"{moment['ply']:3}  {moment['words']['en']}")
-
-
-def _print_end(end: dict[str, Any] | None) -> None:
-    if end is None:
-        print_line("the file holds no result")
+    if ply not in {None, game.plies}:
         return
-    print_line(end["words"]["en"])
-    if end["reason"]:
-        print_line(f"the server says: “{end['reason']}”")
-    if end["illegal"] is not None:
-        cells = ", ".join(f"({x}, {y})" for x, y in end["illegal"]["offendingCells"])
-        print_line(f"the move broke a rule: {end['illegal']['rule']}" + (f" Cells: {cells}" if cells else ""))
-    if end["verdictWords"] is not None:
-        print_line(f"the match's verdict: {end['verdictWords']['en']}")
-    for line in end["stderr"] or ():
-        print_line(f"     stderr: {line}")
-
-
-# -- the browser --------------------------------------------------------------------------------------------------
+    if (end := shown["end"]) is None:
+        print_line("the file holds no result")
+    else:
+        print_line(end["words"]["en"])
+        if end["reason"]:
+            print_line(f"the server says: “{end['reason']}”")
+        if end["illegal"] is not None:
+            cells = ", ".join(f"({x}, {y})" for x, y in end["illegal"]["offendingCells"])
+            print_line(f"the move broke a rule: {end['illegal']['rule']}" + (f" Cells: {cells}" if cells else ""))
+        if end["verdictWords"] is not None:
+            print_line(f"the match's verdict: {end['verdictWords']['en']}")
+        for line in end["stderr"] or ():
+            print_line(f"     stderr: {line}")
+    if "analysis" in shown:
+        print_line(shown["analysis"]["method"]["en"])
+        for moment in shown["analysis"]["moments"]:
+            print_line(f"{moment['ply']:3}  {moment['words']['en']}")
 
 
 def _serve(file: Path, ply: int, *, is_opened: bool) -> None:

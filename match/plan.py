@@ -17,20 +17,12 @@ import msgspec
 
 from spielleiter.common.errors import SetupError
 from spielleiter.common.text import count_text
+from spielleiter.match.defaults import SEQUENTIAL
 from spielleiter.programs.command import Command
 from spielleiter.programs.sandbox.sandbox import SandboxSettings
 from spielleiter.server.editions import choose_editions
 
 SEED_BITS: Final = 32
-
-DEFAULT_GAMES: Final = 100
-DEFAULT_MIN_GAMES: Final = 20
-"""The number of counted games before which a test of significance does not end a match."""
-
-SEQUENTIAL: Final = "sequential"
-RANDOM: Final = "random"
-ORDERS: Final = (SEQUENTIAL, RANDOM)
-"""The orders that openings can be put into; the first one is the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +151,7 @@ class MatchSetup:
     cwd: str = ""
     """The directory that the match was started in and its programs are started in; empty: the current one."""
     opening_order: str = SEQUENTIAL
-    """The order that the openings were put into, one of `plan.ORDERS`."""
+    """The order that the openings were put into, one of `defaults.ORDERS`."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.games <= MAX_GAMES:

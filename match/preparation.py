@@ -19,18 +19,13 @@ from typing import Final
 
 import trio
 
-from spielleiter.client.strategies import STRATEGIES
 from spielleiter.common.errors import MachineError, SetupError, os_error_text
 from spielleiter.match.builtin_players import builtin_strategy
+from spielleiter.match.defaults import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS, RANDOM, SEQUENTIAL
 from spielleiter.match.game_folder import GAMES, REPLAY
 from spielleiter.match.match_server import limits_of, match_server_config
 from spielleiter.match.plan import (
-    DEFAULT_GAMES,
-    DEFAULT_MIN_GAMES,
-    ORDERS,
-    RANDOM,
     SEED_BITS,
-    SEQUENTIAL,
     Entrant,
     MatchSetup,
     Opening,
@@ -39,6 +34,7 @@ from spielleiter.match.plan import (
 from spielleiter.match.records import SETUP, load_setup
 from spielleiter.match.statistics import MIN_PAIRS
 from spielleiter.match.stopping import sprt_of
+from spielleiter.players.strategies import STRATEGIES
 from spielleiter.programs.command import BUILTIN, Command, content_of, join_command, names_of
 from spielleiter.programs.environment import require_set
 from spielleiter.programs.packages.faults import PackageError
@@ -153,7 +149,7 @@ def _read_list(file: Path, turn: int) -> tuple[Opening, ...]:
 
 
 def order_openings(openings: Sequence[Opening], order: str, seed: int) -> tuple[Opening, ...]:
-    """The openings in the order (one of `plan.ORDERS`) in which pairs of games begin from them; none is repeated."""
+    """The openings in the order (one of `ORDERS`) in which pairs of games begin from them; none is repeated."""
     ordered = list(openings)
     if order == RANDOM:
         random.Random(f"{seed} openings").shuffle(ordered)

@@ -18,11 +18,10 @@ from typing import Any, Final
 
 from spielleiter.common.errors import SetupError
 from spielleiter.common.files import portable_name
+from spielleiter.match.defaults import DEFAULT_MIN_GAMES, ORDERS
 from spielleiter.match.game_folder import KeepPolicy
 from spielleiter.match.pairings import default_rounds, most_rounds
 from spielleiter.match.plan import (
-    DEFAULT_MIN_GAMES,
-    ORDERS,
     SEED_BITS,
     Entrant,
     MatchSetup,
@@ -82,7 +81,7 @@ class KindOptions:
     book: str = ""
     """The path of the opening book; empty: the game's own starting positions."""
     order: str = ORDERS[0]
-    """The order that the openings are put into, one of `plan.ORDERS`."""
+    """The order that the openings are put into, one of `defaults.ORDERS`."""
     opening_turn: int = 0
     """The turn to begin from if the book does not name one."""
 

@@ -237,7 +237,9 @@ def test_an_administrator_in_python(number: int, tmp_path: Path) -> None:
         here.run(f"spielleiter play -s illegal -r {code_1} & spielleiter play -r {code_2}")
         output = end_of(watching)
     assert watching.returncode == 0
-    assert [line.partition("(")[0] for line in output.splitlines()] == ["Memento", "ErrorMessage", "Result"]
+    first, *others = output.splitlines()
+    assert first == "turn 0, last move: None"
+    assert [line.partition("(")[0] for line in others] == ["ErrorMessage", "Result"]
 
 
 @pytest.mark.slow

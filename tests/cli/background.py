@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from spielleiter.cli.cli import cli
 from spielleiter.client.admin import AdminClient
 from spielleiter.client.player import Player
-from spielleiter.client.strategies import make_responder
+from spielleiter.client.responders import make_responder
 from spielleiter.server.app import Listening, serve
 from spielleiter.server.config import Config
 from spielleiter.server.editions import EDITIONS
@@ -46,11 +46,10 @@ class _Log(io.StringIO):
     def call_when(self, text: str, action: Callable[[], None]) -> None:
         self._actions.append((text, action))
 
-    def wait_for(self, text: str) -> None:
+    def wait_for(self, text: str, times: int = 1) -> None:
         with self._changed:
-            assert self._changed.wait_for(lambda: text in self.getvalue(), timeout=HANG_TIMEOUT), (
-                f"no {text} was logged"
-            )
+            is_there = self._changed.wait_for(lambda: self.getvalue().count(text) >= times, timeout=HANG_TIMEOUT)
+            assert is_there, f"no {text} was logged"
 
 
 class BackgroundServer:
@@ -65,9 +64,9 @@ class BackgroundServer:
     def log(self) -> str:
         return self._log.getvalue()
 
-    def wait_for(self, event: str) -> None:
-        """Wait until the server has logged this event."""
-        self._log.wait_for(f'"event": "{event}"')
+    def wait_for(self, event: str, *, times: int = 1) -> None:
+        """Wait until the server has logged this event so many times."""
+        self._log.wait_for(f'"event": "{event}"', times)
 
     def when(self, event: str, action: Callable[[], None]) -> None:
         """Call `action` once, when the server logs this event."""
@@ -138,6 +137,13 @@ def scripted_server(*replies: str, after: str = "<protocol>") -> Iterator[int]:
 def run(*arguments: str, **more: Any) -> Result:
     """Run `spielleiter ARGUMENTS` in this process until it ends; unexpected exceptions are raised."""
     return CliRunner(catch_exceptions=False).invoke(cli, arguments, prog_name="spielleiter", **more)
+
+
+def misuse(*arguments: str, **more: Any) -> str:
+    """The line with which `spielleiter ARGUMENTS` refuses what it was asked for."""
+    done = run(*arguments, **more)
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.output
+    return done.stderr
 
 
 @contextmanager

@@ -56,8 +56,8 @@ def test_a_board_has_a_letter_for_each_cell_and_two_for_the_last_piece() -> None
 
 
 @pytest.mark.parametrize("state", [played(BLOKUS, 30), played(TRACK, 12)], ids=["blokus", "track"])
-@pytest.mark.parametrize("columns", [23, 30, 43, 59, 78, 79, 200])
-@pytest.mark.parametrize("rows", [20, 21, 22, 23, 49])
+@pytest.mark.parametrize("columns", [23, 43, 59, 79])
+@pytest.mark.parametrize("rows", [20, 23, 49])
 @pytest.mark.parametrize("is_coloured", [True, False])
 def test_a_drawing_fits_and_splits_no_word(state: State, columns: int, rows: int, is_coloured: bool) -> None:
     canvas = Canvas(columns, rows, is_coloured=is_coloured)
@@ -74,15 +74,11 @@ def test_a_drawing_fits_and_splits_no_word(state: State, columns: int, rows: int
     assert words(plain) <= words(whole)
 
 
-def test_colours_do_not_change_the_text() -> None:
+def test_colours_do_not_change_the_text_which_is_ascii() -> None:
     for state in (played(BLOKUS, 30), played(TRACK, 12)):
         coloured = drawn(state, Canvas(is_coloured=True))
         assert [click.unstyle(line).rstrip() for line in coloured] == drawn(state, Canvas())
-
-
-@pytest.mark.parametrize("state", [played(BLOKUS, 30), played(TRACK, 12)], ids=["blokus", "track"])
-def test_a_drawing_is_made_of_ascii(state: State) -> None:
-    assert "\n".join(drawn(state, Canvas(), NO_NAMES)).isascii()
+        assert "\n".join(drawn(state, Canvas(), NO_NAMES)).isascii()
     assert "·" in "".join(drawn(BLOKUS, Canvas(empty="·")))
 
 
@@ -115,15 +111,11 @@ def test_colours_without_moves_and_without_pieces_are_marked() -> None:
     assert "BLUE    all pieces placed" in text
     assert "YELLOW  1 piece left\n" in text
     assert "RED     2 pieces left, out" in text
+    skipped = dataclasses.replace(BLOKUS, last_move=SkipMove(Color.BLUE))
+    assert "last: BLUE skip" in "\n".join(drawn(skipped, Canvas()))
     over = "\n".join(drawn(played(BLOKUS, 200), Canvas()))
     assert "the game is over" in over
     assert "next" not in over
-
-
-def test_a_skipped_turn_has_no_last_piece() -> None:
-    assert isinstance(BLOKUS, BlokusState)
-    state = dataclasses.replace(BLOKUS, last_move=SkipMove(Color.BLUE))
-    assert "last: BLUE skip" in "\n".join(drawn(state, Canvas()))
 
 
 def test_a_narrow_terminal_has_one_column_per_cell_and_a_tiny_one_no_board() -> None:
@@ -168,7 +160,7 @@ def test_the_colours_of_a_seat() -> None:
 
 
 @pytest.mark.parametrize("state", [played(BLOKUS, 30), played(TRACK, 12)], ids=["blokus", "track"])
-@pytest.mark.parametrize("columns", [25, 32, 44, 60, 66, 80, 90])
+@pytest.mark.parametrize("columns", [25, 60, 90])
 def test_names_of_wide_characters_fit_into_a_drawing(state: State, columns: int) -> None:
     lines = draw(state, ("日本語の名前です", "자두 나무 숨"), Canvas(columns, 200))
     assert lines is not None

@@ -51,27 +51,23 @@ def refusing(error: BaseException) -> Callable[..., None]:
     return refuse
 
 
+NO_BROWSER = refusing(webbrowser.Error("none"))
+
+
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("findings", "code", "last"),
-    [
-        ([FINE], 0, "Everything works here."),
-        ([FINE, NO_JAVA], 0, "Servers and players can start here; the line marked limited says what does not work."),
-        ([NO_JAVA] * 2, 0, "Servers and players can start here; the 2 lines marked limited say what does not work."),
-        ([WRONG, NO_JAVA], 1, "The server cannot start here: see the line marked missing."),
-        ([WRONG] * 2, 1, "The server cannot start here: see the lines marked missing."),
-    ],
+    ("findings", "code"),
+    [([FINE], 0), ([NO_JAVA], 0), ([NO_JAVA] * 2, 0), ([WRONG, NO_JAVA], 1), ([WRONG] * 2, 1)],
 )
 def test_the_exit_code_says_whether_the_server_can_start(
-    findings: list[MachineFinding], code: int, last: str, monkeypatch: pytest.MonkeyPatch
+    findings: list[MachineFinding], code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "find_all", lambda: iter(findings))
     result = run("doctor")
     assert result.exit_code == code
-    assert result.stdout.splitlines()[0].startswith("spielleiter 0.")
-    assert result.stdout.splitlines()[-1] == last
+    assert ("cannot start" in result.stdout.splitlines()[-1]) == (code == 1)
     as_json = json.loads(run("doctor", "--json").stdout)
     assert as_json["is_ready"] == (code == 0)
     assert as_json["findings"] == [
@@ -79,22 +75,12 @@ def test_the_exit_code_says_whether_the_server_can_start(
     ]
 
 
-def test_every_line_says_what_follows_from_it() -> None:
-    lines = click.unstyle(shown(NO_JAVA, 80)).splitlines()
-    assert lines == ["limited  Java             not found", " " * 26 + "Install a Java runtime."]
-    assert click.unstyle(shown(FINE, 80)).splitlines()[0] == "ok       game port        it is free"
-
-
-@pytest.mark.parametrize("columns", [10, 60, 80, 110])
-def test_long_texts_are_wrapped(columns: int) -> None:
-    text = click.unstyle(shown(MachineFinding("java", OK, "word " * 40, "日本 " * 40), columns))
+@pytest.mark.parametrize("columns", [10, 60, 110])
+def test_each_line_says_what_follows_from_it_and_is_wrapped(columns: int) -> None:
+    finding = MachineFinding("java", OK, "\x1b]0;x\x07", "日本 " * 40)  # Java and Docker write texts of their own
+    text = click.unstyle(shown(finding, columns))
     assert max(map(len, text.splitlines())) <= max(columns, 56)
-    assert text.split() == ["ok", "Java", *["word"] * 40, *["日本"] * 40]
-
-
-def test_control_characters_of_other_programs_are_not_printed() -> None:
-    """The state contains what Java or Docker have written."""
-    assert "\x1b" not in click.unstyle(shown(MachineFinding("java", OK, "\x1b]0;x\x07", "x"), 80))
+    assert text.split() == ["ok", "Java", "\\x1b]0;x\\x07", *["日本"] * 40]
 
 
 @pytest.mark.parametrize(("no_color", "is_colored"), [("", True), ("1", False)])
@@ -135,14 +121,12 @@ def test_a_real_machine_is_looked_at(current_folder: Path) -> None:
         (lambda: doctor.find_python((3, 15, 0)), LIMITED, "3.15.0", "try Python 3.14"),
         (lambda: doctor.find_system("linux"), OK, "", "All parts"),
         (lambda: doctor.find_system("darwin"), LIMITED, "", "on Linux only"),
-        (lambda: doctor.find_system("win32"), LIMITED, "", "on Linux only"),
         (lambda: doctor.find_cores(1), LIMITED, "1", "--concurrency 1"),
-        (lambda: doctor.find_cores(2), OK, "2", "one game at a time"),
         (lambda: doctor.find_cores(8), OK, "8", "4 games at a time"),
         (lambda: doctor.find_browser(object), OK, "found", "opens games in it"),
-        (lambda: doctor.find_browser(refusing(webbrowser.Error("none"))), LIMITED, "not found", "--html"),
+        (lambda: doctor.find_browser(NO_BROWSER, {"DISPLAY": ":0"}), LIMITED, "not found on the PATH", "BROWSER"),
+        (lambda: doctor.find_browser(NO_BROWSER, {}), LIMITED, "none without a graphical session", "--html"),
         (lambda: doctor.find_clock(1e-9), OK, "ticks of 1 ns", "exact"),
-        (lambda: doctor.find_clock(1e-4), OK, "ticks of 0.1 ms", "exact"),
         (lambda: doctor.find_clock(0.015625), LIMITED, "ticks of 15.6 ms", "just below the limit"),
         (lambda: doctor.find_page_port(None), OK, "turned off", "viewer"),
         (lambda: doctor.find_supervision(lambda: ""), OK, "supervised", "measures and ends"),
@@ -153,12 +137,6 @@ def test_a_real_machine_is_looked_at(current_folder: Path) -> None:
         (lambda: doctor.find_containers(lambda each: "x" * (each == "docker")), OK, "podman can be used", "--image"),
         (lambda: doctor.find_containers("{} is gone.".format), LIMITED, "docker is gone. podman is gone.", "install"),
         (lambda: doctor.find_java(lambda _: None), LIMITED, "not found", "install a Java runtime"),
-        (
-            lambda: doctor.find_player_python({"python3": sys.executable}.get, "linux"),
-            OK,
-            "Python 3.",
-            "`python3 FILE`",
-        ),
         (lambda: doctor.find_player_python({"python": sys.executable}.get, "win32"), OK, "Python 3.", "`python FILE`"),
         (
             lambda: doctor.find_player_python({"python3": "x"}.get, "win32"),
@@ -166,12 +144,7 @@ def test_a_real_machine_is_looked_at(current_folder: Path) -> None:
             "py and python not found",
             "write `",
         ),
-        (
-            lambda: doctor.find_player_python(lambda _: None, "linux"),
-            LIMITED,
-            "python3 not found",
-            f"write `{sys.executable} ",
-        ),
+        (lambda: doctor.find_player_python(lambda _: None, "linux"), LIMITED, "python3 not found", "write `"),
     ],
 )
 def test_a_finding(finding: Callable[[], MachineFinding], level: str, state: str, meaning: str) -> None:

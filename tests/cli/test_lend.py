@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.background import run
+from tests.cli.background import misuse, run
 from tests.timeouts import HANG_TIMEOUT
 
+HANG_UP = () if sys.platform == "win32" else (signal.SIGHUP,)
 SPIELLEITER = [sys.executable, "-m", "spielleiter"]
 
 
@@ -60,30 +61,20 @@ def test_borrow_writes_and_ends_like_the_program() -> None:
 
 
 @pytest.mark.slow
-def test_closing_the_terminal_shuts_a_lender_down_cleanly() -> None:
-    if sys.platform == "win32":
-        pytest.skip("Windows has nothing like it")
-    with lending("builtin:first", signal.SIGHUP):
-        pass
-
-
-@pytest.mark.slow
 def test_a_program_that_no_longer_exists_is_refused_with_127(tmp_path: Path) -> None:
     bot = tmp_path / "bot"
     bot.write_text("#!/bin/sh\n")
     bot.chmod(0o755)
-    with lending(str(bot)) as lender:
+    with lending(str(bot), *HANG_UP) as lender:
         bot.unlink()
         done = borrow(lender)
     assert done.returncode == 127
     assert done.stderr.startswith(f"spielleiter borrow: refused: {bot}")
 
 
-@pytest.mark.parametrize("lender", ["host", ":1", "host:", "host:0", "host:65536", "host:x"])
+@pytest.mark.parametrize("lender", ["host", ":1", "host:0", "host:x"])
 def test_a_lender_has_host_and_port(lender: str) -> None:
-    result = run("borrow", lender, "-r", "x")
-    assert result.exit_code == 2
-    assert f"{lender!r}, expected HOST:PORT" in result.output
+    assert f"{lender!r}, expected HOST:PORT" in misuse("borrow", lender, "-r", "x")
 
 
 def test_no_lender_is_a_failure() -> None:
@@ -102,6 +93,4 @@ def test_no_lender_is_a_failure() -> None:
     ],
 )
 def test_a_program_that_cannot_be_lent_is_misuse(arguments: list[str], why: str) -> None:
-    result = run("lend", *arguments)
-    assert result.exit_code == 2
-    assert why in result.output
+    assert why in misuse("lend", *arguments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,69 +35,48 @@ from spielleiter.match.verdict import Verdict
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.viewer.page import SCRIPT
-from tests.cli.background import run
-from tests.cli.matches import MATCH, play, setup_of
+from tests.cli.background import misuse, run
+from tests.cli.matches import play, setup_of
 from tests.interpreter import PYTHON
 from tests.match.sample_records import absence, fault, game
 from tests.viewer.replay_files import replay_of
 
-REPORTS = {
-    "games.csv",
-    "games.jsonl",
-    "junit.xml",
-    "match.json",
-    "report.html",
-    "summary.json",
-    "summary.md",
-}
-HASE, BLOKUS_2021 = "swc_2018_hase_und_igel", "swc_2021_blokus"
+REPORTS = {"games.csv", "games.jsonl", "junit.xml", "match.json", "report.html", "summary.json", "summary.md"}
 NOT_COUNTED = {"is_counted": False}
-SWAPPED = ("match", "--player1", "builtin:random", "--player2", "builtin:greedy")
+SERVER_FAILED = game(1, None, verdict=Verdict.SERVER_FAILED, **NOT_COUNTED)
 
 
 def test_a_match_is_printed_and_saved(games: dict[int, GameRecord], tmp_path: Path) -> None:
     games[1] = game(1, 0, reason="")
     games[3] = fault(3, 1, Verdict.CRASH, reason="ended by signal 11")
-    done = play(tmp_path, "--seed", "7")
+    done = play(tmp_path, "--seed", "7", "--name2", "日本語")
     assert done.exit_code == 0
-    first = f"swc_2027_blokus (blokus-2027): greedy against random, 4 games, seed 7, into {tmp_path / 'out'}"
+    first = f"swc_2027_blokus (blokus-2027): greedy against 日本語, 4 games, seed 7, into {tmp_path / 'out'}"
     assert done.stdout.splitlines()[0] == first
-    assert "game 1: greedy - random 80:60, greedy wins\n" in done.stderr
-    assert "game 3: greedy - random -:-, greedy wins (random crash: ended by signal 11)\n" in done.stderr
+    assert "game 1: greedy - 日本語 80:60, greedy wins\n" in done.stderr
+    assert "game 3: greedy - 日本語 -:-, greedy wins (日本語 crash: ended by signal 11)\n" in done.stderr
     assert "game 1" not in done.stdout
     assert "4 of 4 games played, 4 counted, 2 complete pairs" in done.stdout
-    assert (
-        "        1 crash, 0 timeouts, 0 illegal moves, 0 bad messages, 0 times left running after the game"
-        in done.stdout
-    )
+    assert "日本語: +0 =0 -4, points" in done.stdout
+    faults = "1 crash, 0 timeouts, 0 illegal moves, 0 bad messages, 0 times left running after the game"
+    assert f"\n        {faults}\n" in done.stdout  # a wide character takes two columns
     assert {path.name for path in (tmp_path / "out").iterdir()} - {".lock"} == REPORTS
     assert [record.game for record in read_journal(tmp_path / "out")] == [1, 2, 3, 4]
-
-
-@pytest.mark.usefixtures("games")
-def test_faults_are_aligned_below_a_name_of_wide_characters(tmp_path: Path) -> None:
-    done = play(tmp_path, "--name1", "日本語日本")
-    assert "\n日本語日本: +" in done.stdout
-    assert "\n            0 crashes" in done.stdout
+    games[1] = game(1, 1)
+    done = play(tmp_path)
+    assert done.exit_code == 2
+    assert "holds a match already" in done.stderr
+    assert read_journal(tmp_path / "out")[0].winner == 0
 
 
 @pytest.mark.usefixtures("games")
 def test_options_of_the_official_test_client_are_understood(tmp_path: Path) -> None:
     done = run(
-        *("match", "--tests", "4", "--player1", "builtin:first", "--player2", "builtin:first", "--name1", "new"),
-        *(
-            "--name2",
-            "old",
-            "--no-timeout1",
-            "--start-server",
-            "--server",
-            "server.jar",
-            "--host",
-            "localhost",
-        ),
-        *("--port", "13051", "--loglevel", "DEBUG", "--significance", "0.05", "--min-tests", "30"),
-        *("--out", str(tmp_path / "out")),
-    )
+        "match", "--tests", "4", "--player1", "builtin:first", "--player2", "builtin:first", "--name1", "new",
+        "--name2", "old", "--no-timeout1", "--start-server", "--server", "server.jar", "--host", "localhost",
+        "--port", "13051", "--loglevel", "DEBUG", "--significance", "0.05", "--min-tests", "30",
+        "--out", str(tmp_path / "out"),
+    )  # fmt: skip
     assert done.exit_code == 0, done.stderr
     setup = setup_of(tmp_path)
     assert [(each["name"], each["can_timeout"]) for each in setup["entrants"]] == [("new", False), ("old", True)]
@@ -109,18 +88,17 @@ def test_options_of_the_official_test_client_are_understood(tmp_path: Path) -> N
     ("options", "expected"),
     [
         ((), {"server": None, "game_type": DEFAULT_GAME_TYPE, "openings": [], "server_options": {}, "sprt": None}),
-        (("--server", "example.org:7"), {"server": ["example.org", 7]}),
         (("--server", "[::1]:7"), {"server": ["::1", 7]}),
         (("--host", "example.org"), {"server": ["example.org", 13050]}),
         (("-p", "7"), {"server": ["127.0.0.1", 7]}),
         (
-            ("--soft-timeout", "1500", "--hard-timeout", "3000"),
-            {"server_options": {"soft_timeout": 1.5, "hard_timeout": 3.0}},
+            ("--soft-timeout", "1500", "--hard-timeout", "3000", "--start-piece", "PENTO_Y"),
+            {"server_options": {"soft_timeout": 1.5, "hard_timeout": 3.0, "start_piece": "PENTO_Y"}},
         ),
         (("--soft-timeout", "20000", "--no-timeout"), {"server_options": {"soft_timeout": 20.0}}),
-        (("--start-piece", "PENTO_Y"), {"server_options": {"start_piece": "PENTO_Y"}}),
         (("--sprt", "elo0=0 elo1=50"), {"sprt": "elo0=0 elo1=50"}),
         (("--start-timeout", "1", "--game-timeout", "9"), {"timeouts": {"start": 1.0, "exit": 5.0, "game": 9.0}}),
+        (("--edition", "blokus-2021-r1"), {"game_type": "swc_2021_blokus", "edition": "blokus-2021-r1"}),
     ],
 )
 def test_options_are_saved_for_resuming(options: tuple[str, ...], expected: dict[str, Any], tmp_path: Path) -> None:
@@ -137,83 +115,78 @@ def test_programs_are_named_after_their_files(tmp_path: Path) -> None:
     for path in (bot, other):
         path.write_text("#!/bin/sh\n")
         path.chmod(0o755)
-    names = {}
-    for number, (first, second) in enumerate(
-        [("builtin:first", "builtin:first"), (str(bot), "sh --fast"), (str(bot), str(other))]
+    for number, (first, second, *names) in enumerate(
+        [
+            ("builtin:first", "builtin:first", "first (1)", "first (2)"),
+            (str(bot), "sh --fast", "my bot", "sh"),
+            (str(bot), str(other), f"{tmp_path.name}/my bot", "other/my bot"),
+        ]
     ):
         out = tmp_path / str(number)
         assert run("match", "--player1", first, "--player2", second, "-n", "2", "--out", str(out)).exit_code == 0
-        names[number] = [each["name"] for each in load_setup(out)["entrants"]]
-    assert names == {
-        0: ["first (1)", "first (2)"],
-        1: ["my bot", "sh"],
-        2: [f"{tmp_path.name}/my bot", "other/my bot"],
-    }
-
-
-def test_openings_are_read_before_the_first_game(games: dict[int, GameRecord], tmp_path: Path) -> None:
-    done = play(tmp_path, "--openings", str(tmp_path))
-    assert (done.exit_code, games) == (2, {})
-    assert "holds no replay" in done.stderr
-    assert not (tmp_path / "out").exists()
+        assert [each["name"] for each in load_setup(out)["entrants"]] == names
 
 
 @pytest.mark.usefixtures("games")
 def test_a_book_is_played_in_its_order_or_in_a_random_one(book: Path, tmp_path: Path) -> None:
     orders = []
-    for number, options in enumerate([(), ("--order", "random"), ("--order", "random"), ()]):
-        folder = tmp_path / str(number)
-        assert play(folder, "--book" if number < 3 else "--openings", str(book), "--seed", "7", *options).exit_code == 0
-        orders.append([opening["turn"] for opening in setup_of(folder)["openings"]])
-    assert orders[0] == orders[3] == [0, 1] * 4
-    assert orders[1] == orders[2] != orders[0]
+    for number, options in enumerate([("--book", str(book)), ("--openings", str(book), "--order", "random")]):
+        assert play(tmp_path / str(number), "--seed", "7", *options).exit_code == 0
+        orders.append([opening["turn"] for opening in setup_of(tmp_path / str(number))["openings"]])
+    assert orders[0] == [0, 1] * 4 != orders[1]
     again = run("match", "--resume", str(tmp_path / "1" / "out"), "--book", str(book), "--order", "random")
     assert again.exit_code == 0
-    refused = run("match", "--resume", str(tmp_path / "1" / "out"), "--order", "sequential")
-    assert refused.exit_code == 2
-    assert "--order sequential (begun with random)" in refused.stderr
+    resumed = ("--resume", str(tmp_path / "1" / "out"))
+    assert "--order sequential (begun with random)" in misuse("match", *resumed, "--order", "sequential")
 
 
+@pytest.mark.usefixtures("games")
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("match", "--player1", "builtin:first"), "--player2 is missing"),
-        ((*MATCH, "--order", "random"), "--order has no effect without --book"),
-        ((*MATCH, "--player1", "builtin:clever"), "there is no such strategy"),
-        ((*MATCH, "--player1", "./no-such-bot"), "program './no-such-bot': there is no file ./no-such-bot"),
-        ((*MATCH, "--server", "example.org"), "expected HOST:PORT"),
-        ((*MATCH, "--server", "example.org:0"), "expected HOST:PORT"),
-        ((*MATCH, "--port", "7", "--soft-timeout", "9"), "set by the running server"),
-        ((*MATCH, "--sprt", "elo0=9 elo1=0"), "SPRT"),
-        ((*MATCH, "--fail-on", "crash,oh"), "--fail-on 'oh': expected crash, timeout, illegal, message, exit, any"),
-        ((*MATCH, "--start-piece", "TRIANGLE"), "startPiece: 'TRIANGLE' is not one of"),
-        ((*MATCH, "--start-piece", "PENTO_V", "--game", HASE), f"{HASE} has no option startPiece"),
-        ((*MATCH, "--start-piece", "PENTO_X", "--game", BLOKUS_2021), "'PENTO_X' is not one of"),
-        ((*MATCH, "--soft-timeout", "10001"), "the soft time limit (10001 ms) is above the hard one (10000 ms)"),
-        ((*MATCH, "--soft-timeout", "9" * 23), "' cannot be used, expected a whole number from 1 to 2147483647"),
-        ((*MATCH, "-n", "9" * 9), "999999999 games cannot be played, expected 1 to 1000000"),
-        ((*MATCH, "-j", "9" * 9), "' cannot be used, expected a whole number from 1 to 1024"),
-        ((*MATCH, "-n", "0"), "0"),
-        ((*MATCH, "--pin", "-j", "1000"), "need 2000 cores"),
+        (("--player2", ""), "expected a command line"),
+        (("--order", "random"), "--order has no effect without --book"),
+        (("--openings", str(Path(__file__).parent)), "holds no replay"),
+        (("--player1", "builtin:clever"), "there is no such strategy"),
+        (("--player1", "./no-such-bot"), "program './no-such-bot': there is no file ./no-such-bot"),
+        (("--player1", "sleep 1", "--cwd1", "no-such-folder"), "that sleep is started in does not exist"),
+        (("--server", "example.org"), "expected HOST:PORT"),
+        (("--port", "7", "--soft-timeout", "9"), "set by the running server"),
+        (("--time-factor1", "2", "--server", "localhost:1"), "greedy: time limits are set by the running server"),
+        (("--sprt", "elo0=9 elo1=0"), "SPRT"),
+        (("--fail-on", "crash,oh"), "--fail-on 'oh': expected crash, timeout, illegal, message, exit, any"),
+        (("--start-piece", "PENTO_V", "--game", "swc_2018_hase_und_igel"), "has no option startPiece"),
+        (("--edition", "blokus-2021-r1", "--game", "swc_2027_blokus"), "that edition is of swc_2021_blokus"),
+        (("--soft-timeout", "10001"), "the soft time limit (10001 ms) is above the hard one (10000 ms)"),
+        (("--soft-timeout2", "20000"), "the soft time limit (20000 ms) is above the hard one (10000 ms)"),
+        (("-n", "9" * 9), "999999999 games cannot be played, expected 1 to 1000000"),
+        (("--pin", "-j", "1000"), "need 2000 cores"),
+        (("--cores-per-game", "1000"), "each game needs 1000 cores"),
+        (("--on-end", "no-such-program"), "there is no program no-such-program"),
+        (("--on-end", ""), "expected a command"),
+        (("--on-end", "a 'b"), "quotation"),
+        (("--on-end", "~nobody-of-this-name/Notify"), "there is no program ~nobody-of-this-name/Notify, "),
+        (("--env1", "A"), "'A': expected NAME=VALUE"),
+        (("--pass-env2", "A,"), "'': expected NAME, or NAME,NAME"),
+        (("--pass-env2", "A=b"), "'A=b': expected NAME, or NAME,NAME"),
+        (("--cwd1", "here"), "builtin:greedy plays without a process of its own"),
+        (("--require", "better", "-n", "11"), "11 games cannot show which program is better, expected at least -n 12"),
     ],
 )
-def test_misuse_is_one_line(options: tuple[str, ...], problem: str, tmp_path: Path) -> None:
-    done = run(*options, "--out", str(tmp_path / "out"))
-    assert done.exit_code == 2
-    assert problem in done.stderr.splitlines()[-1]
+def test_misuse_is_one_line_before_anything_is_written(options: tuple[str, ...], problem: str, tmp_path: Path) -> None:
+    done = play(tmp_path, *options)
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert problem in done.stderr
+    assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_with_a_match_is_not_overwritten(games: dict[int, GameRecord], tmp_path: Path) -> None:
-    assert play(tmp_path).exit_code == 0
-    games[1] = game(1, 1)
-    done = play(tmp_path)
-    assert done.exit_code == 2
-    assert "holds a match already" in done.stderr
-    assert read_journal(tmp_path / "out")[0].winner == 0
+def test_both_programs_are_needed() -> None:
+    assert "--player2 is missing" in run("match", "--player1", "builtin:first").stderr
 
 
 @pytest.mark.usefixtures("games")
 def test_conditions_that_distort_a_match_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert play(tmp_path / "many", "-j", "1000").stderr.startswith("1000 games at a time are too many for ")
     monkeypatch.setattr(spielleiter.match.runner, "count_cores", lambda: 2)
     done = play(tmp_path, "-j", "3", games=3)
     assert "3 games at a time on 2 processor cores" in done.stderr
@@ -221,20 +194,10 @@ def test_conditions_that_distort_a_match_are_reported(tmp_path: Path, monkeypatc
     assert all(line.startswith("game ") for line in play(tmp_path / "two", "-j", "2").stderr.splitlines())
 
 
-def test_an_edition_names_its_game(games: dict[int, GameRecord], tmp_path: Path) -> None:
-    assert play(tmp_path, "--edition", "blokus-2021-r1").exit_code == 0
-    setup = setup_of(tmp_path)
-    assert (setup["game_type"], setup["edition"]) == ("swc_2021_blokus", "blokus-2021-r1")
-    refused = play(tmp_path / "other", "--edition", "blokus-2021-r1", "--game", "swc_2027_blokus")
-    assert refused.exit_code == 2
-    assert "that edition is of swc_2021_blokus" in refused.stderr
-    again = run(*MATCH, "--resume", str(tmp_path / "out"), "--edition", "blokus-2021-r2")
-    assert again.exit_code == 2
-    assert "--edition blokus-2021-r2 (begun with blokus-2021-r1)" in again.stderr
-
-
 @pytest.mark.usefixtures("games")
-def test_a_command_is_run_at_the_end_without_a_shell_and_changes_no_exit_code(tmp_path: Path) -> None:
+def test_a_command_is_run_at_the_end_without_a_shell_and_changes_no_exit_code(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     script = tmp_path / "on_end.py"
     script.write_text(
         "import os, pathlib, sys\n"
@@ -246,31 +209,18 @@ def test_a_command_is_run_at_the_end_without_a_shell_and_changes_no_exit_code(tm
     assert done.stderr.splitlines()[-1] == f"--on-end {sys.executable}: ended with exit code 9"
     out = tmp_path / "out"
     assert (out / "called").read_text() == repr((["$0", str(out), str(out / "summary.json")], "0"))
+    for command, line in (
+        ([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], "was ended by signal 9\n"),
+        ([sys.executable, "-c", "print('out')"], "out\n"),
+        ([str(tmp_path / "gone")], "gone: cannot be started (No such file or directory)\n"),
+    ):
+        run_on_end(command, tmp_path, tmp_path, 0)
+        output = capfd.readouterr()
+        assert output.out == ""
+        assert output.err.endswith(line)
 
 
-@pytest.mark.usefixtures("games")
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        (("--on-end", "no-such-program"), "there is no program no-such-program"),
-        (("--on-end", ""), "expected a command"),
-        (("--on-end", "a 'b"), "quotation"),
-        (("--on-end", "~nobody-of-this-name/Notify"), "there is no program ~nobody-of-this-name/Notify, "),
-        (("--env1", "A"), "'A': expected NAME=VALUE"),
-        (("--pass-env2", "A,"), "'': expected NAME, or NAME,NAME"),
-        (("--pass-env2", "A=b"), "'A=b': expected NAME, or NAME,NAME"),
-        (("--cwd1", "here"), "builtin:greedy plays without a process of its own"),
-        (("--soft-timeout2", "20000"), "the soft time limit (20000 ms) is above the hard one (10000 ms)"),
-        (("--time-factor1", "2", "--server", "localhost:1"), "greedy: time limits are set by the running server"),
-        (("--cores-per-game", "1000"), "each game needs 1000 cores"),
-        (("--player1", "sleep 1", "--cwd1", "no-such-folder"), "the directory that sleep is started in does not exist"),
-    ],
-)
-def test_impossible_settings_of_a_program_are_refused(options: tuple[str, ...], problem: str, tmp_path: Path) -> None:
-    done = play(tmp_path, *options)
-    assert done.exit_code == 2
-    assert problem in done.stderr
-    assert not (tmp_path / "out").exists()
+# -- exit codes -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -281,13 +231,12 @@ def test_impossible_settings_of_a_program_are_refused(options: tuple[str, ...], 
         ([fault(1, 0, Verdict.CRASH)], ("--fail-on", "timeout,message"), 0),
         ([fault(1, 1, Verdict.HANGS)], ("--fail-on", "timeout", "--fail-on", "message"), 3),
         ([fault(1, 1, Verdict.NONSENSE)], ("--fail-on", "timeout,message"), 3),
-        ([fault(1, 1, Verdict.LEFTOVERS)], ("--fail-on", "any"), 3),
-        ([fault(1, 1, Verdict.NEVER_ENDS)], ("--fail-on", "any"), 3),
         ([fault(1, 1, Verdict.NEVER_ENDS)], ("--fail-on", "crash,timeout,illegal,message"), 0),
         ([fault(1, 1, Verdict.NEVER_ENDS)], ("--fail-on", "exit"), 3),
-        ([fault(1, 1, Verdict.LEFTOVERS)], ("--fail-on", "exit"), 3),
-        ([game(1, None, verdict=Verdict.SERVER_FAILED, **NOT_COUNTED)], ("--fail-on", "any"), 4),
+        ([fault(1, 1, Verdict.LEFTOVERS)], ("--fail-on", "any"), 3),
+        ([SERVER_FAILED], ("--fail-on", "any"), 4),
         ([game(1, None, verdict=Verdict.OVERLOAD, **NOT_COUNTED)], ("--fail-on", "any"), 0),
+        ([game(number, None, verdict=Verdict.OVERLOAD, **NOT_COUNTED) for number in range(1, 5)], (), 4),
         ([fault(1, 0, Verdict.CRASH)], ("--fail-fast",), 0),
         ([fault(1, 0, Verdict.CRASH)], ("--fail-on", "any", "--faults-of", "player1"), 3),
         ([fault(1, 1, Verdict.CRASH)], ("--fail-on", "any", "--faults-of", "player1"), 0),
@@ -302,45 +251,32 @@ def test_the_exit_code_depends_on_faults(
 
 
 @pytest.mark.parametrize(
-    ("winner", "options", "code"),
+    ("winner", "options", "code", "played"),
     [
-        (0, ("--require", "better"), 0),
-        (0, ("--require", "not-worse"), 0),
-        (None, ("--require", "better"), 1),
-        (None, ("--require", "not-worse"), 0),
-        (1, ("--require", "better"), 1),
-        (1, ("--require", "not-worse"), 1),
-        (1, (), 0),
-        (0, ("--sprt", "elo0=0 elo1=50"), 0),
-        (1, ("--sprt", "elo0=0 elo1=50"), 1),
-        (1, ("--significance", "0.05", "--min-tests", "10"), 0),
+        (0, ("--require", "better"), 0, 40),
+        (None, ("--require", "better"), 1, 40),
+        (None, ("--require", "not-worse"), 0, 40),
+        (1, ("--require", "not-worse"), 1, 40),
+        (1, (), 0, 40),
+        (0, ("--sprt", "elo0=0 elo1=200"), 0, 16),
+        (1, ("--sprt", "elo0=0 elo1=200"), 1, 10),
+        (1, ("--significance", "0.05", "--min-tests", "10"), 0, 16),
     ],
 )
 def test_the_exit_code_depends_on_the_better_program(
-    winner: int | None, options: tuple[str, ...], code: int, games: dict[int, GameRecord], tmp_path: Path
+    winner: int | None,
+    options: tuple[str, ...],
+    code: int,
+    played: int,
+    games: dict[int, GameRecord],
+    tmp_path: Path,
 ) -> None:
-    games |= {number: game(number, winner) for number in range(1, 201)}
-    done = play(tmp_path, *options, games=200)
+    games |= {number: game(number, winner) for number in range(1, 41)}
+    done = play(tmp_path, *options, games=40)
     assert done.exit_code == code
-    played = len(read_journal(tmp_path / "out"))
-    if "--sprt" in options:
-        assert played < 200
-        assert "SPRT accepted" in done.stdout
-        assert "decided before all games were played" in done.stdout
-    else:
-        assert played == (16 if "--significance" in options else 200)
-
-
-@pytest.mark.parametrize("requirement", ["better", "not-worse"])
-def test_a_requirement_is_refused_with_too_few_games(
-    requirement: str, games: dict[int, GameRecord], tmp_path: Path
-) -> None:
-    games |= {number: game(number, 0) for number in range(1, 13)}
-    refused = play(tmp_path, "--require", requirement, games=11)
-    assert refused.exit_code == 2
-    assert "11 games cannot show which program is better, expected at least -n 12" in refused.stderr
-    assert not (tmp_path / "out").exists()
-    assert play(tmp_path, "--require", requirement, games=12).exit_code == 0
+    assert len(read_journal(tmp_path / "out")) == played
+    assert ("SPRT accepted" in done.stdout) == ("--sprt" in options)
+    assert ("decided before all games were played" in done.stdout) == (played < 40)
 
 
 def test_a_requirement_is_not_met_if_too_few_games_count(games: dict[int, GameRecord], tmp_path: Path) -> None:
@@ -368,68 +304,75 @@ def test_a_machine_that_fails_is_one_line(tmp_path: Path, monkeypatch: pytest.Mo
     assert (tmp_path / "out" / "summary.json").exists()
 
 
-@pytest.mark.parametrize("absent", [0, 1])
-def test_a_program_that_cannot_play_ends_the_match_and_is_no_answer(
-    absent: int, games: dict[int, GameRecord], tmp_path: Path
+def test_a_program_that_cannot_play_ends_the_match_unless_all_games_are_asked_for(
+    games: dict[int, GameRecord], tmp_path: Path
 ) -> None:
     reason = "/nowhere/bot: there is no such program"
-    games |= {number: absence(number, absent, reason=reason) for number in range(1, 13)}
+    games |= {number: absence(number, 1, reason=reason) for number in range(1, 13)}
     done = play(tmp_path, "--require", "not-worse", games=12)
     assert done.exit_code == 5
     assert len(read_journal(tmp_path / "out")) == 2
-    name = ("greedy", "random")[absent]
-    assert f"{name} cannot play: does not start in game 2 (/nowhere/bot: there is no such program)" in done.stderr
-    assert f"it was started as: builtin:{name}" in done.stderr
-
-
-def test_all_games_are_played_against_a_program_that_cannot_play_if_asked(
-    games: dict[int, GameRecord], tmp_path: Path
-) -> None:
-    games |= {number: absence(number, 1) for number in range(1, 7)}
-    assert play(tmp_path, games=8).exit_code == 5
+    assert "random cannot play: does not start in game 2 (/nowhere/bot: there is no such program)" in done.stderr
+    assert "it was started as: builtin:random" in done.stderr
     done = run("match", "--resume", str(tmp_path / "out"), "--keep-playing")
     assert done.exit_code == 0, done.stderr
-    assert len(read_journal(tmp_path / "out")) == 8
-    assert "greedy: +8 =0 -0" in done.stdout
-    assert "random: +0 =0 -8" in done.stdout
+    assert "greedy: +12 =0 -0" in done.stdout
+    assert "random: +0 =0 -12" in done.stdout
 
 
-def test_a_match_without_counted_games_is_no_success(games: dict[int, GameRecord], tmp_path: Path) -> None:
-    games |= {number: game(number, None, verdict=Verdict.OVERLOAD, is_counted=False) for number in range(1, 13)}
-    assert play(tmp_path, "--require", "not-worse", games=12).exit_code == 4
+@pytest.mark.parametrize(
+    ("end", "records", "code"),
+    [
+        (EndReason.INTERRUPTED, [SERVER_FAILED], 130),
+        (EndReason.MACHINE_FAILURE, [], 4),
+        (EndReason.COMPLETED, [SERVER_FAILED], 4),
+    ],
+)
+def test_interruption_machine_failure_and_faults_count_in_this_order(
+    end: EndReason, records: list[GameRecord], code: int
+) -> None:
+    assert exit_code_of_games(end, [fault(2, 0, Verdict.CRASH), *records], fault_kinds(["any"])) == code
 
 
-def test_concurrency_is_limited_to_what_can_be_judged(games: dict[int, GameRecord], tmp_path: Path) -> None:
-    done = play(tmp_path, "-j", "1000")
-    assert done.exit_code == 0
-    assert done.stderr.startswith("1000 games at a time are too many for ")
+# -- combining --------------------------------------------------------------------------------------------------------
+
+Played = Callable[..., str]
 
 
-def play_in(folder: Path, seed: int, *options: str, command: tuple[str, ...] = MATCH, count: int = 4) -> str:
-    """Play a match in `folder` and return its path as a text."""
-    done = run(*command, "-n", str(count), "--seed", str(seed), "--out", str(folder), *options)
-    assert done.exit_code == 0, done.stderr
-    return str(folder)
+@pytest.fixture
+def played(games: dict[int, GameRecord], tmp_path: Path) -> Played:
+    """Play a match whose games differ from those of all others, and return its folder."""
+
+    def play_match(
+        *options: str, winner: int = 0, count: int = 4, first: str = "greedy", second: str = "random"
+    ) -> str:
+        number = len(list(tmp_path.glob("match*")))
+        folder = tmp_path / f"match{number}"
+        for each in range(1, count + 1):
+            games.setdefault(each, game(each, winner, seed=10 * number + each))
+        words = ("--player1", f"builtin:{first}", "--player2", f"builtin:{second}", "-n", str(count), *options)
+        done = run("match", *words, "--seed", str(number), "--out", str(folder))
+        assert done.exit_code == 0, done.stderr
+        games.clear()
+        return str(folder)
+
+    return play_match
 
 
-def summary_of(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "summary.json").read_text())
-    return found
+def combine(out: Path, *words: str) -> Any:
+    return run("match", "--combine", *words, "--out", str(out))
 
 
-def test_the_games_of_all_matches_count(games: dict[int, GameRecord], tmp_path: Path) -> None:
-    one = play_in(tmp_path / "one", 1, count=3)
-    games |= {number: game(number, 1, seed=10 + number) for number in range(1, 5)}
-    # there greedy is the second program, and wins
-    two = play_in(tmp_path / "two", 2, command=SWAPPED)
-    games |= {number: game(number, 1, seed=20 + number) for number in range(1, 5)}
+def test_the_games_of_all_matches_count(games: dict[int, GameRecord], played: Played, tmp_path: Path) -> None:
+    one = played("--edition", "blokus-2027", count=3)  # the default, which need not be named
+    two = played(first="random", second="greedy", winner=1)
     games[2] = fault(2, 0, Verdict.CRASH, seed=22)
-    three = play_in(tmp_path / "three", 3)
+    three = played(winner=1)
     before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
     out = tmp_path / "all"
-    done = run("match", "--combine", one, two, three, "--out", str(out))
+    done = combine(out, one, two, three)
     assert done.exit_code == 0, done.stderr
-    found = summary_of(out)
+    found = json.loads((out / "summary.json").read_text())
     assert (found["names"], found["planned"], found["played"]) == (["greedy", "random"], 11, 11)
     assert found["results"] == {"wins": 7, "draws": 0, "losses": 4}
     assert [each["crashes"] for each in found["programs"]] == [1, 0]
@@ -439,121 +382,79 @@ def test_the_games_of_all_matches_count(games: dict[int, GameRecord], tmp_path: 
     assert {file: file.read_bytes() for file in before} == before
     lines = (out / "games.csv").read_text().splitlines()
     assert len(lines) == 12
-    assert "../three/games/" in lines[-1]
-
-
-def test_the_exit_code_is_that_of_a_match(games: dict[int, GameRecord], tmp_path: Path) -> None:
-    folders = []
-    for seed in (1, 2):
-        games |= {number: game(number, 1, seed=10 * seed + number) for number in range(1, 7)}
-        folders.append(play_in(tmp_path / str(seed), seed, count=6))
-    assert run("match", "--combine", *folders, "--out", str(tmp_path / "all"), "--require", "better").exit_code == 1
-    games |= {number: fault(number, 0, Verdict.CRASH, seed=70 + number) for number in (1, 2)}
-    folders.append(play_in(tmp_path / "3", 3, count=2))
-    assert run("match", "--combine", *folders, "--out", str(tmp_path / "b"), "--fail-on", "crash").exit_code == 3
+    assert "../match2/games/" in lines[-1]
+    assert combine(tmp_path / "b", one, two, three, "--fail-on", "crash").exit_code == 3
+    assert combine(tmp_path / "c", one, three, "--require", "better").exit_code == 1
 
 
 @pytest.mark.parametrize(
-    ("command", "options", "problem"),
+    ("options", "problem"),
     [
-        (MATCH, ("--soft-timeout", "900"), "they differ in time limits or rules"),
-        (MATCH, ("--edition", "blokus-2021-r1"), "they differ in game"),
-        (("match", "--player1", "builtin:greedy", "--player2", "builtin:first"), (), "is a match of greedy and first"),
-        (MATCH, ("--no-timeout1",), "greedy is another program there, or has other settings"),
+        ({"options": ("--soft-timeout", "900")}, "they differ in time limits or rules"),
+        ({"options": ("--edition", "blokus-2021-r1")}, "they differ in game"),
+        ({"options": (), "second": "first"}, "is a match of greedy and first"),
+        ({"options": ("--no-timeout1",)}, "greedy is another program there, or has other settings"),
     ],
 )
 def test_matches_that_cannot_be_compared_are_refused(
-    command: tuple[str, ...],
-    options: tuple[str, ...],
-    problem: str,
-    games: dict[int, GameRecord],
-    tmp_path: Path,
+    options: dict[str, Any], problem: str, played: Played, tmp_path: Path
 ) -> None:
-    one = play_in(tmp_path / "one", 1)
-    games |= {number: game(number, 0, seed=10 + number) for number in range(1, 5)}
-    other = play_in(tmp_path / "other", 2, *options, command=command)
-    done = run("match", "--combine", one, other, "--out", str(tmp_path / "all"))
+    one, other = played(), played(*options.pop("options"), **options)
+    done = combine(tmp_path / "all", one, other)
     assert (done.exit_code, done.stdout) == (2, "")
     assert problem in done.stderr
     assert not (tmp_path / "all").exists()
 
 
-def test_the_default_edition_is_the_same_with_and_without_its_name(
-    games: dict[int, GameRecord], tmp_path: Path
-) -> None:
-    one = play_in(tmp_path / "one", 1)
-    games |= {number: game(number, 0, seed=10 + number) for number in range(1, 5)}
-    other = play_in(tmp_path / "other", 2, "--edition", "blokus-2027")
-    assert run("match", "--combine", one, other, "--out", str(tmp_path / "all")).exit_code == 0
-
-
-@pytest.mark.parametrize("is_changed", [False, True])
-def test_the_contents_of_programs_are_compared(
-    is_changed: bool, games: dict[int, GameRecord], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_contents_of_programs_are_compared(played: Played, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are those at the beginning of each match, wherever the files are now."""
     monkeypatch.chdir(tmp_path)
     bot = tmp_path / "bot"
-    command = ("match", "--player1", "./bot", "--player2", "builtin:first")
-    bot.write_text("#!/bin/sh\n")
-    bot.chmod(0o755)
-    one = play_in(tmp_path / "one", 1, command=command)
-    games |= {number: game(number, 0, seed=10 + number) for number in range(1, 5)}
-    if is_changed:
-        bot.write_text("#!/bin/sh\n# better\n")
-    other = play_in(tmp_path / "other", 2, command=command)
+    folders = []
+    for content in ("", "", "# better\n"):
+        bot.write_text(f"#!/bin/sh\n{content}")
+        bot.chmod(0o755)
+        folders.append(played("--player1", "./bot"))
     bot.unlink()
-    done = run("match", "--combine", one, other, "--out", str(tmp_path / "all"))
-    if is_changed:
-        assert done.exit_code == 2
-        assert "bot is another program there" in done.stderr
-    else:
-        assert done.exit_code == 0, done.stderr
-        assert "is not known" not in done.stderr
-
-
-def test_a_program_whose_contents_are_not_known_is_named(games: dict[int, GameRecord], tmp_path: Path) -> None:
-    command = ("match", "--player1", "sh -c true", "--name1", "sh", "--player2", "builtin:first")
-    one = play_in(tmp_path / "one", 1, command=command)
-    games |= {number: game(number, 0, seed=10 + number) for number in range(1, 5)}
-    other = play_in(tmp_path / "other", 2, command=command)
-    done = run("match", "--combine", one, other, "--out", str(tmp_path / "all"))
+    done = combine(tmp_path / "all", *folders[:2])
+    assert done.exit_code == 0, done.stderr
+    assert "is not known" not in done.stderr
+    done = combine(tmp_path / "none", *folders)
+    assert done.exit_code == 2
+    assert "bot is another program there" in done.stderr
+    done = combine(tmp_path / "unknown", *(played("--player1", "sh -c true", "--name1", "sh") for _ in range(2)))
     assert done.exit_code == 0
     assert "whether sh was the same program in all matches is not known" in done.stderr
 
 
-@pytest.mark.usefixtures("games")
-def test_the_same_games_do_not_count_twice(tmp_path: Path) -> None:
-    one, copy = play_in(tmp_path / "one", 1), play_in(tmp_path / "copy", 1)
-    for folders in ((one, copy), (one, one)):
-        done = run("match", "--combine", *folders, "--out", str(tmp_path / "all"))
-        assert done.exit_code == 2
-        assert "hold the same games" in done.stderr
-
-
-@pytest.mark.usefixtures("games")
 @pytest.mark.parametrize(
-    ("options", "problem"),
+    ("words", "problem"),
     [
         (("--combine",), "at least two matches"),
         (("--combine", "ONE"), "at least two matches"),
         (("ONE", "TWO"), "need --combine"),
         (("--combine", "ONE", "NONE"), "is there a match?"),
+        (("--combine", "ONE", "ONE"), "hold the same games"),
         (("--combine", "ONE", "TWO", "--out", "ONE"), "holds a match"),
         (("--combine", "ONE", "TWO", "--resume", "ONE"), "--resume"),
         (("--combine", "ONE", "TWO", "--player1", "builtin:first"), "--player1"),
     ],
 )
-def test_misuse_of_combining_is_one_line(options: tuple[str, ...], problem: str, tmp_path: Path) -> None:
-    places = {name: str(tmp_path / name) for name in ("ONE", "TWO", "NONE")}
-    play_in(tmp_path / "ONE", 1)
-    done = run("match", *(places.get(option, option) for option in options))
+def test_misuse_of_combining_is_one_line(
+    words: tuple[str, ...], problem: str, played: Played, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(played()).rename("ONE")
+    done = run("match", *words)
     assert (done.exit_code, done.stdout) == (2, "")
     assert problem in done.stderr
 
 
+# -- the pages of replays ---------------------------------------------------------------------------------------------
+
+
 @pytest.mark.slow
-def test_the_report_links_to_the_pages(tmp_path: Path) -> None:
+def test_the_report_links_to_the_pages_of_the_games_that_are_kept(tmp_path: Path) -> None:
     result = play(tmp_path, games=2)
     assert result.exit_code == 0, result.output
     report = (tmp_path / "out" / "report.html").read_text()
@@ -562,26 +463,19 @@ def test_the_report_links_to_the_pages(tmp_path: Path) -> None:
         assert (tmp_path / "out" / page).stat().st_size < 60_000
         assert f'href="./{page}"' in report
     assert (tmp_path / "out" / SCRIPT).exists()
-    assert "making the pages" not in result.output
-
-
-@pytest.mark.slow
-def test_games_that_are_not_kept_have_no_page(tmp_path: Path) -> None:
-    assert play(tmp_path, "--keep", "none", games=2).exit_code == 0
-    assert REPLAY_PAGE not in (tmp_path / "out" / "report.html").read_text()
-    assert not (tmp_path / "out" / SCRIPT).exists()
+    assert play(tmp_path / "none", "--keep", "none", games=2).exit_code == 0
+    assert REPLAY_PAGE not in (tmp_path / "none" / "out" / "report.html").read_text()
+    assert not (tmp_path / "none" / "out" / SCRIPT).exists()
 
 
 def records_with_replays(folder: Path, count: int) -> list[GameRecord]:
     content = replay_of("blokus-2027", plies=1)
-    records = []
-    for number in range(1, count + 1):
-        record = game(number)
+    records = [game(number) for number in range(1, count + 1)]
+    for record in records:
         assert record.replay is not None
         path = folder / record.folder / record.replay
         path.parent.mkdir(parents=True)
         path.write_bytes(content)
-        records.append(record)
     return records
 
 
@@ -656,51 +550,8 @@ def test_the_games_of_all_matches_decide_whether_there_are_few(tmp_path: Path) -
         assert (folder / SCRIPT).exists()  # the folder of a match can be copied alone
 
 
-def test_a_file_of_a_tournament_has_the_same_choices() -> None:
-    assert PAGES == PAGE_CHOICES
-
-
-# -- options that are shared with tournaments, and --on-end -----------------------------------------------------------
-
-
 @pytest.mark.parametrize("command", [match_command, tournament], ids=["match", "tournament"])
-def test_both_commands_have_the_defaults_of_the_runner(command: click.Command) -> None:
+def test_both_commands_have_the_defaults_of_the_runner_and_the_choices_of_a_file(command: click.Command) -> None:
     options = {parameter.name: parameter for parameter in command.params}
     assert Conditions(**conditions_of({name: options[name].default for name in CONDITION_NAMES})) == Conditions()
-
-
-@pytest.mark.parametrize(
-    ("end", "is_failed", "fail_on", "code"),
-    [
-        (EndReason.INTERRUPTED, True, "any", 130),
-        (EndReason.MACHINE_FAILURE, False, "any", 4),
-        (EndReason.COMPLETED, True, "any", 4),
-        (EndReason.COMPLETED, False, "any", 3),
-        (EndReason.COMPLETED, False, "timeout", 0),
-    ],
-)
-def test_interruption_machine_failure_and_faults_count_in_this_order(
-    end: EndReason, is_failed: bool, fail_on: str, code: int
-) -> None:
-    failed = game(11, None, verdict=Verdict.SERVER_FAILED, is_counted=False)
-    records = [fault(1, 0, Verdict.CRASH), *([failed] if is_failed else [])]
-    assert exit_code_of_games(end, records, fault_kinds([fail_on])) == code
-
-
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("raise SystemExit(7)", "ended with exit code 7"),
-        ("import os; os.kill(os.getpid(), 9)", "was ended by signal 9"),
-        ("print('out')", ""),
-    ],
-)
-def test_a_failing_command_is_reported_on_standard_error(
-    code: str, expected: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    run_on_end([sys.executable, "-c", code], tmp_path, tmp_path, 0)
-    out, error = capfd.readouterr()
-    assert out == ""
-    assert error == (f"--on-end {sys.executable}: {expected}\n" if expected else "out\n")
-    run_on_end([str(tmp_path / "gone")], tmp_path, tmp_path, 0)
-    assert "gone: cannot be started (No such file or directory)" in capfd.readouterr().err
+    assert PAGES == PAGE_CHOICES

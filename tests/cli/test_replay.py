@@ -121,12 +121,11 @@ def test_a_game_of_a_match_shows_the_verdict_and_the_last_words(saved: Path, mon
     assert run("replay", str(saved), "--text").stdout.splitlines()[-1] == "the file holds no result"
 
 
-@pytest.mark.parametrize("option", ["--png", "--gif"])
 def test_a_picture_without_pillow_says_what_to_install(
-    option: str, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "spielleiter.viewer.pictures", None)
-    done = run("replay", str(saved), option, str(tmp_path / "out"))
+    done = run("replay", str(saved), "--gif", str(tmp_path / "out"))
     assert done.exit_code == 2
     (line,) = done.stderr.splitlines()
     assert "need Pillow" in line
@@ -136,19 +135,18 @@ def test_a_picture_without_pillow_says_what_to_install(
 
 
 @pytest.mark.parametrize(
-    ("content", "problem"),
+    ("content", "problem", "options"),
     [
-        (None, "There is no such file."),
-        (b"", "The file is empty."),
-        (b"hello", "The file is not a replay: it holds no XML"),
-        (replay_of("blokus-2027", plies=1)[:-20], "The file is incomplete: its end is missing."),
+        (None, "There is no such file.", ("--no-browser",)),
+        (b"hello", "The file is not a replay: it holds no XML", ("--text",)),
+        (replay_of("blokus-2027", plies=1)[:-20], "The file is incomplete: its end is missing.", ("--json",)),
         (
             b'<protocol><room><data class="memento"><state/></data></room></protocol>',
             "The replay is of a season that this program does not know",
+            ("--png", "x.png"),
         ),
     ],
 )
-@pytest.mark.parametrize("options", [("--text",), ("--json",), ("--png", "x.png"), ("--no-browser",)])
 def test_a_bad_file_is_one_line(
     content: bytes | None, problem: str, options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,59 +190,40 @@ def test_the_analysis_of_impossible_positions_is_one_line(tmp_path: Path) -> Non
     assert done.stderr == "spielleiter: a.xml: The file holds positions that cannot occur in a game.\n"
 
 
-@pytest.mark.parametrize("options", [(), ("--no-browser",), ("--png", "a.png"), ("--json", "--ply", "1")])
-def test_an_analysis_that_nothing_would_show_is_misuse(options: tuple[str, ...], saved: Path) -> None:
-    done = run("replay", str(saved), "--analysis", *options)
-    assert done.exit_code == 2
-    assert "--analysis needs --html" in done.stderr
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--analysis",), "--analysis needs --html"),
+        (("--analysis", "--json", "--ply", "1"), "--analysis needs --html"),
+        (("--ply", "5"), "--ply 5: game.xml has 4 plies, expected a number from 0 to 4"),
+        (("--ply", "-1", "--json"), "--ply -1: game.xml has 4 plies, expected a number from 0 to 4"),
+        (("--ply", "1", "--gif", "out"), "--ply has no effect on --html and --gif"),
+        (("--text", "--json"), "expected --text or --json"),
+        (("--html", "./game.xml"), "is the replay itself"),
+        (("--gif", "./game.xml"), "is the replay itself"),
+    ],
+)
+def test_misuse_is_one_line_and_writes_nothing(
+    options: tuple[str, ...], problem: str, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(saved.parent)
+    files = {path: path.read_bytes() for path in saved.parent.iterdir()}
+    done = run("replay", str(saved), *options)
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert problem in done.stderr
+    assert {path: path.read_bytes() for path in saved.parent.iterdir()} == files
 
 
-def test_misuse_is_one_line(saved: Path) -> None:
-    too_high = run("replay", str(saved), "--ply", "5")
-    assert too_high.exit_code == 2
-    assert too_high.stderr == ("spielleiter: --ply 5: game.xml has 4 plies, expected a number from 0 to 4\n")
-    both = run("replay", str(saved), "--text", "--json")
-    assert both.exit_code == 2
-    assert "expected --text or --json" in both.stderr
-
-
-@pytest.mark.parametrize("option", ["--html", "--gif"])
-def test_a_ply_that_nothing_would_show_is_misuse(option: str, saved: Path, tmp_path: Path) -> None:
-    done = run("replay", str(saved), "--ply", "1", option, str(tmp_path / "out"))
-    assert done.exit_code == 2
-    assert "--ply has no effect on --html and --gif" in done.stderr
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("ply", ["-1", "-999"])
-@pytest.mark.parametrize("form", ["--text", "--json", "--png=x.png"])
-def test_there_is_no_negative_ply(ply: str, form: str, saved: Path) -> None:
-    done = run("replay", str(saved), "--ply", ply, form)
-    assert done.exit_code == 2
-    assert done.stderr == f"spielleiter: --ply {ply}: game.xml has 4 plies, expected a number from 0 to 4\n"
-    assert not Path("x.png").exists()
-
-
-@pytest.mark.parametrize("option", ["--html", "--png", "--gif"])
-def test_the_replay_itself_is_not_overwritten(option: str, saved: Path) -> None:
-    content = saved.read_bytes()
-    done = run("replay", str(saved), option, str(saved.parent / "." / saved.name))
-    assert done.exit_code == 2
-    assert "is the replay itself" in done.stderr
-    assert saved.read_bytes() == content
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
-def test_a_full_disk_is_one_line_that_names_the_file(saved: Path) -> None:
-    done = run("replay", str(saved), "--json", "--png", "/dev/full")
-    assert (done.exit_code, done.stderr) == (1, "spielleiter: /dev/full: No space left on device\n")
-
-
-def test_a_file_that_cannot_be_written_is_one_line(saved: Path, tmp_path: Path) -> None:
-    done = run("replay", str(saved), "--png", str(tmp_path / "nowhere" / "a.png"))
+@pytest.mark.parametrize(
+    ("place", "reason"), [("/dev/full", "No space left on device"), ("nowhere/a.png", "No such file or directory")]
+)
+def test_a_file_that_cannot_be_written_is_one_line(place: str, reason: str, saved: Path) -> None:
+    if place == "/dev/full" and not Path(place).exists():
+        pytest.skip("this system has no device that is always full")
+    done = run("replay", str(saved), "--json", "--png", place)
     assert done.exit_code == 1
-    assert done.stderr.count("\n") == 1
-    assert "No such file or directory" in done.stderr
+    assert done.stderr.startswith("spielleiter: ")
+    assert done.stderr.endswith(f"{reason}\n")
 
 
 @pytest.mark.slow
@@ -280,7 +259,7 @@ def test_the_page_of_a_real_process_shows_the_game(saved: Path) -> None:
     assert game["plies"] == expected["plies"]
 
 
-@pytest.mark.parametrize("options", [(), ("--no-browser",), ("--ply", "3")])
+@pytest.mark.parametrize("options", [("--no-browser",), ("--ply", "3")])
 def test_without_options_the_page_is_served(
     options: tuple[str, ...], saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

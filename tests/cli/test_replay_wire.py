@@ -77,4 +77,4 @@ def test_misuse(server: BackgroundServer, tmp_path: Path) -> None:
     ):
         done = run("replay-wire", *arguments)
         assert done.exit_code == 2
-        assert problem in done.output
+        assert problem in done.stderr

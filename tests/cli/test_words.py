@@ -13,7 +13,7 @@ from spielleiter.cli.words import (
     result_line,
     state_line,
 )
-from spielleiter.client.client_errors import CannotConnectError, ClientError, RequestRefusedError
+from spielleiter.client.client_errors import CannotConnectError, RequestRefusedError
 from spielleiter.client.player import GameEnd, GameReport
 from spielleiter.game.blokus.pieces import Shape
 from spielleiter.game.blokus.state import RULES_2021, BlokusState
@@ -29,6 +29,9 @@ TEXTS = BLOKUS_2027.texts
 def _result(winners: tuple[int, ...], *causes: Cause) -> Result:
     first, second = causes or (Cause.REGULAR, Cause.REGULAR)
     return Result((), (Score(first, "", (2, 10)), Score(second, "too late", (0, 7))), winners)
+
+
+ABORTED = _result((), Cause.LEFT, Cause.REGULAR)
 
 
 def _report(result: Result | None, *, end: GameEnd = GameEnd.RESULT, seat: int | None = 0) -> GameReport:
@@ -77,12 +80,13 @@ def test_faults_are_part_of_the_line() -> None:
         (_report(_result((0,))), "won", "won as player 1, 10:7"),
         (_report(_result((0,)), seat=1), "lost", "lost as player 2, 10:7"),
         (_report(_result((0, 1))), "draw", "a draw as player 1, 10:7"),
+        # a server that stops sends every player a result, even one that is still waiting for an opponent
         (
-            _report(_result((), Cause.LEFT, Cause.REGULAR), seat=None),
+            _report(ABORTED, seat=None),
             "none",
             "the game never began, 10:7; player 1: LEFT",
         ),
-        (_report(_result((), Cause.LEFT, Cause.REGULAR)), "none", "no winner as player 1, 10:7; player 1: LEFT"),
+        (_report(ABORTED), "none", "no winner as player 1, 10:7; player 1: LEFT"),
         (_report(None, end=GameEnd.LEFT), "none", "the room was closed without a result - last word"),
         (_report(None, end=GameEnd.REFUSED), "none", "the server refused - last word"),
         (
@@ -97,13 +101,6 @@ def test_faults_are_part_of_the_line() -> None:
 def test_a_game_is_reported_from_the_view_of_its_player(report: GameReport, word: str, line: str) -> None:
     assert outcome_word(report) == word
     assert report_line(report) == line
-
-
-def test_a_player_whose_game_never_began_has_not_lost_it() -> None:
-    """A server that stops sends every player a result, even one that is still waiting for an opponent."""
-    waiting = _report(_result((0,), Cause.REGULAR, Cause.LEFT), seat=None)
-    assert outcome_word(waiting) == "none"
-    assert report_line(waiting) == "the game never began, 10:7; player 2: LEFT (the server says: “too late”)"
 
 
 @pytest.mark.parametrize(
@@ -131,16 +128,10 @@ def test_unknown_refusals_have_no_advice(message: str) -> None:
     assert refusal_text(message) == message.rpartition("Exception: ")[2]
 
 
-@pytest.mark.parametrize(
-    ("error", "is_kept"),
-    [
+def test_scripts_get_a_refusal_but_not_our_own_words_unchanged() -> None:
+    for error, is_kept in (
         (RequestRefusedError(TEXTS.unknown_room("x")), True),
-        (
-            CannotConnectError("cannot connect to x:1 (nobody listens there)"),
-            False,
-        ),  # our own words, which no script parses
-    ],
-)
-def test_scripts_get_a_refusal_unchanged(error: ClientError, is_kept: bool) -> None:
-    assert (failure_text(error, keeps_words=True) == str(error)) == is_kept
-    assert failure_text(error, keeps_words=False) == refusal_text(str(error))
+        (CannotConnectError("cannot connect to x:1 (nobody listens there)"), False),
+    ):
+        assert (failure_text(error, keeps_words=True) == str(error)) == is_kept
+        assert failure_text(error, keeps_words=False) == refusal_text(str(error))

@@ -13,7 +13,8 @@ import pytest
 import trio
 
 from spielleiter.common.errors import JournalError, MachineError, SetupError
-from spielleiter.match.plan import RANDOM, SEQUENTIAL, Entrant, MatchSetup, Opening, ProgramTimeouts
+from spielleiter.match.defaults import RANDOM, SEQUENTIAL
+from spielleiter.match.plan import Entrant, MatchSetup, Opening, ProgramTimeouts
 from spielleiter.match.preparation import (
     inspect_program,
     load_match,
