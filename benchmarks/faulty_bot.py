@@ -25,7 +25,7 @@ import trio
 
 from spielleiter.client.client_errors import ClientError
 from spielleiter.client.player import Player
-from spielleiter.client.strategies import make_responder
+from spielleiter.client.responders import make_responder
 from spielleiter.game.api import State
 from spielleiter.protocol.current_season import DEFAULT_DIALECT
 from spielleiter.protocol.messages import MoveData, RoomMessage

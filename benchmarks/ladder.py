@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.levels import print_row
-from spielleiter.client.choosers import ladder_of, level_name
 from spielleiter.common.own_python import own_python
 from spielleiter.common.text import count_text
+from spielleiter.players.choosers import ladder_of, level_name
 from spielleiter.server.editions import choose_editions
 
 _FILE: Final = """\

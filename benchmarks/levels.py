@@ -16,10 +16,10 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from spielleiter.client.choosers import ladder_of, level_name
-from spielleiter.client.search_budget import LadderLevel
 from spielleiter.common.quantile import nearest_rank
 from spielleiter.game.api import Game, State
+from spielleiter.players.choosers import ladder_of, level_name
+from spielleiter.players.search_budget import LadderLevel
 from spielleiter.server.editions import EDITIONS
 
 _HEADINGS = ("level", "positions", "illegal", "median ms", "p99 ms", "maximum ms")

@@ -67,7 +67,7 @@ def game_option_values(option: str) -> Callable[[], list[str]]:
 
 def programs() -> list[str]:
     """The built-in programs of a match."""
-    from spielleiter.client.strategies import STRATEGIES
+    from spielleiter.players.strategies import STRATEGIES
     from spielleiter.programs.command import BUILTIN
 
     return [BUILTIN + name for name in STRATEGIES]

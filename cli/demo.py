@@ -42,7 +42,8 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
     from spielleiter.client.admin import AdminClient
     from spielleiter.client.client_errors import ClientError
     from spielleiter.client.player import GameReport, Player
-    from spielleiter.client.strategies import STRATEGIES, make_responder
+    from spielleiter.client.responders import make_responder
+    from spielleiter.players.strategies import STRATEGIES
     from spielleiter.protocol.messages import Memento, RoomData
     from spielleiter.server.app import serve
     from spielleiter.server.config import Config

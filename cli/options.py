@@ -23,7 +23,7 @@ from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT
 from spielleiter.server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, address, suggestion
 
 if TYPE_CHECKING:
-    from spielleiter.protocol.recognition import Recogniser
+    from spielleiter.protocol.edition_recognition import Recogniser
     from spielleiter.server.core.policy import Edition
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -342,7 +342,7 @@ def recogniser(edition: Edition, *, is_sure: bool) -> Recogniser:
 
     `is_sure`: the user named the edition, so no other one is considered.
     """
-    from spielleiter.protocol.recognition import Recogniser
+    from spielleiter.protocol.edition_recognition import Recogniser
     from spielleiter.server.editions import EDITIONS
 
     others = [] if is_sure else [each.dialect for each in EDITIONS.values() if each is not edition]

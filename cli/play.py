@@ -29,9 +29,9 @@ from spielleiter.cli.running import Failure, Misuse, run_async
 from spielleiter.server.setting import MAX_SECONDS, suggestion
 
 if TYPE_CHECKING:
-    from spielleiter.client.gtp_blokus import BridgedPlayer
+    from spielleiter.client.gtp_player import BridgedPlayer
     from spielleiter.client.player import GameReport, Player, Responder
-    from spielleiter.client.strategies import StrategyKind
+    from spielleiter.players.strategies import StrategyKind
     from spielleiter.protocol.messages import RoomData
     from spielleiter.server.core.policy import Edition
 
@@ -41,8 +41,8 @@ GTP: Final = "gtp"
 
 def playing_strategies() -> dict[str, StrategyKind]:
     """Return the strategies of `play` by name: the built-in ones, and gtp."""
-    from spielleiter.client.gtp_blokus import POSITIONS
-    from spielleiter.client.strategies import STRATEGIES, StrategyKind
+    from spielleiter.players.gtp_blokus import POSITIONS
+    from spielleiter.players.strategies import STRATEGIES, StrategyKind
 
     description = "the moves of another program, named by --engine (Blokus only)"
     return {**STRATEGIES, GTP: StrategyKind(GTP, description, position=POSITIONS)}
@@ -175,7 +175,7 @@ def _play_once(
     from spielleiter.cli.words import failure_text, outcome_word, report_line, result_points
     from spielleiter.client.client_errors import ClientError
     from spielleiter.client.player import GameEnd, Player, respond_with
-    from spielleiter.client.strategies import DEFAULT_DELAY, make_responder
+    from spielleiter.client.responders import DEFAULT_DELAY, make_responder
     from spielleiter.protocol.messages import Memento, Result
     from spielleiter.server.editions import EDITIONS
 
@@ -278,8 +278,8 @@ async def running_bridged_player(
     engine: str, say: Callable[[str], None], *, move_timeout: float | None, seed: int | None
 ) -> AsyncIterator[BridgedPlayer]:
     """Start the engine and make the player that asks it. Raises Misuse if the engine cannot be used."""
-    from spielleiter.client.gtp_blokus import DEFAULT_ENGINE_TIMEOUT, BridgedPlayer
     from spielleiter.client.gtp_engine import EngineStartError, running_engine
+    from spielleiter.client.gtp_player import DEFAULT_ENGINE_TIMEOUT, BridgedPlayer
     from spielleiter.common.errors import SetupError
     from spielleiter.programs.command import BUILTIN, Command
     from spielleiter.programs.startable import require_startable

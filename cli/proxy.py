@@ -49,7 +49,7 @@ def proxy(listen: tuple[str, int], to: tuple[str, int], trace: Path | None) -> N
     from spielleiter.server.net.sockets import connections_possible
     from spielleiter.server.net.sockets import listen as open_sockets
     from spielleiter.wire.proxy import MOST_CONNECTIONS, Proxy
-    from spielleiter.wire.recorder import Recorder
+    from spielleiter.wire.trace_writer import Recorder
 
     def say(line: str) -> None:
         print_line(f"spielleiter proxy: {line}", err=True)

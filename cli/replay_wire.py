@@ -59,8 +59,8 @@ def replay_wire(
     one prepared it: their packets are sent in the recorded order, each after all answers that came before it.
     """
     from spielleiter.wire.comparison import TREATED_AS_EQUAL
-    from spielleiter.wire.recording import RecordingError, read_recordings
     from spielleiter.wire.replayer import Replayer, UnreachableError
+    from spielleiter.wire.trace_reader import RecordingError, read_recordings
 
     try:
         recording = read_recordings(list(files))

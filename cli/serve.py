@@ -116,7 +116,7 @@ def run(config: Config) -> None:
 
     recorder = None
     if config.trace_directory is not None:
-        from spielleiter.wire.recorder import Recorder
+        from spielleiter.wire.trace_writer import Recorder
 
         recorder = Recorder
 

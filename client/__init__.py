@@ -32,7 +32,8 @@ from spielleiter.client.client_errors import (
     UnspeakableError,
 )
 from spielleiter.client.player import GameEnd, GameReport, Player, Responder, Strategy
-from spielleiter.client.strategies import STRATEGIES, make_responder
+from spielleiter.client.responders import make_responder
+from spielleiter.players.strategies import STRATEGIES
 from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, MoveData, Paused, Result, Slot
 
 __all__ = [

@@ -39,6 +39,7 @@ from spielleiter.client.client_errors import (
 )
 from spielleiter.client.transport import CLOSE_TIMEOUT, Transport, open_transport
 from spielleiter.game.api import Move, Seat, State
+from spielleiter.players.search_budget import NoMoveError
 from spielleiter.protocol.current_season import DEFAULT_DIALECT
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT
 from spielleiter.protocol.dialect import Dialect
@@ -432,16 +433,19 @@ def respond_with(strategy: Strategy) -> Responder:
     )
 
     async def respond(player: Player, state: State) -> None:
-        if is_async:
-            answer = strategy(state)
-        else:
-            # a limiter of its own, so that neither other players nor an abandoned call can delay this one;
-            # a tuple, since trio refuses an awaitable as the result of a worker thread
-            (answer,) = await trio.to_thread.run_sync(
-                lambda: (strategy(state),), abandon_on_cancel=True, limiter=trio.CapacityLimiter(1)
-            )
-        if inspect.isawaitable(answer):
-            answer = await answer
+        try:
+            if is_async:
+                answer = strategy(state)
+            else:
+                # a limiter of its own, so that neither other players nor an abandoned call can delay this one;
+                # a tuple, since trio refuses an awaitable as the result of a worker thread
+                (answer,) = await trio.to_thread.run_sync(
+                    lambda: (strategy(state),), abandon_on_cancel=True, limiter=trio.CapacityLimiter(1)
+                )
+            if inspect.isawaitable(answer):
+                answer = await answer
+        except NoMoveError as error:
+            raise StrategyError(str(error)) from error
         if not isinstance(answer, MoveData):
             answer = MoveData(answer)
         await player.send_move(answer.move, answer.hints)

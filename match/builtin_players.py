@@ -20,13 +20,13 @@ from typing import Any, Final
 import psutil
 import trio
 
-from spielleiter.client.search_budget import LONGEST_WAIT
-from spielleiter.client.strategies import STRATEGIES
 from spielleiter.common.errors import MachineError, os_error_text
 from spielleiter.common.own_python import own_python
 from spielleiter.game.api import Move, State
 from spielleiter.match.builtin_process import HEAD, encode
 from spielleiter.match.verdict import exit_text
+from spielleiter.players.search_budget import LONGEST_WAIT
+from spielleiter.players.strategies import STRATEGIES
 from spielleiter.programs.command import BUILTIN
 from spielleiter.programs.environment import own_variables
 from spielleiter.programs.platforms import PLATFORM

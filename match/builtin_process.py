@@ -15,8 +15,8 @@ import sys
 import time
 from typing import BinaryIO, Final
 
-from spielleiter.client.choosers import CHOOSERS
-from spielleiter.client.search_budget import SearchBudget
+from spielleiter.players.choosers import CHOOSERS
+from spielleiter.players.search_budget import SearchBudget
 
 HEAD: Final = struct.Struct("!I")
 """The length of a message."""

@@ -19,7 +19,6 @@ from typing import Final
 
 import trio
 
-from spielleiter.client.strategies import STRATEGIES
 from spielleiter.common.errors import MachineError, SetupError, os_error_text
 from spielleiter.match.builtin_players import builtin_strategy
 from spielleiter.match.defaults import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS, RANDOM, SEQUENTIAL
@@ -35,6 +34,7 @@ from spielleiter.match.plan import (
 from spielleiter.match.records import SETUP, load_setup
 from spielleiter.match.statistics import MIN_PAIRS
 from spielleiter.match.stopping import sprt_of
+from spielleiter.players.strategies import STRATEGIES
 from spielleiter.programs.command import BUILTIN, Command, content_of, join_command, names_of
 from spielleiter.programs.environment import require_set
 from spielleiter.programs.packages.faults import PackageError

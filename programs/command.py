@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from spielleiter.client.strategies import STRATEGIES
 from spielleiter.common.errors import SetupError
 from spielleiter.common.own_python import own_python
+from spielleiter.players.strategies import STRATEGIES
 from spielleiter.programs.windows_command import windows_words
 from spielleiter.server.setting import suggestion
 

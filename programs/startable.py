@@ -16,8 +16,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from spielleiter.client.strategies import STRATEGIES
 from spielleiter.common.errors import SetupError
+from spielleiter.players.strategies import STRATEGIES
 from spielleiter.programs.command import BUILTIN, PLACEHOLDERS, Command, script_of
 from spielleiter.programs.windows_command import windows_problem
 from spielleiter.server.setting import suggestion

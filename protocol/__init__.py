@@ -6,7 +6,8 @@ Nothing in this package uses sockets, a clock or an event loop (it is *sans-I/O*
 - `messages`: all messages, as frozen values;
 - `dialect` and `dialects`: how each edition writes them;
 - `errors` and `limits`: what may be raised, and how much a peer may send;
-- `recognition`: for clients that do not know the edition of a room in advance.
+- `packet_reader` (bytes to parsed packets) and `values` (parsed packets to values), which the others use;
+- `edition_recognition`: for clients that do not know the edition of a room in advance.
 
 >>> from spielleiter.protocol.connection import Connection, Role
 >>> from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3

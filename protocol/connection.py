@@ -26,7 +26,7 @@ from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import BEFORE_JOIN, FROM_SERVER, Limits
 from spielleiter.protocol.messages import Message
-from spielleiter.protocol.reader import PacketReader
+from spielleiter.protocol.packet_reader import PacketReader
 
 
 class InputPhase(enum.Enum):
@@ -184,7 +184,7 @@ class Connection:
 
     def _next_message(self) -> Message | None:
         reader = self._reader
-        if reader.is_empty:
+        if not reader.unread_bytes:
             return None
         for form in self.dialect.plain_forms:
             match = reader.match(form.pattern)

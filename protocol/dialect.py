@@ -28,7 +28,8 @@ from spielleiter.protocol.messages import (
     Slot,
     UnreadableData,
 )
-from spielleiter.protocol.reading import (
+from spielleiter.protocol.texts import Texts
+from spielleiter.protocol.values import (
     Element,
     UnreadableError,
     allowed,
@@ -37,7 +38,6 @@ from spielleiter.protocol.reading import (
     quote,
     unknown_packet,
 )
-from spielleiter.protocol.texts import Texts
 from spielleiter.protocol.writer import Body, element
 
 PACKET_INDENT: Final = "\n  "

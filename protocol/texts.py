@@ -8,47 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from spielleiter.game.api import Mistake, Move, Outcome, Seat, State
-from spielleiter.protocol.messages import (
-    AuthenticateRequest,
-    CancelRequest,
-    Departure,
-    ErrorMessage,
-    ErrorPacket,
-    Fragment,
-    Joined,
-    JoinedGameRoom,
-    JoinPreparedRequest,
-    JoinRequest,
-    JoinRoomRequest,
-    Left,
-    Memento,
-    Message,
-    MoveData,
-    MoveRequest,
-    Observed,
-    ObserveRequest,
-    Paused,
-    PauseRequest,
-    PlayerScore,
-    Prepared,
-    PrepareRequest,
-    Result,
-    RoomData,
-    RoomMessage,
-    Score,
-    ScoreForPlayerRequest,
-    ServerData,
-    StatusRequest,
-    StepRequest,
-    Testing,
-    TestModeRequest,
-    TimeoutRequest,
-    UnreadableData,
-    WelcomeMessage,
-)
+from spielleiter.protocol import messages as m
+from spielleiter.protocol.attribute_packets import ATTRIBUTE_PACKETS, AttributePacket
 
 _EXCEPTIONS: Final = "sc.api.plugins.exceptions"
 _INVALID_FORMAT: Final = "Der Zug konnte nicht erkannt werden"
@@ -58,17 +22,15 @@ LEFT_REASON: Final = "Der Spieler hat das Spiel verlassen"
 _TEAM_CONSTANTS: Final = ("ONE", "TWO")
 _WRONG_PASSWORD: Final = "sc.server.network.AuthenticationFailedException: Failed to authenticate as administrator"  # noqa: S105 - a text
 
-_JAVA_NAMES: Final[dict[type, str]] = {
-    ErrorPacket: "sc.protocol.responses.ErrorPacket",
-    Joined: "sc.protocol.responses.JoinedRoomResponse",
-    JoinedGameRoom: "sc.protocol.responses.RoomWasJoinedEvent",
-    Left: "sc.protocol.RemovedFromGame",
-    Observed: "sc.protocol.responses.ObservationResponse",
-    PlayerScore: "sc.protocol.responses.PlayerScoreResponse",
-    Prepared: "sc.protocol.responses.GamePreparedResponse",
-    Testing: "sc.protocol.responses.TestModeResponse",
+_BY_MESSAGE: Final[Mapping[type, AttributePacket]] = {each.message: each for each in ATTRIBUTE_PACKETS.values()}
+_CLASS_NAMES: Final[Mapping[type, str]] = {
+    **{message: each.class_name for message, each in _BY_MESSAGE.items()},
+    m.ErrorPacket: "sc.protocol.responses.ErrorPacket",
+    m.JoinedGameRoom: "sc.protocol.responses.RoomWasJoinedEvent",
+    m.PlayerScore: "sc.protocol.responses.PlayerScoreResponse",
+    m.Prepared: "sc.protocol.responses.GamePreparedResponse",
 }
-"""The packets that only a server sends, with the names of their classes in the official server."""
+"""The names of packets' classes in the official server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +45,7 @@ class MoveRefusal:
     """The text of the room's error for the observers."""
     packet: str | None
     """The text of the errorpacket that follows the room's error; None if there is none."""
-    shown: RoomData | None
+    shown: m.RoomData | None
     """The part of the refused data that the room's error repeats."""
 
 
@@ -96,29 +58,29 @@ class Texts:
 
     mistake_texts: Mapping[Mistake, str]
     describe_move: Callable[[Move | None], str]
-    describe_data: Callable[[RoomData | None], str]
-    describe_request: Callable[[Message], str]
+    describe_data: Callable[[m.RoomData | None], str]
+    describe_request: Callable[[m.Message], str]
 
     # all texts of a refused move
     illegal: Callable[[str, Mistake, Move, State], MoveRefusal]
     """The player's name, the mistake, the move, and the position in which it was sent."""
-    unreadable: Callable[[str, UnreadableData], MoveRefusal]
+    unreadable: Callable[[str, m.UnreadableData], MoveRefusal]
     """The player's name, and the data that it sent."""
-    out_of_turn: Callable[[Seat | None, Seat, Seat, tuple[str, str], RoomData], MoveRefusal]
+    out_of_turn: Callable[[Seat | None, Seat, Seat, tuple[str, str], m.RoomData], MoveRefusal]
     """The player whose turn it is (None: the game has not begun), the seat that moves first or next, the seat of the
     sender, the names in the order of the seats, and the data that was sent."""
 
     # reasons in the scores of a result
     regular_reason: Callable[[Outcome], str]
     """The outcome of a game that was played to its end."""
-    departure_reason: Callable[[Departure], str]
+    departure_reason: Callable[[m.Departure], str]
     soft_timeout_reason: Callable[[float], str]
     """The limit in seconds."""
     hard_timeout_reason: Callable[[float], str]
     """The limit in seconds."""
 
     # messages of an errorpacket
-    non_move: Callable[[RoomMessage], str]
+    non_move: Callable[[m.RoomMessage], str]
     """The room packet of a player that contains no move."""
     not_member: Callable[[str | None], str]
     """The room id."""
@@ -132,9 +94,9 @@ class Texts:
     unknown_game_type: Callable[[str | None, Sequence[str]], str]
     """The gameType that was asked for, and the known ones."""
     wrong_password: str
-    unauthenticated: Callable[[Message], str]
+    unauthenticated: Callable[[m.Message], str]
     """A request that only an administrator may send."""
-    server_packet: Callable[[Message], str]
+    server_packet: Callable[[m.Message], str]
     """A packet that only a server sends."""
 
 
@@ -157,63 +119,54 @@ def release_texts(
     def describe_player(seat: Seat | None, names: tuple[str, str]) -> str:
         return "null" if seat is None else f"{team_names[seat]}({names[seat]})"
 
-    def describe_score(number: int, score: Score, definition: tuple[Fragment, ...]) -> str:
-        parts = ", ".join(f"{part.name}={value}" for part, value in zip(definition, score.parts, strict=False))
-        return f"Player{number}(cause={score.cause.value}, reason='{score.reason}', parts=[{parts}])"
-
-    def describe_data(data: RoomData | None) -> str:
+    def describe_data(data: m.RoomData | None) -> str:
         match data:
             case None:
                 return "null"
-            case MoveData():
+            case m.MoveData():
                 return describe_move(data.move)
-            case UnreadableData():
+            case m.UnreadableData():
                 return _text(data.class_name)
-            case WelcomeMessage():
+            case m.WelcomeMessage():
                 return f"WelcomeMessage(color={_TEAM_CONSTANTS[data.seat]})"
-            case MoveRequest():
+            case m.MoveRequest():
                 return move_request_name
-            case Memento():
+            case m.Memento():
                 return f"MementoMessage(state=GameState {data.state.round}/{data.state.turn}, perspective=null)"
-            case Paused():
+            case m.Paused():
                 return f"GamePaused(paused={_text(data.is_paused)})"
-            case ErrorMessage():
+            case m.ErrorMessage():
                 return f"ErrorMessage(originalMessage={describe_data(data.original)}, message={data.message})"
-            case ServerData():
+            case m.ServerData():
                 values = (
                     f"{name}={value if isinstance(value, str) else describe_data(value)}" for name, value in data.values
                 )
                 return f"{data.java_name}({', '.join(values)})"
-        return describe_result(data)
-
-    def describe_result(result: Result) -> str:
-        winners = ", ".join(describe_player(seat, result.names) for seat in result.winners)
-        scores = ", ".join(describe_score(n, score, result.definition) for n, score in enumerate(result.scores, 1))
+        winners = ", ".join(describe_player(seat, data.names) for seat in data.winners)
+        scores = ", ".join(
+            f"Player{number}(cause={score.cause.value}, reason='{score.reason}', parts=["
+            + ", ".join(f"{part.name}={value}" for part, value in zip(data.definition, score.parts, strict=False))
+            + "])"
+            for number, score in enumerate(data.scores, 1)
+        )
         return f"GameResult(winner=[{winners}], scores=[{scores}])"
 
-    def invalid_move(mistake: Mistake, move: Move) -> str:
-        blamed = None if mistake in mistakes_without_move else move
-        return f"InvalidMoveException(mistake={mistake_texts[mistake]}, move={describe_move(blamed)})"
-
-    def unreadable_move(problem: str) -> str:
-        return f"InvalidMoveException(mistake={unreadable_reason(problem)}, move=null)"
-
-    def violation_reason(mistake: Mistake, move: Move) -> str:
-        text = mistake_texts[mistake]
-        return text if mistake in mistakes_without_move else f"{text} {before_move} '{describe_move(move)}'"
-
     def illegal(name: str, mistake: Mistake, move: Move, _state: State) -> MoveRefusal:
-        what = invalid_move(mistake, move)
-        error = invalid_move_error(name, what)
-        return MoveRefusal(violation_reason(mistake, move), error, error, invalid_move_packet(what), MoveData(move))
+        text, is_named = mistake_texts[mistake], mistake not in mistakes_without_move
+        reason = f"{text} {before_move} '{describe_move(move)}'" if is_named else text
+        what = f"InvalidMoveException(mistake={text}, move={describe_move(move if is_named else None)})"
+        return invalid_move(name, reason, what, m.MoveData(move))
 
-    def unreadable(name: str, data: UnreadableData) -> MoveRefusal:
-        what = unreadable_move(data.problem)
-        error = invalid_move_error(name, what)
-        return MoveRefusal(unreadable_reason(data.problem), error, error, invalid_move_packet(what), data)
+    def unreadable(name: str, data: m.UnreadableData) -> MoveRefusal:
+        reason = unreadable_reason(data.problem)
+        return invalid_move(name, reason, f"InvalidMoveException(mistake={reason}, move=null)", data)
+
+    def invalid_move(name: str, reason: str, what: str, shown: m.RoomData) -> MoveRefusal:
+        error = _invalid_move_error(name, what)
+        return MoveRefusal(reason, error, error, f"{_EXCEPTIONS}.GameLogicException: {what}", shown)
 
     def out_of_turn(
-        active: Seat | None, _on_turn: Seat, actual: Seat, names: tuple[str, str], data: RoomData
+        active: Seat | None, _on_turn: Seat, actual: Seat, names: tuple[str, str], data: m.RoomData
     ) -> MoveRefusal:
         awaited, sender = describe_player(active, names), describe_player(actual, names)
         if active == actual:
@@ -224,7 +177,7 @@ def release_texts(
         packet = f"NotYourTurnException(expected={awaited}, actual={sender}, data={sent})"
         return MoveRefusal(LEFT_REASON, error, error, packet, data)
 
-    def non_move(message: RoomMessage) -> str:
+    def non_move(message: m.RoomMessage) -> str:
         packet = f"RoomPacket(roomId={_text(message.room_id)}, data={describe_data(message.data)})"
         return f"{_EXCEPTIONS}.GameRoomException: Received non-move packet: {packet}"
 
@@ -261,24 +214,19 @@ def release_texts(
         # a packet that the official server does not have keeps its Python name
         server_packet=lambda message: (
             f"{_EXCEPTIONS}.RescuableClientException: Unhandled Packet of type: class "
-            f"{_JAVA_NAMES.get(type(message), type(message).__name__)}"
+            f"{_CLASS_NAMES.get(type(message), type(message).__name__)}"
         ),
     )
 
 
-def invalid_move_error(name: str, what: str) -> str:
+def _invalid_move_error(name: str, what: str) -> str:
     """Return the text about an invalid move for the player `name` who sent it; `what` says what is wrong."""
     return f"Ungueltiger Zug von '{name}'.\n{what}"
 
 
-def early_refusal(name: str, reason: str, shown: RoomData | None) -> MoveRefusal:
+def early_refusal(name: str, reason: str, shown: m.RoomData | None) -> MoveRefusal:
     """Return the texts of the early releases: only the player's error names the player, and no errorpacket follows."""
-    return MoveRefusal(reason, invalid_move_error(name, reason), reason, None, shown)
-
-
-def invalid_move_packet(what: str) -> str:
-    """Return the text of the errorpacket about an invalid move."""
-    return f"{_EXCEPTIONS}.GameLogicException: {what}"
+    return MoveRefusal(reason, _invalid_move_error(name, reason), reason, None, shown)
 
 
 def unreadable_reason(problem: str) -> str:
@@ -300,10 +248,33 @@ def german_seconds(seconds: float) -> str:
     return f"{seconds:.3f}".rstrip("0").rstrip(".").replace(".", ",")
 
 
-def describe_request(request: Message) -> str:
+def describe_request(request: m.Message) -> str:
     """Return the description of a request that `toString` returns in the official server."""
-    name, fields = _REQUEST_DESCRIPTIONS[type(request)](request)
-    return f"{name}({', '.join(f'{key}={_text(value)}' for key, value in fields.items())})"
+    match request:
+        case m.AuthenticateRequest():  # without the password, which must stay secret
+            return "AuthenticateRequest()"
+        case m.StatusRequest():
+            return "StatusRequest()"
+        case m.TimeoutRequest():
+            fields = {"roomId": request.room_id, "activate": request.is_active, "slot": request.slot}
+            return _described("ControlTimeoutRequest", fields)
+        case m.PrepareRequest():
+            slots = ", ".join(
+                f"SlotDescriptor(displayName={_text(slot.display_name)}, canTimeout={_text(slot.can_timeout)}, "
+                f"reserved={_text(slot.is_reserved)})"
+                for slot in request.slots
+            )
+            listed = f"[{slots}]" if slots else None
+            fields = {"gameType": request.game_type, "slotDescriptors": listed, "pause": request.is_paused}
+            return _described("PrepareGameRequest", fields)
+    packet = _BY_MESSAGE[type(request)]
+    names = {**packet.texts, **packet.flags}
+    name = packet.class_name.rpartition(".")[2]
+    return _described(name, {attribute: getattr(request, field) for attribute, field in names.items()})
+
+
+def _described(name: str, fields: Mapping[str, object]) -> str:
+    return f"{name}({', '.join(f'{field}={_text(value)}' for field, value in fields.items())})"
 
 
 def _text(value: object) -> str:
@@ -311,36 +282,3 @@ def _text(value: object) -> str:
     if value is None:
         return "null"
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _prepare(request: PrepareRequest) -> tuple[str, dict[str, object]]:
-    slots = ", ".join(
-        f"SlotDescriptor(displayName={_text(slot.display_name)}, canTimeout={_text(slot.can_timeout)}, "
-        f"reserved={_text(slot.is_reserved)})"
-        for slot in request.slots
-    )
-    return "PrepareGameRequest", {
-        "gameType": request.game_type,
-        "slotDescriptors": f"[{slots}]" if request.slots else None,
-        "pause": request.is_paused,
-    }
-
-
-_REQUEST_DESCRIPTIONS: Final[dict[type, Callable[[Any], tuple[str, dict[str, object]]]]] = {
-    AuthenticateRequest: lambda _: ("AuthenticateRequest", {}),  # without the password, which must stay secret
-    CancelRequest: lambda request: ("CancelRequest", {"roomId": request.room_id}),
-    JoinRequest: lambda request: ("JoinGameRequest", {"gameType": request.game_type}),
-    JoinPreparedRequest: lambda request: ("JoinPreparedRoomRequest", {"reservationCode": request.reservation_code}),
-    JoinRoomRequest: lambda request: ("JoinRoomRequest", {"roomId": request.room_id}),
-    ObserveRequest: lambda request: ("ObservationRequest", {"roomId": request.room_id}),
-    PauseRequest: lambda request: ("PauseGameRequest", {"roomId": request.room_id, "pause": request.is_paused}),
-    PrepareRequest: _prepare,
-    ScoreForPlayerRequest: lambda request: ("PlayerScoreRequest", {"displayName": request.display_name}),
-    StatusRequest: lambda _: ("StatusRequest", {}),
-    StepRequest: lambda request: ("StepRequest", {"roomId": request.room_id, "forced": request.is_forced}),
-    TestModeRequest: lambda request: ("TestModeRequest", {"testMode": request.is_enabled}),
-    TimeoutRequest: lambda request: (
-        "ControlTimeoutRequest",
-        {"roomId": request.room_id, "activate": request.is_active, "slot": request.slot},
-    ),
-}

@@ -76,7 +76,7 @@ class Server:
         recorder: RecorderFactory | None = None,
     ) -> None:
         if config.trace_directory is not None and recorder is None:
-            raise ValueError("trace_directory needs a recorder; pass recorder=spielleiter.wire.recorder.Recorder")
+            raise ValueError("trace_directory needs a recorder; pass recorder=spielleiter.wire.trace_writer.Recorder")
         self.config = config
         self.stream = events.EventStream()
         file = sys.stderr if log_file is None else log_file

@@ -1,7 +1,7 @@
 """Traces of a server's connections, with what the server says about the packets.
 
-How a trace is written is the matter of a recorder that is passed in (`spielleiter.wire.recorder`). Without a folder for
-traces there is no `Tracer`, and connections cost nothing more. The text of a fault is that of the event in the log.
+How a trace is written is the matter of a recorder that is passed in (`spielleiter.wire.trace_writer`). Without a folder
+for traces there is no `Tracer`, and connections cost nothing more. The text of a fault is that of the event in the log.
 """
 
 from __future__ import annotations

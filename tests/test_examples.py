@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.client.choosers import ladder_of
+from spielleiter.players.choosers import ladder_of
 from spielleiter.server.editions import EDITIONS
 from tests.cli.background import BackgroundServer, background_server
 from tests.documents import ROOT

@@ -36,10 +36,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-from spielleiter.client.choosers import contenders, evaluation_of, greedy_move
-from spielleiter.client.client_errors import StrategyError
 from spielleiter.common.terminal import end_quietly_without_readers
 from spielleiter.game.api import Move, Seat, State
+from spielleiter.players.choosers import contenders, evaluation_of, greedy_move
+from spielleiter.players.search_budget import NoMoveError
 from spielleiter.viewer.game_json import describe_end, distinct_positions
 from spielleiter.viewer.positions.describe import view_of
 from spielleiter.viewer.positions.view import Json, Words, shortened_text
@@ -172,7 +172,7 @@ class _Continuations:
                     break
                 try:
                     end = end.play(greedy_move(end, rng))
-                except StrategyError:  # a position of a hostile file, in which nobody can move
+                except NoMoveError:  # a position of a hostile file, in which nobody can move
                     break
                 self._plies += 1
             differences.append(_difference(end))

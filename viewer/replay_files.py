@@ -19,9 +19,9 @@ from typing import Final
 from spielleiter.game.api import GameError
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, Role, StreamEnd
 from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.edition_recognition import Recogniser
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.messages import Memento, RoomData, RoomMessage, UnknownPacket, UnreadableData
-from spielleiter.protocol.recognition import Recogniser
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.positions.view import Words

@@ -15,7 +15,7 @@ from typing import Final
 from spielleiter.common.text import escaped
 from spielleiter.protocol.writer import escape_attribute
 from spielleiter.wire.conversation import find_passwords
-from spielleiter.wire.recording import PASSWORD
+from spielleiter.wire.trace_reader import PASSWORD
 
 TREATED_AS_EQUAL: Final = (
     "white space between elements; ids of rooms and reservations, if they are replaced consistently"

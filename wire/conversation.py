@@ -15,9 +15,9 @@ from typing import Final
 from spielleiter.common.text import count_text
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import Limits
-from spielleiter.protocol.reader import PacketReader
+from spielleiter.protocol.packet_reader import PacketReader
 from spielleiter.server.tracing import FROM_SERVER, TO_SERVER
-from spielleiter.wire.form import LEGEND, NOTE, RESET, STREAM_ENDS, Mark, head_of, note_line, packet_lines
+from spielleiter.wire.trace_lines import LEGEND, NOTE, RESET, STREAM_ENDS, Mark, head_of, note_line, packet_lines
 
 KIB: Final = 1024
 MIB: Final = 1024 * 1024

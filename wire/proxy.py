@@ -20,8 +20,8 @@ from spielleiter.common.text import count_text
 from spielleiter.server.net.sockets import accept, notice_vanished
 from spielleiter.server.setting import shown_address
 from spielleiter.server.tracing import CONNECTS, FROM_SERVER, TO_SERVER
-from spielleiter.wire.form import NOTE
-from spielleiter.wire.recorder import Recorder, Trace
+from spielleiter.wire.trace_lines import NOTE
+from spielleiter.wire.trace_writer import Recorder, Trace
 
 READ_BYTES: Final = 16 * 1024
 """The bytes of one read: more than a position and the request after it."""

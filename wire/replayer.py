@@ -19,9 +19,9 @@ from spielleiter.common.text import count_text
 from spielleiter.server.tracing import CONNECTS
 from spielleiter.wire.comparison import Comparison
 from spielleiter.wire.conversation import MIB, Splitter
-from spielleiter.wire.form import NOTE, RESET, STAYS_OPEN, STREAM_ENDS
 from spielleiter.wire.proxy import CONNECT_TIMEOUT, server_problem
-from spielleiter.wire.recording import CLOSES, CUT, PASSWORD, Recording, Step
+from spielleiter.wire.trace_lines import NOTE, RESET, STAYS_OPEN, STREAM_ENDS
+from spielleiter.wire.trace_reader import CLOSES, CUT, PASSWORD, Recording, Step
 
 _NOT_REPEATED: Final = frozenset({NOTE, STAYS_OPEN})
 """Lines of a recording that are not steps of the conversation."""

@@ -45,6 +45,8 @@ LABEL: Final = "spielleiter.run"
 """The label of our containers; its value is the run's label."""
 
 _TIMEOUT: Final = 60.0  # seconds for an engine to answer
+_OOM_FILE: Final = "oom"
+"""What Podman's monitor creates in its working directory if the program has exceeded the memory."""
 _MAX_PROCESSES: Final = 4096
 _REMOVE: Final = 'read -r _; exec "$@" >/dev/null 2>&1'  # read ends when the pipe is closed
 
@@ -129,18 +131,22 @@ class ContainerSandbox(Sandbox):
             command = [*self._python.command, *inner.words]
         entry, *rest = command
         arguments += ["--entrypoint", entry, self._image, *rest]
-        # Podman's monitor creates a file called "oom" in its working directory if the program exceeds the memory
+        # Podman's monitor creates _OOM_FILE in its working directory; nothing inside can write there
         return dataclasses.replace(spec, arguments=arguments, cwd=str(layout.root))
 
     def open_resources(self, layout: Layout) -> Resources:
-        return _ContainerName(self._engine, layout.label)
+        return _Container(self._engine, layout)
 
 
-class _ContainerName(Resources):
-    """Removes the container of that name. A process of its own does it, even if this one is killed."""
+class _Container(Resources):
+    """Says whether the memory of a container was full, and removes it.
 
-    def __init__(self, engine: str, label: str) -> None:
-        command = [engine, "rm", "--force", "--volumes", label]
+    A process of its own removes it, even if this one is killed.
+    """
+
+    def __init__(self, engine: str, layout: Layout) -> None:
+        self._oom_file = layout.root / _OOM_FILE
+        command = [engine, "rm", "--force", "--volumes", layout.label]
         self._command = command
         self._remover: subprocess.Popen[bytes] | None = None
         if os.name == "posix":
@@ -151,6 +157,10 @@ class _ContainerName(Resources):
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl+C in the terminal must not end it
             )
+
+    def exceeded(self) -> str:
+        # The kernel frees a killed program's memory late, and may also kill the process inside that would report it
+        return Condition.MEMORY.key if self._oom_file.exists() else ""
 
     def release(self) -> None:
         if self._remover is None:

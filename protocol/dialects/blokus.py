@@ -20,7 +20,7 @@ from spielleiter.protocol.dialect import DataReader, Dialect, PlainForm, Reading
 from spielleiter.protocol.dialects import packets
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import Memento, MoveData, RoomMessage, UnreadableData
-from spielleiter.protocol.reading import (
+from spielleiter.protocol.values import (
     BOOLEAN,
     INTEGER,
     Element,

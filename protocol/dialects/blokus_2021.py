@@ -14,6 +14,7 @@ from spielleiter.game.api import Mistake, Move, Seat, State
 from spielleiter.game.blokus.moves import BlokusMistake, SetMove, SkipMove
 from spielleiter.game.blokus.pieces import SIZE, Color, bit, edge_neighbors, hash_order, orientation
 from spielleiter.game.blokus.state import RULES_2021, BlokusState
+from spielleiter.protocol import messages as m
 from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects import blokus, packets, release_requests
 from spielleiter.protocol.dialects.blokus import (
@@ -23,20 +24,6 @@ from spielleiter.protocol.dialects.blokus import (
     plain_set_move,
     release_move_readers,
 )
-from spielleiter.protocol.messages import (
-    Aggregation,
-    CloseConnection,
-    ErrorMessage,
-    ErrorPacket,
-    Fragment,
-    JoinedGameRoom,
-    Memento,
-    MoveData,
-    Paused,
-    RoomData,
-    Slot,
-)
-from spielleiter.protocol.reading import Element, UnreadableError, read_enum_text, read_integer
 from spielleiter.protocol.texts import (
     LEFT_REASON,
     MoveRefusal,
@@ -45,6 +32,7 @@ from spielleiter.protocol.texts import (
     release_texts,
     unreadable_reason,
 )
+from spielleiter.protocol.values import Element, UnreadableError, read_enum_text, read_integer
 from spielleiter.protocol.writer import leaf
 
 # -- the last revision, and release 21.4.0 ----------------------------------------------------------------------------
@@ -62,7 +50,7 @@ BLOKUS_2021_R3: Final = Dialect(
         describe_move=describe_move,
         team_names=("Team 1", "Team 2"),
     ),
-    score_definition=(Fragment("Gewinner", Aggregation.SUM), Fragment("∅ Punkte", Aggregation.AVERAGE)),
+    score_definition=(m.Fragment("Gewinner", m.Aggregation.SUM), m.Fragment("∅ Punkte", m.Aggregation.AVERAGE)),
     readers=packets.READERS,
     data_readers={
         **packets.DATA_READERS,
@@ -73,8 +61,8 @@ BLOKUS_2021_R3: Final = Dialect(
     writers=packets.WRITERS,
     data_writers={
         **packets.DATA_WRITERS,
-        MoveData: blokus.move_writer(PACKAGE),
-        Memento: blokus.MementoWriter(
+        m.MoveData: blokus.move_writer(PACKAGE),
+        m.Memento: blokus.MementoWriter(
             blokus.turn_round_start_piece,
             blokus.start_team,
             blokus.shape_lists(),
@@ -110,9 +98,9 @@ BLOKUS_2021_RELEASE: Final = BLOKUS_2021_R3.evolve(
         ),
         **release_move_readers(PACKAGE, f"{PACKAGE}.Coordinates"),
     },
-    writers={JoinedGameRoom: packets.write_joined_game_room_count},
-    data_writers={MoveData: blokus.move_writer(PACKAGE, has_hints=False)},
-    slot_defaults=Slot(None, can_timeout=False, is_reserved=False),
+    writers={m.JoinedGameRoom: packets.joined_game_room_writer(has_count=True)},
+    data_writers={m.MoveData: blokus.move_writer(PACKAGE, has_hints=False)},
+    slot_defaults=m.Slot(None, can_timeout=False, is_reserved=False),
     slot_attributes=("displayName", "canTimeout", "reserved"),
     own_requests=packets.OWN_REQUESTS,
     is_strict=True,
@@ -189,7 +177,7 @@ def _explain_cell(move: SetMove, state: BlokusState) -> str:
 
 
 def _refuse_out_of_turn(
-    _active: Seat | None, on_turn: Seat, actual: Seat, names: tuple[str, str], data: RoomData
+    _active: Seat | None, on_turn: Seat, actual: Seat, names: tuple[str, str], data: m.RoomData
 ) -> MoveRefusal:
     if actual == on_turn:
         error = "We didn't request a data from you yet."
@@ -229,14 +217,14 @@ BLOKUS_2021_R2: Final[Dialect] = BLOKUS_2021_R3.evolve(
         "paused": None,
     },
     writers={
-        CloseConnection: packets.attribute_writer(packets.CLOSE_RESPONSE),
-        ErrorPacket: None,
-        JoinedGameRoom: packets.write_joined_game_room_existing,
+        m.CloseConnection: packets.attribute_writer(packets.CLOSE_RESPONSE),
+        m.ErrorPacket: None,
+        m.JoinedGameRoom: packets.joined_game_room_writer(has_existing=True),
     },
     data_writers={
-        ErrorMessage: packets.error_writer("originalRequest"),
-        Paused: None,
-        Memento: blokus.MementoWriter(
+        m.ErrorMessage: packets.error_writer("originalRequest"),
+        m.Paused: None,
+        m.Memento: blokus.MementoWriter(
             blokus.turn_round_start_piece,
             blokus.start_team,
             blokus.board,
@@ -274,10 +262,10 @@ def _attributes_r1(state: BlokusState) -> str:
 _READ_COMMON: Final = blokus.memento_reader(RULES_2021, "orderedColors", "startColor")
 
 
-def _read_memento_r1(data: Element, reading: Reading) -> Memento:
+def _read_memento_r1(data: Element, reading: Reading) -> m.Memento:
     """Read a position. Its turn becomes the next turn of the colour on turn, regardless of how the sender counts."""
     memento = _READ_COMMON(data, reading)
-    assert isinstance(memento, Memento)
+    assert isinstance(memento, m.Memento)
     plain = memento.state
     assert isinstance(plain, BlokusState)
     state = reading.children(data, "state")["state"]
@@ -295,14 +283,14 @@ def _read_memento_r1(data: Element, reading: Reading) -> Memento:
     recounted = BlokusState(**parts)
     if counted != (recounted.turn, recounted.round):
         recounted = CountedState(**parts, counted_turn=counted[0], counted_round=counted[1])
-    return Memento(recounted, memento.names, memento.hints)
+    return m.Memento(recounted, memento.names, memento.hints)
 
 
 BLOKUS_2021_R1: Final[Dialect] = BLOKUS_2021_R2.evolve(
     name="blokus-2021-r1",
     data_readers={"memento": _read_memento_r1},
     data_writers={
-        Memento: blokus.MementoWriter(
+        m.Memento: blokus.MementoWriter(
             _attributes_r1,
             blokus.start_team,
             blokus.board,

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from spielleiter.game.api import Seat
 from spielleiter.game.blokus.moves import BlokusMistake
 from spielleiter.game.blokus.state import RULES_2027
+from spielleiter.protocol import messages as m
 from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects import blokus, packets, release_requests
 from spielleiter.protocol.dialects.blokus import (
@@ -23,27 +24,8 @@ from spielleiter.protocol.dialects.blokus import (
     release_move_readers,
 )
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
-from spielleiter.protocol.messages import (
-    Aggregation,
-    Cause,
-    CloseConnection,
-    Fragment,
-    JoinedGameRoom,
-    Memento,
-    MoveData,
-    MoveRequest,
-    PlayerScore,
-    PrepareRequest,
-    Result,
-    RoomData,
-    Score,
-    ScoreForPlayerRequest,
-    Slot,
-    Testing,
-    TestModeRequest,
-)
-from spielleiter.protocol.reading import Element, UnreadableError, is_true, read_integer_text
 from spielleiter.protocol.texts import MoveRefusal, Texts, german_seconds, release_texts
+from spielleiter.protocol.values import Element, UnreadableError, is_true, read_integer_text
 from spielleiter.protocol.writer import Body, attribute, boolean, element, leaf
 
 # -- results ----------------------------------------------------------------------------------------------------------
@@ -60,7 +42,7 @@ BETTER: Final = "{name} hat am meisten Punkte erzielt."
 class _Sentence(NamedTuple):
     """The sentence about a fault: `start`, the player's name, `middle`, and a reason beginning with `reason_start`."""
 
-    cause: Cause
+    cause: m.Cause
     start: str = ""
     middle: str = " "
     reason_start: str = ""
@@ -69,18 +51,18 @@ class _Sentence(NamedTuple):
 _SENTENCES: Final = {
     sentence.cause: sentence
     for sentence in (
-        _Sentence(Cause.RULE_VIOLATION, "Regelverletzung von ", ": "),
-        _Sentence(Cause.PROCESS_VIOLATION, "Missachtung des Spielablaufs von ", ": "),
-        _Sentence(Cause.LEFT, reason_start=LEFT_START),
-        _Sentence(Cause.SOFT_TIMEOUT, reason_start=SOFT_TIMEOUT_START),
-        _Sentence(Cause.HARD_TIMEOUT, reason_start=HARD_TIMEOUT_START),
+        _Sentence(m.Cause.RULE_VIOLATION, "Regelverletzung von ", ": "),
+        _Sentence(m.Cause.PROCESS_VIOLATION, "Missachtung des Spielablaufs von ", ": "),
+        _Sentence(m.Cause.LEFT, reason_start=LEFT_START),
+        _Sentence(m.Cause.SOFT_TIMEOUT, reason_start=SOFT_TIMEOUT_START),
+        _Sentence(m.Cause.HARD_TIMEOUT, reason_start=HARD_TIMEOUT_START),
     )
 }
 
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
+def write_result(message: m.Result, dialect: Dialect, indent: str) -> Body:
     """Write a result; causes and reasons go into the sentence of the element `winner`."""
     inner, innermost = indent + "  ", indent + "    "
     entries = "".join(
@@ -101,9 +83,9 @@ def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
     return Body("result", "", lines + _winner(message, dialect, indent))
 
 
-def _winner(message: Result, dialect: Dialect, indent: str) -> str:
+def _winner(message: m.Result, dialect: Dialect, indent: str) -> str:
     """Return the element `winner`; an empty string if the game ended regularly and there is no winner."""
-    faults = [seat for seat, score in enumerate(message.scores) if score.cause is not Cause.REGULAR]
+    faults = [seat for seat, score in enumerate(message.scores) if score.cause is not m.Cause.REGULAR]
     names = _names(message.names, dialect)
     if faults:
         name = EVERYBODY if len(faults) == len(message.scores) else names[faults[0]]
@@ -136,13 +118,13 @@ def _is_blank(name: str) -> bool:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def read_result(data: Element, reading: Reading) -> Result:
+def read_result(data: Element, reading: Reading) -> m.Result:
     """Read a result, with causes and reasons from the sentence. Raises UnreadableError."""
     parts = reading.children(data, "definition", "scores", "winner")
     if "scores" not in parts:
         raise UnreadableError(f"im Element {data.tag} fehlt das Element scores")
     definition = packets.read_definition(parts["definition"], reading) if "definition" in parts else ()
-    entries: dict[Seat, tuple[str, Score]] = {}
+    entries: dict[Seat, tuple[str, m.Score]] = {}
     for child in reading.each(parts["scores"], "entry"):
         entry = reading.children(child, "player", "score")
         if len(entry) != len(("player", "score")):
@@ -152,15 +134,15 @@ def read_result(data: Element, reading: Reading) -> Result:
         seat = packets.seat_named(player.get("team", ""), reading.dialect.team_names, "player team")
         if seat in entries:
             raise UnreadableError(f"im Element scores steht {reading.dialect.team_names[seat]} mehr als einmal")
-        entries[seat] = player.get("name", ""), Score(Cause.REGULAR, "", score)
+        entries[seat] = player.get("name", ""), m.Score(m.Cause.REGULAR, "", score)
     if 0 not in entries:
         raise UnreadableError("im Element scores fehlt ein Spieler")
     names = tuple(entries[seat][0] if seat in entries else "" for seat in (0, 1))
-    result = Result(definition, tuple(score for _, (_, score) in sorted(entries.items())), (), (names[0], names[1]))
+    result = m.Result(definition, tuple(score for _, (_, score) in sorted(entries.items())), (), (names[0], names[1]))
     return _with_verdict(result, parts["winner"], reading.dialect) if "winner" in parts else result
 
 
-def _with_verdict(result: Result, winner: Element, dialect: Dialect) -> Result:
+def _with_verdict(result: m.Result, winner: Element, dialect: Dialect) -> m.Result:
     names, text, team = _names(result.names, dialect), winner.get("reason", ""), winner.get("team")
     winners = () if team is None else (packets.seat_named(team, dialect.team_names, "winner team"),)
     if is_true(winner.get("regular", "")):
@@ -168,7 +150,7 @@ def _with_verdict(result: Result, winner: Element, dialect: Dialect) -> Result:
         reason = "" if text == usual else text
         scores = tuple(replace(score, reason=reason) for score in result.scores)
         return replace(result, scores=scores, winners=winners or (0, 1))
-    cause, reason = Cause.UNKNOWN, text
+    cause, reason = m.Cause.UNKNOWN, text
     for sentence in _SENTENCES.values():
         start = f"{sentence.start}{names[1 - winners[0]] if winners else EVERYBODY}{sentence.middle}"
         if text.startswith(start + sentence.reason_start):
@@ -197,7 +179,7 @@ _COMMON_TEXTS: Final = release_texts(
 
 
 def _refuse_out_of_turn(
-    _active: Seat | None, on_turn: Seat, actual: Seat, names: tuple[str, str], data: RoomData
+    _active: Seat | None, on_turn: Seat, actual: Seat, names: tuple[str, str], data: m.RoomData
 ) -> MoveRefusal:
     """Return the texts for a player that loses the game; the reason in the result is the text of the error."""
     if actual == on_turn:
@@ -236,7 +218,7 @@ _READ_MEMENTO: Final = blokus.memento_reader(RULES_2027)
 _REMOVED: Final = {packets.READERS[tag] for tag in ("testMode", "testing", "scoreForPlayer", "playerScore")}
 
 
-def _write_prepare(message: PrepareRequest, dialect: Dialect, indent: str) -> Body:
+def _write_prepare(message: m.PrepareRequest, dialect: Dialect, indent: str) -> Body:
     """Write a request. In this season only a game can be paused, not a slot, so a paused slot pauses the game."""
     is_paused = message.is_paused or any(slot.should_be_paused for slot in message.slots)
     slots = tuple(dataclasses.replace(slot, should_be_paused=False) for slot in message.slots)
@@ -246,7 +228,7 @@ def _write_prepare(message: PrepareRequest, dialect: Dialect, indent: str) -> Bo
 BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
     name="blokus-2027",
     texts=TEXTS,
-    score_definition=(Fragment("Siegpunkte", Aggregation.SUM), Fragment("Punkte", Aggregation.AVERAGE)),
+    score_definition=(m.Fragment("Siegpunkte", m.Aggregation.SUM), m.Fragment("Punkte", m.Aggregation.AVERAGE)),
     readers={
         **dict.fromkeys(tag for tag, reader in packets.READERS.items() if reader in _REMOVED),
         **release_requests.READERS,
@@ -270,19 +252,19 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
         "sc.shared.GameResult": read_result,
     },
     writers={
-        CloseConnection: packets.attribute_writer("close"),
-        JoinedGameRoom: packets.write_joined_game_room_count,
-        PlayerScore: None,
-        PrepareRequest: _write_prepare,
-        ScoreForPlayerRequest: None,
-        Testing: None,
-        TestModeRequest: None,
+        m.CloseConnection: packets.attribute_writer("close"),
+        m.JoinedGameRoom: packets.joined_game_room_writer(has_count=True),
+        m.PlayerScore: None,
+        m.PrepareRequest: _write_prepare,
+        m.ScoreForPlayerRequest: None,
+        m.Testing: None,
+        m.TestModeRequest: None,
     },
     data_writers={
-        MoveData: blokus.move_writer(PACKAGE, has_hints=False),
-        MoveRequest: packets.attribute_writer("moveRequest"),
-        Result: write_result,
-        Memento: blokus.MementoWriter(
+        m.MoveData: blokus.move_writer(PACKAGE, has_hints=False),
+        m.MoveRequest: packets.attribute_writer("moveRequest"),
+        m.Result: write_result,
+        m.Memento: blokus.MementoWriter(
             lambda state: (
                 f' startTeam="{_TEAM_NAMES[0]}" turn="{state.turn}" startPiece="{state.start_shape.name}"'
                 f' round="{state.round}"'
@@ -296,7 +278,7 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
     },
     move_classes=tuple(_MOVES),
     plain_forms=(plain_set_move(PACKAGE),),
-    slot_defaults=Slot(None, can_timeout=False, is_reserved=False),
+    slot_defaults=m.Slot(None, can_timeout=False, is_reserved=False),
     slot_attributes=("displayName", "canTimeout", "reserved"),
     own_requests=packets.OWN_REQUESTS,
     is_strict=True,

@@ -30,28 +30,19 @@ from spielleiter.game.hase_und_igel.board import (
 )
 from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake
 from spielleiter.game.hase_und_igel.state import GOAL, ROUND_LIMIT_REACHED, HaseUndIgelState
+from spielleiter.protocol import messages as m
 from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects import packets
 from spielleiter.protocol.errors import LocalProtocolError
-from spielleiter.protocol.messages import (
-    Aggregation,
-    AuthenticateRequest,
-    CloseConnection,
-    ErrorMessage,
-    ErrorPacket,
-    Fragment,
-    JoinedGameRoom,
-    JoinRoomRequest,
-    Memento,
-    MoveData,
-    Paused,
-    PlayerScore,
-    PrepareRequest,
-    Result,
-    RoomData,
-    TimeoutRequest,
+from spielleiter.protocol.texts import (
+    LEFT_REASON,
+    MoveRefusal,
+    Texts,
+    early_refusal,
+    release_texts,
+    unreadable_reason,
 )
-from spielleiter.protocol.reading import (
+from spielleiter.protocol.values import (
     Element,
     UnreadableError,
     allowed,
@@ -60,14 +51,6 @@ from spielleiter.protocol.reading import (
     read_enum,
     read_enum_text,
     read_integer,
-)
-from spielleiter.protocol.texts import (
-    LEFT_REASON,
-    MoveRefusal,
-    Texts,
-    early_refusal,
-    release_texts,
-    unreadable_reason,
 )
 from spielleiter.protocol.writer import Body, attribute, boolean, element, leaf
 
@@ -110,12 +93,12 @@ def describe_mistake(mistake: Mistake, move: Move) -> str:
 def _refuse_illegal(name: str, mistake: Mistake, move: Move, _state: State) -> MoveRefusal:
     """Refuse an illegal move. The error shows its actions in the order in which they were carried out."""
     assert isinstance(move, HaseUndIgelMove)
-    shown = MoveData(move if move.actions is None else HaseUndIgelMove(move.in_order))
+    shown = m.MoveData(move if move.actions is None else HaseUndIgelMove(move.in_order))
     return early_refusal(name, describe_mistake(mistake, move), shown)
 
 
 def _refuse_out_of_turn(
-    _active: Seat | None, on_turn: Seat, actual: Seat, _names: tuple[str, str], data: RoomData
+    _active: Seat | None, on_turn: Seat, actual: Seat, _names: tuple[str, str], data: m.RoomData
 ) -> MoveRefusal:
     error = "We didn't request a data from you yet." if actual == on_turn else "It's not your turn yet."
     return MoveRefusal(LEFT_REASON, error, error, None, data)
@@ -182,9 +165,9 @@ def _write_action(action: Action) -> tuple[str, str]:
     return "skip", order
 
 
-def read_move(data: Element, reading: Reading) -> MoveData:
+def read_move(data: Element, reading: Reading) -> m.MoveData:
     """Read a move and its hints. Raises UnreadableError."""
-    return MoveData(*_read_actions(data, reading))
+    return m.MoveData(*_read_actions(data, reading))
 
 
 def _read_actions(parent: Element, reading: Reading) -> tuple[HaseUndIgelMove, tuple[str, ...]]:
@@ -211,7 +194,7 @@ def _read_actions(parent: Element, reading: Reading) -> tuple[HaseUndIgelMove, t
     return HaseUndIgelMove(tuple(actions) or None), tuple(hints)
 
 
-def write_move(data: MoveData, _dialect: Dialect, indent: str) -> Body:
+def write_move(data: m.MoveData, _dialect: Dialect, indent: str) -> Body:
     """Write a move and its hints. Raises LocalProtocolError for a move of another game."""
     if not isinstance(data.move, HaseUndIgelMove):
         raise LocalProtocolError(f"not a move of Hase und Igel: {data.move!r}")
@@ -270,7 +253,7 @@ def read_player(element_of_player: Element, reading: Reading) -> NamedPlayer:
 # -- positions --------------------------------------------------------------------------------------------------------
 
 
-def write_memento(memento: Memento, _dialect: Dialect, indent: str) -> Body:
+def write_memento(memento: m.Memento, _dialect: Dialect, indent: str) -> Body:
     """Write a position. Raises LocalProtocolError for one of another game."""
     state = memento.state
     if not isinstance(state, HaseUndIgelState):
@@ -300,7 +283,7 @@ def _board(board: Board, indent: str) -> str:
     return element(indent, "board", "", fields)
 
 
-def read_memento(data: Element, reading: Reading) -> Memento:
+def read_memento(data: Element, reading: Reading) -> m.Memento:
     """Read a position. Raises UnreadableError."""
     state = reading.children(data, "state").get("state")
     if state is None:
@@ -320,7 +303,7 @@ def read_memento(data: Element, reading: Reading) -> Memento:
     if sorted(found) != list(range(len(found))):
         raise UnreadableError("im Element board fehlt ein Feld")
     board = Board(tuple(found[index] for index in range(len(found))))
-    return Memento(
+    return m.Memento(
         HaseUndIgelState(board, (red.player, blue.player), turn, move),
         (red.name, blue.name),
         hints,
@@ -330,7 +313,7 @@ def read_memento(data: Element, reading: Reading) -> Memento:
 # -- requests ---------------------------------------------------------------------------------------------------------
 
 
-def _write_prepare(message: PrepareRequest, _dialect: Dialect, indent: str) -> Body:
+def _write_prepare(message: m.PrepareRequest, _dialect: Dialect, indent: str) -> Body:
     """Write a pause as an attribute of the slots, since a game has none in this season. All slots are reserved."""
     slots = "".join(
         element(
@@ -345,10 +328,10 @@ def _write_prepare(message: PrepareRequest, _dialect: Dialect, indent: str) -> B
     return Body("prepare", attribute("gameType", message.game_type), slots)
 
 
-def _read_timeout(packet: Element, reading: Reading) -> TimeoutRequest:
+def _read_timeout(packet: Element, reading: Reading) -> m.TimeoutRequest:
     reading.skip_children(packet)
     is_active = read_boolean(packet, "activate", default=False)
-    return TimeoutRequest(packet.get("roomId"), read_integer(packet, "slot"), is_active)
+    return m.TimeoutRequest(packet.get("roomId"), read_integer(packet, "slot"), is_active)
 
 
 # -- the result -------------------------------------------------------------------------------------------------------
@@ -359,7 +342,7 @@ def _player_details(state: State) -> tuple[object, object]:
     return state.players
 
 
-def _write_result(message: Result, _dialect: Dialect, indent: str) -> Body:
+def _write_result(message: m.Result, _dialect: Dialect, indent: str) -> Body:
     """Write a result. Raises LocalProtocolError for a winner without details."""
     lines = [
         packets.definition_element(message.definition, indent),
@@ -374,12 +357,12 @@ def _write_result(message: Result, _dialect: Dialect, indent: str) -> Body:
     return Body("result", "", "".join(lines))
 
 
-def _read_result(data: Element, reading: Reading) -> Result:
+def _read_result(data: Element, reading: Reading) -> m.Result:
     """Read a result. It contains neither the name nor the details of the loser."""
     definition, scores, shown = packets.read_result_parts(data, reading, read_player)
     winners = {int(each.color): each for each in shown}
     first, second = (winners.get(color) for color in PlayerColor)
-    return Result(
+    return m.Result(
         definition,
         scores,
         tuple(winners),
@@ -394,9 +377,9 @@ HASE_UND_IGEL_2018: Final = Dialect(
     name="hase-und-igel-2018",
     texts=TEXTS,
     score_definition=(
-        Fragment("Gewinner", Aggregation.SUM),
-        Fragment("∅ Feldnummer", Aggregation.AVERAGE),
-        Fragment("∅ Karotten", Aggregation.AVERAGE),
+        m.Fragment("Gewinner", m.Aggregation.SUM),
+        m.Fragment("∅ Feldnummer", m.Aggregation.AVERAGE),
+        m.Fragment("∅ Karotten", m.Aggregation.AVERAGE),
     ),
     readers={
         **{
@@ -408,7 +391,7 @@ HASE_UND_IGEL_2018: Final = Dialect(
         "error": packets.read_error_packet,
         # an empty packet means that no player of that name has played
         "playerScore": lambda packet, reading: (
-            packets.read_player_score(packet, reading) if len(packet) else PlayerScore("", 0, ())
+            packets.read_player_score(packet, reading) if len(packet) else m.PlayerScore("", 0, ())
         ),
         "timeout": _read_timeout,
     },
@@ -421,32 +404,32 @@ HASE_UND_IGEL_2018: Final = Dialect(
         packets.MOVE_REQUEST: packets.read_move_request,
     },
     writers={
-        **{kind: writer for kind, writer in packets.WRITERS.items() if kind is not JoinRoomRequest},
+        **{kind: writer for kind, writer in packets.WRITERS.items() if kind is not m.JoinRoomRequest},
         # the only attribute that release 18.2.6 understands
-        AuthenticateRequest: lambda message, _dialect, _indent: Body(
+        m.AuthenticateRequest: lambda message, _dialect, _indent: Body(
             "authenticate", attribute("passphrase", message.password)
         ),
-        CloseConnection: packets.attribute_writer(packets.CLOSE_RESPONSE),
-        ErrorPacket: lambda message, dialect, indent: packets.write_error_packet(message, dialect, indent)._replace(
+        m.CloseConnection: packets.attribute_writer(packets.CLOSE_RESPONSE),
+        m.ErrorPacket: lambda message, dialect, indent: packets.write_error_packet(message, dialect, indent)._replace(
             name="error", has_end_tag=False
         ),
-        JoinedGameRoom: packets.write_joined_game_room_existing,
-        PlayerScore: lambda message, dialect, indent: (
+        m.JoinedGameRoom: packets.joined_game_room_writer(has_existing=True),
+        m.PlayerScore: lambda message, dialect, indent: (
             packets.write_player_score(message, dialect, indent) if message.number_of_tests else Body("playerScore")
         ),
-        PrepareRequest: _write_prepare,
-        TimeoutRequest: lambda message, _dialect, _indent: Body(
+        m.PrepareRequest: _write_prepare,
+        m.TimeoutRequest: lambda message, _dialect, _indent: Body(
             "timeout",
             attribute("roomId", message.room_id)
             + f' activate="{boolean(value=message.is_active)}" slot="{message.slot}"',
         ),
     },
     data_writers={
-        **{kind: writer for kind, writer in packets.DATA_WRITERS.items() if kind is not Paused},
-        ErrorMessage: packets.error_writer("originalRequest"),
-        Memento: write_memento,
-        MoveData: write_move,
-        Result: _write_result,
+        **{kind: writer for kind, writer in packets.DATA_WRITERS.items() if kind is not m.Paused},
+        m.ErrorMessage: packets.error_writer("originalRequest"),
+        m.Memento: write_memento,
+        m.MoveData: write_move,
+        m.Result: _write_result,
     },
     move_classes=(MOVE_CLASS,),
     team_names=("RED", "BLUE"),

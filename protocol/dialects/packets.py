@@ -7,50 +7,12 @@ name a packet that it should never have received. Sources: the seed documents, a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
+from spielleiter.protocol import messages as m
+from spielleiter.protocol.attribute_packets import ATTRIBUTE_PACKETS
 from spielleiter.protocol.dialect import DataReader, Dialect, Reader, Reading, Writer
-from spielleiter.protocol.messages import (
-    Aggregation,
-    AuthenticateRequest,
-    CancelRequest,
-    Cause,
-    CloseConnection,
-    ErrorMessage,
-    ErrorPacket,
-    Fragment,
-    Joined,
-    JoinedGameRoom,
-    JoinPreparedRequest,
-    JoinRequest,
-    JoinRoomRequest,
-    Left,
-    Message,
-    MoveRequest,
-    Observed,
-    ObserveRequest,
-    Paused,
-    PauseRequest,
-    PlayerScore,
-    Prepared,
-    PrepareRequest,
-    Result,
-    RoomData,
-    RoomMessage,
-    Score,
-    ScoreForPlayerRequest,
-    ServerData,
-    Slot,
-    Status,
-    StatusRequest,
-    StepRequest,
-    Testing,
-    TestModeRequest,
-    UnknownPacket,
-    UnreadableData,
-    WelcomeMessage,
-)
-from spielleiter.protocol.reading import (
+from spielleiter.protocol.values import (
     Element,
     UnreadableError,
     allowed,
@@ -113,63 +75,31 @@ def attribute_writer(
     return write
 
 
-class AttributePacket(NamedTuple):
-    """A packet that has only attributes: its class in the official server, and the fields of its message."""
-
-    class_name: str
-    message: type[Any]
-    texts: Mapping[str, str] = {}
-    flags: Mapping[str, str] = {}
-
-
-_ROOM_ID: Final = {"roomId": "room_id"}
-ATTRIBUTE_PACKETS: Final = {
-    "cancel": AttributePacket("sc.protocol.requests.CancelRequest", CancelRequest, _ROOM_ID),
-    "join": AttributePacket("sc.protocol.requests.JoinGameRequest", JoinRequest, {"gameType": "game_type"}),
-    "joinPrepared": AttributePacket(
-        "sc.protocol.requests.JoinPreparedRoomRequest", JoinPreparedRequest, {"reservationCode": "reservation_code"}
-    ),
-    "joinRoom": AttributePacket("sc.protocol.requests.JoinRoomRequest", JoinRoomRequest, _ROOM_ID),
-    "joined": AttributePacket("sc.protocol.responses.JoinedRoomResponse", Joined, _ROOM_ID),
-    "left": AttributePacket("sc.protocol.RemovedFromGame", Left, _ROOM_ID),
-    "observe": AttributePacket("sc.protocol.requests.ObservationRequest", ObserveRequest, _ROOM_ID),
-    "observed": AttributePacket("sc.protocol.responses.ObservationResponse", Observed, _ROOM_ID),
-    "pause": AttributePacket("sc.protocol.requests.PauseGameRequest", PauseRequest, _ROOM_ID, {"pause": "is_paused"}),
-    "scoreForPlayer": AttributePacket(
-        "sc.protocol.requests.PlayerScoreRequest", ScoreForPlayerRequest, {"displayName": "display_name"}
-    ),
-    "step": AttributePacket("sc.protocol.requests.StepRequest", StepRequest, _ROOM_ID, {"forced": "is_forced"}),
-    "testMode": AttributePacket(
-        "sc.protocol.requests.TestModeRequest", TestModeRequest, flags={"testMode": "is_enabled"}
-    ),
-    "testing": AttributePacket("sc.protocol.responses.TestModeResponse", Testing, flags={"testMode": "is_enabled"}),
-}
-
 # -- a score's definition, and the scores of test mode ----------------------------------------------------------------
 
-_AGGREGATIONS: Final = {aggregation.value: aggregation for aggregation in Aggregation}
+_AGGREGATIONS: Final = {aggregation.value: aggregation for aggregation in m.Aggregation}
 
 
-def _read_fragment(fragment: Element, reading: Reading) -> Fragment:
+def _read_fragment(fragment: Element, reading: Reading) -> m.Fragment:
     parts = reading.children(fragment, "aggregation", "relevantForRanking")
     aggregation = parts.get("aggregation")
     if aggregation is None:
         raise UnreadableError(f"im Element fragment fehlt das Element aggregation; {allowed(_AGGREGATIONS)}")
     relevant = parts.get("relevantForRanking")
-    return Fragment(
+    return m.Fragment(
         fragment.get("name", ""),
         read_enum_text(aggregation, _AGGREGATIONS),
         relevant is None or is_true(read_text(relevant)),
     )
 
 
-def _fragment(part: Fragment, indent: str) -> str:
+def _fragment(part: m.Fragment, indent: str) -> str:
     lines = leaf(indent + "  ", "aggregation", part.aggregation.value)
     lines += leaf(indent + "  ", "relevantForRanking", boolean(value=part.is_relevant_for_ranking))
     return element(indent, "fragment", attribute("name", part.name), lines)
 
 
-def read_player_score(packet: Element, reading: Reading) -> PlayerScore:
+def read_player_score(packet: Element, reading: Reading) -> m.PlayerScore:
     score = reading.children(packet, "score").get("score")
     if score is None:
         raise UnreadableError("im Element playerScore fehlt das Element score")
@@ -179,10 +109,10 @@ def read_player_score(packet: Element, reading: Reading) -> PlayerScore:
         if len(parts) != len(("fragment", "value")):
             raise UnreadableError("im Element values fehlt fragment oder value")
         values.append((_read_fragment(parts["fragment"], reading), read_decimal_text(parts["value"])))
-    return PlayerScore(score.get("displayName", ""), read_integer(score, "numberOfTests"), tuple(values))
+    return m.PlayerScore(score.get("displayName", ""), read_integer(score, "numberOfTests"), tuple(values))
 
 
-def write_player_score(message: PlayerScore, _dialect: Dialect, indent: str) -> Body:
+def write_player_score(message: m.PlayerScore, _dialect: Dialect, indent: str) -> Body:
     attributes = attribute("displayName", message.display_name) + f' numberOfTests="{message.number_of_tests}"'
     values_indent, value_indent = indent + "  ", indent + "    "
     values = "".join(
@@ -195,27 +125,27 @@ def write_player_score(message: PlayerScore, _dialect: Dialect, indent: str) -> 
 # -- requests and events ----------------------------------------------------------------------------------------------
 
 
-def read_authenticate(packet: Element, reading: Reading) -> AuthenticateRequest:
+def read_authenticate(packet: Element, reading: Reading) -> m.AuthenticateRequest:
     """Read the password from the attribute `password`, or else from `passphrase`."""
     reading.skip_children(packet)
     for name in ("password", "passphrase"):
         password = packet.get(name)
         if password is not None:
-            return AuthenticateRequest(password, name)
-    return AuthenticateRequest()
+            return m.AuthenticateRequest(password, name)
+    return m.AuthenticateRequest()
 
 
-def write_authenticate(message: AuthenticateRequest, _dialect: Dialect, _indent: str) -> Body:
+def write_authenticate(message: m.AuthenticateRequest, _dialect: Dialect, _indent: str) -> Body:
     return Body("authenticate", attribute(message.attribute, message.password))
 
 
-def read_prepare(packet: Element, reading: Reading) -> PrepareRequest:
+def read_prepare(packet: Element, reading: Reading) -> m.PrepareRequest:
     defaults = reading.dialect.slot_defaults
     slots = []
     for slot in reading.each(packet, "slot"):
         reading.skip_children(slot)
         slots.append(
-            Slot(
+            m.Slot(
                 slot.get("displayName"),
                 can_timeout=read_boolean(slot, "canTimeout", default=defaults.can_timeout),
                 is_reserved=read_boolean(slot, "reserved", default=defaults.is_reserved),
@@ -224,14 +154,14 @@ def read_prepare(packet: Element, reading: Reading) -> PrepareRequest:
             )
         )
     is_paused = read_boolean(packet, "pause", default=False)
-    return PrepareRequest(packet.get("gameType"), tuple(slots), is_paused, _given(packet, ("gameType", "pause")))
+    return m.PrepareRequest(packet.get("gameType"), tuple(slots), is_paused, _given(packet, ("gameType", "pause")))
 
 
 def _given(element: Element, names: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name in names if element.get(name) is not None)
 
 
-def write_prepare(message: PrepareRequest, _dialect: Dialect, indent: str) -> Body:
+def write_prepare(message: m.PrepareRequest, _dialect: Dialect, indent: str) -> Body:
     attributes = attribute("gameType", message.game_type) + f' pause="{boolean(value=message.is_paused)}"'
     slots = "".join(
         element(
@@ -246,72 +176,67 @@ def write_prepare(message: PrepareRequest, _dialect: Dialect, indent: str) -> Bo
     return Body("prepare", attributes, slots)
 
 
-def read_status(packet: Element, reading: Reading) -> StatusRequest | Status:
+def read_status(packet: Element, reading: Reading) -> m.StatusRequest | m.Status:
     """Read a status packet. Without a report it is the request, with a report it is the answer."""
     reading.skip_children(packet)
     report = read_text(packet)
-    return Status(report) if report else StatusRequest()
+    return m.Status(report) if report else m.StatusRequest()
 
 
-def write_status(message: Status, _dialect: Dialect, _indent: str) -> Body:
+def write_status(message: m.Status, _dialect: Dialect, _indent: str) -> Body:
     """Write a status. Quotes are not escaped: the text of an element may contain them, and JSON has many."""
     return Body("status", "", escape_text(message.report).replace("&quot;", '"'))
 
 
-def read_joined_game_room(packet: Element, reading: Reading) -> JoinedGameRoom:
+def read_joined_game_room(packet: Element, reading: Reading) -> m.JoinedGameRoom:
     reading.skip_children(packet)
     count = packet.get("playerCount")
     existing = packet.get("existing")
-    return JoinedGameRoom(
+    return m.JoinedGameRoom(
         packet.get("roomId"),
         None if count is None else read_integer(packet, "playerCount"),
         None if existing is None else is_true(existing),
     )
 
 
-def write_joined_game_room(message: JoinedGameRoom, dialect: Dialect, indent: str) -> Body:
-    """Write both the attribute of the release and the documented one."""
-    body = write_joined_game_room_count(message, dialect, indent)
-    if message.is_existing is None:
-        return body
-    return body._replace(attributes=f'{body.attributes} existing="{boolean(value=message.is_existing)}"')
+def joined_game_room_writer(*, has_count: bool = False, has_existing: bool = False) -> Writer:
+    """Return a writer of the attribute of the last releases (the count), the documented one, or both."""
+
+    def write(message: m.JoinedGameRoom, _dialect: Dialect, _indent: str) -> Body:
+        attributes = attribute("roomId", message.room_id)
+        if has_count and message.player_count is not None:
+            attributes += f' playerCount="{message.player_count}"'
+        if has_existing and message.is_existing is not None:
+            attributes += f' existing="{boolean(value=message.is_existing)}"'
+        return Body("joinedGameRoom", attributes)
+
+    return write
 
 
-def write_joined_game_room_count(message: JoinedGameRoom, _dialect: Dialect, _indent: str) -> Body:
-    """Write only the attribute of the release."""
-    count = None if message.player_count is None else str(message.player_count)
-    return Body("joinedGameRoom", attribute("roomId", message.room_id) + attribute("playerCount", count))
-
-
-def write_joined_game_room_existing(message: JoinedGameRoom, _dialect: Dialect, _indent: str) -> Body:
-    existing = None if message.is_existing is None else boolean(value=message.is_existing)
-    return Body("joinedGameRoom", attribute("roomId", message.room_id) + attribute("existing", existing))
-
-
-def read_prepared(packet: Element, reading: Reading) -> Prepared:
+def read_prepared(packet: Element, reading: Reading) -> m.Prepared:
     reservations = []
     for child in reading.each(packet, "reservation"):
         reading.skip_children(child)
         reservations.append(read_text(child))
-    return Prepared(packet.get("roomId"), tuple(reservations))
+    return m.Prepared(packet.get("roomId"), tuple(reservations))
 
 
-def write_prepared(message: Prepared, _dialect: Dialect, indent: str) -> Body:
+def write_prepared(message: m.Prepared, _dialect: Dialect, indent: str) -> Body:
     lines = "".join(leaf(indent, "reservation", code) for code in message.reservations)
     return Body("prepared", attribute("roomId", message.room_id), lines)
 
 
-def read_error_packet(packet: Element, reading: Reading) -> ErrorPacket:
+def read_error_packet(packet: Element, reading: Reading) -> m.ErrorPacket:
     original = reading.children(packet, "originalRequest").get("originalRequest")
-    request: Message | None = None
+    request: m.Message | None = None
     if original is not None:
         class_name = original.get("class", "")
         reader = reading.dialect.readers.get(class_name)
-        request = UnknownPacket(class_name) if reader is None else reader(original, reading)
-    return ErrorPacket(packet.get("message", ""), request)
+        request = m.UnknownPacket(class_name) if reader is None else reader(original, reading)
+    return m.ErrorPacket(packet.get("message", ""), request)
 
 
-def write_error_packet(message: ErrorPacket, dialect: Dialect, indent: str) -> Body:
+def write_error_packet(message: m.ErrorPacket, dialect: Dialect, indent: str) -> Body:
     """Write an error. It always has an end tag, since some clients wait for one."""
     original = ""
     if message.original_request is not None:
@@ -322,16 +247,16 @@ def write_error_packet(message: ErrorPacket, dialect: Dialect, indent: str) -> B
 # -- the room packet --------------------------------------------------------------------------------------------------
 
 
-def read_room(packet: Element, reading: Reading) -> RoomMessage:
+def read_room(packet: Element, reading: Reading) -> m.RoomMessage:
     """Read a room packet. Unreadable data becomes UnreadableData."""
     element_of_data = reading.children(packet, "data").get("data")
     room_id = packet.get("roomId")
     if element_of_data is None:
-        return RoomMessage(room_id, None)
-    return RoomMessage(room_id, reading.dialect.read_data(element_of_data, reading))
+        return m.RoomMessage(room_id, None)
+    return m.RoomMessage(room_id, reading.dialect.read_data(element_of_data, reading))
 
 
-def write_room(message: RoomMessage, dialect: Dialect, indent: str) -> Body:
+def write_room(message: m.RoomMessage, dialect: Dialect, indent: str) -> Body:
     data = ""
     if message.data is not None:
         data = typed_element(indent, "data", dialect.data_body(message.data, indent + "  "))
@@ -348,7 +273,7 @@ CLOSE_RESPONSE: Final = "sc.protocol.responses.CloseConnection"
 _READERS: Final[Mapping[str, Reader]] = {
     **{tag: attribute_reader(each.message, each.texts, each.flags) for tag, each in ATTRIBUTE_PACKETS.items()},
     "authenticate": read_authenticate,
-    "close": attribute_reader(CloseConnection),
+    "close": attribute_reader(m.CloseConnection),
     "errorpacket": read_error_packet,
     "joinedGameRoom": read_joined_game_room,
     "playerScore": read_player_score,
@@ -375,37 +300,37 @@ READERS: Final[Mapping[str, Reader]] = {
 
 WRITERS: Final[Mapping[type, Writer]] = {
     **{each.message: attribute_writer(tag, each.texts, each.flags) for tag, each in ATTRIBUTE_PACKETS.items()},
-    AuthenticateRequest: write_authenticate,
-    CloseConnection: attribute_writer(CLOSE),
-    ErrorPacket: write_error_packet,
-    JoinedGameRoom: write_joined_game_room,
-    PlayerScore: write_player_score,
-    PrepareRequest: write_prepare,
-    Prepared: write_prepared,
-    RoomMessage: write_room,
-    Status: write_status,
-    StatusRequest: attribute_writer("status"),
+    m.AuthenticateRequest: write_authenticate,
+    m.CloseConnection: attribute_writer(CLOSE),
+    m.ErrorPacket: write_error_packet,
+    m.JoinedGameRoom: joined_game_room_writer(has_count=True, has_existing=True),
+    m.PlayerScore: write_player_score,
+    m.PrepareRequest: write_prepare,
+    m.Prepared: write_prepared,
+    m.RoomMessage: write_room,
+    m.Status: write_status,
+    m.StatusRequest: attribute_writer("status"),
     # an unknown packet is written as far as it was understood
-    UnknownPacket: lambda message, _dialect, _indent: Body(message.tag),
+    m.UnknownPacket: lambda message, _dialect, _indent: Body(message.tag),
 }
 
 # -- the data of rooms ------------------------------------------------------------------------------------------------
 
-_CAUSES: Final = {cause.value: cause for cause in Cause}
+_CAUSES: Final = {cause.value: cause for cause in m.Cause}
 
 
-def read_welcome(data: Element, reading: Reading) -> WelcomeMessage:
+def read_welcome(data: Element, reading: Reading) -> m.WelcomeMessage:
     """Read the receiver's seat from its team name. Raises UnreadableError."""
     reading.skip_children(data)
-    return WelcomeMessage(seat_named(data.get("color", ""), reading.dialect.welcome_names, "welcomeMessage color"))
+    return m.WelcomeMessage(seat_named(data.get("color", ""), reading.dialect.welcome_names, "welcomeMessage color"))
 
 
 def error_reader(tag: str) -> DataReader:
     """Return a reader of errors that repeat the refused data in the element `tag`."""
 
-    def read(data: Element, reading: Reading) -> ErrorMessage:
+    def read(data: Element, reading: Reading) -> m.ErrorMessage:
         original = reading.children(data, tag).get(tag)
-        return ErrorMessage(
+        return m.ErrorMessage(
             data.get("message", ""), None if original is None else reading.dialect.read_data(original, reading)
         )
 
@@ -415,7 +340,7 @@ def error_reader(tag: str) -> DataReader:
 def error_writer(tag: str) -> Writer:
     """Return a writer of errors that repeat the refused data in the element `tag`."""
 
-    def write(message: ErrorMessage, dialect: Dialect, indent: str) -> Body:
+    def write(message: m.ErrorMessage, dialect: Dialect, indent: str) -> Body:
         original = ""
         if message.original is not None:
             original = typed_element(indent, tag, dialect.data_body(message.original, indent + "  "))
@@ -424,7 +349,7 @@ def error_writer(tag: str) -> Writer:
     return write
 
 
-def _write_server_data(message: ServerData, dialect: Dialect, indent: str) -> Body:
+def _write_server_data(message: m.ServerData, dialect: Dialect, indent: str) -> Body:
     """Write data that a client must not send, to repeat it: texts as attributes, data as child elements."""
     attributes = "".join(attribute(name, value) for name, value in message.values if isinstance(value, str))
     children = "".join(
@@ -438,26 +363,26 @@ def _write_server_data(message: ServerData, dialect: Dialect, indent: str) -> Bo
 # -- results ----------------------------------------------------------------------------------------------------------
 
 
-def read_result(data: Element, reading: Reading) -> Result:
+def read_result(data: Element, reading: Reading) -> m.Result:
     """Read a result; only winners have names in it. Raises UnreadableError."""
     definition, scores, winners = read_result_parts(data, reading, _read_player)
     names = dict(winners)
-    return Result(definition, scores, tuple(seat for seat, _ in winners), (names.get(0, ""), names.get(1, "")))
+    return m.Result(definition, scores, tuple(seat for seat, _ in winners), (names.get(0, ""), names.get(1, "")))
 
 
 def read_result_parts(
     data: Element, reading: Reading, read_winner: Callable[[Element, Reading], _W]
-) -> tuple[tuple[Fragment, ...], tuple[Score, ...], list[_W]]:
+) -> tuple[tuple[m.Fragment, ...], tuple[m.Score, ...], list[_W]]:
     """Return the definition of the score, the scores, and the winners. Raises UnreadableError."""
-    definition: tuple[Fragment, ...] = ()
-    scores: list[Score] = []
+    definition: tuple[m.Fragment, ...] = ()
+    scores: list[m.Score] = []
     winners: list[_W] = []
     for child in data:
         if child.tag == "definition":
             definition = read_definition(child, reading)
         elif child.tag == "score":
             parts = tuple([read_integer_text(part) for part in reading.each(child, "part")])
-            scores.append(Score(read_enum(child, "cause", _CAUSES), child.get("reason", ""), parts))
+            scores.append(m.Score(read_enum(child, "cause", _CAUSES), child.get("reason", ""), parts))
         elif child.tag == "winner":
             winners.append(read_winner(child, reading))
         else:
@@ -465,23 +390,23 @@ def read_result_parts(
     return definition, tuple(scores), winners
 
 
-def read_definition(definition: Element, reading: Reading) -> tuple[Fragment, ...]:
+def read_definition(definition: Element, reading: Reading) -> tuple[m.Fragment, ...]:
     """Read the definition of a score. Raises UnreadableError."""
     return tuple([_read_fragment(child, reading) for child in reading.each(definition, "fragment")])
 
 
-def definition_element(definition: Iterable[Fragment], indent: str) -> str:
+def definition_element(definition: Iterable[m.Fragment], indent: str) -> str:
     """Return the definition of a score as XML."""
     return element(indent, "definition", "", "".join(_fragment(part, indent + "  ") for part in definition))
 
 
-def score_element(score: Score, reason: str | None, indent: str) -> str:
+def score_element(score: m.Score, reason: str | None, indent: str) -> str:
     """Return the score of one player as XML, without the attribute `reason` if it is None."""
     attributes = attribute("cause", score.cause.value) + attribute("reason", reason)
     return element(indent, "score", attributes, "".join(leaf(indent + "  ", "part", str(n)) for n in score.parts))
 
 
-def write_result(message: Result, dialect: Dialect, indent: str) -> Body:
+def write_result(message: m.Result, dialect: Dialect, indent: str) -> Body:
     """Write a result: the definition of the score, the scores, and an element for each winner."""
     lines = [definition_element(message.definition, indent)]
     lines += [score_element(score, score.reason, indent) for score in message.scores]
@@ -518,8 +443,8 @@ def seat_named(name: str, names: tuple[str, str], where: str) -> int:
 MOVE_REQUEST: Final = "sc.framework.plugins.protocol.MoveRequest"
 
 _READ_ERROR: Final = error_reader("originalMessage")
-_READ_PAUSED: Final = attribute_reader(Paused, flags=("paused",))
-read_move_request: Final = attribute_reader(MoveRequest)
+_READ_PAUSED: Final = attribute_reader(m.Paused, flags=("paused",))
+read_move_request: Final = attribute_reader(m.MoveRequest)
 
 DATA_READERS: Final[Mapping[str, DataReader]] = {
     "error": _READ_ERROR,
@@ -533,15 +458,15 @@ DATA_READERS: Final[Mapping[str, DataReader]] = {
     "sc.shared.WelcomeMessage": read_welcome,
 }
 
-DATA_WRITERS: Final[Mapping[type[RoomData], Writer]] = {
-    ErrorMessage: error_writer("originalMessage"),
-    MoveRequest: attribute_writer(MOVE_REQUEST),
-    Paused: attribute_writer("paused", flags={"paused": "is_paused"}),
-    Result: write_result,
-    ServerData: _write_server_data,
+DATA_WRITERS: Final[Mapping[type[m.RoomData], Writer]] = {
+    m.ErrorMessage: error_writer("originalMessage"),
+    m.MoveRequest: attribute_writer(MOVE_REQUEST),
+    m.Paused: attribute_writer("paused", flags={"paused": "is_paused"}),
+    m.Result: write_result,
+    m.ServerData: _write_server_data,
     # as far as it was understood
-    UnreadableData: lambda message, _dialect, _indent: Body(message.class_name or ""),
-    WelcomeMessage: lambda message, dialect, _indent: Body(
+    m.UnreadableData: lambda message, _dialect, _indent: Body(message.class_name or ""),
+    m.WelcomeMessage: lambda message, dialect, _indent: Body(
         "welcomeMessage", attribute("color", dialect.welcome_names[message.seat])
     ),
 }

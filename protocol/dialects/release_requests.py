@@ -1,4 +1,4 @@
-"""Reads what clients send exactly as the official releases do, with the object forms of `spielleiter.protocol.reading`.
+"""Reads what clients send exactly as the official releases do, with the object forms of `spielleiter.protocol.values`.
 
 Seasons differ only in which of these requests they have. The exceptions, for clients of other seasons on the same port:
 the password may also be in the attribute `passphrase`, and the attributes of slots that only other seasons have are
@@ -10,22 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
+from spielleiter.protocol import messages as m
+from spielleiter.protocol.attribute_packets import ATTRIBUTE_PACKETS
 from spielleiter.protocol.dialect import DataReader, Reader, Reading
-from spielleiter.protocol.dialects.packets import ATTRIBUTE_PACKETS, read_error_packet
-from spielleiter.protocol.messages import (
-    AuthenticateRequest,
-    ErrorPacket,
-    Message,
-    Paused,
-    Prepared,
-    PrepareRequest,
-    RoomData,
-    RoomMessage,
-    ServerData,
-    Slot,
-    UnreadableData,
-)
-from spielleiter.protocol.reading import (
+from spielleiter.protocol.dialects.packets import read_error_packet
+from spielleiter.protocol.values import (
     BOOLEAN,
     NULL,
     TEXT,
@@ -59,14 +48,14 @@ _SLOT: Final = ObjectForm(
 def _object_reader(
     tag: str,
     class_name: str,
-    build: Callable[[dict[str, Any]], Message],
+    build: Callable[[dict[str, Any]], m.Message],
     fields: Mapping[str, FieldForm],
     items: Mapping[str, tuple[str, FieldForm]] | None = None,
 ) -> dict[str, Reader]:
     """Return the reader of a packet under its two names; `build` returns the message with the values of the fields."""
     form = ObjectForm(frozenset({tag, class_name}), fields, items or {})
 
-    def read(packet: Element, reading: Reading) -> Message:
+    def read(packet: Element, reading: Reading) -> m.Message:
         return build(read_fields(packet, form, reading))
 
     return {tag: read, class_name: read}
@@ -75,23 +64,23 @@ def _object_reader(
 def _attribute_packet_reader(tag: str) -> dict[str, Reader]:
     packet = ATTRIBUTE_PACKETS[tag]
 
-    def build(values: dict[str, Any]) -> Message:
+    def build(values: dict[str, Any]) -> m.Message:
         flags = [values.get(name, False) for name in packet.flags]
-        return cast("Message", packet.message(*map(values.get, packet.texts), *flags))
+        return cast("m.Message", packet.message(*map(values.get, packet.texts), *flags))
 
     fields = {**dict.fromkeys(packet.texts, TEXT), **dict.fromkeys(packet.flags, BOOLEAN)}
     return _object_reader(tag, packet.class_name, build, fields)
 
 
-def _authenticate(values: dict[str, Any]) -> AuthenticateRequest:
+def _authenticate(values: dict[str, Any]) -> m.AuthenticateRequest:
     if "password" not in values and "passphrase" in values:
-        return AuthenticateRequest(values["passphrase"], "passphrase")
-    return AuthenticateRequest(values.get("password"))
+        return m.AuthenticateRequest(values["passphrase"], "passphrase")
+    return m.AuthenticateRequest(values.get("password"))
 
 
-def _prepare(values: dict[str, Any]) -> PrepareRequest:
+def _prepare(values: dict[str, Any]) -> m.PrepareRequest:
     slots = tuple(
-        Slot(
+        m.Slot(
             slot.get("displayName"),
             can_timeout=slot.get("canTimeout", False),
             is_reserved=slot.get("reserved", False),
@@ -101,15 +90,15 @@ def _prepare(values: dict[str, Any]) -> PrepareRequest:
         for slot in ({} if slot is None else slot for slot in values.get("slots", ()))
     )
     given = frozenset(values) - {"slots"}
-    return PrepareRequest(values.get("gameType"), slots, values.get("pause", False), given)
+    return m.PrepareRequest(values.get("gameType"), slots, values.get("pause", False), given)
 
 
-def _read_error_packet(packet: Element, reading: Reading) -> ErrorPacket:
+def _read_error_packet(packet: Element, reading: Reading) -> m.ErrorPacket:
     """Read an error, which a client has no reason to send, or that of a server."""
     if not reading.is_strict:
         return read_error_packet(packet, reading)
 
-    def read_original(original: Element) -> Message | None:
+    def read_original(original: Element) -> m.Message | None:
         class_name = class_attribute(original)
         if class_name == NULL:
             return None
@@ -120,24 +109,24 @@ def _read_error_packet(packet: Element, reading: Reading) -> ErrorPacket:
 
     form = ObjectForm(frozenset(_ERROR_CLASSES), {"originalRequest": read_original, "message": TEXT})
     values = read_fields(packet, form, reading)
-    return ErrorPacket(values.get("message"), values.get("originalRequest"))
+    return m.ErrorPacket(values.get("message"), values.get("originalRequest"))
 
 
-def read_room(packet: Element, reading: Reading) -> RoomMessage:
+def read_room(packet: Element, reading: Reading) -> m.RoomMessage:
     """Read a room packet. Raises UnreadableError for unreadable data, too, unless a server sent them."""
 
-    def read_data(data: Element) -> RoomData | None:
+    def read_data(data: Element) -> m.RoomData | None:
         return _read_data(data, reading, packet)
 
     form = ObjectForm(frozenset({"room", _ROOM_CLASS}), {"roomId": TEXT, "data": read_data})
     values = read_fields(packet, form, reading)
-    message = RoomMessage(values.get("roomId"), values.get("data"))
-    if reading.is_strict and isinstance(message.data, UnreadableData):  # only the whole packet shows what is missing
+    message = m.RoomMessage(values.get("roomId"), values.get("data"))
+    if reading.is_strict and isinstance(message.data, m.UnreadableData):  # only the whole packet shows what is missing
         raise UnreadableError(message.data.problem, message, is_incomplete=True)
     return message
 
 
-def _read_data(data: Element, reading: Reading, packet: Element | None = None) -> RoomData | None:
+def _read_data(data: Element, reading: Reading, packet: Element | None = None) -> m.RoomData | None:
     """Return the data in `packet` or in other data. Raises UnreadableError in a strict dialect.
 
     Incomplete data in `packet` is returned: whether the rest of the packet can be read comes first.
@@ -145,8 +134,8 @@ def _read_data(data: Element, reading: Reading, packet: Element | None = None) -
     if class_attribute(data) == NULL:
         return None
     read = reading.dialect.read_data(data, reading)
-    if reading.is_strict and isinstance(read, UnreadableData) and not (read.is_incomplete and packet is not None):
-        original = None if packet is None else RoomMessage(packet.get("roomId"), read)
+    if reading.is_strict and isinstance(read, m.UnreadableData) and not (read.is_incomplete and packet is not None):
+        original = None if packet is None else m.RoomMessage(packet.get("roomId"), read)
         raise UnreadableError(read.problem, original, is_incomplete=read.is_incomplete)
     return read
 
@@ -181,7 +170,7 @@ READERS: Final[Mapping[str, Reader]] = {
     **_object_reader(
         "prepared",
         "sc.protocol.responses.GamePreparedResponse",
-        lambda values: Prepared(values.get("roomId"), tuple(code or "" for code in values.get("reservations", ()))),
+        lambda values: m.Prepared(values.get("roomId"), tuple(code or "" for code in values.get("reservations", ()))),
         {"roomId": TEXT},
         {"reservation": ("reservations", TEXT)},
     ),
@@ -206,10 +195,10 @@ def _server_data(
 ) -> dict[str, DataReader]:
     """Return the reader of data that only a server sends, by its classes, the first of which is written."""
 
-    def read(data: Element, reading: Reading) -> ServerData:
+    def read(data: Element, reading: Reading) -> m.ServerData:
         form = ObjectForm(frozenset(class_names), {name: new_form(reading) for name, new_form in fields.items()})
         values = read_fields(data, form, reading)
-        return ServerData(class_names[0], java_name, tuple((name, values.get(name)) for name in kept))
+        return m.ServerData(class_names[0], java_name, tuple((name, values.get(name)) for name in kept))
 
     return dict.fromkeys(class_names, read)
 
@@ -225,7 +214,7 @@ _PAUSED: Final = ObjectForm(frozenset(_PAUSED_CLASSES), {"paused": BOOLEAN})
 
 _DATA_READERS: Final[Mapping[str, DataReader]] = {
     **dict.fromkeys(
-        _PAUSED_CLASSES, lambda data, reading: Paused(read_fields(data, _PAUSED, reading).get("paused", False))
+        _PAUSED_CLASSES, lambda data, reading: m.Paused(read_fields(data, _PAUSED, reading).get("paused", False))
     ),
     **_server_data(
         "ErrorMessage",
@@ -259,7 +248,7 @@ def data_readers(of_servers: Mapping[str, DataReader]) -> dict[str, DataReader]:
         if of_client is None:
             return of_server
 
-        def read(data: Element, reading: Reading) -> RoomData:
+        def read(data: Element, reading: Reading) -> m.RoomData:
             if not reading.is_strict:
                 return of_server(data, reading)
             try:

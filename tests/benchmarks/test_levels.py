@@ -8,10 +8,10 @@ import re
 import pytest
 
 from benchmarks.levels import LevelFigures, main, measure_level, positions
-from spielleiter.client.search_budget import LadderLevel
 from spielleiter.game.api import Move, State
 from spielleiter.game.blokus.moves import SkipMove
 from spielleiter.game.blokus.state import BLOKUS_2027
+from spielleiter.players.search_budget import LadderLevel
 
 
 def test_the_figures_are_in_milliseconds() -> None:

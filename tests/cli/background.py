@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from spielleiter.cli.cli import cli
 from spielleiter.client.admin import AdminClient
 from spielleiter.client.player import Player
-from spielleiter.client.strategies import make_responder
+from spielleiter.client.responders import make_responder
 from spielleiter.server.app import Listening, serve
 from spielleiter.server.config import Config
 from spielleiter.server.editions import EDITIONS

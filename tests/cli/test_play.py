@@ -21,7 +21,7 @@ from tests.interpreter import PYTHON
 from tests.timeouts import HANG_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = ROOT / "tests/client/blokus_engine.py"
+PROGRAM = ROOT / "tests/players/blokus_engine.py"
 ENGINE = f"{PYTHON} {shlex.quote(str(PROGRAM))}"
 LONG_TIMEOUT = ("--engine-timeout", str(HANG_TIMEOUT))
 PENTOBI = "pentobi-gtp"

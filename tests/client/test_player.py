@@ -21,7 +21,7 @@ from spielleiter.client.client_errors import (
     StrategyError,
 )
 from spielleiter.client.player import GameEnd, GameReport, Player, Strategy, respond_with
-from spielleiter.client.strategies import make_responder
+from spielleiter.client.responders import make_responder
 from spielleiter.game.api import Move, State
 from spielleiter.game.blokus.moves import SetMove
 from spielleiter.game.blokus.pieces import Color, Rotation, Shape

@@ -23,7 +23,7 @@ import trio
 from spielleiter.cli.options import recogniser
 from spielleiter.client.client_errors import ClientError
 from spielleiter.client.player import GameEnd, Player
-from spielleiter.client.strategies import DEFAULT_DELAY, make_responder
+from spielleiter.client.responders import DEFAULT_DELAY, make_responder
 from spielleiter.client.transport import Transport
 from spielleiter.server.editions import EDITIONS
 from tests.timeouts import HANG_TIMEOUT

@@ -16,7 +16,6 @@ import psutil
 import pytest
 import trio
 
-from spielleiter.client.choosers import make_chooser
 from spielleiter.common.errors import MachineError
 from spielleiter.game.api import Move, State
 from spielleiter.match import builtin_players
@@ -27,6 +26,7 @@ from spielleiter.match.match_server import open_match_server
 from spielleiter.match.plan import Entrant
 from spielleiter.match.referee import play_game
 from spielleiter.match.verdict import Verdict
+from spielleiter.players.choosers import make_chooser
 from tests.interpreter import PYTHON
 from tests.match.first_position import STATE
 from tests.match.setups import lenient_setup
@@ -251,7 +251,7 @@ async def test_a_worker_never_uses_more_than_one_core_and_ignores_modules_in_the
 async def test_what_a_strategy_prints_is_not_taken_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     code = """if True:
         import runpy
-        from spielleiter.client import choosers
+        from spielleiter.players import choosers
         first = choosers.CHOOSERS["first"]
         choosers.CHOOSERS = {"first": lambda state, rng, _: print("thinking", flush=True) or first(state, rng)}
         runpy.run_module("spielleiter.match.builtin_process", run_name="__main__")
@@ -375,7 +375,7 @@ def end_workers_at(monkeypatch: pytest.MonkeyPatch, folder: Path, *numbers: int)
     """Let the workers end when they compute a move with one of these numbers, counted from 1, in all of them."""
     code = f"""if True:
         import os, runpy
-        from spielleiter.client import choosers
+        from spielleiter.players import choosers
         def counting(choose):
             def chooser(*arguments):
                 with open({str(folder / "moves")!r}, "ab", 0) as file:

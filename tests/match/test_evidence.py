@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from spielleiter.client.player import Player
-from spielleiter.client.strategies import make_responder
+from spielleiter.client.responders import make_responder
 from spielleiter.game.api import State
 from spielleiter.match.evidence import (
     MAX_REMARKS,

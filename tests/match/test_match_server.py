@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from spielleiter.client.client_errors import ClientError
 from spielleiter.client.player import Player
-from spielleiter.client.strategies import make_responder
+from spielleiter.client.responders import make_responder
 from spielleiter.match.game_folder import SERVER_LOG, WIRE_LOG, GameLogs
 from spielleiter.match.match_server import (
     MAX_ASKED_ABOUT,

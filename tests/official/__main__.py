@@ -132,18 +132,18 @@ class Official:
         for each in self._questioners.values():
             each.close()
 
-    def talk(self, conversation: Conversation, start_piece: str = "", patience: int = 1) -> Talk:
+    def talk(self, conversation: Conversation, start_piece: str = "", wait_factor: int = 1) -> Talk:
         """Hold a conversation; the connections are closed after it.
 
-        The wait after each step is `patience` times as long. With a `start_piece`, games that begin with another one
+        The wait after each step is `wait_factor` times as long. With a `start_piece`, games that begin with another one
         are broken off.
         """
         for _ in range(_DRAWS):
             with contextlib.suppress(NoFirstMoveError, WrongPieceError):
-                return self._talk(conversation, start_piece, patience)
+                return self._talk(conversation, start_piece, wait_factor)
         raise RuntimeError(f"{_DRAWS} games began with another piece")
 
-    def _talk(self, conversation: Conversation, start_piece: str, patience: int) -> Talk:
+    def _talk(self, conversation: Conversation, start_piece: str, wait_factor: int) -> Talk:
         if conversation.is_alone:
             self._fill_open_rooms()
         script = Script(self._edition, conversation)
@@ -160,13 +160,13 @@ class Official:
                     sockets[name] = socket.create_connection(self._address)
                     sockets[name].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._act(sockets, name, step, data)
-                outcome = self._settle(sockets, step.wait, patience)
+                outcome = self._settle(sockets, step.wait, wait_factor)
                 if not exchanges and PREPARE in step.text:  # it always answers, if it does not hang
                     hang = time.monotonic() + _HANG
                     while not outcome[0]:
                         if time.monotonic() > hang:
                             raise BrokenServerError("the server does not answer to a preparation: it hangs")
-                        outcome = self._settle(sockets, 0, patience)
+                        outcome = self._settle(sockets, 0, wait_factor)
                 exchanges.append(script.mask(*outcome))
                 if start_piece and script.start_piece not in ("", start_piece):
                     raise WrongPieceError
@@ -189,7 +189,7 @@ class Official:
             pass  # it has ended, which `_settle` has noticed or will
 
     def _settle(
-        self, sockets: dict[str, socket.socket], wait: float, patience: int
+        self, sockets: dict[str, socket.socket], wait: float, wait_factor: int
     ) -> tuple[dict[str, bytes], list[str]]:
         """Read until the server has answered several questions in a row and sent nothing else meanwhile.
 
@@ -201,10 +201,10 @@ class Official:
         earliest = latest + wait
         answered = 0
         while (
-            answered < _QUESTIONS * patience
+            answered < _QUESTIONS * wait_factor
             or time.monotonic() < earliest
             or time.monotonic()
-            < latest + patience * (self._pace.after_answer if received else self._pace.without_answer)
+            < latest + wait_factor * (self._pace.after_answer if received else self._pace.without_answer)
         ):
             self._ask()
             answered += 1
@@ -267,7 +267,7 @@ class Comparison:
         return difference
 
     def try_once(self, conversation: Conversation, must_repeat: bool = False) -> tuple[Talk | None, Difference | None]:
-        """Hold a conversation, and again more patiently if `must_repeat` or if the servers differ.
+        """Hold a conversation, and again with longer waits if `must_repeat` or if the servers differ.
 
         Returns neither a talk nor a difference if the official server contradicts itself twice.
         """
@@ -275,9 +275,9 @@ class Comparison:
         if not must_repeat and self.compare(talk) is None:
             return talk, None
         is_random = any(step.peer == MOVER for step in conversation.steps)
-        for patience in (1, 3):
+        for wait_factor in (1, 3):
             before = talk
-            talk = self.official.talk(conversation, before.start_piece if is_random else "", patience)
+            talk = self.official.talk(conversation, before.start_piece if is_random else "", wait_factor)
             if is_same_course(before, talk):
                 return talk, self.compare(talk)
         self.unstable.append(conversation.name)

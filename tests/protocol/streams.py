@@ -17,8 +17,8 @@ from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.errors import RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN, Limits
 from spielleiter.protocol.messages import Message, RoomMessage
-from spielleiter.protocol.reader import PacketReader
-from spielleiter.protocol.reading import Element
+from spielleiter.protocol.packet_reader import PacketReader
+from spielleiter.protocol.values import Element
 from tests.shared import SHARED
 
 _LINE: Final = re.compile(r"\s*[0-9.]+\s+(\S+)\s+(->|<-)  (.*)", re.DOTALL)

@@ -12,8 +12,8 @@ from lxml import etree
 
 from spielleiter.game.blokus.pieces import Rotation
 from spielleiter.protocol.messages import Aggregation
-from spielleiter.protocol.reader import parse_element
-from spielleiter.protocol.reading import (
+from spielleiter.protocol.packet_reader import parse_element
+from spielleiter.protocol.values import (
     BOOLEAN,
     INTEGER,
     TEXT,

@@ -13,8 +13,8 @@ from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
 from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
+from spielleiter.protocol.edition_recognition import Recogniser
 from spielleiter.protocol.errors import RemoteProtocolError
-from spielleiter.protocol.recognition import Recogniser
 from spielleiter.server.editions import EDITIONS
 from tests.protocol.streams import decode, samples
 
@@ -100,6 +100,8 @@ def test_other_data_are_read_but_decide_nothing() -> None:
     ]
     for packet, data in expected:
         assert read(recogniser, packet) == m.RoomMessage("r", data)
+    unknown = read(recogniser, '<room roomId="r"><data class="weather"/></room>')
+    assert isinstance(cast("m.RoomMessage", unknown).data, m.UnreadableData)
     assert recogniser.of_room("r") is None
 
 

@@ -30,7 +30,7 @@ from spielleiter.server.core.lobby import DedicatedPort
 from spielleiter.server.core.room import Room
 from spielleiter.server.editions import EDITIONS, choose_editions
 from spielleiter.server.net.wire import Wire
-from spielleiter.wire.recorder import Recorder
+from spielleiter.wire.trace_writer import Recorder
 from tests.protocol.streams import LATEST
 from tests.server.room_harness import first_move
 from tests.server.wires import StreamWire, ThrottledWire

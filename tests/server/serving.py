@@ -15,11 +15,11 @@ import trio
 
 from spielleiter.client.admin import AdminClient
 from spielleiter.client.player import GameReport, Player, Responder
-from spielleiter.client.strategies import make_responder
+from spielleiter.client.responders import make_responder
 from spielleiter.server.app import Companion, Listening, serve
 from spielleiter.server.config import Config
 from spielleiter.server.editions import EDITIONS
-from spielleiter.wire.recorder import Recorder
+from spielleiter.wire.trace_writer import Recorder
 from tests.server.harness import GAME_TYPE, PASSWORD
 from tests.timeouts import HANG_TIMEOUT
 

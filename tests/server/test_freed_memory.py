@@ -14,7 +14,7 @@ import trio
 
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol.connection import Connection
-from spielleiter.protocol.reader import PacketReader, TreeBuilder
+from spielleiter.protocol.packet_reader import PacketReader, TreeBuilder
 from spielleiter.server.core.clock import MoveClock
 from spielleiter.server.core.room import Peer, PlayerSlot, Room
 from spielleiter.server.net.outbox import Outbox

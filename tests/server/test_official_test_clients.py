@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from spielleiter.client.player import Player
-from spielleiter.client.strategies import make_responder
+from spielleiter.client.responders import make_responder
 from spielleiter.server import events
 from spielleiter.server.editions import EDITIONS
 from tests.server.harness import PASSWORD, open_all_games

@@ -11,7 +11,7 @@ import trio
 
 from spielleiter.client.admin import AdminClient
 from spielleiter.client.player import GameReport, Player, Responder
-from spielleiter.client.strategies import make_responder
+from spielleiter.client.responders import make_responder
 from spielleiter.game.api import State
 from spielleiter.protocol.messages import Memento, MoveData, Result
 from spielleiter.protocol.writer import typed_element

@@ -16,7 +16,7 @@ import trio
 from spielleiter.server import events
 from spielleiter.server.app import Server, serve
 from spielleiter.server.config import Config
-from spielleiter.wire import recorder
+from spielleiter.wire import trace_writer
 from tests.server.harness import ServerHarness, legal_move, open_harness
 
 HERE = Path(__file__).parents[1] / "wire" / "expected"
@@ -107,7 +107,7 @@ async def test_a_failure_is_one_event(tmp_path: Path, autojump_clock: object, mo
     def fail(_write: object, _data: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(recorder, "write_all", fail)
+    monkeypatch.setattr(trace_writer, "write_all", fail)
     async with traced(tmp_path) as harness:
         caller = await harness.call()
         await caller.send("<protocol><join/>")
@@ -126,4 +126,4 @@ async def test_a_folder_for_traces_needs_a_recorder(tmp_path: Path) -> None:
         Server(config, io.StringIO())
     with pytest.raises(ValueError, match=r"^trace_directory needs a recorder; pass recorder="):
         await serve(config)
-    Server(config, io.StringIO(), recorder=recorder.Recorder).close()
+    Server(config, io.StringIO(), recorder=trace_writer.Recorder).close()

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from spielleiter.client.choosers import greedy_move
 from spielleiter.game.api import Move, Seat, State
 from spielleiter.game.blokus import BLOKUS_2027, BlokusState, SetMove, SkipMove
 from spielleiter.game.hase_und_igel.board import Board
+from spielleiter.players.choosers import greedy_move
 from spielleiter.protocol.messages import Memento, RoomData
 from spielleiter.server.core.room import Ending
 from spielleiter.server.editions import EDITIONS

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from spielleiter.wire.comparison import Comparison, without_passwords
-from spielleiter.wire.recording import PASSWORD
+from spielleiter.wire.trace_reader import PASSWORD
 
 OLD = b"7b40729d-1d82-4718-8dcb-08bd5eaada5e"
 NEW = b"074251df-d1fa-4ccd-bced-15c461e5aae5"
@@ -25,6 +25,10 @@ POSITION = b'<room><data class="memento">\n<state class="state" turn="3" round="
         (b"<a>1</a>", b"<a>2</a>", False),
         (b'<a password="' + PASSWORD + b'" b="1"/>', b'<a password="x" b="1"/>', True),
         (b'<a password="' + PASSWORD + b'" b="1"/>', b'<a password="x" b="2"/>', False),
+        (b"aa" + PASSWORD + b"a", b"aa", False),
+        (b"a" + PASSWORD + b"b" + PASSWORD + b"c", b"a1b2c", True),
+        (b"a" + PASSWORD + b"b" + PASSWORD + b"c", b"b1b2c", False),
+        (b"a" + PASSWORD + b"b" + PASSWORD + b"c", b"a12c", False),
         (b"<room><<memento turn=3, 4320 bytes>></room>", POSITION, True),
         (b"<room><<memento turn=4, 4320 bytes>></room>", POSITION, False),
         (b"<room><<memento turn=4, 4320 bytes>></room>", b'<room><data class="memento"></data></room>', False),

@@ -303,3 +303,13 @@ def test_no_letter_of_a_quoted_password_is_shown(secret: str, name: str) -> None
         return
     packet = f"<authenticate {name}={quote}{secret}X{quote}/>".encode()
     assert b"X" not in hidden(packet)
+
+
+def test_a_note_about_an_older_packet_or_none() -> None:
+    written = Written(holds=True)
+    talk = written.conversation
+    talk.add(TO_SERVER, 101.0, b"<protocol><a/><b/>")
+    talk.release()
+    talk.note(101.0, "one", packet=1)
+    talk.note(101.0, "too late")
+    assert written.shown[3:] == ["c1     !!  packet 1: one", "c1     !!  too late"]

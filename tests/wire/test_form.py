@@ -6,7 +6,7 @@ import pytest
 
 from spielleiter.server.tracing import TO_SERVER
 from spielleiter.wire.conversation import find_passwords
-from spielleiter.wire.form import Mark, head_of, packet_lines
+from spielleiter.wire.trace_lines import Mark, head_of, packet_lines
 
 HEAD = head_of(12.0345678, 0.0021, "c3", TO_SERVER)
 ROOM = '<room roomId="7b40729d-1d82-4718-8dcb-08bd5eaada5e">'

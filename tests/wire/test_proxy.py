@@ -20,7 +20,7 @@ from trio.testing import wait_all_tasks_blocked
 from spielleiter.server.net.sockets import listen
 from spielleiter.wire.conversation import TRACE_LIMITS
 from spielleiter.wire.proxy import READ_BYTES, Proxy
-from spielleiter.wire.recorder import Recorder
+from spielleiter.wire.trace_writer import Recorder
 from tests.timeouts import HANG_TIMEOUT
 
 LOOPBACK = "127.0.0.1"

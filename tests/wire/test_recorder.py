@@ -17,9 +17,9 @@ import pytest
 
 from spielleiter.server.errors import StartError
 from spielleiter.server.tracing import FROM_SERVER, TO_SERVER
-from spielleiter.wire import recorder as recorder_module
+from spielleiter.wire import trace_writer as recorder_module
 from spielleiter.wire.conversation import TRACE_LIMITS, Conversation, TraceLimits
-from spielleiter.wire.recorder import Recorder, Trace
+from spielleiter.wire.trace_writer import Recorder, Trace
 from tests.timeouts import HANG_TIMEOUT
 
 NOW = datetime(2026, 11, 22, 12, 30, tzinfo=UTC)

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spielleiter.server.tracing import FROM_SERVER, TO_SERVER
-from spielleiter.wire import recording as recording_module
+from spielleiter.wire import trace_reader as recording_module
 from spielleiter.wire.conversation import TRACE_LIMITS, Conversation
-from spielleiter.wire.recording import CUT, PASSWORD, Recording, RecordingError, read_recordings
+from spielleiter.wire.trace_reader import CUT, PASSWORD, Recording, RecordingError, read_recordings
 from tests.shared import SHARED, needs_shared
 
 TEXT = st.binary(max_size=60) | st.text(alphabet="<>/ab= '\"\n\r\t\\(){}|:+~!#ü小\x1b", max_size=60).map(str.encode)
@@ -194,4 +194,22 @@ def test_a_number_of_bytes_that_is_too_long(tmp_path: Path) -> None:
     path = tmp_path / "trace.txt"
     path.write_text("   0.100000   +0.100  c1     -> ~" + "9" * 5000 + " bytes\n", encoding="utf-8")
     with pytest.raises(RecordingError, match="line 1: is not a number of bytes"):
+        read_recordings([path])
+
+
+def test_files_that_are_missing_or_have_no_time(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match="No such file"):
+        read_recordings([tmp_path / "missing.txt"])
+    path = tmp_path / "transcript.txt"
+    path.write_text("    0.000  c     ->  <a/>\n", encoding="utf-8")
+    with pytest.raises(RecordingError, match="has no line `# began`"):
+        read_recordings([path, path])
+
+
+def test_a_line_that_stands_for_too_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each blank between two elements stands for a line feed and the indentation of the line."""
+    monkeypatch.setattr(recording_module, "_MOST_BYTES", 10_000)
+    path = tmp_path / "trace.txt"
+    path.write_text("   0.100000   +0.100  c1     -> +" + 100 * " " + 100 * "<a/> ", encoding="utf-8")
+    with pytest.raises(RecordingError, match="line 1: is more than"):
         read_recordings([path])

@@ -29,9 +29,9 @@ from starlette.routing import BaseRoute, Route
 
 from spielleiter.client.client_errors import ClientError
 from spielleiter.client.player import Player
-from spielleiter.client.strategies import STRATEGIES
 from spielleiter.client.transport import Transport
 from spielleiter.game.api import GameError, Move, Seat, State
+from spielleiter.players.strategies import STRATEGIES
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import RoomData, Slot, WelcomeMessage

@@ -17,7 +17,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from spielleiter.client.strategies import STRATEGIES
+from spielleiter.players.strategies import STRATEGIES
 from spielleiter.server import events
 from spielleiter.server.app import Server
 from spielleiter.server.core.policy import Edition

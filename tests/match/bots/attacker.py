@@ -30,7 +30,7 @@ import trio
 
 from spielleiter.client.client_errors import ClientError
 from spielleiter.client.player import Player
-from spielleiter.client.strategies import make_responder
+from spielleiter.client.responders import make_responder
 from spielleiter.game.api import State
 from spielleiter.server.editions import choose_editions
 from tests.match.bots.ports import ancestors, ports_of

@@ -121,6 +121,16 @@ def test_a_container_has_the_contests_limits(
     assert not sandbox.watches_memory
 
 
+def test_full_memory_is_known_even_if_nothing_inside_can_report_it(engine: Engine, layout: Layout) -> None:
+    """The kernel may also kill the process inside that would report it. Podman's monitor leaves a file then."""
+    engine("podman", "{}")
+    container = ContainerSandbox("podman", "python:3.12").open_resources(layout)
+    assert container.exceeded() == ""
+    (layout.root / "oom").touch()
+    assert container.exceeded() == "memory"
+    container.release()
+
+
 def test_what_the_engine_cannot_limit_is_watched(engine: Engine, layout: Layout) -> None:
     engine("podman", "{}", controllers="null")
     sandbox = ContainerSandbox("podman", "image")

@@ -8,7 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from spielleiter.client.strategies import make_responder
+from spielleiter.client.responders import make_responder
 from spielleiter.server.core.room import Phase
 from spielleiter.viewer.web import administration
 from tests.viewer.web.pages import GAME_TYPE, PASSWORD, Pages, open_pages

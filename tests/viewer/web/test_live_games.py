@@ -13,7 +13,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from spielleiter.client.strategies import make_responder
+from spielleiter.client.responders import make_responder
 from spielleiter.game.api import State
 from spielleiter.protocol.messages import Memento, RoomData
 from spielleiter.server.core.policy import Edition

@@ -13,7 +13,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from spielleiter.cli.cli import cli
 from spielleiter.client.player import Player
-from spielleiter.client.strategies import make_responder
+from spielleiter.client.responders import make_responder
 from spielleiter.protocol.defaults import DEFAULT_HOST
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.web import seats as seats_module

@@ -10,7 +10,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from spielleiter.client.choosers import ladder_of, level_name
+from spielleiter.players.choosers import ladder_of, level_name
 from spielleiter.server.metrics import CONTENT_TYPE
 from spielleiter.viewer.positions.describe import view_of
 from spielleiter.viewer.web.answers import BODY_TIMEOUT, COMMENT_INTERVAL, JSON_BYTES

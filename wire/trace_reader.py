@@ -18,7 +18,7 @@ from typing import Final
 
 from spielleiter.server.tracing import CONNECTS, FROM_SERVER
 from spielleiter.wire.conversation import MIB
-from spielleiter.wire.form import FAULT, LEFT_OUT, LINE_FEED, NOTE, READING_BREAK, RESET, STAYS_OPEN, STREAM_ENDS
+from spielleiter.wire.trace_lines import FAULT, LEFT_OUT, LINE_FEED, NOTE, READING_BREAK, RESET, STAYS_OPEN, STREAM_ENDS
 
 PASSWORD: Final = b"\0password\0"
 """Stands for a password that is blacked out."""

@@ -11,8 +11,12 @@ from dataclasses import replace
 
 import pytest
 
-from spielleiter.client import blokus_levels
-from spielleiter.client.blokus_levels import (
+from spielleiter.game.blokus.moves import attach_cells, free_cells, generate_placements
+from spielleiter.game.blokus.pieces import ALL_SHAPES_MASK, BOARD, EMPTY, ORIENTATIONS, SIZES, bit
+from spielleiter.game.blokus.pieces import draw as draw_cells
+from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027, BlokusGame, BlokusState
+from spielleiter.players import blokus_levels
+from spielleiter.players.blokus_levels import (
     BLOKUS_LEVELS,
     CELL,
     SETTINGS,
@@ -32,12 +36,7 @@ from spielleiter.client.blokus_levels import (
     sample_moves,
     search,
 )
-from spielleiter.client.client_errors import StrategyError
-from spielleiter.client.search_budget import LONGEST_SEARCH, LadderLevel, SearchBudget
-from spielleiter.game.blokus.moves import attach_cells, free_cells, generate_placements
-from spielleiter.game.blokus.pieces import ALL_SHAPES_MASK, BOARD, EMPTY, ORIENTATIONS, SIZES, bit
-from spielleiter.game.blokus.pieces import draw as draw_cells
-from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027, BlokusGame, BlokusState
+from spielleiter.players.search_budget import LONGEST_SEARCH, LadderLevel, NoMoveError, SearchBudget
 
 
 def endless() -> SearchBudget:
@@ -371,5 +370,5 @@ def test_a_request_without_a_possible_move_is_an_error() -> None:
     *_, last = positions(BLOKUS_2021, seed=5)
     while last.outcome() is None:
         last = last.play(next(last.generate_legal_moves()))
-    with pytest.raises(StrategyError, match="but no move is possible"):
+    with pytest.raises(NoMoveError, match="but no move is possible"):
         choose_move(SEARCH, last, random.Random(1))

@@ -7,7 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from spielleiter.client.choosers import (
+from spielleiter.game.api import Game, State
+from spielleiter.game.blokus.moves import SetMove
+from spielleiter.game.blokus.pieces import SIZES, Color, Rotation, Shape
+from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027, RULES_2021, BlokusState
+from spielleiter.game.hase_und_igel import Action, Advance, Board, EatSalad, HaseUndIgelMove, HaseUndIgelState, Player
+from spielleiter.game.hase_und_igel.state import HASE_UND_IGEL_2018
+from spielleiter.players.choosers import (
     CHOOSERS,
     LADDERS,
     LEVEL_NUMBERS,
@@ -24,14 +30,8 @@ from spielleiter.client.choosers import (
     random_move,
     turns_to_the_goal,
 )
-from spielleiter.client.client_errors import StrategyError
-from spielleiter.client.strategies import STRATEGIES
-from spielleiter.game.api import Game, State
-from spielleiter.game.blokus.moves import SetMove
-from spielleiter.game.blokus.pieces import SIZES, Color, Rotation, Shape
-from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027, RULES_2021, BlokusState
-from spielleiter.game.hase_und_igel import Action, Advance, Board, EatSalad, HaseUndIgelMove, HaseUndIgelState, Player
-from spielleiter.game.hase_und_igel.state import HASE_UND_IGEL_2018
+from spielleiter.players.search_budget import NoMoveError
+from spielleiter.players.strategies import STRATEGIES
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 from tests.client.fake import START
@@ -113,7 +113,7 @@ class _LastMove(BlokusState):
 
 
 def test_a_request_without_a_possible_move_is_an_error() -> None:
-    with pytest.raises(StrategyError, match="a move was requested at turn 0, but no move is possible"):
+    with pytest.raises(NoMoveError, match="a move was requested at turn 0, but no move is possible"):
         first_move(_Stuck(START.rules, START.start_shape), random.Random(0))
 
 
@@ -255,7 +255,7 @@ def test_a_strategy_plays_the_games_that_have_its_level(edition: Edition) -> Non
 
 
 def test_a_game_without_levels_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spielleiter.client.choosers.LADDERS", {})
+    monkeypatch.setattr("spielleiter.players.choosers.LADDERS", {})
     kind, edition = STRATEGIES["level-1"], next(iter(EDITIONS.values()))
     assert kind.refusal(edition.game, "chess") == "the strategy level-1 does not play chess: this game has no levels"
 
@@ -265,3 +265,16 @@ def test_the_descriptions_of_a_ladder_differ() -> None:
         descriptions = [level.description for level in levels]
         assert all(descriptions)
         assert len(set(descriptions)) == len(levels)
+
+
+def test_the_table_lists_the_good_strategies_first() -> None:
+    are_bad = [kind.is_bad for kind in STRATEGIES.values()]
+    assert are_bad == sorted(are_bad)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_strategy_can_play_every_game_unless_it_is_made_for_one(name: str) -> None:
+    kind = STRATEGIES[name]
+    if not kind.is_level:
+        assert kind.plays(HASE_UND_IGEL_2018)
+        assert kind.plays(BLOKUS_2021) == (not name.startswith("hui-"))

@@ -183,13 +183,6 @@ def allowed(names: Iterable[str]) -> str:
 # -- objects, as the official server reads them -----------------------------------------------------------------------
 
 
-class _Unreadable(enum.Enum):
-    UNREADABLE = "unreadable"
-
-
-UNREADABLE: Final = _Unreadable.UNREADABLE
-
-
 class Skipping(Protocol):
     """The part of `Reading` that is needed here."""
 
@@ -215,7 +208,8 @@ class ValueForm:
     parse_attribute: Parser | None
     class_names: frozenset[str] = frozenset()
     is_primitive: bool = False
-    if_escaped: object = UNREADABLE
+    if_escaped: tuple[object, ...] = ()
+    """The only value of an attribute with an escaped name; empty: such an attribute cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,10 +244,10 @@ def read_fields(element: Element, form: ObjectForm, reading: Skipping) -> dict[s
             raise UnreadableError(f"{name} steht im Element {element.tag} mehr als einmal")
         if name == written:
             values[name] = known.parse_attribute(text, f'{element.tag} {name}="{quote(text)}"')
-        elif known.if_escaped is UNREADABLE:
-            raise UnreadableError(f"{element.tag} {quote(written)}: so wird {name} nicht gefunden")
+        elif known.if_escaped:
+            (values[name],) = known.if_escaped
         else:
-            values[name] = known.if_escaped
+            raise UnreadableError(f"{element.tag} {quote(written)}: so wird {name} nicht gefunden")
     for child in element:
         tag = decode_name(child.tag)
         if tag in form.ignored:
@@ -408,9 +402,9 @@ BOOLEAN: Final = ValueForm(
     parse_java_boolean,
     frozenset({"boolean", "java.lang.Boolean"}),
     is_primitive=True,
-    if_escaped=False,
+    if_escaped=(False,),
 )
-TEXT: Final = ValueForm(parse_any_text, parse_any_text, frozenset({"string", "java.lang.String"}), if_escaped=None)
+TEXT: Final = ValueForm(parse_any_text, parse_any_text, frozenset({"string", "java.lang.String"}), if_escaped=(None,))
 
 
 def enumeration(values: Mapping[str, _E], *class_names: str, is_attribute: bool = True) -> ValueForm:

@@ -14,7 +14,6 @@ from math import exp
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from spielleiter.client.search_budget import LadderLevel, SearchBudget, no_move
 from spielleiter.game.blokus.moves import SetMove, attach_cells, free_cells, generate_placements
 from spielleiter.game.blokus.pieces import (
     ALL_SHAPES_MASK,
@@ -30,6 +29,7 @@ from spielleiter.game.blokus.pieces import (
     scan,
 )
 from spielleiter.game.blokus.state import SEAT_OF_COLOR, BlokusState
+from spielleiter.players.search_budget import LadderLevel, SearchBudget, no_move
 
 # -- placements -------------------------------------------------------------------------------------------------------
 # Those of an orientation are computed when it is first used, and kept: about 8 MB if all 30,433 have been used.
@@ -381,7 +381,7 @@ def choose_move(
     rng: random.Random,
     budget: SearchBudget | None = None,
 ) -> SetMove:
-    """Return a move; see `BlokusSettings`. Raises StrategyError if there is none.
+    """Return a move; see `BlokusSettings`. Raises NoMoveError if there is none.
 
     `budget` is the time for it; None: the usual one.
     """

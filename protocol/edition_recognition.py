@@ -19,8 +19,8 @@ from typing import Final, cast
 from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import CloseConnection, Memento, Message, Result, RoomMessage, UnreadableData
-from spielleiter.protocol.reader import parse_element
-from spielleiter.protocol.reading import Element, UnreadableError
+from spielleiter.protocol.packet_reader import parse_element
+from spielleiter.protocol.values import Element, UnreadableError
 from spielleiter.protocol.writer import typed_element
 
 _ROOM: Final = "room"

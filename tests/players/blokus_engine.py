@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from spielleiter.client.gtp_blokus import read_cells, write_cells
 from spielleiter.game.blokus.moves import attach_cells, free_cells, generate_placements
 from spielleiter.game.blokus.pieces import ALL_SHAPES_MASK, ORIENTATIONS, SIZE, STRIDE, bit, scan
+from spielleiter.players.gtp_blokus import read_cells, write_cells
 
 CORNERS: Final = (bit(0, 0), bit(SIZE - 1, 0), bit(SIZE - 1, SIZE - 1), bit(0, SIZE - 1))
 """The cells in which the colours start; Pentobi's blue starts at the upper left."""

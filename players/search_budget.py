@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from spielleiter.client.client_errors import StrategyError
 from spielleiter.game.api import Move, State
 
 LONGEST_SEARCH: Final = 1.0
@@ -68,6 +67,10 @@ class LadderLevel:
     choose: Choose
 
 
-def no_move(state: State) -> StrategyError:
+class NoMoveError(Exception):
+    """There is no move to choose in a position; the text says why."""
+
+
+def no_move(state: State) -> NoMoveError:
     """Return the error for a position without a legal move."""
-    return StrategyError(f"a move was requested at turn {state.turn}, but no move is possible")
+    return NoMoveError(f"a move was requested at turn {state.turn}, but no move is possible")

@@ -9,7 +9,7 @@ the name of the connection, a direction, one character (the *break*), and text::
                                     ! packet 4: 'sc.plugin2027.SetMove' is no move here
                                     :</room>
 
-The bytes can be restored from the lines (`spielleiter.wire.recording`), except for passwords and for what
+The bytes can be restored from the lines (`spielleiter.wire.trace_reader`), except for passwords and for what
 is said to be left out. No line contains a control character or anything else that a terminal acts on.
 """
 

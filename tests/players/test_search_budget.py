@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from spielleiter.client.search_budget import LONGEST_SEARCH, SearchBudget
+from spielleiter.players.search_budget import LONGEST_SEARCH, SearchBudget
 
 
 @pytest.mark.parametrize(

@@ -10,24 +10,13 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from spielleiter.client.choosers import first_move
 from spielleiter.client.player import Player
-from spielleiter.client.search_budget import LadderLevel
-from spielleiter.client.strategies import (
-    GARBAGE,
-    STRATEGIES,
-    make_responder,
-)
+from spielleiter.client.responders import GARBAGE, make_responder
 from spielleiter.game.api import Move, State
-from spielleiter.game.blokus.state import BLOKUS_2021
-from spielleiter.game.hase_und_igel.state import HASE_UND_IGEL_2018
+from spielleiter.players.choosers import first_move
+from spielleiter.players.search_budget import LadderLevel
 from tests.client.fake import ROOM, SENT_MOVE, START, FakeServer, Step, connected, script, together
 from tests.timeouts import HANG_TIMEOUT
-
-
-def test_the_table_lists_the_good_strategies_first() -> None:
-    are_bad = [kind.is_bad for kind in STRATEGIES.values()]
-    assert are_bad == sorted(are_bad)
 
 
 def test_an_unknown_strategy_is_a_key_error() -> None:
@@ -75,7 +64,7 @@ async def test_a_level_thinks_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> No
         assert may_move.wait(HANG_TIMEOUT)
         return first_move(state, _rng)
 
-    monkeypatch.setattr("spielleiter.client.choosers.LADDERS", {type(START): (LadderLevel("waits", choose),)})
+    monkeypatch.setattr("spielleiter.players.choosers.LADDERS", {type(START): (LadderLevel("waits", choose),)})
     transport, server = connected()
 
     async def play() -> None:
@@ -87,11 +76,3 @@ async def test_a_level_thinks_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> No
         await server.expect("<protocol>" + FIRST_MOVE)
 
     await together(play, serve)
-
-
-@pytest.mark.parametrize("name", STRATEGIES)
-def test_a_strategy_can_play_every_game_unless_it_is_made_for_one(name: str) -> None:
-    kind = STRATEGIES[name]
-    if not kind.is_level:
-        assert kind.plays(HASE_UND_IGEL_2018)
-        assert kind.plays(BLOKUS_2021) == (not name.startswith("hui-"))

@@ -33,7 +33,7 @@ from spielleiter.protocol.markup import (
     has_controls,
     replace_controls,
 )
-from spielleiter.protocol.reading import Element, UnreadableError, packet_class, quote, unknown_packet
+from spielleiter.protocol.values import Element, UnreadableError, packet_class, quote, unknown_packet
 
 _PACKET_DEPTH: Final = 2
 _TEXT_BYTES: Final = 1024
@@ -313,11 +313,6 @@ class PacketReader:
         """End the open packet, as the official server's parser does when the input ends between two tags."""
         if self._end_mark is not None and b"<" not in self._buffer:
             self._buffer += self._builder.end_tags()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether all bytes that have arrived have been read."""
-        return not self._buffer
 
     def match(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
         """Return the match of `pattern` at the next packet, if one begins here, without reading the packet.

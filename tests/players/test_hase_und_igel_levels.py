@@ -8,9 +8,21 @@ from itertools import count
 
 import pytest
 
-from spielleiter.client.choosers import greedy_move, make_chooser, random_move
-from spielleiter.client.client_errors import StrategyError
-from spielleiter.client.hase_und_igel_levels import (
+from spielleiter.game.hase_und_igel import (
+    GOAL_INDEX,
+    HASE_UND_IGEL_2018,
+    Advance,
+    Board,
+    Card,
+    CardType,
+    EatSalad,
+    HaseUndIgelMove,
+    HaseUndIgelState,
+    Player,
+    generate_board,
+)
+from spielleiter.players.choosers import greedy_move, make_chooser, random_move
+from spielleiter.players.hase_und_igel_levels import (
     EAT_SALAD,
     FALL_BACK,
     HASE_UND_IGEL_LEVELS,
@@ -31,20 +43,7 @@ from spielleiter.client.hase_und_igel_levels import (
     successors,
     with_position_carrots,
 )
-from spielleiter.client.search_budget import LONGEST_SEARCH, SearchBudget
-from spielleiter.game.hase_und_igel import (
-    GOAL_INDEX,
-    HASE_UND_IGEL_2018,
-    Advance,
-    Board,
-    Card,
-    CardType,
-    EatSalad,
-    HaseUndIgelMove,
-    HaseUndIgelState,
-    Player,
-    generate_board,
-)
+from spielleiter.players.search_budget import LONGEST_SEARCH, NoMoveError, SearchBudget
 
 BOARD = Board.from_letters("SHCCCC12HHLICCHI2C1I2CLCICH2CCIHCCH21ICH2CLIH1C2CCICCHC2ILHCHC1CG")
 TRACK = Track(BOARD)
@@ -297,7 +296,7 @@ def test_the_seed_decides_between_equally_good_moves() -> None:
 
 def test_a_level_that_this_game_does_not_have_is_an_error_that_names_those_it_has() -> None:
     missing = f"level-{1 + len(NUMBERS)}"
-    with pytest.raises(StrategyError, match=f"no {missing} here: this game has level-1 to level-{len(NUMBERS)}"):
+    with pytest.raises(NoMoveError, match=f"no {missing} here: this game has level-1 to level-{len(NUMBERS)}"):
         make_chooser(missing)(FIRST)
 
 
@@ -340,5 +339,5 @@ def test_the_clock_ends_a_search_that_takes_too_long() -> None:
 
 def test_a_finished_game_has_no_move() -> None:
     over = HaseUndIgelState(FIRST.board, (Player(GOAL_INDEX), Player()))
-    with pytest.raises(StrategyError, match="no move is possible"):
+    with pytest.raises(NoMoveError, match="no move is possible"):
         make_chooser("level-1")(over)

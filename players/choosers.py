@@ -12,15 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from spielleiter.client.blokus_levels import BLOKUS_LEVELS
-from spielleiter.client.client_errors import StrategyError
-from spielleiter.client.hase_und_igel_levels import HASE_UND_IGEL_LEVELS, turns_for_the_way
-from spielleiter.client.search_budget import Choose, LadderLevel, SearchBudget, no_move
 from spielleiter.game.api import Move, State
 from spielleiter.game.blokus.moves import SetMove, attach_cells, free_cells
 from spielleiter.game.blokus.pieces import SIZES, STRIDE, orientation
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.game.hase_und_igel import GOAL_INDEX, FieldType, HaseUndIgelMove, HaseUndIgelState
+from spielleiter.players.blokus_levels import BLOKUS_LEVELS
+from spielleiter.players.hase_und_igel_levels import HASE_UND_IGEL_LEVELS, turns_for_the_way
+from spielleiter.players.search_budget import Choose, LadderLevel, NoMoveError, SearchBudget, no_move
 
 GAMES_OF_STRATEGIES: Final[Mapping[str, type]] = MappingProxyType({"hui": HaseUndIgelState})
 """The prefixes of the strategies for one game only, with the type of the positions that they play."""
@@ -102,12 +101,12 @@ def levels_text(state: State) -> str:
 
 
 def chooser_of_level(number: int) -> Choose:
-    """Return the chooser of level `number`; it raises StrategyError for a position of a game without this level."""
+    """Return the chooser of level `number`; it raises NoMoveError for a position of a game without this level."""
 
     def choose(state: State, rng: random.Random, budget: SearchBudget | None = None) -> Move:
         levels = ladder_of(state)
         if number > len(levels):
-            raise StrategyError(f"there is no {level_name(number)} here: {levels_text(state)}")
+            raise NoMoveError(f"there is no {level_name(number)} here: {levels_text(state)}")
         return levels[number - 1].choose(state, rng, budget)
 
     return choose
@@ -129,7 +128,7 @@ def first_move(state: State, _rng: random.Random, _budget: SearchBudget | None =
 
 
 def random_move(state: State, rng: random.Random, _budget: SearchBudget | None = None) -> Move:
-    """Return a random legal move; all are equally likely. Raises StrategyError if there is none."""
+    """Return a random legal move; all are equally likely. Raises NoMoveError if there is none."""
     return rng.choice(_legal_moves(state))
 
 

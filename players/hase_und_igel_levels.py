@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Final, NamedTuple, TypeAlias
 
-from spielleiter.client.search_budget import LadderLevel, SearchBudget, no_move
 from spielleiter.game.hase_und_igel import (
     GOAL_INDEX,
     Board,
@@ -25,6 +24,7 @@ from spielleiter.game.hase_und_igel import (
 )
 from spielleiter.game.hase_und_igel.rules import GOAL_CARROTS, must_leave
 from spielleiter.game.hase_und_igel.state import ROUND_LIMIT
+from spielleiter.players.search_budget import LadderLevel, SearchBudget, no_move
 
 # -- the model --------------------------------------------------------------------------------------------------------
 # `spielleiter.game.hase_und_igel` decides what is legal; a search only needs the positions that legal moves lead to,
@@ -358,7 +358,7 @@ def choose_move(
     - `limits`: the work that the search may do.
     - `budget`: the time after which it ends with the best move so far; None: the usual one.
 
-    Raises StrategyError if there is no legal move.
+    Raises NoMoveError if there is no legal move.
     """
     budget = budget or SearchBudget()
     moves = list(state.generate_legal_moves())
