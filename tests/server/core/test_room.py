@@ -142,15 +142,6 @@ def test_an_observer_of_a_running_game_gets_the_position_only_once(edition: str,
     assert list(room.observers) == [admin.peer, late.peer]
 
 
-def test_an_observer_that_leaves_changes_nothing(harness: RoomHarness) -> None:
-    room, admin, one, two = harness.game()
-    admin.leave()
-    assert room.phase is Phase.RUNNING
-    assert one.moves(room, first_move(room)) is None
-    assert admin.receive() == []
-    assert two.receive() == ["state 1", "request"]
-
-
 # -- pause and step ---------------------------------------------------------------------------------------------------
 
 
