@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spielleiter.cli.commands import EXIT_FAULT, EXIT_MACHINE, Misuse, run_async
 from spielleiter.cli.ctrl_c import raise_on_ctrl_c
-from spielleiter.cli.matches import (
+from spielleiter.cli.match_and_tournament import (
     MAX_CONCURRENCY,
     cluster_of,
     cluster_options,
@@ -37,8 +36,10 @@ from spielleiter.cli.matches import (
     usable_journal,
     write_pages,
 )
+from spielleiter.cli.match_options import spelled
 from spielleiter.cli.options import Number, WholeNumber, chosen_edition, edition_options, folder_option, is_given
 from spielleiter.cli.output import print_line
+from spielleiter.cli.running import EXIT_FAULT, EXIT_MACHINE, Misuse, run_async
 from spielleiter.common.files import write_whole
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ def _refuse_changed_options(folder: Path, begun: Tournament, asked: Mapping[str,
         value = asked[name]
         if value not in {None, kept}:
             raise Misuse(
-                f"--resume {folder}: the tournament was begun with other options: {_spelled(name, value)} "
+                f"--resume {folder}: the tournament was begun with other options: {spelled(name, value)} "
                 f"({f'begun with {kept}' if kept else 'begun without'}); "
                 "leave that option out to continue it, or begin another tournament in another folder"
             )
@@ -249,18 +250,13 @@ def _with_options(file: Path, described: Tournament, asked: Mapping[str, Any]) -
     for name, said in _planned(described).items():
         value = asked[name]
         if name not in {"game", "edition"} and None not in {value, said} and value != said:
-            raise Misuse(f"{_spelled(name, value)}: {file} says {name} = {said}; leave one of them out")
+            raise Misuse(f"{spelled(name, value)}: {file} says {name} = {said}; leave one of them out")
     return replace(
         described,
         significance=asked["significance"] or described.significance,
         min_games=asked["min_tests"] or described.min_games,
         has_time_limits=described.has_time_limits and not asked["no_timeout"],
     )
-
-
-def _spelled(name: str, value: object) -> str:
-    option = f"--{name.replace('_', '-')}"
-    return option if value is True else f"{option} {value}"
 
 
 def _write_copy(file: Path, folder: Path, described: Tournament, *, is_begun: bool) -> None:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from spielleiter.cli.commands import EXIT_FAULT, EXIT_MACHINE, EXIT_UNFIT, Misuse
 from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED
 from spielleiter.cli.options import Number, WholeNumber, together
 from spielleiter.cli.output import print_line
+from spielleiter.cli.running import EXIT_FAULT, EXIT_MACHINE, EXIT_UNFIT, Misuse
 from spielleiter.common.process import hide_this_process
 from spielleiter.server.setting import MAX_WHOLE_NUMBER
 
