@@ -335,9 +335,12 @@ def test_no_line_is_lost_while_a_file_accepts_nothing_for_a_moment(
     assert pipe.written == b"eins\nzwei\n"
 
 
-def test_a_character_that_the_encoding_lacks_is_escaped() -> None:
+def test_a_character_that_the_encoding_lacks_is_escaped_and_lines_end_as_on_this_system(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "linesep", "\r\n")
     pipe = Pipe()
     with line_writer(io.TextIOWrapper(io.BufferedWriter(pipe), encoding="ascii", errors="strict")) as writer:
         writer.write("Jörg\n")
         writer.write("next\n")
-    assert pipe.written == b"J\\xf6rg\nnext\n".replace(b"\n", os.linesep.encode())
+    assert pipe.written == b"J\\xf6rg\r\nnext\r\n"

@@ -130,6 +130,7 @@ async def test_a_sender_that_exceeds_the_rate_is_delayed(autojump_clock: object)
         assert len(refusals(harness, caller)) == 26
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("is_hard", "wait", "flood", "latest"), [(False, 3.0, 1200, 60.0), (True, 3.9, 2000, 5.1)])
 async def test_a_flood_before_a_late_move_gains_no_time_and_does_not_count_as_lateness_of_the_server(
     is_hard: bool, wait: float, flood: int, latest: float, autojump_clock: object

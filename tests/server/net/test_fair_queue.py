@@ -224,6 +224,7 @@ async def test_a_move_does_not_wait_for_many_strangers(autojump_clock: object) -
     assert kinds[: kinds.index(events.MovePlayed)].count(events.ProtocolBroken) < 5
 
 
+@pytest.mark.slow
 async def test_a_move_does_not_wait_for_repeated_refused_requests(autojump_clock: object) -> None:
     """Uses an edition in which refused peers stay connected; the first refusal does not count."""
     game_type, refused_request = "swc_2027_blokus", b'<joinPrepared reservationCode="nobody"/>'
