@@ -1,8 +1,9 @@
 """Compares our server with an official one: `python -m tests.official HOST:PORT`.
 
-Holds scripted conversations with the official server at HOST:PORT and with our own server, and prints every difference
-with the shortest conversation that shows it. `--record FILE` writes what the official server said;
-`tests/official/test_official.py` repeats such recordings without that server.
+Holds the conversations of a recording with the official server at HOST:PORT and with our own server, and prints every
+difference with the shortest conversation that shows it. `--packet` adds conversations in which a player and a stranger
+send this packet. `--record FILE` writes what the official server said; `tests/official/test_official.py` repeats such
+recordings without that server.
 
 The official server must be an unchanged release, with the usual password, and freshly started. After each step the tool
 waits until the official server is idle: it asks on a connection of its own, and goes on when the server has answered
@@ -32,7 +33,6 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Final, Self
 
@@ -56,11 +56,10 @@ from tests.official.conversations import (
     Talk,
     compare,
     is_same_course,
+    on_turn,
     read_recording,
-    scripted,
+    stranger,
     talk_to_ours,
-    varied,
-    whole_game,
     write_recording,
 )
 
@@ -303,9 +302,7 @@ def main(arguments: list[str] | None = None, pace: Pace | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.official", description=__doc__)
     parser.add_argument("address", metavar="HOST:PORT")
     parser.add_argument("--edition", choices=RELEASES, default=CURRENT, help="our edition (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=1000, help="conversations with varied packets")
-    parser.add_argument("--games", type=int, default=10, help="whole games")
+    parser.add_argument("--packet", action="append", default=[], help="hold conversations with this packet, too")
     parser.add_argument(
         "--record",
         metavar="FILE",
@@ -319,15 +316,12 @@ def main(arguments: list[str] | None = None, pace: Pace | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     host, _, port = options.address.rpartition(":")
+    recording = Path(__file__).with_name(f"{RELEASES[options.edition]}.jsonl.gz")
     everything = [
-        each
-        for each in chain(
-            scripted(options.edition),
-            varied(options.edition, options.seed, options.count),
-            (whole_game(options.seed * 1000 + number) for number in range(options.games)),
-        )
-        if each.name.startswith(options.only)
+        *(talk.conversation for talk in read_recording(recording)),
+        *(build(packet) for packet in options.packet for build in (on_turn, stranger)),
     ]
+    everything = [each for each in everything if each.name.startswith(options.only)]
     with Official((host, int(port)), options.edition, pace or Pace()) as official:
         return run(official, everything, options)
 
