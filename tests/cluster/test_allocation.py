@@ -52,17 +52,6 @@ def test_a_pair_is_accepted_once_whichever_attempt_comes_first() -> None:
     assert allocation.next_attempts(0) == []
 
 
-def test_a_late_answer_counts_while_its_pair_waits_to_be_played_again() -> None:
-    allocation = Allocation([1, 2])
-    ready(allocation, "a")
-    [first] = allocation.next_attempts(0)
-    allocation.lose(first)
-    allocation.lose(first)  # no effect
-    assert list(allocation.pairs) == [1, 2]
-    assert allocation.accept(first)
-    assert list(allocation.pairs) == [2]
-
-
 def test_a_busy_machine_gets_no_pairs_for_a_growing_while() -> None:
     allocation = Allocation([1])
     ready(allocation, "a")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.common.own_python import RUN_PYTHON, is_frozen, own_python, run_as_python
+from spielleiter.common.own_python import RUN_PYTHON, own_python, run_as_python
 from spielleiter.programs.command import Command
 from spielleiter.programs.sandbox import pythons as python_inside
 from tests.documents import ROOT
@@ -31,11 +31,6 @@ def run_entry(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the first module of the one-folder build, but with this interpreter."""
     command = [sys.executable, "-P", str(ENTRY), *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False)
-
-
-def test_the_interpreter_is_started_where_there_is_one() -> None:
-    assert not is_frozen()
-    assert own_python() == [sys.executable]
 
 
 def test_programs_of_a_match_are_started_with_the_frozen_program(frozen: Path) -> None:

@@ -1,9 +1,8 @@
 """Compares our server with an official one: `python -m tests.official HOST:PORT`.
 
 Holds the conversations of a recording with the official server at HOST:PORT and with our own server, and prints every
-difference with the shortest conversation that shows it. `--packet` adds conversations in which a player and a stranger
-send this packet. `--record FILE` writes what the official server said; `tests/official/test_official.py` repeats such
-recordings without that server.
+difference. `--packet` adds conversations in which a player and a stranger send this packet. `--record FILE` writes what
+the official server said; `tests/official/test_official.py` repeats such recordings without that server.
 
 The official server must be an unchanged release, with the usual password, and freshly started. After each step the tool
 waits until the official server is idle: it asks on a connection of its own, and goes on when the server has answered
@@ -32,7 +31,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
@@ -282,20 +281,6 @@ class Comparison:
         self.unstable.append(conversation.name)
         return None, None
 
-    def shorten(self, difference: Difference) -> Difference:
-        """Return the same kind of difference in a conversation from which no step can be left out."""
-        best = difference
-        steps = best.conversation.steps[: best.step + 1]
-        place = len(steps) - 2
-        while place >= 0:
-            rest = steps[:place] + steps[place + 1 :]
-            found = self.compare(self.official.talk(replace(best.conversation, steps=rest)))
-            if found is not None and found.kind == best.kind:
-                best, steps = found, rest[: found.step + 1]
-            place = min(place, len(steps) - 1) - 1
-        confirmed = self.try_once(best.conversation)[1]
-        return best if confirmed is not None and confirmed.kind == best.kind else difference
-
 
 def main(arguments: list[str] | None = None, pace: Pace | None = None) -> int:
     """Run the tool and return its exit code: 1 if there are differences. `pace` replaces its own waiting times."""
@@ -311,9 +296,6 @@ def main(arguments: list[str] | None = None, pace: Pace | None = None) -> int:
     )
     parser.add_argument("--workers", type=int, default=12, help="conversations at a time")
     parser.add_argument("--only", default="", help="conversations whose name begins with this")
-    parser.add_argument(
-        "--no-shorten", dest="shorten", action="store_false", help="print conversations as they were held"
-    )
     options = parser.parse_args(arguments)
     host, _, port = options.address.rpartition(":")
     recording = Path(__file__).with_name(f"{RELEASES[options.edition]}.jsonl.gz")
@@ -362,7 +344,7 @@ def run(official: Official, everything: list[Conversation], options: argparse.Na
     if options.record is not None:
         write_recording(options.record, talks, comparison.unstable)
     for found in kinds.values():
-        print(comparison.shorten(found[0]) if options.shorten and not broken else found[0])
+        print(found[0])
         if len(found) > 1:
             print(f"  ... and {len(found) - 1} more: {', '.join(repr(each.conversation.name) for each in found[1:20])}")
         sys.stdout.flush()

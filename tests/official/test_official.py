@@ -105,16 +105,12 @@ def test_the_tool_finds_no_difference_between_our_server_and_itself(
     assert compare(talk, talk_to_ours(talk.conversation, EDITIONS[CURRENT], talk.start_piece), CURRENT) == (None, [])
 
 
-def test_the_tool_finds_a_planted_difference_and_shortens_it() -> None:
+def test_the_tool_finds_a_planted_difference() -> None:
     """The server plays another edition than the one it is compared with, which cuts off without a word."""
     conversation = stranger("<!-- c -->", "<foo/>")
     with (
         background_server(default_game="swc_2021_blokus") as server,
         Official(("127.0.0.1", server.port), OTHER_EDITION, AT_ONCE) as official,
     ):
-        comparison = Comparison(official, OTHER_EDITION)
-        _, difference = comparison.try_once(conversation)
-        assert difference is not None
-        shortened = comparison.shorten(difference)
-    assert [step.text for step in shortened.conversation.steps][: shortened.step + 1] == ["<protocol>", "<foo/>"]
-    assert "is not a packet of this protocol" in str(shortened)
+        _, difference = Comparison(official, OTHER_EDITION).try_once(conversation)
+    assert "is not a packet of this protocol" in str(difference)
