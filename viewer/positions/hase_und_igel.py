@@ -6,15 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from spielleiter.game.api import Move, Seat, State
+from spielleiter.game.api import Mistake, Move, Seat, State
 from spielleiter.game.hase_und_igel.board import (
     GOAL_INDEX,
     Action,
     Advance,
     Card,
-    EatSalad,
-    ExchangeCarrots,
-    FallBack,
     HaseUndIgelMove,
     PlayerColor,
     Skip,
@@ -156,15 +153,12 @@ class HaseUndIgelView(View):
         field = position.play(move).players[seat].index
         return {
             "field": None if field == position.players[seat].index else field,
-            "actions": [describe_action(action) for action in move.in_order],
+            "actions": [_described(action) for action in move.in_order],
         }
 
-    def illegal_move(self, state: State, move: Move) -> Json | None:
-        position = _own(state)
-        mistake = position.check(move)
-        if mistake is None:
-            return None
-        return {"piece": None, "cells": [], "offendingCells": [], "words": dict(RULE_WORDS[mistake])}
+    def rule_words(self, mistake: Mistake) -> Words:
+        assert isinstance(mistake, HaseUndIgelMistake)
+        return RULE_WORDS[mistake]
 
 
 def _own(state: State) -> HaseUndIgelState:
@@ -172,20 +166,12 @@ def _own(state: State) -> HaseUndIgelState:
     return state
 
 
-def describe_action(action: Action) -> Json:
+def _described(action: Action) -> Json:
     """Return an action: its name on the wire, its distance or value, and its card."""
-    match action:
-        case Advance():
-            return {"type": "advance", "value": action.distance, "card": None}
-        case Card():
-            return {"type": "card", "value": action.value, "card": action.type.name}
-        case ExchangeCarrots():
-            return {"type": "exchangeCarrots", "value": action.value, "card": None}
-        case EatSalad():
-            return {"type": "eatSalad", "value": None, "card": None}
-        case FallBack():
-            return {"type": "fallBack", "value": None, "card": None}
-    return {"type": "skip", "value": None, "card": None}
+    name = type(action).__name__
+    value = action.distance if isinstance(action, Advance) else getattr(action, "value", None)
+    card = action.type.name if isinstance(action, Card) else None
+    return {"type": name[0].lower() + name[1:], "value": value, "card": card}
 
 
 def _count(state: HaseUndIgelState) -> int:

@@ -41,7 +41,7 @@ from spielleiter.viewer.game_details import (
 )
 from spielleiter.viewer.game_json import Details, describe_game, distinct_positions, shown_name
 from spielleiter.viewer.positions.describe import describe_legal_moves
-from spielleiter.viewer.replay_files import Replay, ReplayFileError, load_replay, read_bytes, read_replay
+from spielleiter.viewer.replay_files import Replay, ReplayFileError, load_replay, page_name, read_bytes, read_replay
 from spielleiter.viewer.web.answers import JSON, WebError, json_response, read_body, unknown_ply, whole_number
 
 MOST_LISTED: Final = 500
@@ -189,7 +189,7 @@ class ReplayStore:
 
     def _path_of(self, name: str) -> Path | None:
         """Return the file of a replay of this name; None if there is none."""
-        if self._single is not None and name == page_name(self._single) and _is_file(self._single):
+        if self._single is not None and name == page_name(self._single.name) and _is_file(self._single):
             return self._single
         if self._folder is not None and _is_plain(name) and name.endswith(_SUFFIXES):
             path = self._folder / name
@@ -218,7 +218,7 @@ class ReplayStore:
                 found = [
                     (entry.stat().st_mtime, self._folder / entry.name)
                     for entry in entries
-                    if entry.name.endswith(_SUFFIXES) and _has_address(entry.name) and entry.is_file()
+                    if entry.name.endswith(_SUFFIXES) and page_name(entry.name) == entry.name and entry.is_file()
                 ]
         except OSError:
             return []
@@ -236,22 +236,12 @@ class ReplayStore:
                 yield folder
 
 
-def page_name(path: Path) -> str:
-    """Return the name of a file as the page knows it: a text that can be part of an address."""
-    return path.name.encode("utf-8", "replace").decode()
-
-
 def _is_file(path: Path) -> bool:
     """Return whether there is a regular file; False also for a path that the system refuses, such as a long one."""
     try:
         return path.is_file()
     except (OSError, ValueError):
         return False
-
-
-def _has_address(name: str) -> bool:
-    """Return whether `name` can be part of an address: on Linux, the name of a file need not be text."""
-    return name.isascii() or name == name.encode("utf-8", "replace").decode()
 
 
 def _opened(name: str, replay: Replay, details: Details, path: Path | None, content: bytes | None) -> OpenReplay:
@@ -276,7 +266,7 @@ def _version_of(path: Path) -> object:
 
 def _subfolders(folder: Path, *, newest_first: bool = False) -> list[Path]:
     try:
-        found = [path for path in folder.iterdir() if _has_address(path.name) and path.is_dir()]
+        found = [path for path in folder.iterdir() if page_name(path.name) == path.name and path.is_dir()]
         return sorted(found, key=lambda path: -path.stat().st_mtime) if newest_first else sorted(found)
     except OSError:
         return []
