@@ -32,10 +32,7 @@ _FAULTS: Final[Mapping[Cause, Words]] = {
         "de": "{name} hat einen Zug geschickt, ohne an der Reihe zu sein",
         "en": "{name} sent a move out of turn",
     },
-    Cause.SOFT_TIMEOUT: {
-        "de": "{name} hat für einen Zug zu lange gebraucht",
-        "en": "{name} took too long for a move",
-    },
+    Cause.SOFT_TIMEOUT: {"de": "{name} hat für einen Zug zu lange gebraucht", "en": "{name} took too long for a move"},
     Cause.HARD_TIMEOUT: {"de": "{name} hat keinen Zug geschickt", "en": "{name} sent no move in time"},
     Cause.UNKNOWN: {"de": "{name} hat das Spiel abgebrochen", "en": "{name} broke off the game"},
 }

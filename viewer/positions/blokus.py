@@ -29,10 +29,7 @@ _PIECES: Final = {
 }
 
 RULE_WORDS: Final[Mapping[BlokusMistake, Words]] = {
-    BlokusMistake.WRONG_COLOR: {
-        "de": "Eine andere Farbe ist am Zug.",
-        "en": "It is another colour's turn.",
-    },
+    BlokusMistake.WRONG_COLOR: {"de": "Eine andere Farbe ist am Zug.", "en": "It is another colour's turn."},
     BlokusMistake.WRONG_SHAPE: {
         "de": "Der erste Zug einer Farbe muss den vorgegebenen Stein legen.",
         "en": "The first move of a colour has to place the given piece.",

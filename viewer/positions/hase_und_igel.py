@@ -24,14 +24,8 @@ _MOST_CARROTS: Final = 1000
 """More than anybody can collect in 30 rounds; the number of carrots bounds the number of moves."""
 
 RULE_WORDS: Final[Mapping[HaseUndIgelMistake, Words]] = {
-    HaseUndIgelMistake.NO_ACTION_LIST: {
-        "de": "Der Zug enthält keine Aktion.",
-        "en": "The move has no action.",
-    },
-    HaseUndIgelMistake.NO_ACTIONS: {
-        "de": "Der Zug enthält keine Aktion.",
-        "en": "The move has no action.",
-    },
+    HaseUndIgelMistake.NO_ACTION_LIST: {"de": "Der Zug enthält keine Aktion.", "en": "The move has no action."},
+    HaseUndIgelMistake.NO_ACTIONS: {"de": "Der Zug enthält keine Aktion.", "en": "The move has no action."},
     HaseUndIgelMistake.WRONG_ORDER: {
         "de": "Die Aktionen sind nicht fortlaufend ab 0 nummeriert.",
         "en": "The actions are not numbered 0, 1, 2 and so on.",
@@ -52,10 +46,7 @@ RULE_WORDS: Final[Mapping[HaseUndIgelMistake, Words]] = {
         "de": "Diese Karotten dürfen hier nicht getauscht werden.",
         "en": "These carrots cannot be exchanged here.",
     },
-    HaseUndIgelMistake.EAT_SALAD: {
-        "de": "Hier darf kein Salat gefressen werden.",
-        "en": "No salad can be eaten here.",
-    },
+    HaseUndIgelMistake.EAT_SALAD: {"de": "Hier darf kein Salat gefressen werden.", "en": "No salad can be eaten here."},
     HaseUndIgelMistake.FALL_BACK: {
         "de": "Der Spieler darf nicht auf ein Igelfeld zurückfallen.",
         "en": "The player cannot fall back to a hedgehog field.",

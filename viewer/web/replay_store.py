@@ -69,14 +69,12 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class OpenReplay:
-    """A replay that has been read: its name on the page, its content, and the JSON object of its game, encoded."""
+    """A replay that has been read: its content, and the JSON object of its game, encoded."""
 
-    name: str
     replay: Replay
     game: bytes
-    path: Path | None
-    content: bytes | None
-    """The bytes of a dropped file; None for one in a folder."""
+    read: Callable[[], bytes]
+    """Returns the bytes of the file. Raises ReplayFileError."""
 
     def state(self, ply: int) -> State:
         """Return the position of a ply. Raises WebError if there is none."""
@@ -132,7 +130,9 @@ class ReplayStore:
         key = name, await trio.to_thread.run_sync(_version_of, path)
         found = self._open.get(key)
         if found is None:
-            found = await self._read(lambda: _opened(name, load_replay(path), details_beside(path), path, None))
+            found = await self._read(
+                lambda: _opened(name, load_replay(path), details_beside(path), partial(read_bytes, path))
+            )
             self._open[key] = found
             while len(self._open) > MOST_OPEN:
                 self._open.popitem(last=False)
@@ -142,7 +142,7 @@ class ReplayStore:
     async def drop(self, content: bytes, source: str) -> OpenReplay:
         """Read a file that was dropped onto the page, and remember it for a while. Raises WebError."""
         name = f"dropped:{secrets.token_urlsafe(12)}"
-        found = await self._read(lambda: _opened(name, read_replay(content, source), Details(), None, content))
+        found = await self._read(lambda: _opened(name, read_replay(content, source), Details(), lambda: content))
         self._dropped[name] = found
         while len(self._dropped) > MOST_OPEN:
             self._dropped.popitem(last=False)
@@ -156,10 +156,7 @@ class ReplayStore:
     async def content(self, name: str) -> bytes:
         """Return the bytes of a replay, which may be compressed. Raises WebError."""
         found = await self.find(name)
-        if found.content is not None:
-            return found.content
-        assert found.path is not None
-        return await self._read(partial(read_bytes, found.path))
+        return await self._read(found.read)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
@@ -244,9 +241,9 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _opened(name: str, replay: Replay, details: Details, path: Path | None, content: bytes | None) -> OpenReplay:
+def _opened(name: str, replay: Replay, details: Details, read: Callable[[], bytes]) -> OpenReplay:
     game = {**describe_game(replay, details), "replay": name}
-    return OpenReplay(name, replay, msgspec.json.encode(game), path, content)
+    return OpenReplay(replay, msgspec.json.encode(game), read)
 
 
 def _is_plain(name: str) -> bool:

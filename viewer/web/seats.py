@@ -110,18 +110,6 @@ class _MoveForm(msgspec.Struct):
     skip: bool = False
 
 
-def program_arguments(host: str, port: int, reservation: str | None = None) -> str:
-    """Return the arguments for a program of the contest, with those that differ from the defaults."""
-    words = []
-    if host != DEFAULT_HOST:
-        words += ["--host", host]
-    if port != DEFAULT_PORT:
-        words += ["--port", str(port)]
-    if reservation is not None:
-        words += ["--reservation", reservation]
-    return " ".join(words)
-
-
 def joining_commands(
     host: str, port: int, game_type: str, reservation: str | None = None, *, is_windows: bool = os.name == "nt"
 ) -> list[CommandLine]:
@@ -134,7 +122,12 @@ def joining_commands(
     - `reservation`: the code of a reserved seat; None for a seat that anyone may take.
     - `is_windows`: whether the lines are for the shells of Windows.
     """
-    arguments = program_arguments(host, port, reservation)
+    given = {
+        "--host": None if host == DEFAULT_HOST else host,
+        "--port": None if port == DEFAULT_PORT else port,
+        "--reservation": reservation,
+    }
+    arguments = " ".join(f"{option} {value}" for option, value in given.items() if value is not None)
     builtin = arguments if reservation is not None else f"--game {game_type} {arguments}"
     python, executable = ("python", ".\\program.exe") if is_windows else ("python3", "./program")
     starts = {
