@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spielleiter.cli.commands import Failure, Misuse, run_async
 from spielleiter.cli.ctrl_c import raise_on_ctrl_c
 from spielleiter.cli.options import WholeNumber, json_option
 from spielleiter.cli.output import json_text, print_line
+from spielleiter.cli.running import Failure, Misuse, run_async
 from spielleiter.common.files import write_whole
 
 if TYPE_CHECKING:
