@@ -1,7 +1,7 @@
 """Findings of games: from records, and of real packages in real sandboxes, each with one planted fault.
 
-Every planted fault shows in one or two games, without a sandbox, unless it concerns something that only a sandbox
-forbids. A limit that the fault does not reach is as long as a hanging test.
+What other verdicts become is in a table; that a game gives them is tested with the referee. A limit that a fault does
+not reach is as long as a hanging test.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from spielleiter.contest.package_games import (
     size_text,
     was_delayed,
 )
-from spielleiter.contest.package_report import ConditionResult, State
+from spielleiter.contest.package_report import State
 from spielleiter.contest.runtime_faults import CODE_OF_VERDICT, FAULTS, fault
 from spielleiter.match.plan import ProgramTimeouts
 from spielleiter.match.referee import output_files
@@ -38,13 +38,12 @@ from spielleiter.match.verdict import UNCOUNTED_VERDICTS, VERDICTS, Verdict
 from spielleiter.programs.command import join_command
 from spielleiter.programs.contest_conditions import REPORTED, Condition
 from spielleiter.programs.machine_delay import AnswerTimes
-from spielleiter.programs.packages.faults import Level
 from spielleiter.programs.packages.package import unpack_package
 from spielleiter.programs.processes import find_processes
 from spielleiter.programs.sandbox.run import Observations
-from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE, SandboxSettings
+from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE, Sandbox, SandboxSettings
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
-from tests.contest.packages import SOUND, Planted, make_package
+from tests.contest.packages import Planted, make_package
 from tests.match.sample_records import fault as faulty
 from tests.match.sample_records import game
 from tests.programs.sandbox.sandboxes import make_sandbox
@@ -57,21 +56,22 @@ _ONCE: Final = "if moves == 3:\n    "
 class Fault:
     """A planted fault, the code of the finding, and the condition that is then red or yellow.
 
-    With `needs_isolation`, it shows only in a sandbox that keeps the condition. It shows in the first `games`. `limits`
-    are those that the fault reaches, in seconds: ``move``, ``hard``, ``start`` and ``exit``. LIMIT in the program is
-    the one for a move.
+    It shows in the first `games`, in the sandboxes of these `kinds`. `limits` are those that the fault reaches, in
+    seconds: ``move`` and ``exit``. LIMIT in the program is the one for a move.
     """
 
     code: str
     condition: Condition
     planted: Planted
-    needs_isolation: bool = False
+    kinds: tuple[str, ...] = (NONE,)
     games: int = 1
     limits: Mapping[str, float] = field(default_factory=dict)
 
 
+_BOTH: Final = (NONE, BUBBLEWRAP)
+_CONNECT: Final = "socket.create_connection(('192.0.2.1', 80), 0.3)"
 PLANTED: Final[dict[str, Fault]] = {
-    "ends too late": Fault("does-not-end", Condition.END, Planted(end="time.sleep(600)"), limits={"exit": 0.2}),
+    "ends too late": Fault("does-not-end", Condition.END, Planted(end="time.sleep(600)"), _BOTH, limits={"exit": 0.2}),
     "leaves a process": Fault(
         "leaves-processes",
         Condition.END,
@@ -83,41 +83,31 @@ PLANTED: Final[dict[str, Fault]] = {
                 time.sleep(600)
             """
         ),
+        _BOTH,
     ),
     "needs too much memory": Fault(
         "too-much-memory",
         Condition.MEMORY,
         Planted(move=_ONCE + "kept = [b'x' * (20 * 2**20 + i) for i in range(20)]; time.sleep(1)"),
+        _BOTH,
     ),
     "starts too many processes": Fault(
         "too-many-processes",
         Condition.PROCESSES,
         Planted(move=_ONCE + "for _ in range(6000): os.fork() or time.sleep(600)"),
+        _BOTH,
     ),
     "hides its files": Fault(
         "too-much-disk",
         Condition.DISK,
         Planted(move=_ONCE + "for _ in range(3000): os.mkdir('d') or os.chdir('d')\nif moves == 4: time.sleep(600)"),
     ),
-    "runs out of memory": Fault("out-of-memory", Condition.MEMORY, Planted(move=_ONCE + "raise MemoryError")),
-    "needs the network": Fault(
-        "needs-network",
-        Condition.NETWORK,
-        Planted(start="socket.create_connection(('192.0.2.1', 80), 0.3)\n"),
-        needs_isolation=True,
-    ),
+    "needs the network": Fault("needs-network", Condition.NETWORK, Planted(start=_CONNECT), (BUBBLEWRAP,)),
     "tries the network": Fault(
         "uses-network",
         Condition.NETWORK,
-        Planted(
-            start="""
-            try:
-                socket.create_connection(("192.0.2.1", 80), 0.3)
-            except OSError:
-                pass
-            """
-        ),
-        needs_isolation=True,
+        Planted(start=f"try: {_CONNECT}\nexcept OSError: pass"),
+        (BUBBLEWRAP,),
     ),
     "needs a window": Fault(
         "needs-window",
@@ -129,20 +119,12 @@ PLANTED: Final[dict[str, Fault]] = {
         Condition.WINDOW,
         Planted(start="print('Error: cannot open display: ', file=sys.stderr, flush=True)"),
     ),
-    "makes an illegal move": Fault(
-        "illegal-move",
-        Condition.UPLOAD_TEST,
-        Planted(move="move = move.replace('x=\"', 'x=\"1').replace('y=\"', 'y=\"1')"),
-    ),
-    "sends no move": Fault("bad-message", Condition.UPLOAD_TEST, Planted(move="move = move.replace('2027', '1999')")),
-    "sends no XML": Fault("bad-message", Condition.UPLOAD_TEST, Planted(move="move = '<<<' + move")),
     "waits for input": Fault("needs-input", Condition.INPUT, Planted(start="input('Host? ')")),
-    "needs a terminal": Fault("needs-input", Condition.INPUT, Planted(start="os.get_terminal_size(0)")),
     "writes elsewhere": Fault(
         "writes-elsewhere",
         Condition.DISK,
         Planted(start="open('/etc/spielleiter-test.log', 'w').close()"),
-        needs_isolation=True,
+        (BUBBLEWRAP,),
     ),
     "prints 100 MB": Fault(
         "endless-output",
@@ -150,53 +132,11 @@ PLANTED: Final[dict[str, Fault]] = {
         Planted(move=_ONCE + "for _ in range(100): sys.stdout.write('x' * 99 + '\\n' * 1 + 'y' * (2**20 - 100))"),
     ),
     "crashes in the second game": Fault(
-        "crash",
-        Condition.UPLOAD_TEST,
-        Planted(move="""if ' turn="1"' in position: 1 / 0"""),
-        games=2,
-    ),
-    "ends before the game": Fault("does-not-start", Condition.UPLOAD_TEST, Planted(start="sys.exit(3)")),
-    "connects to no server": Fault("wrong-server", Condition.UPLOAD_TEST, Planted(start="options['port'] = '1'")),
-    "never takes its seat": Fault(
-        "takes-no-seat", Condition.UPLOAD_TEST, Planted(start="time.sleep(600)"), limits={"start": 1.0}
-    ),
-    "sends nonsense": Fault(
-        "speaks-nonsense",
-        Condition.UPLOAD_TEST,
-        Planted(
-            start="""
-            server = socket.create_connection((options["host"], int(options["port"])))
-            server.sendall(b"hello?")
-            time.sleep(600)
-            """
-        ),
-    ),
-    "ends during the game": Fault("ends-early", Condition.UPLOAD_TEST, Planted(move=_ONCE + "sys.exit(0)")),
-    "is killed": Fault("crash", Condition.UPLOAD_TEST, Planted(move=_ONCE + "os.kill(os.getpid(), 11)")),
-    "leaves the game": Fault(
-        "leaves",
-        Condition.UPLOAD_TEST,
-        Planted(move=_ONCE + "server.shutdown(socket.SHUT_RDWR); time.sleep(600)"),
-        limits={"exit": 0.2},
-    ),
-    "needs a module": Fault("missing-when-run", Condition.UPLOAD_TEST, Planted(start="import numpy_is_not_here")),
-    "calls a program that is not there": Fault(
-        "missing-when-run", Condition.UPLOAD_TEST, Planted(start="sys.exit(os.system('./no-such-program') and 1)")
+        "crash", Condition.UPLOAD_TEST, Planted(move="""if ' turn="1"' in position: 1 / 0"""), games=2
     ),
     "calls a program without a path": Fault("other-place", Condition.UPLOAD_TEST, Planted(script='player.py "$@"')),
-    "starts a JAR file without Java": Fault(
-        "wrong-format-when-run",
-        Condition.UPLOAD_TEST,
-        Planted(script='printf "PK\\003\\004" > bot.jar; chmod +x bot.jar; exec ./bot.jar "$@"'),
-    ),
-    "calls a second program without chmod": Fault(
-        "not-executable-when-run", Condition.UPLOAD_TEST, Planted(start="sys.exit(os.system('./player.py') and 1)")
-    ),
     "moves too slowly": Fault(
-        "timeout", Condition.THINK_TIME, Planted(move=_ONCE + "time.sleep(1.5 * LIMIT)"), limits={"move": 1.0}
-    ),
-    "hangs": Fault(
-        "hangs", Condition.THINK_TIME, Planted(move=_ONCE + "time.sleep(600)"), limits={"move": 1.0, "hard": 2.0}
+        "timeout", Condition.THINK_TIME, Planted(move=_ONCE + "time.sleep(1.5 * LIMIT)"), limits={"move": 0.5}
     ),
 }
 
@@ -230,7 +170,6 @@ def test_a_fault_of_the_opponent_says_nothing_about_the_program(tmp_path: Path) 
     record = faulty(1, 1, Verdict.CRASH)
     assert is_machines_fault(record)
     assert game_findings(record, None, TITLE, tmp_path) == ()
-    assert not is_machines_fault(game(1))
 
 
 def test_what_the_sandbox_observed_explains_a_crash(tmp_path: Path) -> None:
@@ -288,20 +227,12 @@ def test_a_late_answer_of_a_program_that_had_to_wait_says_nothing(
     assert was_delayed(faulty(1, offender, verdict), answers, limit=2.0) == is_delayed
 
 
-def test_only_the_end_does_not_affect_the_game() -> None:
-    assert affects_game(fault("crash", game=TITLE, reason="x"))
-    assert affects_game(fault("needs-input", reason="x"))
-    assert not affects_game(fault("does-not-end", game=TITLE, reason="x"))
-
-
 def test_equal_faults_are_merged() -> None:
     one, two = (fault("crash", game=f"game {number}", reason="x") for number in (1, 2))
     other = fault("does-not-end", game="game 1", reason="y")
-    assert merged([]) == ()
     assert merged([one, other]) == (one, other)
     first, second = merged([one, other, two])
-    assert first.text == f"{one.text}; the same happened once more"
-    assert second == other
+    assert (first.text, second) == (f"{one.text}; the same happened once more", other)
     assert merged([one, two, two])[0].text.endswith("; the same happened 2 more times")
 
 
@@ -324,23 +255,31 @@ class Played:
 
     def __init__(self, results: tuple[GameResult, ...], observed: ObservedConditions) -> None:
         self.results = results
-        self.watched: dict[str, ConditionResult] = {
-            each.key: result for each in REPORTED if (result := observed.result(each)) is not None
-        }
-
-    @property
-    def codes(self) -> set[str]:
-        """The codes of all findings."""
-        games = {finding.code for each in self.results for finding in each.findings}
-        return games | {finding.code for each in self.watched.values() for finding in each.findings}
-
-    @property
-    def conditions(self) -> set[str]:
+        self.watched = {each.key: found for each in REPORTED if (found := observed.result(each)) is not None}
+        of_games = [finding for each in results for finding in each.findings]
+        self.findings = [*of_games, *(finding for each in self.watched.values() for finding in each.findings)]
+        self.conditions = {key for key, each in self.watched.items() if each.findings}
         """The keys of the conditions with findings, among them the games' own condition."""
-        found = {key for key, each in self.watched.items() if each.findings}
-        if any(affects_game(finding) for each in self.results for finding in each.findings):
-            found.add(Condition.UPLOAD_TEST.key)
-        return found
+        if any(map(affects_game, of_games)):
+            self.conditions.add(Condition.UPLOAD_TEST.key)
+
+
+def games_of(
+    folder: Path, planted: Planted, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, limits: Mapping[str, float]
+) -> PackageGames:
+    """Return what plays games of a package with this fault."""
+    monkeypatch.setattr(spielleiter.match.match_server, "choose_sandbox", lambda *_: sandbox)
+    path = make_package(folder / "player.zip", planted)
+    package = unpack_package(path, folder / "program")
+    setup = PackageCheckSetup(
+        path,
+        DEFAULT_GAME_TYPE,
+        sandbox=SandboxSettings(sandbox.name),
+        soft_timeout=limits.get("move", HANG_TIMEOUT),
+        hard_timeout=HANG_TIMEOUT,
+        timeouts=ProgramTimeouts(HANG_TIMEOUT, limits.get("exit", HANG_TIMEOUT), HANG_TIMEOUT),
+    )
+    return PackageGames(setup, join_command(package.words), package.folder, folder / "out", 1.0)
 
 
 async def play(
@@ -348,28 +287,15 @@ async def play(
     planted: Planted,
     kind: str,
     monkeypatch: pytest.MonkeyPatch,
-    *,
     games: int = 1,
     limits: Mapping[str, float] = NO_LIMITS,
 ) -> Played:
     """Play games of a package with this fault; assert that no process is left."""
     sandbox = make_sandbox(kind, MEMORY_HERE)
-    monkeypatch.setattr(spielleiter.match.match_server, "choose_sandbox", lambda *_: sandbox)
-    path = make_package(folder / "player.zip", planted)
-    package = unpack_package(path, folder / "program")
-    setup = PackageCheckSetup(
-        path,
-        DEFAULT_GAME_TYPE,
-        sandbox=SandboxSettings(kind),
-        soft_timeout=limits.get("move", HANG_TIMEOUT),
-        hard_timeout=limits.get("hard", HANG_TIMEOUT),
-        timeouts=ProgramTimeouts(limits.get("start", HANG_TIMEOUT), limits.get("exit", HANG_TIMEOUT), HANG_TIMEOUT),
-    )
-    player = PackageGames(setup, join_command(package.words), package.folder, folder / "out", 1.0)
+    player = games_of(folder, planted, sandbox, monkeypatch, limits)
     # what cannot be limited without a sandbox is a warning in every report
-    gaps: dict[Condition, str] = {
-        condition: reason for condition, reason in sandbox.gaps.items() if condition is not Condition.DISK
-    }
+    gaps = dict(sandbox.gaps)
+    gaps.pop(Condition.DISK, None)
     observed = ObservedConditions(Speed(0.001, is_measured=False), gaps)
     with trio.fail_after(HANG_TIMEOUT):
         results = await player.play(Condition.UPLOAD_TEST.key, "builtin:random", games, lambda _: None)
@@ -378,58 +304,30 @@ async def play(
     return Played(results, observed)
 
 
-async def assert_fault_is_named(fault: Fault, folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Play the games; with a limit for moves, repeat that with a longer one if another move has exceeded it."""
+@pytest.mark.parametrize(("name", "kind"), [(name, kind) for name, fault in PLANTED.items() for kind in fault.kinds])
+async def test_a_fault_is_named_by_its_own_code(
+    name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a limit for moves, the game is repeated with a longer one if another move has exceeded it."""
+    fault = PLANTED[name]
 
-    async def attempt(limit: float) -> None:
-        limits = {name: value * limit if name in {"move", "hard"} else value for name, value in fault.limits.items()}
-        planted = dataclasses.replace(fault.planted, move=fault.planted.move.replace("LIMIT", str(limit)))
-        place = folder / str(limit)
+    async def attempt(scale: float) -> None:
+        limits = {limit: seconds * scale for limit, seconds in fault.limits.items()}
+        move = fault.planted.move.replace("LIMIT", str(limits.get("move")))
+        place = tmp_path / str(scale)
         place.mkdir()
-        assert_named(await play(place, planted, kind, monkeypatch, games=fault.games, limits=limits), fault)
+        planted = dataclasses.replace(fault.planted, move=move)
+        played = await play(place, planted, kind, monkeypatch, fault.games, limits)
+        assert {each.code for each in played.findings} == {fault.code}
+        assert fault.condition.key in played.conditions
+        for finding in played.findings:
+            assert ";" in finding.text, "says what to do"
+            assert "\n" not in finding.text
 
-    if "move" in fault.limits:
-        await retry_with_longer_limits(attempt, 1.0)
-    else:
-        await attempt(1.0)
-
-
-def assert_named(played: Played, fault: Fault) -> None:
-    assert played.codes == {fault.code}
-    assert fault.condition.key in played.conditions
-    [finding] = {
-        finding.code: finding
-        for finding in [
-            *(finding for each in played.results for finding in each.findings),
-            *(finding for each in played.watched.values() for finding in each.findings),
-        ]
-    }.values()
-    assert ";" in finding.text, "says what to do"
-    assert "\n" not in finding.text
+    await retry_with_longer_limits(attempt, 1.0) if "move" in fault.limits else await attempt(1.0)
 
 
-@pytest.mark.parametrize("name", [name for name, fault in PLANTED.items() if not fault.needs_isolation])
-async def test_a_fault_is_named_by_its_own_code(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    await assert_fault_is_named(PLANTED[name], tmp_path, NONE, monkeypatch)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [name for name, fault in PLANTED.items() if fault.needs_isolation]
-    + [
-        "ends too late",
-        "leaves a process",
-        "needs too much memory",
-        "needs a window",
-        "starts too many processes",
-        "hides its files",
-    ],
-)
-async def test_a_fault_is_named_in_a_sandbox(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    await assert_fault_is_named(PLANTED[name], tmp_path, BUBBLEWRAP, monkeypatch)
-
-
-@pytest.mark.parametrize("kind", [NONE, BUBBLEWRAP])
+@pytest.mark.parametrize("kind", _BOTH)
 async def test_a_sound_program_has_no_fault(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It writes a file, prints a little, has a child, and asks for nothing that the contest does not have."""
     busy = Planted(
@@ -442,7 +340,7 @@ async def test_a_sound_program_has_no_fault(kind: str, tmp_path: Path, monkeypat
         """
     )
     played = await play(tmp_path, busy, kind, monkeypatch, games=2)
-    assert played.codes == set()
+    assert played.findings == []
     assert not any(each.is_undecided for each in played.results)
     states = {key: each.state for key, each in played.watched.items()}
     unknown = {"start"} | ({"network", "disk"} if kind == NONE else set())
@@ -451,11 +349,6 @@ async def test_a_sound_program_has_no_fault(kind: str, tmp_path: Path, monkeypat
     if kind == BUBBLEWRAP:
         assert "1 file" in played.watched["disk"].text
     assert [each.game.replay for each in played.results] != ["", ""]
-
-
-async def test_two_games_at_once_share_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    results = await _two_games(tmp_path, SOUND, monkeypatch)
-    assert [each.findings for each in results] == [(), ()]
 
 
 async def test_a_fixed_port_is_noticed_when_two_games_run_at_once(
@@ -470,40 +363,10 @@ async def test_a_fixed_port_is_noticed_when_two_games_run_at_once(
         """,
         move="if moves == 1: time.sleep(2)",
     )
-    results = await _two_games(tmp_path, taken, monkeypatch)
-    assert sorted(len(each.findings) for each in results) == [0, 1]
-
-
-async def _two_games(folder: Path, planted: Planted, monkeypatch: pytest.MonkeyPatch) -> tuple[GameResult, ...]:
-    sandbox = make_sandbox(NONE)
-    monkeypatch.setattr(spielleiter.match.match_server, "choose_sandbox", lambda *_: sandbox)
-    path = make_package(folder / "player.zip", planted)
-    package = unpack_package(path, folder / "program")
-    limits = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
-    setup = PackageCheckSetup(
-        path,
-        DEFAULT_GAME_TYPE,
-        sandbox=SandboxSettings(NONE),
-        soft_timeout=HANG_TIMEOUT,
-        hard_timeout=HANG_TIMEOUT,
-        timeouts=limits,
-    )
-    games = PackageGames(setup, join_command(package.words), package.folder, folder / "out", 1.0)
+    games = games_of(tmp_path, taken, make_sandbox(NONE), monkeypatch, NO_LIMITS)
     with trio.fail_after(HANG_TIMEOUT):
-        return await games.play_two_at_once("two-games", "builtin:random")
-
-
-def test_every_code_of_a_game_has_a_planted_fault() -> None:
-    """The others are tested where they arise."""
-
-    elsewhere = {
-        "option-order", "option-names", "parameter-order", "plain-join", "not-twice", "failed-step", "missed-step",
-        "slow-start", "too-slow", "nearly-too-slow", "much-memory", "much-output", "tampers",
-            "options-in-one-word", "wheel-for-other-python", "other-python", "other-spelling",
-            "much-disk", "hides-files", "memory-not-limited", "processes-not-limited", "disk-not-limited",
-    }  # fmt: skip
-    assert {fault.code for fault in PLANTED.values()} == set(FAULTS) - elsewhere
-    assert all(FAULTS[fault.code].level is not Level.GREEN for fault in PLANTED.values())
+        results = await games.play_two_at_once("two-games", "builtin:random")
+    assert sorted(len(each.findings) for each in results) == [0, 1]
 
 
 _BURN = """
