@@ -29,9 +29,9 @@ from spielleiter.contest.scripted_server import InconclusiveError
 from spielleiter.match.plan import ProgramTimeouts
 from spielleiter.match.verdict import Verdict
 from spielleiter.programs.contest_conditions import REPORTED, Condition
+from spielleiter.programs.linux_processes import find_processes
 from spielleiter.programs.packages.faults import Finding
 from spielleiter.programs.packages.package import unpack_package
-from spielleiter.programs.processes import find_processes
 from spielleiter.programs.sandbox.bubblewrap import bubblewrap_problem
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, DOCKER, NONE, SandboxSettings
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE

@@ -18,8 +18,8 @@ from spielleiter.match.plan import Entrant
 from spielleiter.match.records import GameRecord
 from spielleiter.match.referee import play_game
 from spielleiter.match.verdict import Attempt, Verdict
+from spielleiter.programs.linux_processes import find_processes, still_running
 from spielleiter.programs.outputs import OUTPUT_LIMIT
-from spielleiter.programs.processes import find_processes, still_running
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.interpreter import PYTHON
 from tests.match.bots.ports import ports_of
