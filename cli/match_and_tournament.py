@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from spielleiter.match.plan import Entrant, MatchSetup
     from spielleiter.match.records import GameRecord, Journal
     from spielleiter.match.runner import Conditions, EndReason
-    from spielleiter.match.tournament_file import Tournament
+    from spielleiter.match.tournament import Tournament
 
 MAX_CONCURRENCY: Final = 1024
 """The largest number of games at a time."""

@@ -130,12 +130,13 @@ class _Game:
 
     def analyse(self) -> None:
         """Add the estimate of the moves that cost most."""
-        from spielleiter.viewer.analysis import IMPOSSIBLE, AnalysisError, analyse_replay
+        from spielleiter.viewer.analysis import analyse_replay
+        from spielleiter.viewer.replay_files import ReplayFileError
 
         try:
             self.json["analysis"] = analyse_replay(self.replay)
-        except AnalysisError:
-            raise Misuse(f"{self.json['source']}: {IMPOSSIBLE['en']}") from None
+        except ReplayFileError as error:
+            raise Misuse(f"{self.json['source']}: {error}") from None
 
     def html(self) -> bytes:
         """One page that needs no server."""

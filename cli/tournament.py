@@ -45,7 +45,7 @@ from spielleiter.common.files import write_whole
 if TYPE_CHECKING:
     from spielleiter.match.records import GameRecord
     from spielleiter.match.runner import Conditions, EndReason
-    from spielleiter.match.tournament_file import Tournament
+    from spielleiter.match.tournament import Tournament
     from spielleiter.match.tournament_progress import MatchFolders, ScheduledMatch, TournamentProgress
 
 _COPY = "tournament.toml"
@@ -125,7 +125,7 @@ def tournament(context: click.Context, /, file: Path | None, resume: Path | None
     from spielleiter.common.errors import MatchError, SetupError, os_error_text
     from spielleiter.match.preparation import require_playable
     from spielleiter.match.runner import Conditions, allocate_cores
-    from spielleiter.match.tournament_file import read_tournament, with_contents, with_openings
+    from spielleiter.match.tournament import read_tournament, with_contents, with_openings
 
     if file is None and resume is None:
         raise click.UsageError("expected a FILE, or --resume DIR")
@@ -265,7 +265,7 @@ def _write_copy(file: Path, folder: Path, described: Tournament, *, is_begun: bo
     With `is_begun`, it replaces the copy of a tournament that was begun before.
     """
     from spielleiter.common.errors import SetupError
-    from spielleiter.match.tournament_file import BASE
+    from spielleiter.match.tournament import BASE
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -299,7 +299,7 @@ def _play(
     """Play all matches. With n programs, the reports are written after every n matches, and at the end in any case."""
     from spielleiter.match.plan import MatchSetup
     from spielleiter.match.records import load_setup, read_journal
-    from spielleiter.match.reports.tournament_reports import render_table, write_tournament
+    from spielleiter.match.reports.tournament_reports import render_table_md, write_tournament
     from spielleiter.match.runner import EndReason, write_match_reports
     from spielleiter.match.tournament_progress import MatchFolders, TournamentProgress
 
@@ -328,7 +328,7 @@ def _play(
         if progress.games_by_pairing:
             write_tournament(folder, progress)
     print_line()
-    click.echo(render_table(progress), nl=False)
+    click.echo(render_table_md(progress), nl=False)
     if unfit and end in {EndReason.COMPLETED, EndReason.DECIDED, EndReason.UNFIT}:
         end = EndReason.UNFIT
     return end, [record for records in progress.games_by_pairing.values() for record in records]

@@ -30,7 +30,7 @@ from spielleiter.common.errors import MachineError
 from spielleiter.match.game_folder import REPLAY_PAGE
 from spielleiter.match.records import GameRecord, load_setup, read_journal
 from spielleiter.match.runner import Conditions, EndReason
-from spielleiter.match.tournament_file import PAGES
+from spielleiter.match.tournament import PAGES
 from spielleiter.match.verdict import Verdict
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
