@@ -8,13 +8,11 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from spielleiter.cli.commands import SUBCOMMANDS, Failure, run_async
 from spielleiter.cli.options import (
     PASSWORD,
     TEXT,
@@ -27,6 +25,7 @@ from spielleiter.cli.options import (
     server_options,
 )
 from spielleiter.cli.output import json_text, print_line
+from spielleiter.cli.running import SUBCOMMANDS, Failure, run_async
 from spielleiter.common.text import count_text
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from spielleiter.client.admin import AdminClient, ObserverEvent
     from spielleiter.client.transport import Tap
     from spielleiter.game.api import State
-    from spielleiter.server.core.policy import Edition
 
 
 _Command: TypeAlias = Callable[..., None]
@@ -42,42 +40,40 @@ LAST_CLOSED: Final = 10
 """The number of closed connections that are shown individually."""
 
 
-@dataclass(frozen=True, slots=True)
 class _Server:
-    """The server that a command connects to, and how to become its administrator."""
+    """The server that a command connects to, and how to become its administrator.
 
-    host: str
-    port: int
-    wait: float
-    password: str
-    edition: Edition
-    keeps_words: bool
-    """Whether refusals are shown in the server's own words, unchanged, for scripts."""
-    is_game_named: bool = False
-    """Whether the user named the game."""
-    is_edition_named: bool = False
-    """Whether the user named the edition."""
+    With `keeps_words`, refusals are shown in the server's own words, unchanged, for scripts.
+    """
+
+    def __init__(
+        self, host: str, port: int, wait: float, password: str, game: str | None, edition: str | None, keeps_words: bool
+    ) -> None:
+        from spielleiter.client.admin import AdminClient
+
+        self.edition: Final = chosen_edition(game, edition)
+        self.is_edition_named: Final = edition is not None
+        self._is_season_named = game is not None or edition is not None
+        self._keeps_words = keeps_words
+        self._seasons = recogniser(self.edition, is_sure=self.is_edition_named)
+        self._connect = partial(
+            AdminClient.connect, host, port, password, dialect=self._seasons.dialect, wait_timeout=wait
+        )
 
     def run(self, act: Callable[[AdminClient], Awaitable[None]], tap: Tap | None = None) -> None:
         """Connect, run `act`, and disconnect. Raises Failure if the server cannot be reached or refuses something."""
-        from spielleiter.client.admin import AdminClient
+        from spielleiter.cli.words import failure_text
         from spielleiter.client.client_errors import ClientError
 
-        seasons = recogniser(self.edition, is_sure=self.is_edition_named)
-
         async def main() -> None:
-            async with AdminClient.connect(
-                self.host, self.port, self.password, dialect=seasons.dialect, wait_timeout=self.wait, tap=tap
-            ) as admin:
+            async with self._connect(tap=tap) as admin:
                 await act(admin)
 
         try:
             run_async(main)
         except ClientError as error:
-            from spielleiter.cli.words import failure_text
-
-            is_known = self.is_game_named or self.is_edition_named or seasons.has_recognised
-            text = failure_text(error, keeps_words=self.keeps_words, is_season_known=is_known)
+            is_known = self._is_season_named or self._seasons.has_recognised
+            text = failure_text(error, keeps_words=self._keeps_words, is_season_known=is_known)
             raise Failure(text) from error
 
 
@@ -102,9 +98,7 @@ def _admin_command(
     def command(
         host: str, port: int, wait: float, password: str, game: str | None, edition: str | None, **options: Any
     ) -> None:
-        chosen = chosen_edition(game, edition)
-        server = _Server(host, port, wait, password, chosen, options["as_json"], game is not None, edition is not None)
-        function(server, **options)
+        function(_Server(host, port, wait, password, game, edition, options["as_json"]), **options)
 
     return command
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from spielleiter.cli.commands import Failure
 from spielleiter.cli.ctrl_c import raise_on_ctrl_c
 from spielleiter.cli.options import Number, WholeNumber
+from spielleiter.cli.running import Failure
 
 if TYPE_CHECKING:
     from spielleiter.bench.measurements import Options

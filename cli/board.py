@@ -200,17 +200,14 @@ class _Drawing:
     """How positions of one game are drawn, and which colours each seat plays (empty if it plays only one)."""
 
     draw: Callable[[Any, tuple[str, str], Canvas], list[str] | None]
-    colors: tuple[Sequence[str], Sequence[str]] = ((), ())
+    colors: Sequence[Sequence[str]] = ((), ())
 
 
 _DRAWINGS: Final[Mapping[type, _Drawing]] = MappingProxyType(
     {
         BlokusState: _Drawing(
             _blokus,
-            (
-                [color.name for color in _COLORS if SEAT_OF_COLOR[color] == 0],
-                [color.name for color in _COLORS if SEAT_OF_COLOR[color] == 1],
-            ),
+            [[color.name for color in _COLORS if SEAT_OF_COLOR[color] == seat] for seat in range(2)],
         ),
         HaseUndIgelState: _Drawing(_hase_und_igel),
     }

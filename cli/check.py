@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from spielleiter.cli.commands import EXIT_FAULT, EXIT_MACHINE, Misuse, run_until_stopped
 from spielleiter.cli.ctrl_c import raise_on_ctrl_c
-from spielleiter.cli.matches import print_platform_gaps
+from spielleiter.cli.match_and_tournament import print_platform_gaps
 from spielleiter.cli.options import (
     Number,
     chosen_edition,
@@ -29,6 +28,7 @@ from spielleiter.cli.options import (
     variable_options,
 )
 from spielleiter.cli.output import fitted, print_line
+from spielleiter.cli.running import EXIT_FAULT, EXIT_MACHINE, Misuse, run_until_stopped
 from spielleiter.common.files import require_writable, write_whole
 from spielleiter.common.process import hide_this_process
 from spielleiter.common.terminal import shows_colours, understands_escapes

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from spielleiter.cli.commands import EXIT_BUG, EXIT_FAILURE, SUBCOMMANDS
 from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED
 from spielleiter.cli.output import prepare_streams, print_line
+from spielleiter.cli.running import EXIT_BUG, EXIT_FAILURE, SUBCOMMANDS
 
 COMMANDS = {
     "serve": ("spielleiter.cli.serve:serve", "Start the server."),

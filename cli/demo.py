@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from spielleiter.cli.commands import Failure, run_async
 from spielleiter.cli.options import WholeNumber, board_option, chosen_edition, edition_options
 from spielleiter.cli.output import print_line
 from spielleiter.cli.play import complete_strategies
+from spielleiter.cli.running import Failure, run_async
 
 
 @click.command()

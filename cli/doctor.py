@@ -28,9 +28,9 @@ import psutil
 import trio
 import trio.lowlevel
 
-from spielleiter.cli.commands import EXIT_FAILURE, run_async
 from spielleiter.cli.ctrl_c import raise_on_ctrl_c
 from spielleiter.cli.output import filled, json_text, printable
+from spielleiter.cli.running import EXIT_FAILURE, run_async
 from spielleiter.common.errors import SupervisorError, os_error_text
 from spielleiter.common.own_python import is_frozen, own_python
 from spielleiter.common.terminal import understands_escapes

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 import click
 
-from spielleiter.cli.commands import Failure, Misuse, run_async
 from spielleiter.cli.options import TEXT, WholeNumber, game_option, port_number, server_options, variable_options
 from spielleiter.cli.output import print_line
+from spielleiter.cli.running import Failure, Misuse, run_async
 from spielleiter.common.process import hide_this_process, stop_signals
 
 EXIT_REFUSED = 127

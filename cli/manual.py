@@ -14,7 +14,7 @@ from importlib.metadata import version
 import click
 
 from spielleiter.cli.cli import cli
-from spielleiter.cli.commands import EXIT_BUG, EXIT_FAULT, EXIT_MACHINE, EXIT_UNFIT
+from spielleiter.cli.running import EXIT_BUG, EXIT_FAULT, EXIT_MACHINE, EXIT_UNFIT
 
 _PROGRAM = "spielleiter"
 

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from spielleiter.cli.commands import EXIT_FAILURE, EXIT_MACHINE, Misuse, run_async
 from spielleiter.cli.ctrl_c import raise_on_ctrl_c
-from spielleiter.cli.match_options import FOLDERS, match_options, refuse_changed_options, setup_of
-from spielleiter.cli.matches import (
+from spielleiter.cli.match_and_tournament import (
     PROGRAMS_AT_FAULT,
     cluster_of,
     conditions_of,
@@ -27,8 +25,10 @@ from spielleiter.cli.matches import (
     usable_journal,
     write_pages,
 )
+from spielleiter.cli.match_options import FOLDERS, match_options, refuse_changed_options, setup_of
 from spielleiter.cli.options import chosen_edition, is_given
 from spielleiter.cli.output import print_line
+from spielleiter.cli.running import EXIT_FAILURE, EXIT_MACHINE, Misuse, run_async
 from spielleiter.common.text import count_text, escaped, text_width
 
 if TYPE_CHECKING:

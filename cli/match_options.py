@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from spielleiter.cli.commands import EXIT_FAILURE, EXIT_FAULT, Misuse
 from spielleiter.cli.completion import completing, game_option_values, programs
-from spielleiter.cli.matches import (
+from spielleiter.cli.match_and_tournament import (
     CLUSTER_NAMES,
     CONDITION_NAMES,
     FAULTS,
@@ -43,6 +42,7 @@ from spielleiter.cli.options import (
     timeout_options,
     together,
 )
+from spielleiter.cli.running import EXIT_FAILURE, EXIT_FAULT, Misuse
 from spielleiter.match.defaults import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.server.setting import MAX_WHOLE_NUMBER
@@ -504,7 +504,7 @@ def refuse_changed_options(folder: Path, setup: MatchSetup, asked: Mapping[str, 
                 begun = (
                     f"begun with {planned[0] if len(planned) == 1 else f'{len(planned)} of {Path(planned[0]).parent}'}"
                 )
-            differing.append(f"{_spelled(name, asked[name])} ({begun})")
+            differing.append(f"{spelled(name, asked[name])} ({begun})")
     given = [name for name in _SERVER if name in asked]
     # if only host or only port is given, the other one is unchanged
     host, port = setup.server or (None, None)
@@ -512,9 +512,9 @@ def refuse_changed_options(folder: Path, setup: MatchSetup, asked: Mapping[str, 
         {"start_server": False, "server": None, "host": host, "port": port, **asked}
     ):
         server = "the match's own server" if setup.server is None else "{}:{}".format(*setup.server)
-        differing.append(f"{' '.join(_spelled(name, asked[name]) for name in given)} (begun with {server})")
+        differing.append(f"{' '.join(spelled(name, asked[name]) for name in given)} (begun with {server})")
     if "out" in asked and asked["out"].resolve() != folder.resolve():
-        differing.append(f"{_spelled('out', asked['out'])} (begun in {folder})")
+        differing.append(f"{spelled('out', asked['out'])} (begun in {folder})")
     if differing:
         one_of_them = "that option" if len(differing) == 1 else "those options"
         raise Misuse(
@@ -549,7 +549,8 @@ def _is_same(name: str, value: Any, planned: Any, setup: MatchSetup) -> bool:
             return bool(value == planned)
 
 
-def _spelled(name: str, value: Any) -> str:
+def spelled(name: str, value: Any) -> str:
+    """An option and its value as they are written on the command line."""
     option = f"--{name.replace('_', '-')}"
     return option if isinstance(value, bool) else f"{option} {_written(value)}"
 

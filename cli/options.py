@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from spielleiter.protocol.edition_recognition import Recogniser
     from spielleiter.server.core.policy import Edition
 
-    _ParamType = click.ParamType[str]
-else:  # not generic in every supported version of click
-    _ParamType = click.ParamType
-
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 """A command's function, which a decorator of options gets and returns."""
 
@@ -94,18 +90,35 @@ def _shown_range(kind: click.IntRange | click.FloatRange) -> str:
     return f"{low or 'x'}{high}"
 
 
+def _checked(
+    kind: click.IntRange | click.FloatRange,
+    number: float | None,
+    value: object,
+    param: click.Parameter | None,
+    ctx: click.Context | None,
+) -> Any:
+    """`number`, if it is one that this kind of option takes. Raises BadParameter, which repeats `value`."""
+    low = -math.inf if kind.min is None else kind.min
+    high = math.inf if kind.max is None else kind.max
+    if (
+        number is None
+        or not (isinstance(number, int) or math.isfinite(number))
+        or not (number > low if kind.min_open else number >= low)
+        or not (number < high if kind.max_open else number <= high)
+    ):
+        word = "whole number" if isinstance(kind, click.IntRange) else "number"
+        kind.fail(f"'{value}' cannot be used, expected a {word}{_bounds(kind)}", param, ctx)
+    return number
+
+
 class WholeNumber(click.IntRange):
     """A whole number. Both bounds are inclusive; None means that there is no bound."""
 
     _describe_range = _shown_range
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number. Raises BadParameter."""
-        number = int(value) if not isinstance(value, str) or _WHOLE.fullmatch(value) else None
-        is_low = number is not None and self.min is not None and number < self.min
-        if number is None or is_low or (self.max is not None and number > self.max):
-            self.fail(f"'{value}' cannot be used, expected a whole number{_bounds(self)}", param, ctx)
-        return number
+        is_number = not isinstance(value, str) or _WHOLE.fullmatch(value)
+        return int(_checked(self, int(value) if is_number else None, value, param, ctx))
 
 
 class Number(click.FloatRange):
@@ -114,16 +127,11 @@ class Number(click.FloatRange):
     _describe_range = _shown_range
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number. Raises BadParameter."""
-        number = math.nan
+        number = None
         if not isinstance(value, str) or (value.isascii() and "_" not in value):
             with suppress(ValueError, OverflowError):
                 number = float(value)
-        is_above = self.min is None or (number > self.min if self.min_open else number >= self.min)
-        is_below = self.max is None or (number < self.max if self.max_open else number <= self.max)
-        if not (math.isfinite(number) and is_above and is_below):
-            self.fail(f"'{value}' cannot be used, expected a number{_bounds(self)}", param, ctx)
-        return number
+        return float(_checked(self, number, value, param, ctx))
 
 
 # -- text -------------------------------------------------------------------------------------------------------------
@@ -145,31 +153,16 @@ def recovered(text: str) -> str:
         return _SURROGATE.sub("\ufffd", text)
 
 
-class TextType(_ParamType):
-    """An option whose value appears in packets, JSON or reports."""
-
-    name = "text"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
-        """The value, converted by `recovered`."""
-        return recovered(str(value))
+def _password(text: str) -> str:
+    """A password; refused if it is not UTF-8, since a repaired password would be wrong. No error repeats it."""
+    if "\ufffd" in recovered(text) and recovered(text) != text:
+        raise click.BadParameter("the password is not UTF-8 and cannot be sent to a server; expected text in UTF-8")
+    return text
 
 
-class PasswordType(_ParamType):
-    """A password; refused if it is not UTF-8, since a repaired password would be wrong."""
-
-    name = "password"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The password. Raises BadParameter with a text that does not contain the password."""
-        text = recovered(str(value))
-        if "\ufffd" in text and text != str(value):
-            self.fail("the password is not UTF-8 and cannot be sent to a server; expected text in UTF-8", param, ctx)
-        return text
-
-
-TEXT: Final = TextType()
-PASSWORD: Final = PasswordType()
+TEXT: Final = click.types.FuncParamType(recovered)
+"""The type of values that appear in packets, JSON or reports."""
+PASSWORD: Final = click.types.FuncParamType(_password)
 
 # -- servers ----------------------------------------------------------------------------------------------------------
 

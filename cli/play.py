@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.shell_completion import CompletionItem
 
-from spielleiter.cli.commands import Failure, Misuse, run_async
 from spielleiter.cli.options import (
     TEXT,
     Number,
@@ -26,6 +25,7 @@ from spielleiter.cli.options import (
     whole_number,
 )
 from spielleiter.cli.output import json_text, print_line
+from spielleiter.cli.running import Failure, Misuse, run_async
 from spielleiter.server.setting import MAX_SECONDS, suggestion
 
 if TYPE_CHECKING:

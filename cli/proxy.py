@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from spielleiter.cli.commands import Misuse, run_async
 from spielleiter.cli.options import listening_address, target_option
 from spielleiter.cli.output import print_line
+from spielleiter.cli.running import Misuse, run_async
 from spielleiter.protocol.defaults import DEFAULT_PORT
 from spielleiter.server.setting import shown_address
 

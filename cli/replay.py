@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spielleiter.cli.commands import Failure, Misuse, run_async
 from spielleiter.cli.ctrl_c import raise_on_ctrl_c
 from spielleiter.cli.options import WholeNumber, json_option
 from spielleiter.cli.output import json_text, print_line
+from spielleiter.cli.running import Failure, Misuse, run_async
 from spielleiter.common.files import write_whole
 
 if TYPE_CHECKING:
@@ -130,12 +130,13 @@ class _Game:
 
     def analyse(self) -> None:
         """Add the estimate of the moves that cost most."""
-        from spielleiter.viewer.analysis import IMPOSSIBLE, AnalysisError, analyse_replay
+        from spielleiter.viewer.analysis import analyse_replay
+        from spielleiter.viewer.replay_files import ReplayFileError
 
         try:
             self.json["analysis"] = analyse_replay(self.replay)
-        except AnalysisError:
-            raise Misuse(f"{self.json['source']}: {IMPOSSIBLE['en']}") from None
+        except ReplayFileError as error:
+            raise Misuse(f"{self.json['source']}: {error}") from None
 
     def html(self) -> bytes:
         """One page that needs no server."""

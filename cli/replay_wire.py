@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from spielleiter.cli.commands import EXIT_FAILURE, EXIT_MACHINE, Misuse, run_until_stopped
 from spielleiter.cli.options import TEXT, Number, WholeNumber, target_option
 from spielleiter.cli.output import print_line
+from spielleiter.cli.running import EXIT_FAILURE, EXIT_MACHINE, Misuse, run_until_stopped
 from spielleiter.common.text import count_text
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.server.setting import MAX_SECONDS, shown_address

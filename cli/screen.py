@@ -66,7 +66,7 @@ class Screen:
     def say(self, line: str, *, below: bool = False) -> None:
         """Write a line above the board, or `below` it (then the board is not drawn again). Returns at once."""
         line = printable(line)
-        lines = wrapped(line, self._terminal_size().columns - 1) if self._is_terminal else [line]
+        lines = wrapped(line, terminal_size(self._out).columns - 1) if self._is_terminal else [line]
         if (below or self._lines_below) and self._is_live:
             self._lines_below += lines
         else:
@@ -85,7 +85,7 @@ class Screen:
         if self._is_live:
             self._is_drawn = False
         else:
-            self._lines += draw(state, names, self._canvas()) or []
+            self._lines += draw(state, names, canvas_of(self._out)) or []
         self._has_news.set()
 
     def write_immediately(self) -> None:
@@ -130,14 +130,14 @@ class Screen:
         """The text that is to be written now."""
         lines, below = self._lines, self._lines_below
         self._lines, self._lines_below = [], []
-        size, is_in_foreground = self._terminal_size(), self.is_in_foreground
+        size, is_in_foreground = terminal_size(self._out), self.is_in_foreground
         if size != self._size or not is_in_foreground:
             self._size, self._height = size, 0  # the board has moved: the next one is drawn below
         board: list[str] = []
         is_due = not self._is_drawn or (self._height > 0 and bool(lines))
         if self._position is not None and is_in_foreground and is_due:
             self._is_drawn = True
-            board = draw(*self._position, self._canvas()) or []
+            board = draw(*self._position, canvas_of(self._out)) or []
         if self._height and not (lines or board):
             text = ""
         else:
@@ -148,14 +148,6 @@ class Screen:
             text += "".join(f"{line}\n" for line in below)
             self._height = 0
         return text
-
-    # -- properties of the terminal -------------------------------------------------------------------------------
-
-    def _canvas(self) -> Canvas:
-        return canvas_of(self._out)
-
-    def _terminal_size(self) -> os.terminal_size:
-        return terminal_size(self._out)
 
     @property
     def is_in_foreground(self) -> bool:

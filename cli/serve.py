@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import click
 
-from spielleiter.cli.commands import Misuse, run_async
 from spielleiter.cli.completion import completing, editions_of_games, game_option_values, game_types
 from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED
+from spielleiter.cli.running import Misuse, run_async
 from spielleiter.common.process import HANGUP, hide_this_process, stop_signals
 from spielleiter.server.config import IGNORED, PROPERTIES_FILE, SETTINGS, Config, load_config
 from spielleiter.server.errors import StartError

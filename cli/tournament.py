@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spielleiter.cli.commands import EXIT_FAULT, EXIT_MACHINE, Misuse, run_async
 from spielleiter.cli.ctrl_c import raise_on_ctrl_c
-from spielleiter.cli.matches import (
+from spielleiter.cli.match_and_tournament import (
     MAX_CONCURRENCY,
     cluster_of,
     cluster_options,
@@ -37,14 +36,16 @@ from spielleiter.cli.matches import (
     usable_journal,
     write_pages,
 )
+from spielleiter.cli.match_options import spelled
 from spielleiter.cli.options import Number, WholeNumber, chosen_edition, edition_options, folder_option, is_given
 from spielleiter.cli.output import print_line
+from spielleiter.cli.running import EXIT_FAULT, EXIT_MACHINE, Misuse, run_async
 from spielleiter.common.files import write_whole
 
 if TYPE_CHECKING:
     from spielleiter.match.records import GameRecord
     from spielleiter.match.runner import Conditions, EndReason
-    from spielleiter.match.tournament_file import Tournament
+    from spielleiter.match.tournament import Tournament
     from spielleiter.match.tournament_progress import MatchFolders, ScheduledMatch, TournamentProgress
 
 _COPY = "tournament.toml"
@@ -124,7 +125,7 @@ def tournament(context: click.Context, /, file: Path | None, resume: Path | None
     from spielleiter.common.errors import MatchError, SetupError, os_error_text
     from spielleiter.match.preparation import require_playable
     from spielleiter.match.runner import Conditions, allocate_cores
-    from spielleiter.match.tournament_file import read_tournament, with_contents, with_openings
+    from spielleiter.match.tournament import read_tournament, with_contents, with_openings
 
     if file is None and resume is None:
         raise click.UsageError("expected a FILE, or --resume DIR")
@@ -212,7 +213,7 @@ def _refuse_changed_options(folder: Path, begun: Tournament, asked: Mapping[str,
         value = asked[name]
         if value not in {None, kept}:
             raise Misuse(
-                f"--resume {folder}: the tournament was begun with other options: {_spelled(name, value)} "
+                f"--resume {folder}: the tournament was begun with other options: {spelled(name, value)} "
                 f"({f'begun with {kept}' if kept else 'begun without'}); "
                 "leave that option out to continue it, or begin another tournament in another folder"
             )
@@ -249,7 +250,7 @@ def _with_options(file: Path, described: Tournament, asked: Mapping[str, Any]) -
     for name, said in _planned(described).items():
         value = asked[name]
         if name not in {"game", "edition"} and None not in {value, said} and value != said:
-            raise Misuse(f"{_spelled(name, value)}: {file} says {name} = {said}; leave one of them out")
+            raise Misuse(f"{spelled(name, value)}: {file} says {name} = {said}; leave one of them out")
     return replace(
         described,
         significance=asked["significance"] or described.significance,
@@ -258,18 +259,13 @@ def _with_options(file: Path, described: Tournament, asked: Mapping[str, Any]) -
     )
 
 
-def _spelled(name: str, value: object) -> str:
-    option = f"--{name.replace('_', '-')}"
-    return option if value is True else f"{option} {value}"
-
-
 def _write_copy(file: Path, folder: Path, described: Tournament, *, is_begun: bool) -> None:
     """Write a copy of the file for --resume, with the values of options and the directory to start programs in.
 
     With `is_begun`, it replaces the copy of a tournament that was begun before.
     """
     from spielleiter.common.errors import SetupError
-    from spielleiter.match.tournament_file import BASE
+    from spielleiter.match.tournament import BASE
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -303,7 +299,7 @@ def _play(
     """Play all matches. With n programs, the reports are written after every n matches, and at the end in any case."""
     from spielleiter.match.plan import MatchSetup
     from spielleiter.match.records import load_setup, read_journal
-    from spielleiter.match.reports.tournament_reports import render_table, write_tournament
+    from spielleiter.match.reports.tournament_reports import render_table_md, write_tournament
     from spielleiter.match.runner import EndReason, write_match_reports
     from spielleiter.match.tournament_progress import MatchFolders, TournamentProgress
 
@@ -332,7 +328,7 @@ def _play(
         if progress.games_by_pairing:
             write_tournament(folder, progress)
     print_line()
-    click.echo(render_table(progress), nl=False)
+    click.echo(render_table_md(progress), nl=False)
     if unfit and end in {EndReason.COMPLETED, EndReason.DECIDED, EndReason.UNFIT}:
         end = EndReason.UNFIT
     return end, [record for records in progress.games_by_pairing.values() for record in records]

@@ -674,9 +674,9 @@ def result_of(edition: Edition, scripted_server: ScriptedServer, end: EarlyEndin
         absent = {1 - own: (Cause.LEFT, "not connected")} if edition.policy.absent_players_left else {}
         ending = Ending.by_faults(absent) if absent else Ending.cancelled(())
     elif end.own is not Cause.REGULAR:
-        ending = Ending.against(own, end.own, f"cause {end.own.value}", (1 - own,))
+        ending = Ending.by_faults({own: (end.own, f"cause {end.own.value}")})
     elif end.other is not Cause.REGULAR:
-        ending = Ending.against(1 - own, end.other, f"cause {end.other.value}", (own,))
+        ending = Ending.by_faults({1 - own: (end.other, f"cause {end.other.value}")})
     else:
         ending = Ending.by_command(edition.policy.cancel_winner, scripted_server.state)
     return ending.result(edition, scripted_server.state, scripted_server.names)

@@ -45,7 +45,7 @@ RESTART_PAUSE: Final = 1.0
 _MAX_SIZE: Final = 1 << 24
 """The size of an answer in bytes is below this, so text is never taken for its length: the first byte is 0."""
 _READ_SIZE: Final = 64 * 1024
-_EXIT_TIMEOUT: Final = 1.0  # seconds in which a process must exit after it has closed its output
+_EXIT_TIMEOUT: Final = 0.3  # seconds in which a process must exit after it has closed its output
 _KILL_TIMEOUT: Final = 5.0  # seconds after which killing a process is given up
 # Ctrl+C in the terminal is meant for the match, which ends its workers itself
 if sys.platform == "win32":
@@ -86,9 +86,9 @@ class PoolPlayer:
         self.generator: int | bytes = seed
         """The seed of the generator; after the first move, its state."""
         self.interruptions = 0
-        """How often a worker ended while it computed a move of this player."""
+        """How often a worker ended while it computed a move of this player, so that another one had to compute it."""
         self.cut_searches = 0
-        """How many of its searches ended early because their time was used up."""
+        """How many of its searches ended early because their time was used up, so that it was weaker than usual."""
         self._pool = pool
         self._think_time = ThinkTime()
 
@@ -374,7 +374,7 @@ class BuiltinPlayer:
         self._server = server
         self._room = room
         self._seat = seat
-        self._player = player
+        self.player = player
         self._peer = Peer(label, self, room.edition)
         self._peer.reads_packets = False
         self._peer.has_delivery_timeout = False
@@ -389,7 +389,7 @@ class BuiltinPlayer:
             self._server.lobby.take_reserved_slot(member, self._room, self._room.player_slots[self._seat])
             with self._playing:
                 async for on_sent in self._requests:
-                    chosen = await self._player.choose_move(self._room.state, on_sent)
+                    chosen = await self.player.choose_move(self._room.state, on_sent)
                     self.cpu_seconds += chosen.cpu_seconds
                     self._answer(member, chosen)
                     if self.problem:
@@ -414,19 +414,9 @@ class BuiltinPlayer:
             self._server.lobby.drop(member)
 
     @property
-    def interruptions(self) -> int:
-        """How often the process that computed a move ended, so that another one had to compute the move again."""
-        return self._player.interruptions
-
-    @property
-    def cut_searches(self) -> int:
-        """How many searches ended early because their time was used up, so that the player was weaker than usual."""
-        return self._player.cut_searches
-
-    @property
     def seconds_lost(self) -> float:
         """How many seconds of the current or last move this machine took: see `ThinkTime`."""
-        return self._player.seconds_lost
+        return self.player.seconds_lost
 
     @property
     def cpu_seconds_so_far(self) -> float:

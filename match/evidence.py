@@ -22,7 +22,7 @@ from spielleiter.client.client_errors import ClientError, plain_text
 from spielleiter.game.api import Game, GameOptionError, State
 from spielleiter.match.game_folder import WireLog
 from spielleiter.match.plan import MatchSetup, PlannedGame
-from spielleiter.match.verdict import Attempt, GameFacts, ProgramFacts
+from spielleiter.match.verdict import Attempt, GameFacts
 from spielleiter.protocol.messages import ErrorMessage, Memento, Result, RoomData, Slot, UnreadableData
 from spielleiter.server import events
 from spielleiter.server.core.clock import StampSource
@@ -63,7 +63,7 @@ class Evidence:
         self.on_request: Callable[[], None] = lambda: None
         """Called whenever a program is asked for a move."""
         self.on_answer: Callable[[int, float], None] = lambda _program, _think_time: None
-        """Called with a program and its think time in seconds whenever it has moved, before the next request."""
+        """Called with a program and its think time in seconds, when it has moved or is late."""
         self.seconds_waiting: Callable[[int, float], float] = lambda _program, _think_time: 0.0
         """Returns for how many seconds of a think time this machine delayed a program."""
         self.received: Callable[[int], bytes] = lambda _program: b""
@@ -170,6 +170,7 @@ class Evidence:
             case events.TimeVerdict(seat=seat, think_time=think_time, loop_lag=loop_lag, source=source):
                 known = self.facts.programs[seats[seat]]
                 known.exceeded_think_time, known.limit = think_time, self._limits[seats[seat]]
+                self.on_answer(seats[seat], think_time)
                 # the kernel's stamp does not depend on how busy this process is
                 own_delay = 0.0 if source == StampSource.KERNEL.value else loop_lag
                 known.seconds_waiting = max(own_delay, self.seconds_waiting(seats[seat], think_time))
@@ -193,19 +194,17 @@ class Evidence:
                     # an answer after the game, as to a hard time limit, is refused because it is late
                     if self.facts.has_begun and self.facts.result is None and fault not in _ATTEMPTS:
                         known.refused_answer = text
-            case events.ProtocolBroken(text=text):
-                self._record_protocol_error(known, program, text, is_elsewhere=is_elsewhere)
-            case events.InternalError(error=error):
-                text = f"the server could not deal with what it sent: {_last_line(error)}"
-                self._record_protocol_error(known, program, text, is_elsewhere=is_elsewhere)
+            case events.ProtocolBroken() | events.InternalError():
+                if isinstance(event, events.ProtocolBroken):
+                    text = event.text
+                else:
+                    text = f"the server could not deal with what it sent: {_last_line(event.error)}"
+                if is_elsewhere or self.is_cancelled:
+                    self.add_remark(program, f"sent on another connection or after the end: {text}")
+                else:
+                    known.protocol_error = text
             case _:
                 pass
-
-    def _record_protocol_error(self, known: ProgramFacts, program: int, text: str, *, is_elsewhere: bool) -> None:
-        if is_elsewhere or self.is_cancelled:
-            self.add_remark(program, f"sent on another connection or after the end: {text}")
-        else:
-            known.protocol_error = text
 
     # -- another server ---------------------------------------------------------------------------------------------
 

@@ -41,15 +41,14 @@ from spielleiter.programs.socket_owners import (
     look,
 )
 from spielleiter.protocol.dialect import PACKET_INDENT, Dialect
-from spielleiter.protocol.messages import Memento, ObserveRequest, RoomData, Slot
+from spielleiter.protocol.messages import RoomData, Slot
 from spielleiter.server import events
 from spielleiter.server.app import Server
 from spielleiter.server.config import Config
-from spielleiter.server.core import dispatch
 from spielleiter.server.core.clock import TimeLimits
-from spielleiter.server.core.lobby import DedicatedPort, Lobby, start_source
+from spielleiter.server.core.lobby import DedicatedPort, start_source
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.core.room import Peer, Phase, Room, SentCallback
+from spielleiter.server.core.room import Phase, Room
 from spielleiter.server.garbage import deferred_gc
 from spielleiter.server.net.sockets import accept, connections_possible, notice_vanished
 from spielleiter.server.net.wire import SocketWire, stamp_arrivals
@@ -84,7 +83,6 @@ _START_TIMEOUT: Final = 5.0  # seconds for a process that has connected to be kn
 _HOST: Final = "127.0.0.1"
 _BACKLOG: Final = 128
 _RESERVATION_MARGIN: Final = 3600.0  # seconds that a reservation stays valid after it has to be used
-_ROOM_PACKET: Final = b"\n  <room "
 _PACKETS_PER_CHECKPOINT: Final = 8
 
 Listener: TypeAlias = Callable[[events.ServerEvent, int | None], None]
@@ -99,52 +97,6 @@ async def encode_with_checkpoints(dialect: Dialect, record: Sequence[RoomData]) 
         if number % _PACKETS_PER_CHECKPOINT == 0:
             await trio.lowlevel.checkpoint()
     return b"".join(pieces)
-
-
-class ReplayRecorder:
-    """Keeps the packets that `room` sends, so that the replay of a regular game is not encoded a second time.
-
-    It observes the room as a peer of `lobby`, and must be created before the game begins. It changes nothing that
-    players receive, and nothing is encoded for it. Packets stay indented as they are sent: removing the two blanks
-    before each of ten thousand lines would take longer than compressing them.
-    """
-
-    def __init__(self, lobby: Lobby, room: Room) -> None:
-        self._lobby = lobby
-        self._room_id = room.id
-        self._packets: list[bytes] = []
-        peer = Peer("replay", self, room.edition)
-        peer.reads_packets = False  # if no player reads, the replay is encoded only when it is needed
-        self._member = lobby.connect(peer)
-        dispatch.observe(lobby, self._member, ObserveRequest(room.id))
-
-    def close(self) -> None:
-        """Stop observing."""
-        self._lobby.drop(self._member)
-
-    def content(self, record: Sequence[RoomData]) -> bytes | None:
-        """Return the replay; None if the recorded packets are not the whole of `record`, the room's record of the game.
-
-        Packets are missing if no player reads them, or if the record contains an error message, which is sent only to
-        peers that read packets. Hints in the record are not sent at all.
-        """
-        if len(self._packets) != len(record):
-            return None
-        if any(isinstance(data, Memento) and data.hints for data in record):
-            return None
-        packets = b"".join(self._packets).replace(b'roomId="%s"' % self._room_id.encode(), b'roomId=""')
-        return b"<protocol>%s\n</protocol>" % packets
-
-    # -- Sink -------------------------------------------------------------------------------------------------------
-
-    def send_nowait(self, packet: bytes, on_sent: SentCallback | None = None) -> None:  # noqa: ARG002 - of the Sink
-        if packet.startswith(_ROOM_PACKET):
-            self._packets.append(packet)
-
-    def end_nowait(self, *, with_end_tag: bool = True) -> None: ...
-
-    def has_unread_input(self) -> bool:
-        return False
 
 
 def match_server_config(setup: MatchSetup) -> Config:
@@ -207,8 +159,7 @@ class MatchServer:
             for player_slot, program in zip(room.player_slots, planned.seats, strict=True):
                 if self._setup.entrants[program].can_timeout:
                     player_slot.clock.next_limits = limits_of(self._setup, server.config, program)
-            recorder = ReplayRecorder(server.lobby, room)
-            own = InternalRoom(room, planned.seats, (first, second), logs, listener, recorder)
+            own = InternalRoom(room, planned.seats, (first, second), logs, listener)
             self._rooms[room.id] = own
             try:
                 async with trio.open_nursery() as nursery:
@@ -218,7 +169,6 @@ class MatchServer:
                     nursery.cancel_scope.cancel()
             finally:
                 own.cancel()
-                recorder.close()
                 del self._rooms[room.id]
                 self._games += 1
                 if self._games % GAMES_PER_COLLECTION == 0:  # the automatic collection is deferred
@@ -315,7 +265,7 @@ class MatchServer:
                         with trio.move_on_at(min(times.values())):
                             await (changed.park() if is_started.is_set() else is_started.wait())
                         continue
-                    for each, is_own in await self._decide(own, program, due, waiting):
+                    for each, is_own in await self._find_owners(own, program, due, waiting):
                         waiting.remove(each)
                         if is_own:
                             admit(each.sock, each.address)
@@ -351,7 +301,7 @@ class MatchServer:
         )
         listener.close()
 
-    async def _decide(
+    async def _find_owners(
         self, own: InternalRoom, program: int, due: Sequence[_Waiting], waiting: Sequence[_Waiting]
     ) -> Sequence[tuple[_Waiting, bool]]:
         """Look once for the owners of the connections `due`, which are among those `waiting` at the port of `program`.
@@ -542,13 +492,11 @@ class InternalRoom:
         ports: tuple[ProgramPort, ProgramPort],
         logs: GameLogs,
         listener: Listener,
-        recorder: ReplayRecorder,
     ) -> None:
         self.room = room
         self.seats = seats
         self.ports = ports
         self.logs = logs
-        self.recorder = recorder
         self._listener = listener
         self.processes: list[ProgramProcesses] = [_NoProcesses(), _NoProcesses()]
         """The processes by program; see `set_processes`."""

@@ -352,28 +352,24 @@ def pair_round(order: Sequence[SwissStanding]) -> tuple[list[Pairing], int | Non
     # with the highest number of meetings so far as the limit, every round can be paired
     for limit in range(max(meetings.values(), default=0) + 1):
         for bye in byes:
-            rest = [score for score in order if score is not bye]
-            found = _Search(meetings, limit).run(tuple(rest))
+            found = _pair([score for score in order if score is not bye], meetings, limit)
             if found is not None:
                 return found, None if bye is None else bye.program
     raise AssertionError("every round can be paired")
 
 
-class _Search:
-    """A search for a pairing of programs that have met at most `limit` times, preferred choices first."""
+def _pair(order: Sequence[SwissStanding], meetings: Mapping[Pairing, int], limit: int) -> list[Pairing] | None:
+    """A pairing of programs that have met at most `limit` times, preferred choices first; None: none was found."""
+    steps = 0
+    dead_ends: set[tuple[int, ...]] = set()
 
-    def __init__(self, meetings: Mapping[Pairing, int], limit: int) -> None:
-        self._meetings = meetings
-        self._limit = limit
-        self._steps = 0
-        self._dead_ends: set[tuple[int, ...]] = set()
-
-    def run(self, remaining: tuple[SwissStanding, ...]) -> list[Pairing] | None:
+    def search(remaining: tuple[SwissStanding, ...]) -> list[Pairing] | None:
+        nonlocal steps
         if not remaining:
             return []
-        self._steps += 1
+        steps += 1
         key = tuple(score.program for score in remaining)
-        if self._steps > MAX_STEPS or key in self._dead_ends:
+        if steps > MAX_STEPS or key in dead_ends:
             return None
         top, others = remaining[0], remaining[1:]
         group = sum(score.points == top.points for score in others)
@@ -384,12 +380,12 @@ class _Search:
             return index >= group, abs(index - ideal) if index < group else index, -index
 
         for index in sorted(range(len(others)), key=distance):
-            other = others[index]
-            if self._meetings.get((top.program, other.program), 0) > self._limit:
-                continue
-            rest = self.run(others[:index] + others[index + 1 :])
-            if rest is not None:
-                first, second = sorted((top.program, other.program))
-                return [(first, second), *rest]
-        self._dead_ends.add(key)
+            other = others[index].program
+            if meetings.get((top.program, other), 0) <= limit:
+                rest = search(others[:index] + others[index + 1 :])
+                if rest is not None:
+                    return [_sorted(top.program, other), *rest]
+        dead_ends.add(key)
         return None
+
+    return search(tuple(order))

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import trio
 
@@ -52,6 +52,8 @@ from spielleiter.server.setting import MAX_WHOLE_NUMBER
 
 _REPLAYS: Final = (".xml", ".xml.gz")
 _TURN: Final = re.compile(r"^(?P<path>.*\S)\s+(?P<turn>\d+)$")
+_RULES: Final = {"start_piece": "startPiece", "game_end": "gameEnd"}
+"""By setting of the server: the option of the rules."""
 _LONGEST_LIST: Final = 16 << 20  # bytes; a list of 100,000 replays is much shorter
 
 
@@ -149,11 +151,23 @@ def _read_list(file: Path, turn: int) -> tuple[Opening, ...]:
 
 
 def order_openings(openings: Sequence[Opening], order: str, seed: int) -> tuple[Opening, ...]:
-    """The openings in the order (one of `ORDERS`) in which pairs of games begin from them; none is repeated."""
+    """The openings in the order (one of `plan.ORDERS`) in which pairs of games begin from them; none is repeated."""
     ordered = list(openings)
     if order == RANDOM:
         random.Random(f"{seed} openings").shuffle(ordered)
     return tuple(ordered)
+
+
+def openings_of(
+    book: Path, turn: int, order: str, seed: int, game_type: str, edition: str | None, server_options: Mapping[str, Any]
+) -> tuple[Opening, ...]:
+    """The openings of `book` for a match with these settings, which mean the same as in `MatchSetup`, in their order.
+
+    Raises SetupError.
+    """
+    options = {_RULES[name]: str(value) for name, value in server_options.items() if name in _RULES}
+    editions = {} if edition is None else {game_type: edition}
+    return order_openings(load_openings(book, turn, game_type, options, editions), order, seed)
 
 
 def inspect_program(entrant: Entrant, cwd: str) -> Inspection | None:
@@ -273,12 +287,16 @@ def prepare_match(
     """
     chosen = _chosen_edition(game_type, edition)
     directory = os.fspath(Path.cwd() if cwd is None else Path(cwd).absolute())
-    given = _as_entrant(player1), _as_entrant(player2)
+    given = [Entrant("", player) if isinstance(player, str) else player for player in (player1, player2)]
     commands = [Command.parse(each.command, str(Path(directory, each.cwd))) for each in given]
     names = names_of(commands[0], commands[1], (given[0].name, given[1].name))
-    limits = {"soft_timeout": soft_timeout, "hard_timeout": hard_timeout}
-    rules = {"start_piece": start_piece, "game_end": game_end}
-    server_options = {name: value for name, value in {**limits, **rules}.items() if value is not None}
+    options = {
+        "soft_timeout": soft_timeout,
+        "hard_timeout": hard_timeout,
+        "start_piece": start_piece,
+        "game_end": game_end,
+    }
+    server_options = {name: value for name, value in options.items() if value is not None}
     if server is not None and (server_options or book is not None):
         raise SetupError("time limits, rules and openings are set by the running server, expected none of them here")
     if order not in ORDERS:
@@ -286,15 +304,7 @@ def prepare_match(
     seed = secrets.randbits(SEED_BITS) if seed is None else seed
     openings: tuple[Opening, ...] = ()
     if book is not None:
-        options = {"startPiece": start_piece, "gameEnd": game_end}
-        openings = load_openings(
-            Path(book),
-            opening_turn,
-            chosen.game_type,
-            {name: value for name, value in options.items() if value is not None},
-            {} if edition is None else {chosen.game_type: edition},
-        )
-        openings = order_openings(openings, order, seed)
+        openings = openings_of(Path(book), opening_turn, order, seed, chosen.game_type, edition, server_options)
     setup = MatchSetup(
         entrants=(
             with_content(dataclasses.replace(given[0], name=names[0]), directory),
@@ -349,10 +359,6 @@ def load_match(
                     "result would be that of two programs; put the earlier version back, or begin a new match"
                 )
     return setup
-
-
-def _as_entrant(player: str | Entrant) -> Entrant:
-    return Entrant("", player) if isinstance(player, str) else player
 
 
 def with_content(entrant: Entrant, cwd: str) -> Entrant:

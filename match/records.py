@@ -3,7 +3,7 @@
 A record is the only input of statistics and reports. Tuples of two are indexed by program, never by seat, except
 `seats` itself.
 
-Invariants: a record is flushed to the disk before `append` returns, and never changed. An incomplete line, left by a
+Invariants: a record is flushed to the disk before `extend` returns, and never changed. An incomplete line, left by a
 crash or a full disk, is removed before the next one is written: a game is in the journal completely and once, or it has
 not been played. Two processes cannot write into the same folder.
 """
@@ -172,10 +172,6 @@ class Journal:
         self.was_restored = False
         """Whether another program had changed the file, which was then written anew from `records`."""
 
-    def append(self, record: GameRecord) -> None:
-        """Add a finished game. Raises JournalError if it cannot be written, or is in the journal already."""
-        self.extend([record])
-
     def extend(self, records: Sequence[GameRecord]) -> None:
         """Add the finished games of a pair in one write; they are in the journal together, unless a crash cuts it.
 
@@ -190,7 +186,7 @@ class Journal:
             write_all(self._file.write, data)
             os.fsync(self._file.fileno())
         except OSError as error:
-            with contextlib.suppress(OSError):  # if this fails, it is done by the next `append` or `open_journal`
+            with contextlib.suppress(OSError):  # if this fails, it is done by the next `extend` or `open_journal`
                 self._cut()
             raise JournalError(f"{self._file.name}: cannot be written ({error.strerror or error})") from None
         self._length += len(data)

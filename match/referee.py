@@ -33,7 +33,6 @@ from spielleiter.match.game_folder import GAMES, GameLogs, KeepPolicy, write_rep
 from spielleiter.match.match_server import (
     InternalRoom,
     MatchServer,
-    ReplayRecorder,
     encode_with_checkpoints,
     limits_of,
     match_server_config,
@@ -103,23 +102,17 @@ def memory_text(limit: int | None, program: Program | BuiltinPlayer) -> str:
 def remarks_on(program: Program | BuiltinPlayer, observed: Observations | None) -> tuple[str, ...]:
     """Return the remarks on a program; `observed` is what was seen of it in its sandbox, None if it had none."""
     remarks = []
-    if isinstance(program, BuiltinPlayer) and program.interruptions:
-        times = count_text(program.interruptions, "time")
+    if isinstance(program, BuiltinPlayer) and (interruptions := program.player.interruptions):
+        times = count_text(interruptions, "time")
         remarks.append(f"{times} the process that computed its move ended, and another one computed the move again")
-    if isinstance(program, BuiltinPlayer) and program.cut_searches:
-        searches = count_text(program.cut_searches, "search", "searches")
+    if isinstance(program, BuiltinPlayer) and (cut := program.player.cut_searches):
+        searches = count_text(cut, "search", "searches")
         remarks.append(f"{searches} ended early on this slow or busy machine, so it played weaker than usual")
     if program.supervisor_stops:
         remarks.append(STOPPED_SUPERVISOR)
     if program.survivors:
         remarks.append(f"{NOT_ENDED}: {', '.join(map(name_of, program.survivors))}")
     return (*remarks, *(() if observed is None else observed.remarks))
-
-
-def first_text(group: BaseExceptionGroup[Exception]) -> str:
-    """Return the text of the first error in a group."""
-    error = first_error(group)
-    return os_error_text(error) if isinstance(error, OSError) else plain_text(str(error))
 
 
 def output_files(folder: Path, index: int) -> tuple[Path, Path]:
@@ -151,9 +144,7 @@ async def play_game(
         if game_folder.exists():  # left by an interrupted run
             await trio.to_thread.run_sync(remove_game_folder, game_folder)
         game_folder.mkdir(parents=True)
-        referee = _Referee(setup, planned, game_folder, cores, persistent_programs)
-        if answer_meter is not None:
-            referee.measure_answers(answer_meter)
+        referee = _Referee(setup, planned, game_folder, cores, persistent_programs, answer_meter)
         record = await referee.run(relative, match_server)
         if keep.keeps(record):
             return await referee.save(record)
@@ -174,6 +165,7 @@ class _Referee:
         folder: Path,
         cores: tuple[tuple[int, ...] | None, tuple[int, ...] | None],
         persistent_programs: PersistentPrograms | None,
+        answer_meter: AnswerMeter | None,
     ) -> None:
         self._setup = setup
         self._planned = planned
@@ -193,37 +185,16 @@ class _Referee:
         self.logs = GameLogs(folder)
         self._dialect: Dialect | None = None
         """The dialect of the replay; set once there is a room."""
-        self._recorder: ReplayRecorder | None = None
-        """The packets of the game, if it is played on the match's own server."""
         self._programs: list[Program | BuiltinPlayer | None] = [None, None]
         self._observations: list[Observations | None] = [None, None]
         self._match_server: MatchServer | None = None
         core_count = len(cores[0]) if cores[0] is not None else os.cpu_count() or 1
         self._meter = SchedulingDelayMeter(self._programs, (first, second), core_count)
+        self._answer_meter = answer_meter
         self._room: InternalRoom | None = None
         self._evidence.on_request = self._start_request
+        self._evidence.on_answer = self._note_answer
         self._evidence.seconds_waiting = self._seconds_waiting
-
-    def measure_answers(self, meter: AnswerMeter) -> None:
-        """Measure the answers of the first program, also a late one. To be called before `run`."""
-        seconds_waiting = self._evidence.seconds_waiting
-
-        def on_request() -> None:
-            meter.start_request(self._programs[0])
-            self._start_request()
-
-        def on_answer(program: int, think_time: float) -> None:
-            if program == 0:
-                meter.end_request(self._programs[0], think_time, seconds_waiting(program, think_time))
-
-        def on_late_answer(program: int, think_time: float) -> float:
-            waited = seconds_waiting(program, think_time)
-            if program == 0:
-                meter.end_request(self._programs[0], think_time, waited)
-            return waited
-
-        self._evidence.on_request, self._evidence.on_answer = on_request, on_answer
-        self._evidence.seconds_waiting = on_late_answer
 
     async def run(self, relative: str, match_server: MatchServer | None) -> GameRecord:
         started_at = datetime.now().astimezone().isoformat(timespec="milliseconds")
@@ -231,7 +202,9 @@ class _Referee:
         try:
             await self._play_at_server(match_server)
         except* (ClientError, StartError, SandboxError, SupervisorError, OSError) as group:
-            self._facts.machine_problem = self._facts.machine_problem or first_text(group)
+            error = first_error(group)
+            text = os_error_text(error) if isinstance(error, OSError) else plain_text(str(error))
+            self._facts.machine_problem = self._facts.machine_problem or text
         if self._persistent_programs is not None:
             await self._persistent_programs.end_game()
         for index, (program, known) in enumerate(zip(self._programs, self._facts.programs, strict=True)):
@@ -263,7 +236,7 @@ class _Referee:
     async def _play_at_match_server(self, match_server: MatchServer) -> None:
         async with match_server.open_room(self._planned, self.logs, self._evidence.handle_event) as room:
             self._room, self._match_server = room, match_server
-            self._dialect, self._recorder = room.dialect, room.recorder
+            self._dialect = room.dialect
             self._evidence.received = room.received
             self._evidence.start = self._evidence.start or start_name(room.state)
             await self._play(room)
@@ -362,7 +335,7 @@ class _Referee:
             if isinstance(program, BuiltinPlayer):
                 known.last_words = program.problem
             elif program.returncode or not self._has_played_without_fault(index):
-                known.last_words = self._last_words(index)
+                known.last_words = last_words(*reversed(output_files(self._folder, index)))
             known.returncode = program.returncode
             known.memory = memory_text(self._setup.entrants[index].memory, program)
         self._exits.add(index)
@@ -385,13 +358,19 @@ class _Referee:
         grace_period = self._setup.timeouts.exit if may_end_by_itself else 0.0
         await program.end(grace_period)
         if program.was_ended:
-            known.last_words = self._last_words(index)
+            known.last_words = last_words(*reversed(output_files(self._folder, index)))
             known.missed_exit_timeout = grace_period or None
 
     def _start_request(self) -> None:
         """Note that the program on turn is asked for a move next."""
         assert self._room is not None
+        if self._answer_meter is not None:
+            self._answer_meter.start_request(self._programs[0])
         self._meter.start_request(self._planned.seats[self._room.state.seat_on_turn])
+
+    def _note_answer(self, index: int, think_time: float) -> None:
+        if self._answer_meter is not None and index == 0:
+            self._answer_meter.end_request(self._programs[0], think_time, self._seconds_waiting(0, think_time))
 
     def _seconds_waiting(self, index: int, think_time: float) -> float:
         """Return for how many of the last `think_time` seconds this machine delayed a program."""
@@ -534,10 +513,6 @@ class _Referee:
 
     # -- what is kept -----------------------------------------------------------------------------------------------
 
-    def _last_words(self, index: int) -> str:
-        out, error = output_files(self._folder, index)
-        return last_words(error, out)
-
     async def save(self, record: GameRecord) -> GameRecord:
         """Write the files of the game other than the programs' outputs, and return the record with the replay's name.
 
@@ -545,18 +520,16 @@ class _Referee:
         """
         replay = None
         if self._facts.has_begun:
-            recorded = None if self._recorder is None else self._recorder.content(self._evidence.replay)
             assert self._dialect is not None
-            replay = recorded or await encode_with_checkpoints(self._dialect, self._evidence.replay)
-        return await trio.to_thread.run_sync(self._write, record, replay)
+            replay = await encode_with_checkpoints(self._dialect, self._evidence.replay)
 
-    def _write(self, record: GameRecord, replay: bytes | None) -> GameRecord:
-        """Write the files; runs in a thread, since compressing takes some milliseconds."""
-        if replay is not None:
-            record = dataclasses.replace(record, replay=write_replay(self._folder, replay))
-        self.logs.save()
-        write_verdict(self._folder / VERDICT, record)
-        return record
+        def write() -> GameRecord:  # in a thread, since compressing takes some milliseconds
+            named = record if replay is None else dataclasses.replace(record, replay=write_replay(self._folder, replay))
+            self.logs.save()
+            write_verdict(self._folder / VERDICT, named)
+            return named
+
+        return await trio.to_thread.run_sync(write)
 
     def _record(self, judgement: Judgement, relative: str, started_at: str, started: float) -> GameRecord:
         """Return the record of a game that began at `started_at` (wall clock), which is `started` on trio's clock."""

@@ -390,12 +390,7 @@ def play_match(
     """
     is_main = threading.current_thread() is threading.main_thread()
     run = partial(
-        run_match,
-        setup,
-        folder,
-        conditions=conditions,
-        on_game_finished=on_game_finished,
-        handles_signals=is_main,
+        run_match, setup, folder, conditions=conditions, on_game_finished=on_game_finished, handles_signals=is_main
     )
     try:
         return trio.run(run)

@@ -66,8 +66,7 @@ def one_sided_p_value(counts: PairCounts) -> float:
     equal scores have no influence. For more than 2,000 other pairs, the normal distribution approximates the sum of two
     binomials.
     """
-    at_least, _ = _sign_flip_probabilities(counts)
-    return at_least
+    return _sign_flip_probabilities(counts)[0]
 
 
 def likelihood_of_superiority(counts: PairCounts) -> float | None:
@@ -122,12 +121,16 @@ def log_e_value(counts: PairCounts) -> float:
     equal, no bet has an expected gain, so the probability that the capital ever reaches 1 / P is at most P, however
     often it is evaluated (Ville's inequality).
     """
-    powers = [
+    return _log_of_mean([
         sum(count * logarithm for count, logarithm in zip(counts, logarithms, strict=True))
         for logarithms in _LOGARITHMS
-    ]
-    greatest = max(powers)
-    return greatest + math.log(sum(math.exp(power - greatest) for power in powers) / len(powers))
+    ])  # fmt: skip
+
+
+def _log_of_mean(logarithms: Sequence[float]) -> float:
+    """The logarithm of the mean of numbers that are given by their logarithms; without overflow."""
+    greatest = max(logarithms)
+    return greatest + math.log(sum(math.exp(each - greatest) for each in logarithms) / len(logarithms))
 
 
 def better_program_by_e_value(counts: PairCounts, risk: float) -> int | None:
@@ -254,7 +257,7 @@ def _points_of_pairs(records: Iterable[GameRecord]) -> list[list[tuple[int, int]
     return [
         [(own, other) for own, other in pair if own is not None and other is not None]
         for pair in pairs
-        if all(None not in points for points in pair)
+        if not any(None in points for points in pair)
     ]
 
 
@@ -412,9 +415,7 @@ def _bound(counts: PairCounts, inside: float, outside: float, threshold: float) 
 def estimate_elo(counts: PairCounts) -> Estimate | None:
     """The logistic Elo of program 0, converted from the score; None without a pair, infinite for a score of 0 or 1."""
     score = estimate_score(counts)
-    if score is None:
-        return None
-    return Estimate(elo_of_score(score.value), elo_of_score(score.low), elo_of_score(score.high))
+    return None if score is None else Estimate(*map(elo_of_score, (score.value, score.low, score.high)))
 
 
 def estimate_normalized_elo(counts: PairCounts) -> Estimate | None:
@@ -448,12 +449,10 @@ def running_elo(counts: PairCounts) -> Estimate | None:
     whatever the reason to stop is. So it is wider than that of `estimate_elo`, which holds for one look after a number
     of games that was fixed before. None without a pair.
     """
-    pairs = sum(counts)
-    if not pairs:
+    if not any(counts):
         return None
-    mean, _ = mean_and_variance(counts)
-    low, high = _running_bound(counts), 1 - _running_bound(mirror(counts))
-    return Estimate(elo_of_score(mean), elo_of_score(low), elo_of_score(high))
+    score = mean_and_variance(counts)[0], _running_bound(counts), 1 - _running_bound(mirror(counts))
+    return Estimate(*map(elo_of_score, score))
 
 
 def log_e_value_of_score(counts: PairCounts, score: float) -> float:
@@ -464,9 +463,7 @@ def log_e_value_of_score(counts: PairCounts, score: float) -> float:
     is true. So the probability that the capital ever reaches 1 / P is at most P (Ville's inequality).
     """
     factors = [(count, result / score - 1) for count, result in zip(counts, PAIR_SCORES, strict=True) if count]
-    powers = [sum(count * math.log1p(share * factor) for count, factor in factors) for share in _SHARES]
-    greatest = max(powers)
-    return greatest + math.log(sum(math.exp(power - greatest) for power in powers) / len(powers))
+    return _log_of_mean([sum(count * math.log1p(share * factor) for count, factor in factors) for share in _SHARES])
 
 
 @lru_cache(maxsize=64)

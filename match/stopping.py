@@ -99,42 +99,27 @@ def stop_rule(setup: MatchSetup) -> Callable[[Sequence[GameRecord]], bool]:
     if sprt is None and significance is None:
         return play_to_the_end
 
-    so_far = _RunningCounts()
+    games = seen = 0
+    halves: dict[int, GameRecord] = {}
+    """The finished game of each incomplete pair, by the number of the pair."""
+    pairs = [0] * 5
 
     def is_decided(records: Sequence[GameRecord]) -> bool:
-        so_far.update(records)
-        if so_far.games < min_games:
-            return False
-        if sprt is not None and sprt.decide(so_far.pairs) is not None:
-            return True
-        return significance is not None and better_program_by_e_value(so_far.pairs, significance) is not None
-
-    return is_decided
-
-
-class _RunningCounts:
-    """The number of counted games and the results of complete pairs; each record is evaluated only once."""
-
-    def __init__(self) -> None:
-        self.games = 0
-        self._seen = 0
-        self._halves: dict[int, GameRecord] = {}
-        """The finished game of each incomplete pair, by the number of the pair."""
-        self._pairs = [0] * 5
-
-    @property
-    def pairs(self) -> PairCounts:
-        lost, half, drawn, more, won = self._pairs
-        return lost, half, drawn, more, won
-
-    def update(self, records: Sequence[GameRecord]) -> None:
-        """Count the new ones of `records`, which must begin with those of the previous call."""
-        for record in records[self._seen :]:
+        nonlocal games, seen
+        for record in records[seen:]:  # each record is evaluated only once
             if not record.is_counted:
                 continue
-            self.games += 1
-            if (other := self._halves.pop(record.pair, None)) is None:
-                self._halves[record.pair] = record
+            games += 1
+            if (other := halves.pop(record.pair, None)) is None:
+                halves[record.pair] = record
             else:
-                self._pairs[half_points(record) + half_points(other)] += 1
-        self._seen = len(records)
+                pairs[half_points(record) + half_points(other)] += 1
+        seen = len(records)
+        if games < min_games:
+            return False
+        counts: PairCounts = (pairs[0], pairs[1], pairs[2], pairs[3], pairs[4])
+        if sprt is not None and sprt.decide(counts) is not None:
+            return True
+        return significance is not None and better_program_by_e_value(counts, significance) is not None
+
+    return is_decided

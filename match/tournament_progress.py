@@ -32,7 +32,7 @@ from spielleiter.match.pairings import (
 from spielleiter.match.plan import Entrant, MatchSetup
 from spielleiter.match.records import JOURNAL, SETUP, GameRecord, load_setup, mirrored, read_journal
 from spielleiter.match.stopping import stop_rule
-from spielleiter.match.tournament_file import MATCHES, Tournament, TournamentKind
+from spielleiter.match.tournament import MATCHES, Tournament, TournamentKind
 
 
 @dataclass(frozen=True, slots=True)

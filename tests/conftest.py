@@ -29,7 +29,6 @@ EXTENDED = (
     "tests/cluster/test_dask_commands.py::test_the_pairs_of_a_silent_worker_are_played_by_others",
     "tests/cluster/test_venue.py::test_a_machine_that_becomes_ten_times_slower_plays_less_and_loses_nothing",
     "tests/cluster/test_venue.py::test_forty_pairs_are_the_same_games_as_on_one_machine",
-    "tests/programs/packages/test_archive.py::test_any_bytes_are_no_package",
     "tests/contest/test_check.py::test_a_built_in_player_is_fit",
     "tests/match/test_error_rates.py",
     "tests/match/test_fair_play.py::test_no_program_can_take_its_opponents_seat_by_a_plain_join[flood-elsewhere]",

@@ -72,12 +72,6 @@ METHOD: Final[Words] = {
     ),
 }
 
-IMPOSSIBLE: Final[Words] = {
-    "de": "Die Datei enthält Stellungen, die in keinem Spiel vorkommen können.",
-    "en": "The file holds positions that cannot occur in a game.",
-}
-"""What to say about an AnalysisError."""
-
 
 @dataclass(frozen=True, slots=True)
 class Moment:
@@ -90,10 +84,6 @@ class Moment:
     """The mean difference in points between both moves, when the built-in player plays on."""
     played: Move
     better: Move
-
-
-class AnalysisError(Exception):
-    """The game cannot be analysed; the text says why."""
 
 
 def find_moments(
@@ -109,10 +99,13 @@ def find_moments(
     - `seed`: makes the same result in every run.
     - `on_progress`: called with the steps that are done and the number of all steps.
 
-    Raises AnalysisError for positions that cannot occur in a game.
+    Raises ReplayFileError for positions that cannot occur in a game.
     """
     if not all(view_of(state).is_possible(state) for state in states):
-        raise AnalysisError("the file holds positions that cannot occur in a game")
+        raise ReplayFileError(
+            "Die Datei enthält Stellungen, die in keinem Spiel vorkommen können.",
+            "The file holds positions that cannot occur in a game.",
+        )
     steps = len(states) + min(_CANDIDATES, max(0, len(states) - 1))
     player = _Continuations(seed)
     worths = []
@@ -194,7 +187,7 @@ def analyse_replay(
     - `player`: whose moves are looked at; None for the loser's, or for both sides' if nobody has won.
     - `seed`, `on_progress`: those of `find_moments`.
 
-    Raises AnalysisError for positions that cannot occur in a game.
+    Raises ReplayFileError for positions that cannot occur in a game.
     """
     players: tuple[Seat, ...] = (0, 1)
     if player is not None:
@@ -252,13 +245,6 @@ def main(arguments: list[str] | None = None) -> int:
         if options.events:
             _print({"event": "progress", "done": done, "of": of})
 
-    def fail(words: Words) -> int:
-        if options.events:
-            _print({"event": "failed", "error": words})
-        else:
-            sys.stderr.write(f"{options.file}: {words['en']}\n")
-        return 2
-
     try:
         if options.file == "-":
             replay = read_replay(sys.stdin.buffer.read(MOST_BYTES + 1), "")
@@ -267,9 +253,11 @@ def main(arguments: list[str] | None = None) -> int:
         player = None if options.player is None else options.player - 1
         result = analyse_replay(replay, player, options.seed, report_progress)
     except ReplayFileError as error:
-        return fail(error.words)
-    except AnalysisError:
-        return fail(IMPOSSIBLE)
+        if options.events:
+            _print({"event": "failed", "error": error.words})
+        else:
+            sys.stderr.write(f"{options.file}: {error}\n")
+        return 2
     if options.events:
         _print({"event": "result", **result})
     else:

@@ -67,12 +67,17 @@ def open_regular(path: Path) -> BinaryIO:
 
 def read_object(path: Path, most_bytes: int) -> dict[str, Any] | None:
     """Return the JSON object in a file; None if there is none, or if the file has more than `most_bytes` bytes."""
+    content = _beginning(path, most_bytes + 1)
+    return parse_object(content) if content is not None and len(content) <= most_bytes else None
+
+
+def _beginning(path: Path, most_bytes: int) -> bytes | None:
+    """Return the content of a file, cut to `most_bytes` bytes; None if it cannot be read."""
     try:
         with open_regular(path) as file:
-            content = file.read(most_bytes + 1)
+            return file.read(most_bytes)
     except (OSError, ValueError):  # ValueError: a path with a null character
         return None
-    return parse_object(content) if len(content) <= most_bytes else None
 
 
 def parse_object(content: bytes) -> dict[str, Any] | None:
@@ -202,10 +207,8 @@ def _instant(text: Any) -> float | None:
 
 def _stamped_lines(path: Path) -> list[tuple[float, str]] | None:
     """Return the lines of a program's log, each with its time in seconds; None if there is no log."""
-    try:
-        with open_regular(path) as file:
-            content = file.read(_MOST_LOG_FILE)
-    except (OSError, ValueError):
+    content = _beginning(path, _MOST_LOG_FILE)
+    if content is None:
         return None
     lines: list[tuple[float, str]] = []
     for raw in content.splitlines():
@@ -233,10 +236,7 @@ _VERDICTS: Final[Mapping[str, Words]] = {
     Verdict.ILLEGAL_MOVE: {"de": "regelwidriger Zug", "en": "illegal move"},
     Verdict.BAD_MESSAGE: {"de": "ungültige Nachricht", "en": "invalid message"},
     Verdict.NEVER_ENDS: {"de": "beendet sich nach dem Spiel nicht", "en": "does not end after the game"},
-    Verdict.LEFTOVERS: {
-        "de": "lässt nach dem Spiel Prozesse zurück",
-        "en": "leaves processes behind after the game",
-    },
+    Verdict.LEFTOVERS: {"de": "lässt nach dem Spiel Prozesse zurück", "en": "leaves processes behind after the game"},
     Verdict.OVERLOAD: {
         "de": "der Rechner war überlastet, das Spiel zählt nicht",
         "en": "the machine was overloaded, the game does not count",

@@ -13,6 +13,7 @@ from typing import Final
 
 from spielleiter.game.api import Seat, State
 from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, MoveData, Result, RoomData
+from spielleiter.server.core.policy import Edition
 from spielleiter.viewer.positions.describe import describe_illegal_move, describe_position, view_of
 from spielleiter.viewer.positions.view import Json, Words
 from spielleiter.viewer.replay_files import Replay
@@ -31,10 +32,7 @@ _FAULTS: Final[Mapping[Cause, Words]] = {
         "de": "{name} hat einen Zug geschickt, ohne an der Reihe zu sein",
         "en": "{name} sent a move out of turn",
     },
-    Cause.SOFT_TIMEOUT: {
-        "de": "{name} hat für einen Zug zu lange gebraucht",
-        "en": "{name} took too long for a move",
-    },
+    Cause.SOFT_TIMEOUT: {"de": "{name} hat für einen Zug zu lange gebraucht", "en": "{name} took too long for a move"},
     Cause.HARD_TIMEOUT: {"de": "{name} hat keinen Zug geschickt", "en": "{name} sent no move in time"},
     Cause.UNKNOWN: {"de": "{name} hat das Spiel abgebrochen", "en": "{name} broke off the game"},
 }
@@ -135,7 +133,6 @@ def describe_game(replay: Replay, details: Details = Details()) -> Json:
     edition, record = replay.edition, replay.record
     mementos = list(distinct_positions(record))
     states = [memento.state for memento in mementos]
-    shown = [shown_name(name) for name in names_in(record)]
     ending = describe_end(record)
     if ending is not None:
         ending |= {"verdict": details.verdict, "verdictWords": details.verdict_words}
@@ -147,21 +144,36 @@ def describe_game(replay: Replay, details: Details = Details()) -> Json:
             if output is not None and len(output) > plies:
                 ending["stderr"] = list(output[plies])
     return {
-        "format": FORMAT,
-        "game": view_of(states[0]).name,
-        "gameType": edition.game_type,
-        "edition": edition.name,
-        "title": " – ".join(name or f"{number}" for number, name in enumerate(shown, 1)),
-        "players": [{"name": name, "team": team} for name, team in zip(shown, edition.dialect.team_names, strict=True)],
+        **describe_frame(edition, states[0], names_in(record), details.soft_limit),
         "positions": [
             describe_position(state, ply, states[ply - 1] if ply else None) for ply, state in enumerate(states)
         ],
         "plies": _describe_plies(mementos, details),
-        "softLimitSeconds": details.soft_limit,
         "end": ending,
-        "pieces": dict(view_of(states[0]).pieces()),
         "source": replay.source,
     }
+
+
+def describe_frame(edition: Edition, state: State, names: Sequence[str], soft_limit: float | None) -> Json:
+    """Return the keys of a game that are the same in all its positions, of which `state` is one."""
+    view = view_of(state)
+    return {
+        "format": FORMAT,
+        "game": view.name,
+        "gameType": edition.game_type,
+        "edition": edition.name,
+        "title": " – ".join(shown_name(name) or f"{number}" for number, name in enumerate(names, 1)),
+        "players": describe_players(edition, names),
+        "softLimitSeconds": soft_limit,
+        "pieces": dict(view.pieces()),
+    }
+
+
+def describe_players(edition: Edition, names: Sequence[str]) -> list[Json]:
+    """Return the name and the team of each player."""
+    return [
+        {"name": shown_name(name), "team": team} for name, team in zip(names, edition.dialect.team_names, strict=True)
+    ]
 
 
 def distinct_positions(record: Sequence[RoomData]) -> Iterator[Memento]:
@@ -182,14 +194,22 @@ def _describe_plies(mementos: Sequence[Memento], details: Details) -> list[Json]
         number = answers[seat]
         answers[seat] += 1
         times, output = details.think_times[seat], details.outputs[seat]
-        plies.append(
-            {
-                "ply": ply,
-                "player": seat,
-                "color": view_of(before.state).color(before.state, seat),
-                "thinkSeconds": times[number] if number < len(times) else None,
-                "hints": [{"content": hint[:LONGEST_HINT]} for hint in after.hints[:MOST_HINTS]],
-                "stderr": None if output is None else list(output[number]) if number < len(output) else [],
-            }
-        )
+        time = times[number] if number < len(times) else None
+        written = None if output is None else list(output[number]) if number < len(output) else []
+        plies.append(describe_ply(ply, before.state, after, time, written))
     return plies
+
+
+def describe_ply(
+    ply: int, before: State, after: Memento, think_seconds: float | None, stderr: list[str] | None = None
+) -> Json:
+    """Return what is known about the move number `ply`, which led from `before` to `after`."""
+    seat = before.seat_on_turn
+    return {
+        "ply": ply,
+        "player": seat,
+        "color": view_of(before).color(before, seat),
+        "thinkSeconds": think_seconds,
+        "hints": [{"content": hint[:LONGEST_HINT]} for hint in after.hints[:MOST_HINTS]],
+        "stderr": stderr,
+    }

@@ -8,7 +8,8 @@ Colours are never the only difference: everything coloured has a letter as well.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final
@@ -136,10 +137,6 @@ class Picture:
         if picture is not None:
             self.image.paste(picture, (left, top))
 
-    def right_aligned(self, right: int, top: int, text: str, size: int) -> None:
-        """Draw a short text that ends before `right`."""
-        self.text(right - _width(text, size), top, text, size)
-
     def centered(
         self,
         left: int,
@@ -186,14 +183,8 @@ def fitted(text: str, size: int, width: int) -> str:
     text = text[:300]
     if _width(text, size) <= width:
         return text
-    low, high = 0, len(text)
-    while low < high:  # the largest length that fits
-        middle = (low + high + 1) // 2
-        if _width(text[:middle] + "…", size) <= width:
-            low = middle
-        else:
-            high = middle - 1
-    return text[:low] + "…" if low else ""
+    most = bisect_right(range(1, len(text)), width, key=lambda length: _width(text[:length] + "…", size))
+    return text[:most] + "…" if most else ""
 
 
 def wrapped_text(text: str, size: int, width: int, most: int) -> list[str]:
@@ -244,7 +235,7 @@ def draw_heading(canvas: Picture, game: Json, position: Json, left: int, top: in
     final = [player["points"] for player in position["players"]] if end is None else end["points"]
     for number, (player, points) in enumerate(zip(game["players"], final, strict=True), 1):
         canvas.text(left, top, player["name"] or f"Player {number}", TITLE, width=width - 70)
-        canvas.right_aligned(left + width, top, str(points), TITLE)
+        canvas.text(left + width - _width(str(points), TITLE), top, str(points), TITLE)
         top += 28
     last = len(game["positions"]) - 1
     place = f"Ply {position['ply']} of {last}, turn {position['turn']}, round {position['round']}"
@@ -451,28 +442,25 @@ LAST_FRAME: Final = 4000
 """Milliseconds for which it shows the last position."""
 
 
-def draw_position(game: Json, ply: int) -> Picture:
-    """Return the picture of the position after `ply` moves; negative numbers count from the end."""
-    return _draw(_DRAWINGS.get(game["game"], Drawing)(game), game["positions"][ply])
-
-
-def _draw(drawing: Drawing, position: Json) -> Picture:
-    canvas = Picture(drawing.width, drawing.height)
-    drawing.draw(canvas, position)
-    return canvas
+def _draw(game: Json, positions: Sequence[Json]) -> list[Image.Image]:
+    """Return a picture of each of these positions of `game`."""
+    drawing = _DRAWINGS.get(game["game"], Drawing)(game)
+    pictures = [Picture(drawing.width, drawing.height) for _ in positions]
+    for picture, position in zip(pictures, positions, strict=True):
+        drawing.draw(picture, position)
+    return [picture.image for picture in pictures]
 
 
 def render_png(game: Json, ply: int = -1) -> bytes:
     """Return the picture of the position after `ply` moves as a PNG file; negative numbers count from the end."""
     buffer = io.BytesIO()
-    draw_position(game, ply).image.save(buffer, "PNG")
+    _draw(game, [game["positions"][ply]])[0].save(buffer, "PNG")
     return buffer.getvalue()
 
 
 def render_gif(game: Json) -> bytes:
     """Return all positions of a game as an animated GIF file, which is repeated without end."""
-    drawing = _DRAWINGS.get(game["game"], Drawing)(game)
-    frames = [_draw(drawing, position).image for position in game["positions"]]
+    frames = _draw(game, game["positions"])
     durations = [FRAME] * (len(frames) - 1) + [LAST_FRAME]
     buffer = io.BytesIO()
     frames[0].save(

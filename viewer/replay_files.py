@@ -98,8 +98,12 @@ class Replay:
 
 def load_replay(path: Path) -> Replay:
     """Read the replay `path`, which may be compressed with gzip. Raises ReplayFileError."""
-    # the name of a file may hold bytes that are no text
-    return read_replay(read_bytes(path), path.name.encode("utf-8", "replace").decode())
+    return read_replay(read_bytes(path), page_name(path.name))
+
+
+def page_name(name: str) -> str:
+    """Return the name of a file as the page knows it: a text, which on Linux it need not be."""
+    return name.encode("utf-8", "replace").decode()
 
 
 def read_replay(content: bytes, source: str, editions: Mapping[str, Edition] = EDITIONS) -> Replay:

@@ -157,7 +157,7 @@ class Splitter:
             if not data:
                 return
             if self._left_out:
-                yield self._take_left_out()
+                yield self._cut(0)
         self._data += data
         self._reader.receive(data)
         if not self._has_root:
@@ -196,7 +196,7 @@ class Splitter:
         self._first = self._last = instant
         if count:
             self._left_out = count
-            yield self._take_left_out()
+            yield self._cut(0)
         self._resume()
 
     def finish(self) -> Iterator[Part]:
@@ -217,6 +217,7 @@ class Splitter:
             yield self._cut(len(self._data), self.number + 1)
 
     def _cut(self, size: int, number: int = 0, fault: Mark | None = None) -> Part:
+        """Take the first `size` bytes as a part, which also says how many bytes are left out."""
         part = self._part(bytes(self._data[:size]), self._first, number, fault)
         del self._data[:size]
         self._first = self._last
@@ -230,18 +231,16 @@ class Splitter:
     # -- what cannot be divided -------------------------------------------------------------------------------------
 
     def _refuse(self, error: RemoteProtocolError) -> Iterator[Part]:
+        size = len(self._data)
+        kept = min(size, self._packet_bytes)
+        self._left_out = size - kept
+        del self._data[kept:]
         if error.refusal in _OWN_LIMITS:
-            kept = min(len(self._data), self._packet_bytes)
-            self._left_out = len(self._data) - kept
-            del self._data[kept:]
             yield self._cut(kept, self.number + 1)
             self.number += 1
             self._resume()
             return
-        start = None if error.position is None else max(0, min(error.position - self._offset, len(self._data)))
-        kept = min(len(self._data), self._packet_bytes)
-        self._left_out = len(self._data) - kept
-        del self._data[kept:]
+        start = None if error.position is None else max(0, min(error.position - self._offset, size))
         self._refused = bytes(self._data)
         yield self._cut(kept, self.number + 1, Mark(str(error), start))
 
@@ -273,12 +272,6 @@ class Splitter:
         self._data.clear()
         self._is_seeking = False
         return rest
-
-    def _take_left_out(self) -> Part:
-        part = self._part(b"", self._first)
-        self._first = self._last
-        self._pieces = 1
-        return part
 
 
 @dataclass(slots=True)

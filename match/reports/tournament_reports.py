@@ -25,7 +25,7 @@ from spielleiter.match.reports.rendering import LinkedText, ReportTable, render,
 from spielleiter.match.reports.texts import NO_VALUE, e_value_text, elo_text, ratio_text
 from spielleiter.match.statistics import Sprt, better_program_by_e_value, count_pairs, estimate_elo, log_e_value
 from spielleiter.match.summary import count_attempts
-from spielleiter.match.tournament_file import TournamentKind
+from spielleiter.match.tournament import TournamentKind
 from spielleiter.match.tournament_progress import PlayedEncounter, ScheduledMatch, TournamentProgress
 from spielleiter.match.verdict import Attempt, Verdict
 from spielleiter.programs.platforms import PLATFORM
@@ -42,7 +42,7 @@ _TEXTS: Final = frozenset(
     {"program", "against", "round", "match", "winner", "by", "reached", "SPRT", "significance", "it", "why"}
 )
 """The heads of columns with words; all other columns are aligned like numbers."""
-_KINDS: Final = {
+_KIND_TEXTS: Final = {
     TournamentKind.ROUND_ROBIN: "round robin",
     TournamentKind.GAUNTLET: "gauntlet",
     TournamentKind.KNOCK_OUT: "knock-out",
@@ -54,10 +54,10 @@ def write_tournament(folder: Path, progress: TournamentProgress) -> None:
     """Write all reports into the tournament's folder; each file is replaced atomically. Raises JournalError."""
     pages = {match.folder: games_with_page(folder / match.folder, records) for match, records in _all_matches(progress)}
     texts = (
-        render_table(progress),
-        render_ratings(progress),
-        render_tournament(progress),
-        render_report(progress, PLATFORM.gaps, pages),
+        render_table_md(progress),
+        render_table_json(progress),
+        render_tournament_json(progress),
+        render_report_html(progress, PLATFORM.gaps, pages),
     )
     for name, text in zip(TOURNAMENT_REPORTS, texts, strict=True):
         write_text(folder / name, text)
@@ -67,7 +67,7 @@ def title_of(progress: TournamentProgress) -> str:
     """For example ``swc_2027_blokus (blokus-2027): knock-out of 5 programs, 4 games a match, seed 0``."""
     tournament = progress.tournament
     options = tournament.kind_options
-    kind = _KINDS[tournament.kind]
+    kind = _KIND_TEXTS[tournament.kind]
     if tournament.kind is TournamentKind.SWISS:
         kind += f", {count_text(options.rounds_of(len(tournament.entrants)), 'round')},"
     if tournament.kind is TournamentKind.GAUNTLET and options.tested > 1:
@@ -97,7 +97,7 @@ def ratings_of(progress: TournamentProgress) -> tuple[RatedProgram, ...]:
     return rate_programs(names, progress.games_by_pairing, None if anchor is None else names.index(anchor))
 
 
-def _lines_by_points(
+def _ranked_by_points(
     progress: TournamentProgress, ratings: Sequence[RatedProgram]
 ) -> list[tuple[int, float | None, RatedProgram]]:
     """The programs with a counted game, by match points as the contest counts them: 2 for a win, 1 for a draw.
@@ -266,7 +266,7 @@ def _points(progress: TournamentProgress, ratings: Sequence[RatedProgram]) -> Re
                 line.results.losses,
                 NO_VALUE if mean is None else f"{mean:.1f}",
             )
-            for rank, (points, mean, line) in enumerate(_lines_by_points(progress, ratings), 1)
+            for rank, (points, mean, line) in enumerate(_ranked_by_points(progress, ratings), 1)
         ],
     )
 
@@ -322,14 +322,14 @@ def _matches(progress: TournamentProgress) -> ReportTable:
 # -- the files ------------------------------------------------------------------------------------------------------
 
 
-def render_table(progress: TournamentProgress) -> str:
+def render_table_md(progress: TournamentProgress) -> str:
     """The text of table.md, in GitHub's Markdown."""
     tables = _tables(progress, ratings_of(progress), is_short=True)
     text = render("match/reports/templates/table.md.j2", title=title_of(progress), tables=tables)
     return text.rstrip("\n") + "\n"
 
 
-def render_report(
+def render_report_html(
     progress: TournamentProgress,
     platform_gaps: Sequence[str] = (),
     pages: Mapping[str, Collection[int]] = MappingProxyType({}),
@@ -369,13 +369,13 @@ def render_report(
     )
 
 
-def render_ratings(progress: TournamentProgress) -> str:
+def render_table_json(progress: TournamentProgress) -> str:
     """The text of table.json."""
     tried = _tried(progress)
     return _json([{**line.to_json(), "attempts": tried.get(line.name, {})} for line in ratings_of(progress)])
 
 
-def render_tournament(progress: TournamentProgress) -> str:
+def render_tournament_json(progress: TournamentProgress) -> str:
     """The text of tournament.json."""
     tournament, names = progress.tournament, _names(progress)
     played = {each.encounter.number: each for each in progress.played}
@@ -397,7 +397,7 @@ def render_tournament(progress: TournamentProgress) -> str:
                 "draws": line.results.draws,
                 "losses": line.results.losses,
             }
-            for points, _, line in _lines_by_points(progress, ratings_of(progress))
+            for points, _, line in _ranked_by_points(progress, ratings_of(progress))
         ],
         "attempts": _tried(progress),
         "foreign_connections": _foreign_connections(progress),

@@ -92,18 +92,6 @@ class Member:
     Only the lobby and the handlers of requests change a member.
     """
 
-    __slots__ = (
-        "dedicated_port",
-        "has_idle_timeout",
-        "idle_timer",
-        "is_admin",
-        "is_edition_chosen",
-        "observed",
-        "packets_received",
-        "peer",
-        "rooms",
-    )
-
     def __init__(
         self, peer: Peer, dedicated_port: DedicatedPort | None = None, *, has_idle_timeout: bool = True
     ) -> None:

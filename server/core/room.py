@@ -141,21 +141,34 @@ class Ending:
 
     @classmethod
     def by_rules(cls, outcome: Outcome, reason: str = "") -> Ending:
-        """Return the ending of a game that was played to its end; both players' scores get `reason`."""
+        """Return the ending of a game that was played to its end."""
         return cls.won_by((0, 1) if outcome.winner is None else (outcome.winner,), reason)
 
     @classmethod
     def won_by(cls, winners: tuple[Seat, ...], reason: str = "") -> Ending:
-        """Return the ending of a game that one player has won, or that is drawn if both are `winners`."""
+        """Return the ending of a game that one player has won, or that is drawn if both are `winners`.
+
+        Both players' scores get `reason`.
+        """
         first_parts = (1, 1) if len(winners) > 1 else (2, 0) if winners == (0,) else (0, 2)
         return cls((Cause.REGULAR, Cause.REGULAR), (reason, reason), first_parts, winners)
 
     @classmethod
-    def against(cls, seat: Seat, cause: Cause, reason: str, winners: tuple[Seat, ...]) -> Ending:
-        """Return the ending of a game that the player of `seat` has lost by a fault, regardless of the points."""
-        if seat == 0:
-            return cls((cause, Cause.REGULAR), (reason, ""), (0, 2), winners)
-        return cls((Cause.REGULAR, cause), ("", reason), (2, 0), winners)
+    def by_faults(
+        cls,
+        faults: Mapping[Seat, tuple[Cause, str]],
+        seats: tuple[Seat, ...] = (0, 1),
+        winners: tuple[Seat, ...] | None = None,
+    ) -> Ending:
+        """Return the ending of a game, started or not, of the players of `seats` because of `faults` by seat.
+
+        A fault is its cause and the reason. The player without a fault has won, if there is one, regardless of the
+        points; `winners` are named in the result instead of it.
+        """
+        faultless = tuple(seat for seat in seats if seat not in faults)
+        first, second = (2 if seat in faultless else 0 for seat in (0, 1))
+        one, two = (faults.get(seat, (Cause.REGULAR, "")) for seat in (0, 1))
+        return cls((one[0], two[0]), (one[1], two[1]), (first, second), faultless if winners is None else winners)
 
     @classmethod
     def by_command(cls, winner: CancelWinner, state: State, seats: tuple[Seat, ...] = (0, 1)) -> Ending:
@@ -172,17 +185,6 @@ class Ending:
     def cancelled(cls, winners: tuple[Seat, ...]) -> Ending:
         """Return the ending of a cancelled game: both players score a loss; `winners` are only named in the result."""
         return cls((Cause.REGULAR, Cause.REGULAR), ("", ""), (0, 0), winners)
-
-    @classmethod
-    def by_faults(cls, faults: Mapping[Seat, tuple[Cause, str]], seats: tuple[Seat, ...] = (0, 1)) -> Ending:
-        """Return the ending of a game of the players of `seats` that has not started, because of `faults` by seat.
-
-        A fault is its cause and the reason. The player without a fault has won, if there is one.
-        """
-        winners = tuple(seat for seat in seats if seat not in faults)
-        first, second = (2 if seat in winners else 0 for seat in (0, 1))
-        one, two = (faults.get(seat, (Cause.REGULAR, "")) for seat in (0, 1))
-        return cls((one[0], two[0]), (one[1], two[1]), (first, second), winners)
 
     def result(
         self, edition: Edition, state: State, names: tuple[str, str], seats: tuple[Seat, ...] = (0, 1)
@@ -207,20 +209,6 @@ def leaders(state: State) -> tuple[Seat, ...]:
 # -- a move request --------------------------------------------------------------------------------------------------
 
 
-class RequestPhase(enum.Enum):
-    """The phases of a move request. It starts as QUEUED, and CLOSED is final."""
-
-    QUEUED = "queued"  # not yet handed to the kernel; the clock is not running
-    DELIVERED = "delivered"  # the player's clock is running
-    CLOSED = "closed"  # answered, expired or cancelled
-
-
-# bound here for every move: up to Python 3.11, looking up a member in its enum takes several times as long
-_QUEUED: Final = RequestPhase.QUEUED
-_DELIVERED: Final = RequestPhase.DELIVERED
-_CLOSED: Final = RequestPhase.CLOSED
-
-
 class PendingRequest:
     """One move request to the player of `player_slot`, from the moment it is queued until its answer or its time limit.
 
@@ -237,7 +225,7 @@ class PendingRequest:
     verdict and the server's own lateness, all in seconds. After `cancel`, a request does nothing.
     """
 
-    __slots__ = ("_had_input", "_on_expired", "_phase", "_player_slot", "_timer", "_timers")
+    __slots__ = ("_had_input", "_is_closed", "_is_delivered", "_on_expired", "_player_slot", "_timer", "_timers")
 
     def __init__(
         self, timers: TimerService, player_slot: PlayerSlot, on_expired: Callable[[float, float, float], None]
@@ -246,8 +234,11 @@ class PendingRequest:
         self._player_slot = player_slot
         self._on_expired = on_expired
         self._timer: Timer | None = None
-        self._phase: RequestPhase = _QUEUED
-        self._had_input = self._check_input()  # before the request is sent
+        self._is_delivered = False
+        """Whether the player's clock has been started."""
+        self._is_closed = False
+        """Whether the request was answered, has expired or was cancelled."""
+        self._had_input = self._has_unread_input()  # before the request is sent
 
     @property
     def seat(self) -> int:
@@ -255,7 +246,7 @@ class PendingRequest:
 
     def start_delivery_timeout(self, timeout: float) -> None:
         """Start the clock after `timeout` seconds, unless the kernel has taken the queued request by then."""
-        if self._phase is _QUEUED:
+        if not (self._is_delivered or self._is_closed):
             self._timer = self._timers.call_after(timeout, self.start_clock)
 
     def start_clock(self, now: float) -> None:
@@ -263,12 +254,12 @@ class PendingRequest:
 
         Only the first call counts.
         """
-        if self._phase is not _QUEUED:
+        if self._is_delivered or self._is_closed:
             return
-        self._phase = _DELIVERED
+        self._is_delivered = True
         clock = self._player_slot.clock
         clock.start(now)
-        self._check_input()
+        self._has_unread_input()
         soft, hard = clock.soft_deadline, clock.hard_deadline
         if soft is not None and (hard is None or soft + SOFT_CHECK_DELAY < hard):
             self._call_at(soft + SOFT_CHECK_DELAY, self._soft_limit_passed)
@@ -277,7 +268,7 @@ class PendingRequest:
 
     def is_answered_by(self, arrival: Arrival) -> bool:
         """Return whether bytes that arrived then can be an answer; False if they came before the request was sent."""
-        if self._phase is not _DELIVERED or not self._had_input:  # a stamp alone is not exact enough to blame anybody
+        if not self._is_delivered or not self._had_input:  # a stamp alone is not exact enough to blame anybody
             return True
         return not self._player_slot.clock.precedes_start(arrival.instant)
 
@@ -286,19 +277,18 @@ class PendingRequest:
 
         The think time is 0 if the answer came before the request was delivered.
         """
-        was_delivered = self._phase is _DELIVERED
         self.cancel()
         clock = self._player_slot.clock
-        return clock.stop(arrival.instant) if was_delivered else clock.record_instant_answer()
+        return clock.stop(arrival.instant) if self._is_delivered else clock.record_instant_answer()
 
     def cancel(self) -> None:
         """Close the request without an answer. The caller has to take care of the clock."""
-        self._phase = _CLOSED
+        self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _check_input(self) -> bool:
+    def _has_unread_input(self) -> bool:
         """Return whether the player has unread input; if it has none, its wire remembers the instant of this check."""
         peer = self._player_slot.peer
         return peer is not None and peer.sink.has_unread_input()
@@ -309,7 +299,7 @@ class PendingRequest:
         self._timer = self._timers.call_at(deadline, callback)
 
     def _soft_limit_passed(self, _now: float) -> None:
-        self._check_input()
+        self._has_unread_input()
         hard = self._player_slot.clock.hard_deadline
         if hard is not None:
             self._start_hard_limit(hard)
@@ -324,7 +314,7 @@ class PendingRequest:
         is the sum of the delays of the checks, in seconds. The time between the checks is not part of it: it is caused
         by the player, whose bytes keep coming or whose flood is being slowed down.
         """
-        if self._check_input() and now < first_check + LONGEST_RECHECK:
+        if self._has_unread_input() and now < first_check + LONGEST_RECHECK:
             due = now + RECHECK_INTERVAL
             self._call_at(due, lambda later: self._hard_limit_passed(lateness + later - due, first_check, later))
             return
@@ -532,7 +522,7 @@ class Room:
         player = player_slot.peer
         assert player is not None, "a player that leaves ends the game"
         self._pending = pending = PendingRequest(
-            self._host.timers, player_slot, partial(self._hard_limit_passed, player_slot)
+            self._host.timers, player_slot, partial(self._request_expired, player_slot)
         )
         if self._encoded_request is None:
             self._encoded_request = self._writer.encode(MoveRequest())
@@ -547,7 +537,7 @@ class Room:
 
     # -- time limits ------------------------------------------------------------------------------------------------
 
-    def _hard_limit_passed(self, player_slot: PlayerSlot, think_time: float, now: float, lateness: float) -> None:
+    def _request_expired(self, player_slot: PlayerSlot, think_time: float, now: float, lateness: float) -> None:
         self._pending = None
         self._end_too_slow(player_slot, think_time, Arrival(now), lateness, is_hard=True)
 
@@ -563,7 +553,7 @@ class Room:
         cause = policy.hard_timeout_cause if is_hard else Cause.SOFT_TIMEOUT
         reason = texts.hard_timeout_reason(limit) if is_hard else texts.soft_timeout_reason(limit)
         winners = (1 - player_slot.seat,) if policy.timeout_winner is TimeoutWinner.OPPONENT else leaders(self.state)
-        self._end(Ending.against(player_slot.seat, cause, reason, winners))
+        self._end(Ending.by_faults({player_slot.seat: (cause, reason)}, winners=winners))
 
     # -- faults of players ------------------------------------------------------------------------------------------
 
@@ -582,7 +572,7 @@ class Room:
         for_observers = ErrorMessage(refusal.observer_error, refusal.shown)
         self.record.append(for_observers)
         self._send(self.observers, for_observers)
-        ending = Ending.against(player_slot.seat, Cause.RULE_VIOLATION, refusal.reason, (1 - player_slot.seat,))
+        ending = Ending.by_faults({player_slot.seat: (Cause.RULE_VIOLATION, refusal.reason)})
         if self.edition.policy.keeps_violators:
             self._end(ending)
             return
@@ -652,10 +642,7 @@ class Room:
 
     def _lost_by(self, seat: Seat, cause: Cause, reason: str) -> Ending:
         """Return the ending of a game, started or not, that the player of `seat` has lost by a fault."""
-        missing, seats = self._missing(), self._scored_seats()
-        if missing or 1 - seat not in seats:
-            return Ending.by_faults({**missing, seat: (cause, reason)}, seats)
-        return Ending.against(seat, cause, reason, (1 - seat,))
+        return Ending.by_faults({**self._missing(), seat: (cause, reason)}, self._scored_seats())
 
     def _missing(self) -> dict[Seat, tuple[Cause, str]]:
         """Return the faults of players who have not come: in some editions they count as having left."""

@@ -41,22 +41,6 @@ class FairQueue:
     a clock of the processor time that the whole server has used, in seconds.
     """
 
-    __slots__ = (
-        "_answered_at",
-        "_answering",
-        "_answers",
-        "_budget",
-        "_expected",
-        "_measured",
-        "_processor_time",
-        "_queue",
-        "_suspects",
-        "_suspects_budget",
-        "_used_before",
-        "allowance",
-        "overhead",
-    )
-
     def __init__(self, share: float = 1.0, processor_time: Callable[[], float] = lambda: 0.0) -> None:
         self._processor_time = processor_time
         self._used_before = processor_time()
@@ -182,18 +166,6 @@ class ProcessorBudget:
     `share` is the part of one processor that the connection may use in the long run; `processor_time` is a clock, in
     seconds.
     """
-
-    __slots__ = (
-        "_begun",
-        "_budget",
-        "_fair_queue",
-        "_is_player",
-        "_processor_time",
-        "_refused_at",
-        "has_granted",
-        "is_admin",
-        "plays",
-    )
 
     def __init__(self, fair_queue: FairQueue, share: float, processor_time: Callable[[], float]) -> None:
         self._fair_queue = fair_queue

@@ -51,13 +51,12 @@ def packet_limits(config: Config, *, is_player: bool = False, is_admin: bool = F
 
     A player's longest packet is a move with hints; only administrators send longer ones.
     """
-    packet_bytes, children = config.packet_bytes_before, config.packet_children_player
-    if is_admin:
-        packet_bytes, children = config.packet_bytes, config.packet_children
-    elif is_player:
-        packet_bytes = config.packet_bytes_player
+    packet_bytes = config.packet_bytes_player if is_player else config.packet_bytes_before
     return Limits(
-        packet_bytes=packet_bytes, depth=config.packet_depth, attributes=config.packet_attributes, children=children
+        packet_bytes=config.packet_bytes if is_admin else packet_bytes,
+        depth=config.packet_depth,
+        attributes=config.packet_attributes,
+        children=config.packet_children if is_admin else config.packet_children_player,
     )
 
 

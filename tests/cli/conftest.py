@@ -16,7 +16,7 @@ from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.replay import encode_replay
-from tests.cli.tournaments import STRENGTH
+from tests.cli.matches import STRENGTH
 from tests.match.sample_records import game
 
 

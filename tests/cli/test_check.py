@@ -145,6 +145,7 @@ def test_the_season_is_in_the_first_line_of_every_output(options: tuple[str, ...
         (("bot", "--game-end", "never"), "gameEnd: 'never' is not one of colorFinished, noMovesLeft (swc_2027_blokus)"),
         (("bot", "--pause", "1e300"), "'1e300' cannot be used, expected a number above 0 and up to 31622400"),
         (("absent.zip",), "there is no file absent.zip"),
+        (("player.zip", "--env", "A=b"), "--env: a package gets no variables in the contest"),
         (("player.zip", "--speed", "0"), "'0' cannot be used, expected a number from 0.05 to 20.0"),
         (("player.zip", "--sandbox", "jail"), "'jail' is not one of 'auto', 'docker', 'podman'"),
         (("builtin:random", "--main", "start.sh"), "--main needs a ZIP, as in `spielleiter check player.zip --main"),

@@ -17,7 +17,7 @@ import trio.testing
 from click.testing import CliRunner
 
 from spielleiter.cli.cli import COMMANDS, LazyGroup
-from spielleiter.cli.commands import (
+from spielleiter.cli.running import (
     Failure,
     Misuse,
     run_async,

@@ -13,9 +13,9 @@ import click
 import pytest
 
 import spielleiter.match.runner
-from spielleiter.cli import matches
+from spielleiter.cli import match_and_tournament
 from spielleiter.cli.match import match_command
-from spielleiter.cli.matches import (
+from spielleiter.cli.match_and_tournament import (
     CONDITION_NAMES,
     FEW_GAMES,
     PAGE_CHOICES,
@@ -30,7 +30,7 @@ from spielleiter.common.errors import MachineError
 from spielleiter.match.game_folder import REPLAY_PAGE
 from spielleiter.match.records import GameRecord, load_setup, read_journal
 from spielleiter.match.runner import Conditions, EndReason
-from spielleiter.match.tournament_file import PAGES
+from spielleiter.match.tournament import PAGES
 from spielleiter.match.verdict import Verdict
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
@@ -47,7 +47,7 @@ SERVER_FAILED = game(1, None, verdict=Verdict.SERVER_FAILED, **NOT_COUNTED)
 
 
 def test_a_match_is_printed_and_saved(games: dict[int, GameRecord], tmp_path: Path) -> None:
-    games[1] = game(1, 0, reason="")
+    games[1] = game(1, 0, reason="", machine="pc01")
     games[3] = fault(3, 1, Verdict.CRASH, reason="ended by signal 11")
     done = play(tmp_path, "--seed", "7", "--name2", "日本語")
     assert done.exit_code == 0
@@ -60,6 +60,7 @@ def test_a_match_is_printed_and_saved(games: dict[int, GameRecord], tmp_path: Pa
     assert "日本語: +0 =0 -4, points" in done.stdout
     faults = "1 crash, 0 timeouts, 0 illegal moves, 0 bad messages, 0 times left running after the game"
     assert f"\n        {faults}\n" in done.stdout  # a wide character takes two columns
+    assert "pc01 1 game" in done.stdout
     assert {path.name for path in (tmp_path / "out").iterdir()} - {".lock"} == REPORTS
     assert [record.game for record in read_journal(tmp_path / "out")] == [1, 2, 3, 4]
     games[1] = game(1, 1)
@@ -508,7 +509,7 @@ def test_which_games_have_a_page(
 def test_many_pages_are_announced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(matches, "MANY_PAGES", 2)
+    monkeypatch.setattr(match_and_tournament, "MANY_PAGES", 2)
     assert write_pages({tmp_path: records_with_replays(tmp_path, 2)})
     assert capsys.readouterr().err == "making the pages of 2 replays; Ctrl-C leaves out the rest\n"
     assert write_pages({tmp_path: [game(1), game(2)]})

@@ -22,8 +22,7 @@ from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.process import common_gaps
 from spielleiter.programs.processes import find_processes
 from tests.cli.background import background_server, run
-from tests.cli.matches import ENDLESS, MATCH
-from tests.cli.tournaments import FILE
+from tests.cli.matches import ENDLESS, FILE, MATCH
 from tests.programs.packages.broken_packages import BROKEN
 from tests.programs.packages.making import zipped
 from tests.programs.packages.official_packages import python_package
@@ -219,27 +218,6 @@ def test_warnings_are_printed(folder: Path) -> None:
     assert done.stderr.count("yellow.zip: warning: main.jl names the interpreter julia") == 1
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such paths")
-@pytest.mark.slow
-def test_what_a_program_leaves_behind_breaks_neither_this_match_nor_the_next(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / "scratch").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(folder / "scratch"))
-    nest = "import os\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')\n"
-    start = f"""#!/bin/sh
-{shlex.quote(sys.executable)} nest.py
-chmod 0 d
-exec {shlex.quote(sys.executable)} -P -m spielleiter play -s first "$@"
-"""
-    (folder / "nesting.zip").write_bytes(zipped({"start.sh": start, "nest.py": nest}))
-    for out in ("first", "second"):
-        options = ("--player1", "nesting.zip", "--player2", "builtin:random", "-n", "2", "--out", out)
-        done = run("match", *options, *ENDLESS)
-        assert (done.exit_code, "Traceback" in done.stderr) == (0, False), done.stderr
-    assert list((folder / "scratch").glob("*/*")) == []
-
-
 Invoke = Callable[..., Result]
 
 
@@ -297,20 +275,6 @@ def test_a_scheduler_that_cannot_be_reached_is_named(options: tuple[str, ...], t
 
 
 @pytest.mark.slow
-def test_a_match_and_its_end_on_workers_that_the_command_starts(tmp_path: Path) -> None:
-    folder = tmp_path / "match"
-    command = [sys.executable, "-m", "spielleiter", *FIRST_MATCH, "--cluster", "local:1", "--out", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert [line for line in done.stderr.splitlines() if not line.startswith("game ")] == []  # nothing of Dask
-    machine = {record.machine for record in read_journal(folder)}
-    assert len(machine) == 1
-    assert f"machines: {machine.pop()} 2 games" in done.stdout
-    assert json.loads((folder / "summary.json").read_text())["machines"][0]["games"] == 2
-    assert "<caption>Machines</caption>" in (folder / "report.html").read_text()
-
-
-@pytest.mark.slow
 def test_a_tournament_keeps_its_workers_for_all_matches(tmp_path: Path) -> None:
     file = tmp_path / "file.toml"
     programs = [f'[[program]]\nname = "{name}"\ncommand = "builtin:first"\n' for name in "abc"]
@@ -325,6 +289,7 @@ def test_a_tournament_keeps_its_workers_for_all_matches(tmp_path: Path) -> None:
     machines = {json.loads(line)["machine"] for each in journals for line in each.read_text().splitlines()}
     assert len(machines) == 1
     assert machines != {""}
+    assert "<caption>Machines</caption>" in (journals[0].parent / "report.html").read_text()
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import spielleiter.match.runner
-from spielleiter.cli.commands import Misuse
 from spielleiter.cli.match import match_command
 from spielleiter.cli.match_options import refuse_changed_options
+from spielleiter.cli.running import Misuse
 from spielleiter.common.errors import SetupError
 from spielleiter.match.plan import Entrant, MatchSetup, Opening, PlannedGame, ProgramTimeouts
 from spielleiter.match.records import GameRecord, load_setup, open_journal, read_journal

@@ -164,7 +164,7 @@ def test_numbers_are_read(kind: click.ParamType[Any], text: str, number: float) 
     assert kind.convert(text, None, None) == number
 
 
-@pytest.mark.parametrize("text", ["0", "3.0", "1_0", "١", "", "x", " 2", "9" * 5000, 0])
+@pytest.mark.parametrize("text", ["0", "3.0", "1_0", "١", "", "x", " 2", "9" * 4000, "9" * 5000, 0])
 def test_a_whole_number_is_refused_as_it_was_written(text: object) -> None:
     assert refusal(WholeNumber(1, 10), text) == f"'{text}' cannot be used, expected a whole number from 1 to 10"
 

@@ -63,7 +63,7 @@ def server() -> Iterator[BackgroundServer]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("encoding", ["cp850:strict", "utf-8", "ascii"])
+@pytest.mark.parametrize("encoding", ["cp850:strict", "utf-8"])
 def test_a_match_can_be_printed_in_every_encoding(encoding: str, tmp_path: Path) -> None:
     folder = tmp_path / "match"
     players = ("--player1", "builtin:first", "--player2", "builtin:random", "--name1", NAME)
@@ -71,7 +71,7 @@ def test_a_match_can_be_printed_in_every_encoding(encoding: str, tmp_path: Path)
     assert_well(done)
     spelt = done.stdout.decode(written_in(encoding.partition(":")[0]))
     assert "Elo " in spelt
-    assert ("∞" in spelt) == (encoding in {"utf-8", "ascii"})
+    assert ("∞" in spelt) == (encoding == "utf-8")
     assert "J" in spelt.splitlines()[0]
     assert json.loads((folder / "summary.json").read_text(encoding="utf-8"))["names"][0] == NAME
     for file in ("games.csv", "junit.xml", "summary.md", "report.html"):

@@ -22,7 +22,7 @@ from spielleiter.match.records import GameRecord, load_setup, open_journal, read
 from spielleiter.match.runner import Conditions
 from spielleiter.match.verdict import Verdict
 from tests.cli.background import misuse, run
-from tests.cli.tournaments import FILE, STRENGTH, play_where_b_does_not_start
+from tests.cli.matches import FILE, STRENGTH, play_where_b_does_not_start
 from tests.match.sample_records import fault, game
 
 LINK = re.compile(r'href="\./([^"]*replay\.html)"')
@@ -196,6 +196,7 @@ def test_misuse_is_one_line(options: tuple[str, ...], problem: str, file: str, m
         (("builtin:first", "./no-such-bot"), (), "program './no-such-bot': there is no file ./no-such-bot"),
         (("games = 4", 'keep = "some"'), (), "t.toml: keep 'some': expected none or failed or all"),
         (("games = 4", 'pages = "some"'), (), "pages 'some': expected"),
+        (("games = 4", 'on_end = "no-such-program"'), (), "on_end 'no-such-program': there is no program"),
         (("games = 4", 'book = "none.txt"'), (), "none.txt: cannot be read (No such file or directory)"),
         (
             ("games = 4", "significance = 0.1"),

@@ -101,13 +101,9 @@ def share_accepted(test: Sprt, wrong: Decision, probabilities: Probabilities, ma
 
 def _running_counts(rng: random.Random, probabilities: Probabilities, pairs: int) -> Iterator[PairCounts]:
     counts = [0, 0, 0, 0, 0]
-    for kind in _drawn(rng, probabilities, pairs):
-        counts[kind] += 1
+    for _ in range(pairs):
+        counts[rng.choices(range(5), probabilities)[0]] += 1
         yield counts[0], counts[1], counts[2], counts[3], counts[4]
-
-
-def _drawn(rng: random.Random, probabilities: Probabilities, pairs: int) -> Iterator[int]:
-    return (rng.choices(range(5), probabilities)[0] for _ in range(pairs))
 
 
 def share_of_ratings_covered(truths: Sequence[float], pairs: int, matches: int, seed: int = 1) -> float:

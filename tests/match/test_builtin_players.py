@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import itertools
 import os
 import pickle
+import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import psutil
 import pytest
 import trio
+import trio.testing
 
 from spielleiter.common.errors import MachineError
 from spielleiter.game.api import Move, State
 from spielleiter.match import builtin_players
-from spielleiter.match.builtin_players import MAX_DEATHS, PoolPlayer, ThinkTime, builtin_strategy, open_thinking_pool
+from spielleiter.match.builtin_players import (
+    MAX_DEATHS,
+    RESTART_PAUSE,
+    PoolPlayer,
+    ThinkTime,
+    builtin_strategy,
+    open_thinking_pool,
+)
 from spielleiter.match.builtin_process import HEAD, encode, serve
 from spielleiter.match.game_folder import REPLAY
 from spielleiter.match.match_server import open_match_server
@@ -27,12 +35,15 @@ from spielleiter.match.plan import Entrant
 from spielleiter.match.referee import play_game
 from spielleiter.match.verdict import Verdict
 from spielleiter.players.choosers import make_chooser
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
+from spielleiter.server.editions import choose_editions
 from tests.interpreter import PYTHON
-from tests.match.first_position import STATE
-from tests.match.setups import lenient_setup
+from tests.match.refereed import play, setup_of
 from tests.timeouts import HANG_TIMEOUT
 
 COMMAND = builtin_players.worker_command()
+STATE: Final = choose_editions({}, {})[DEFAULT_GAME_TYPE].game.new_state(random.Random(1))
+"""The first position of a game of the current season."""
 
 
 async def choose(player: PoolPlayer) -> Move | None:
@@ -51,38 +62,37 @@ def workers() -> list[psutil.Process]:
     return [each for each in psutil.Process().children() if COMMAND[-1] in each.cmdline()]
 
 
+def start_workers(monkeypatch: pytest.MonkeyPatch, commands: Callable[[int], list[str]]) -> None:
+    """Let `commands` give the command of each worker by its number, from 1."""
+    numbers = itertools.count(1)
+    monkeypatch.setattr(builtin_players, "worker_command", lambda: commands(next(numbers)))
+
+
 @pytest.mark.slow
 async def test_players_choose_the_same_moves_whichever_workers_compute_them() -> None:
+    """The clock of a request starts when a worker begins with it, and no more workers run than allowed."""
     expected = random_moves(3)
     assert len(set(expected)) > 1
-    moves: dict[PoolPlayer, list[Move | None]] = {}
+    moves: list[list[Move | None]] = []
+    started: list[float] = []
+    chosen = []
 
     async def think(player: PoolPlayer) -> None:
-        moves[player] = [await choose(player) for _ in expected]
+        own = [await player.choose_move(STATE, started.append) for _ in expected]
+        moves.append([each.move for each in own])
+        chosen.extend(own)
 
     async with open_thinking_pool(max_workers=2) as pool:
         async with trio.open_nursery() as nursery:
             for _ in range(5):
                 nursery.start_soon(think, PoolPlayer(pool, "random", 5))
-        assert len(workers()) == 2  # no more than allowed
-    assert list(moves.values()) == [expected] * 5
+        assert len(workers()) == 2
+    assert moves == [expected] * 5
     assert not workers()
-
-
-@pytest.mark.slow
-async def test_the_clock_of_a_request_starts_when_a_worker_begins_with_it() -> None:
-    started: list[float] = []
-    chosen = []
-
-    async def think(player: PoolPlayer) -> None:
-        chosen.append(await player.choose_move(STATE, started.append))
-
-    async with open_thinking_pool(max_workers=1) as pool, trio.open_nursery() as nursery:
-        for seed in range(3):
-            nursery.start_soon(think, PoolPlayer(pool, "random", seed))
-    assert started == [each.started_at for each in chosen]
-    for previous, following in itertools.pairwise(chosen):
-        assert following.started_at >= previous.started_at + previous.seconds
+    assert sorted(started) == sorted(each.started_at for each in chosen)
+    in_order = sorted(chosen, key=lambda each: each.started_at)
+    for one, following in zip(in_order, in_order[2:], strict=False):  # two workers
+        assert following.started_at >= one.started_at + min(each.seconds for each in chosen)
 
 
 @pytest.mark.slow
@@ -98,22 +108,13 @@ async def test_the_move_of_a_worker_that_is_killed_is_computed_again() -> None:
         player = PoolPlayer(pool, "random", 5)
         with trio.fail_after(HANG_TIMEOUT):
             chosen = [await player.choose_move(STATE, kill_at_first) for _ in range(4)]
-    assert [each.move for each in chosen] == random_moves(4)
+        assert player.interruptions == 2
+        (worker,) = workers()
+        worker.kill()  # while it has nothing to do
+        worker.wait(HANG_TIMEOUT)
+        assert [*(each.move for each in chosen), await choose(player)] == random_moves(5)
     assert [each.started_at for each in chosen] == started  # the clock does not start again
     assert player.interruptions == 2
-
-
-@pytest.mark.slow
-async def test_a_worker_that_was_killed_while_it_had_nothing_to_do_is_replaced() -> None:
-    async with open_thinking_pool() as pool:
-        player = PoolPlayer(pool, "random", 5)
-        moves = [await choose(player)]
-        (worker,) = workers()
-        worker.kill()
-        worker.wait(HANG_TIMEOUT)
-        moves.append(await choose(player))
-    assert moves == random_moves(2)
-    assert player.interruptions == 0
 
 
 @pytest.mark.slow
@@ -162,73 +163,56 @@ READ = "os.read(0, 1)\n"
 WAIT = "time.sleep(600)\n"
 
 
+def script(code: str) -> list[str]:
+    return [sys.executable, "-I", "-S", "-c", code]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("code", "how"),
+    ("command", "how"),
     [
-        ("raise SystemExit(3)", "ended with exit code 3"),
-        (None, "could not be started: "),
-        (READY + READ + "raise SystemExit(5)\n", "ended with exit code 5"),
-        (READY + READ + "os.write(1, b'some text')\n" + WAIT, "wrote something that is not an answer"),
-        (READY + READ + "os.write(1, bytes([0, 0, 0, 3]) + b'abc')\n" + WAIT, "wrote something that is not an answer"),
-        (READY + READ + "write('no answer')\n" + WAIT, "wrote something that is not an answer"),
-        (READY.replace("write(None)", "write((1, 2))") + WAIT, "wrote something that is not an answer"),
-        (READY + READ + "os.close(1)\n" + WAIT, "closed its output"),
-        (READY.replace("write(None)", "os.close(0); write(None)") + WAIT, "ended"),
+        (["/does/not/exist"], "could not be started: "),
+        (script("raise SystemExit(3)"), "ended with exit code 3"),
+        (script(READY + READ + "raise SystemExit(5)\n"), "ended with exit code 5"),
+        (script(READY + READ + "os.write(1, b'some text')\n" + WAIT), "wrote something that is not an answer"),
+        (script(READY + READ + "os.write(1, b'\\0\\0\\0\\3abc')\n" + WAIT), "wrote something that is not an answer"),
+        (script(READY + READ + "write('no answer')\n" + WAIT), "wrote something that is not an answer"),
+        (script(READY.replace("write(None)", "write((1, 2))") + WAIT), "wrote something that is not an answer"),
+        (script(READY + READ + "os.close(1)\n" + WAIT), "closed its output"),
+        (script(READY.replace("write(None)", "os.close(0); write(None)") + WAIT), "ended"),
     ],
-    ids=["at-once", "not-there", "exit", "text", "no-pickle", "message", "unasked", "output-closed", "input-closed"],
+    ids=["not-there", "at-once", "exit", "text", "no-pickle", "message", "unasked", "output-closed", "input-closed"],
 )
-@pytest.mark.slow
 async def test_workers_that_do_not_answer_as_agreed_are_replaced_and_given_up_in_the_end(
-    code: str | None, how: str, monkeypatch: pytest.MonkeyPatch
+    command: list[str], how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    starts = 0
-    bad = ["/does/not/exist"] if code is None else [sys.executable, "-I", "-S", "-c", code]
-
-    def worker_command() -> list[str]:
-        nonlocal starts
-        starts += 1
-        return COMMAND if starts == 2 else bad
-
-    monkeypatch.setattr(builtin_players, "worker_command", worker_command)
+    start_workers(monkeypatch, lambda number: COMMAND if number == 2 and how[-1] == "3" else command)
     async with open_thinking_pool(max_workers=1, restart_pause=0) as pool:
-        player = PoolPlayer(pool, "random", 5)
-        assert [await choose(player)] == random_moves(1)
-        assert starts == 2
-        workers()[0].kill()
-        failed = 0
-
-        async def fail() -> None:
-            nonlocal failed
-            with pytest.raises(MachineError, match=how):
-                await choose(PoolPlayer(pool, "random", 5))
-            failed += 1
-
-        async with trio.open_nursery() as nursery:
-            for _ in range(2):
-                nursery.start_soon(fail)
-        assert failed == 2
+        if how[-1] == "3":  # one of the rows has a worker between that does answer
+            assert [await choose(PoolPlayer(pool, "random", 5))] == random_moves(1)
+            workers()[0].kill()
+        with pytest.raises(MachineError, match=how):
+            await choose(PoolPlayer(pool, "random", 5))
+        assert not workers()
 
 
 @pytest.mark.slow
-async def test_there_is_a_pause_before_a_replacement_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    starts = 0
+async def test_there_is_a_pause_before_a_replacement_is_replaced(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    """The workers cannot even be started, so no time passes but the pauses."""
+    times: list[float] = []
 
-    def worker_command() -> list[str]:
-        nonlocal starts
-        starts += 1
-        return [sys.executable, "-I", "-S", "-c", "raise SystemExit(3)"]
+    def command(_number: int) -> list[str]:
+        times.append(trio.current_time())
+        return ["/does/not/exist"]
 
-    monkeypatch.setattr(builtin_players, "worker_command", worker_command)
-    async with open_thinking_pool(restart_pause=10 * HANG_TIMEOUT) as pool, trio.open_nursery() as nursery:
-        nursery.start_soon(choose, PoolPlayer(pool, "random", 5))
-        with trio.fail_after(HANG_TIMEOUT):
-            while starts < 2 or workers():  # noqa: ASYNC110 - until both have ended
-                await trio.sleep(0.01)
-        with trio.move_on_after(0.2):
-            while starts < 3:  # noqa: ASYNC110 - it must not happen
-                await trio.sleep(0.01)
-        assert starts == 2
-        nursery.cancel_scope.cancel()
+    start_workers(monkeypatch, command)
+    async with open_thinking_pool() as pool:
+        with pytest.raises(MachineError):
+            await PoolPlayer(pool, "random", 5).choose_move(STATE, float)
+    pauses = [following - one for one, following in itertools.pairwise(times)]
+    assert pauses == pytest.approx([0, *(MAX_DEATHS - 2) * [RESTART_PAUSE]])
 
 
 @pytest.mark.slow
@@ -247,16 +231,22 @@ async def test_a_worker_never_uses_more_than_one_core_and_ignores_modules_in_the
         assert "SECRET" not in worker.environ()  # a program can read them
 
 
-@pytest.mark.slow
-async def test_what_a_strategy_prints_is_not_taken_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    code = """if True:
-        import runpy
+def changed_worker(change: str) -> list[str]:
+    """A worker whose choosers are changed by `change`, an expression of `name` and `choose`."""
+    code = f"""if True:
+        import os, runpy
         from spielleiter.players import choosers
-        first = choosers.CHOOSERS["first"]
-        choosers.CHOOSERS = {"first": lambda state, rng, _: print("thinking", flush=True) or first(state, rng)}
+        def changed(name, choose):
+            return lambda state, rng, budget: ({change}) or choose(state, rng, budget)
+        choosers.CHOOSERS = {{name: changed(name, choose) for name, choose in choosers.CHOOSERS.items()}}
         runpy.run_module("spielleiter.match.builtin_process", run_name="__main__")
     """
-    monkeypatch.setattr(builtin_players, "worker_command", lambda: [sys.executable, "-c", code])
+    return [sys.executable, "-c", code]
+
+
+@pytest.mark.slow
+async def test_what_a_strategy_prints_is_not_taken_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    start_workers(monkeypatch, lambda _: changed_worker("print('thinking', flush=True)"))
     async with open_thinking_pool(max_workers=1) as pool:
         player = PoolPlayer(pool, "first", 1)
         assert await choose(player) == make_chooser("first", seed=1)(STATE)
@@ -318,101 +308,63 @@ def answers_to(*requests: Any) -> Iterator[Any]:
         yield pickle.loads(written.read(HEAD.unpack(head)[0]))
 
 
-def test_a_failure_affects_one_move_only() -> None:
-    ready, first, failed, second = answers_to(*(("first", 1, state, 1.8) for state in (STATE, None, STATE)))
-    assert ready is None
-    assert first[0] == second[0] is not None
-    assert first[1] >= 0 <= first[2]
-    assert first[3] == ""
-    assert failed[0] is None
-    assert failed[3].startswith("AttributeError: ")
-
-
-def test_a_search_that_has_no_time_is_reported_as_cut() -> None:
+def test_a_failure_affects_one_move_only_and_a_search_without_time_is_reported_as_cut() -> None:
     state = STATE
     for _ in range(8):
         state = state.play(make_chooser("first", seed=1)(state))
-    _, *answers = answers_to(("level-8", 1, state, 0.0), ("first", 1, state, 0.0))
-    assert [(answer[0] is not None, answer[4]) for answer in answers] == [(True, True), (True, False)]
+    requests = ("first", 1, state, 1.8), ("first", 1, None, 1.8), ("first", 1, state, 1.8), ("level-8", 1, state, 0.0)
+    ready, first, failed, second, cut = answers_to(*requests)
+    assert ready is None
+    assert first[0] == second[0] is not None
+    assert first[1] >= 0 <= first[2]
+    assert first[3:5] == ("", False)
+    assert failed[0] is None
+    assert failed[3].startswith("AttributeError: ")
+    assert (cut[0] is not None, cut[4]) == (True, True)
 
 
 @pytest.mark.parametrize(
     ("command", "strategy"),
-    [
-        ("builtin:greedy", "greedy"),
-        ("builtin:hui-random", "hui-random"),
-        ("builtin:level-8", "level-8"),
-        ("builtin:silent", None),
-        ("builtin:nobody", None),
-        ("./greedy", None),
-        ("greedy", None),
-    ],
+    [("builtin:level-8", "level-8"), ("builtin:silent", None), ("builtin:nobody", None), ("greedy", None)],
 )
 def test_well_behaved_strategies_need_no_process(command: str, strategy: str | None) -> None:
     assert builtin_strategy(command) == strategy
 
 
-async def play_twice(folder: Path, first: str, second: str) -> None:
-    setup = lenient_setup(folder, Entrant("new", first), Entrant("old", second))
-    with trio.fail_after(HANG_TIMEOUT):
-        async with open_match_server(setup) as match_server:
-            for name in ("a", "b"):
-                record = await play_game(setup, setup.plan()[0], folder / name, match_server=match_server)
-                assert record.verdict == Verdict.REGULAR
-                assert all(seconds > 0 for seconds in record.cpu_seconds)
-                assert record.exit_codes[0] is None
+# -- whole games -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("other", ["builtin:random", f"{PYTHON} -m spielleiter play -s first"])
-async def test_the_same_plan_gives_the_same_game(other: str, tmp_path: Path) -> None:
-    await play_twice(tmp_path, "builtin:greedy", other)
-    one, two = ((tmp_path / name / "games" / "0001" / REPLAY).read_bytes() for name in ("a", "b"))
-    assert one == two
-
-
-def end_workers_at(monkeypatch: pytest.MonkeyPatch, folder: Path, *numbers: int) -> None:
-    """Let the workers end when they compute a move with one of these numbers, counted from 1, in all of them."""
-    code = f"""if True:
-        import os, runpy
-        from spielleiter.players import choosers
-        def counting(choose):
-            def chooser(*arguments):
-                with open({str(folder / "moves")!r}, "ab", 0) as file:
-                    file.write(b".")
-                    if file.tell() in {numbers!r}:
-                        os._exit(3)
-                return choose(*arguments)
-            return chooser
-        choosers.CHOOSERS = {{name: counting(choose) for name, choose in choosers.CHOOSERS.items()}}
-        runpy.run_module("spielleiter.match.builtin_process", run_name="__main__")
-    """
-    monkeypatch.setattr(builtin_players, "worker_command", lambda: [sys.executable, "-c", code])
+async def test_the_same_plan_gives_the_same_game(tmp_path: Path) -> None:
+    setup = setup_of("builtin:greedy", f"{PYTHON} -m spielleiter play -s first", run_id=str(tmp_path))
+    replays = []
+    with trio.fail_after(HANG_TIMEOUT):
+        async with open_match_server(setup) as match_server:
+            for name in ("a", "b"):
+                record = await play_game(setup, setup.plan()[0], tmp_path / name, match_server=match_server)
+                assert record.verdict == Verdict.REGULAR
+                assert all(seconds > 0 for seconds in record.cpu_seconds)
+                assert record.exit_codes[0] is None
+                replays.append((tmp_path / name / record.folder / REPLAY).read_bytes())
+    assert replays[0] == replays[1]
 
 
 @pytest.mark.slow
 async def test_killed_workers_change_nothing_in_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    setup = lenient_setup(tmp_path, Entrant("new", "builtin:greedy"), Entrant("old", "builtin:random"))
     replays, remarks = [], []
     for folder, numbers in ((tmp_path / "a", ()), (tmp_path / "b", (1, 6, 22))):
         folder.mkdir()
-        end_workers_at(monkeypatch, folder, *numbers)
-        with trio.fail_after(HANG_TIMEOUT):
-            record = await play_game(setup, setup.plan()[0], folder)
+        # they end when they compute a move with one of these numbers, counted from 1, in all of them
+        count = f"open({str(folder / 'moves')!r}, 'ab', 0)"
+        change = f"[f for f in [{count}] if f.write(b'.') and f.tell() in {numbers!r} and os._exit(3)]"
+        start_workers(monkeypatch, lambda _, change=change: changed_worker(change))  # type: ignore[misc]
+        record = await play(folder, "builtin:greedy", "builtin:random")
         assert record.verdict == Verdict.REGULAR
-        replays.append((folder / "games" / "0001" / REPLAY).read_bytes())
+        replays.append((folder / record.folder / REPLAY).read_bytes())
         remarks.append(record.remarks)
     assert replays[0] == replays[1]
     again = "the process that computed its move ended, and another one computed the move again"
     assert remarks == [((), ()), ((f"2 times {again}",), (f"1 time {again}",))]
-
-
-BREAKS_OFF = """import os, pickle, struct
-ready = pickle.dumps(None)
-os.write(1, struct.pack("!I", len(ready)) + ready)
-os.read(0, 1)
-"""
-"""A worker that ends without an answer to its first request."""
 
 
 @pytest.mark.slow
@@ -420,26 +372,16 @@ async def test_a_time_limit_that_passes_because_a_worker_was_killed_is_not_the_p
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The processes in place of the one that ended are never ready."""
-    limits = {"soft_timeout": 1.0, "hard_timeout": 1.0}
-    strict = Entrant("new", "builtin:first"), Entrant("old", "builtin:first")
-    setup = dataclasses.replace(lenient_setup(tmp_path, *strict), server_options=limits)
-    commands = iter([[sys.executable, "-I", "-S", "-c", BREAKS_OFF]])
-    never_ready = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(10_000)"]
-    monkeypatch.setattr(builtin_players, "worker_command", lambda: next(commands, never_ready))
-    with trio.fail_after(HANG_TIMEOUT):
-        record = await play_game(setup, setup.plan()[0], tmp_path)
-    assert record.verdict == Verdict.OVERLOAD
-    assert not record.is_counted
+    start_workers(monkeypatch, lambda number: script(READY + READ if number == 1 else "import time; " + WAIT))
+    limits = {"soft_timeout": 0.3, "hard_timeout": 0.3}
+    record = await play(tmp_path, "builtin:first", "builtin:first", server_options=limits)
+    assert (record.verdict, record.is_counted) == (Verdict.OVERLOAD, False)
 
 
 @pytest.mark.slow
 async def test_cut_searches_are_in_the_record(tmp_path: Path) -> None:
     """The limit of one player is so short that each of its searches is cut; the other one has none."""
-    setup = lenient_setup(tmp_path, Entrant("new", "builtin:level-8"), Entrant("old", "builtin:level-5"))
-    hurried = dataclasses.replace(setup.entrants[0], soft_timeout=0.0001)
-    calm = dataclasses.replace(setup.entrants[1], can_timeout=False)
-    setup = dataclasses.replace(setup, entrants=(hurried, calm))
-    with trio.fail_after(HANG_TIMEOUT):
-        record = await play_game(setup, setup.plan()[0], tmp_path)
+    hurried = Entrant("new", "builtin:level-8", soft_timeout=0.0001)
+    record = await play(tmp_path, hurried, Entrant("old", "builtin:level-5", can_timeout=False))
     assert any("ended early" in remark for remark in record.remarks[0])
     assert record.remarks[1] == ()

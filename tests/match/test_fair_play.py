@@ -12,18 +12,16 @@ import sys
 from pathlib import Path
 
 import pytest
-import trio
 
 from spielleiter.match.plan import Entrant
 from spielleiter.match.records import GameRecord
-from spielleiter.match.referee import play_game
 from spielleiter.match.verdict import Attempt, Verdict
 from spielleiter.programs.outputs import OUTPUT_LIMIT
-from spielleiter.programs.processes import find_processes, still_running
+from spielleiter.programs.processes import still_running
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.interpreter import PYTHON
 from tests.match.bots.ports import ports_of
-from tests.match.setups import lenient_setup
+from tests.match.refereed import play
 from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = pytest.mark.slow
@@ -58,10 +56,8 @@ async def play_against_attack(
 
     With `has_remarks`, a connection of program 0 that is taken for one of program 1 may be in the remarks.
     """
-    setup = lenient_setup(folder, Entrant("attacker", attacker(attack)), Entrant("honest", honest), game_type)
-    with trio.fail_after(HANG_TIMEOUT):
-        record = await play_game(setup, setup.plan()[0], folder)
-    assert find_processes(str(folder)) == ()
+    players = Entrant("attacker", attacker(attack)), Entrant("honest", honest)
+    record = await play(folder, *players, game_type=game_type)
     assert record.offender != 1
     assert has_remarks or record.remarks[1] == ()
     return record
@@ -105,12 +101,6 @@ def test_what_a_program_tries_is_told_everywhere_in_plain_words(game_type: str, 
     game = json.loads((tmp_path / "games.jsonl").read_text())
     assert (game["offender"], game["is_counted"]) == (0 if game_type == EARLIER_GAME else None, True)
     assert game["attempts"][1] == {}
-
-
-async def test_no_bytes_can_void_a_game(tmp_path: Path) -> None:
-    record = await play_against_attack(tmp_path, "undeclared-prefix", honest="builtin:greedy")
-    assert record.is_counted
-    assert record.winner == 1
 
 
 async def test_no_program_can_take_its_opponents_seat(tmp_path: Path) -> None:
@@ -171,16 +161,12 @@ async def test_an_opponent_that_hides_nothing_cannot_take_or_block_a_seat(attack
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux hides the open files of a process")
-async def test_an_honest_program_may_hide_its_open_files(tmp_path: Path) -> None:
-    record = await play_against_attack(tmp_path, "honest-hidden")
+@pytest.mark.parametrize("honest", [HONEST, attacker("honest-hidden"), attacker("nothing")])
+async def test_honest_programs_may_hide_their_open_files(honest: str, tmp_path: Path) -> None:
+    record = await play_against_attack(tmp_path, "honest-hidden", honest=honest)
     assert (record.verdict, record.is_counted) == (Verdict.REGULAR, True)
     assert record.attempts == ({}, {})
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hides the open files of a process")
-async def test_two_honest_programs_may_hide_their_open_files(tmp_path: Path) -> None:
-    record = await play_against_attack(tmp_path, "honest-hidden", honest=attacker("honest-hidden"))
-    assert (record.verdict, record.is_counted) == (Verdict.REGULAR, True)
+    assert record.remarks == ((), ())
 
 
 async def test_endless_connections_affect_only_the_program_that_opens_them(tmp_path: Path) -> None:
@@ -211,15 +197,9 @@ async def test_no_process_can_outlive_its_game(attack: str, tmp_path: Path) -> N
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
-async def test_a_program_that_kills_its_supervisor_loses(tmp_path: Path) -> None:
-    record = await play_against_attack(tmp_path, "kill-parent", honest="builtin:greedy")
-    assert record.offender == 0
-    assert not record.is_counted or record.winner == 1
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
-async def test_a_program_that_forges_reports_of_its_supervisor_loses(tmp_path: Path) -> None:
-    record = await play_against_attack(tmp_path, "garble-reports", honest="builtin:greedy")
+@pytest.mark.parametrize("attack", ["kill-parent", "garble-reports"])
+async def test_a_program_that_attacks_its_supervisor_loses(attack: str, tmp_path: Path) -> None:
+    record = await play_against_attack(tmp_path, attack, honest="builtin:greedy")
     assert record.offender == 0
     assert not record.is_counted or record.winner == 1
 
@@ -260,13 +240,3 @@ async def test_the_endless_output_of_a_program_is_cut(tmp_path: Path) -> None:
     output = error_output(tmp_path)
     assert OUTPUT_LIMIT <= len(output) < OUTPUT_LIMIT + 200_000
     assert output.endswith(b"(the rest was not kept)\n")
-
-
-async def test_a_program_that_does_not_connect_has_lost(tmp_path: Path) -> None:
-    record = await play_against_attack(tmp_path, "absent", honest="builtin:greedy")
-    assert (record.verdict, record.offender, record.winner, record.is_counted) == (Verdict.NO_START, 0, 1, True)
-
-
-async def test_the_attacker_plays_whole_games_if_it_tries_nothing(tmp_path: Path) -> None:
-    record = await play_against_attack(tmp_path, "nothing")
-    assert (record.verdict, record.remarks) == (Verdict.REGULAR, ((), ()))

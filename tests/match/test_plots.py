@@ -31,7 +31,7 @@ from spielleiter.match.reports.plots import (
 )
 from spielleiter.match.reports.tournament_reports import ratings_of
 from spielleiter.match.statistics import Estimate
-from spielleiter.match.tournament_file import TournamentKind
+from spielleiter.match.tournament import TournamentKind
 from tests.match.test_tournament_reports import CUP, NAMES, decided_by_play_off, make_tournament, play_tournament
 
 SVG = "{http://www.w3.org/2000/svg}"

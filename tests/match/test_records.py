@@ -117,7 +117,7 @@ def line(number: int) -> str:
 def test_appended_records_are_in_the_file_at_once_and_when_it_is_opened_again(tmp_path: Path) -> None:
     for record in GAMES:
         with open_journal(tmp_path) as journal:
-            journal.append(record)
+            journal.extend([record])
             assert record in read_journal(tmp_path)
     with open_journal(tmp_path) as journal:
         assert list(journal.records.items()) == [(record.game, record) for record in GAMES]
@@ -130,15 +130,15 @@ def test_an_incomplete_last_line_is_removed(torn: str, tmp_path: Path) -> None:
     assert [record.game for record in read_journal(tmp_path)] == [1]
     with open_journal(tmp_path) as journal:
         assert list(journal.records) == [1]
-        journal.append(GAMES[0])
+        journal.extend([GAMES[0]])
     assert [record.game for record in read_journal(tmp_path)] == [1, 2]
 
 
 def test_no_game_is_counted_twice(tmp_path: Path) -> None:
     with open_journal(tmp_path) as journal:
-        journal.append(RECORD)
+        journal.extend([RECORD])
         with pytest.raises(JournalError, match="game 3 is in the journal already"):
-            journal.append(RECORD)
+            journal.extend([RECORD])
     write(tmp_path, line(1) + line(1))
     with pytest.raises(JournalError, match=r"games.jsonl:2: game 1 is there twice"):
         read_journal(tmp_path)
@@ -189,16 +189,16 @@ def test_a_record_is_not_appended_to_an_incomplete_line(
 ) -> None:
     first, second, third = GAMES
     with open_journal(tmp_path) as journal:
-        journal.append(first)
+        journal.extend([first])
         length = (tmp_path / JOURNAL).stat().st_size
         limit_files(length + 10)
         with pytest.raises(JournalError, match="cannot be written"):
-            journal.append(second)
+            journal.extend([second])
         limit_files(None)
         assert (tmp_path / JOURNAL).stat().st_size == length
         with (tmp_path / JOURNAL).open("a") as file:  # as if the part could not be removed then
             file.write('{"game": 7')
-        journal.append(third)
+        journal.extend([third])
 
         def fail(_handle: int) -> None:
             raise OSError(errno.ENOSPC, "No space left")
@@ -206,9 +206,9 @@ def test_a_record_is_not_appended_to_an_incomplete_line(
         with monkeypatch.context() as patched:
             patched.setattr("os.fsync", fail)
             with pytest.raises(JournalError, match=r"cannot be written \(No space left"):
-                journal.append(second)
+                journal.extend([second])
         assert list(journal.records) == [2, 3]
-        journal.append(second)
+        journal.extend([second])
     assert read_journal(tmp_path) == SORTED
 
 
@@ -226,9 +226,9 @@ def test_what_another_program_changes_during_the_match_is_undone(
     tamper: Callable[[Path], object], tmp_path: Path
 ) -> None:
     with open_journal(tmp_path) as journal:
-        journal.append(dataclasses.replace(RECORD, game=1))
+        journal.extend([dataclasses.replace(RECORD, game=1)])
     with open_journal(tmp_path) as journal:
-        journal.append(dataclasses.replace(RECORD, game=2))
+        journal.extend([dataclasses.replace(RECORD, game=2)])
         before = (tmp_path / JOURNAL).read_bytes()
         tamper(tmp_path / JOURNAL)
     assert journal.was_restored

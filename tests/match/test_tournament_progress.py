@@ -10,7 +10,7 @@ import pytest
 from spielleiter.match.pairings import Reason
 from spielleiter.match.plan import Entrant, Opening
 from spielleiter.match.records import GameRecord
-from spielleiter.match.tournament_file import KindOptions, Tournament, TournamentKind
+from spielleiter.match.tournament import KindOptions, Tournament, TournamentKind
 from spielleiter.match.tournament_progress import ScheduledMatch, TournamentProgress, is_over
 from spielleiter.match.verdict import Verdict
 from tests.match.sample_records import absence, fault, game

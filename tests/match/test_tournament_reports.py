@@ -16,12 +16,12 @@ from spielleiter.match.records import GameRecord
 from spielleiter.match.reports.tournament_reports import (
     TOURNAMENT_REPORTS,
     ratings_of,
-    render_report,
-    render_table,
+    render_report_html,
+    render_table_md,
     title_of,
     write_tournament,
 )
-from spielleiter.match.tournament_file import KindOptions, Tournament, TournamentKind
+from spielleiter.match.tournament import KindOptions, Tournament, TournamentKind
 from spielleiter.match.tournament_progress import ScheduledMatch, TournamentProgress
 from spielleiter.match.verdict import Attempt, Verdict
 from tests.match.sample_records import absence, fault, game
@@ -100,7 +100,7 @@ def test_the_season_and_the_kind_come_first(
 
 
 def test_a_knock_out_shows_how_each_match_was_decided() -> None:
-    text = render_table(play_tournament(make_tournament(TournamentKind.KNOCK_OUT, CUP), decided_by_play_off))
+    text = render_table_md(play_tournament(make_tournament(TournamentKind.KNOCK_OUT, CUP), decided_by_play_off))
     assert [row[0] for row in rows(text, "Standings")] == ["1", "2", "3", "4", "5"]
     first, bye, *_, third, final = rows(text, "Matches")
     assert first[:4] == ["quarter-final", "bot – last", "4", "2 : 2 (1.5 : 0.5)"]
@@ -134,8 +134,8 @@ def test_every_match_of_a_round_robin_is_there(tmp_path: Path) -> None:
     assert links[:2] == ["./matches/001_new_old/report.html", "./matches/002_new__title_b_x_2J/report.html"]
     # they are in the short table only if there is more to say than who won
     assert "## Matches" not in table
-    assert "## Matches" in render_table(play_tournament(make_tournament(), lambda _: [*EVEN[:3], VOID]))
-    tested = render_table(play_tournament(make_tournament(sprt="elo0=0 elo1=500")))
+    assert "## Matches" in render_table_md(play_tournament(make_tournament(), lambda _: [*EVEN[:3], VOID]))
+    tested = render_table_md(play_tournament(make_tournament(sprt="elo0=0 elo1=500")))
     assert rows(tested, "Matches")[0][-1].startswith("LLR +")
     assert rows(tested, "Matches")[0][-1].endswith(": undecided")
 
@@ -151,7 +151,7 @@ def test_names_are_escaped(tmp_path: Path) -> None:
 def test_programs_that_cannot_play_get_no_points() -> None:
     # concurrent games: both are found absent by the same game
     crashes = [fault(number, 1 - number % 2, Verdict.CRASH) for number in range(1, 5)]
-    text = render_table(play_tournament(make_tournament(TournamentKind.SWISS, LISTED), lambda _: crashes))
+    text = render_table_md(play_tournament(make_tournament(TournamentKind.SWISS, LISTED), lambda _: crashes))
     assert {row[-1] for row in rows(text, "Matches")} == {"drawn", "–"}
 
 
@@ -164,7 +164,7 @@ def test_a_folder_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
 def test_points_come_before_ratings_while_there_are_few_games(games: int, first: str) -> None:
     records = [game(1 + each, (0, 1, None)[each % 3]) for each in range(games)]
     progress = play_tournament(make_tournament(names=("new", "old"), games=games), lambda _: records)
-    titles = [line for line in render_table(progress).splitlines() if line in {"## Points", "## Ratings"}]
+    titles = [line for line in render_table_md(progress).splitlines() if line in {"## Points", "## Ratings"}]
     assert titles[0] == f"## {first}"
     assert len(titles) == 2
 
@@ -178,7 +178,7 @@ def test_points_are_counted_as_the_contest_counts_them() -> None:
         played = [game(number, winner, points=given[winner]) for number, winner in enumerate(winners, 1)]
         return [*played, game(5, 0, is_counted=False, verdict=Verdict.OVERLOAD, points=(999, 0))]
 
-    text = render_table(play_tournament(make_tournament(names=("new", "old", "last")), records_of))
+    text = render_table_md(play_tournament(make_tournament(names=("new", "old", "last")), records_of))
     assert rows(text, "Points") == [
         ["1", "new", "11", "16", "5", "1", "2", "73.8"],
         ["2", "old", "9", "16", "2", "5", "1", "71.2"],
@@ -199,7 +199,7 @@ def test_what_was_tried_is_in_every_report_of_the_tournament(tmp_path: Path) -> 
     assert {each["name"]: each["attempts"] for each in json.loads(ratings)} == {"new": {}, "old": {Attempt.SEAT: 3}}
     content = json.loads(whole)
     assert (content["attempts"], content["foreign_connections"]) == ({"old": {Attempt.SEAT: 3}}, 4)
-    assert "tried" not in render_table(play_tournament(tournament))
+    assert "tried" not in render_table_md(play_tournament(tournament))
 
 
 def test_a_match_with_fewer_games_says_why() -> None:
@@ -213,7 +213,7 @@ def test_a_match_with_fewer_games_says_why() -> None:
     }
     tournament = make_tournament(names=("new", "old", "broken", "busy"), significance=0.05)
     progress = play_tournament(tournament, lambda match: results[match.encounter.pairing])
-    assert [row[1] for row in rows(render_table(progress), "Matches")] == [
+    assert [row[1] for row in rows(render_table_md(progress), "Matches")] == [
         "4",
         "2 of 4: broken cannot play",
         "3 of 4: 1 overloaded machine",
@@ -237,5 +237,5 @@ def test_ratings_are_differences_from_the_anchor() -> None:
     assert all(found[name].value == pytest.approx(means[name].value - means["old"].value) for name in NAMES)
     # between programs of similar strength the extremes do not matter
     assert found["bot"].high - found["bot"].low < means["bot"].high - means["bot"].low
-    assert "## Ratings: difference from old" in render_table(anchored)
-    assert "old is 0" in render_report(anchored)
+    assert "## Ratings: difference from old" in render_table_md(anchored)
+    assert "old is 0" in render_report_html(anchored)

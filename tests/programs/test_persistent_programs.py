@@ -19,7 +19,6 @@ from spielleiter.match.verdict import Verdict
 from spielleiter.programs.persistent_programs import PersistentPrograms, open_persistent_programs
 from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.process import ProcessSpec
-from spielleiter.programs.processes import find_processes
 from spielleiter.programs.program import Program
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.interpreter import PYTHON
@@ -73,22 +72,6 @@ async def test_a_program_receives_its_next_game_in_one_line(tmp_path: Path) -> N
             assert persistent_programs.retain(0)
     assert script.written("second")[11:] == "127.0.0.1 4711 code 7\n"
     assert program.returncode == 3  # its input has ended, and it had time to end
-
-
-async def test_a_program_that_does_not_connect_is_ended_and_not_asked_again(tmp_path: Path) -> None:
-    script = ShellProgram(tmp_path, "sleep 1000")
-    excluded: set[int] = set()
-    with trio.fail_after(HANG_TIMEOUT):
-        async with open_persistent_programs(excluded, 0.05) as persistent_programs:
-            program = await persistent_programs.start(0, script.make)
-            assert persistent_programs.retain(0)
-            assert await script.reuse(persistent_programs) is None
-            assert program.gone.is_set()
-            assert excluded == {0}
-            await persistent_programs.start(0, script.make)
-            assert not persistent_programs.retain(0)
-            await persistent_programs.end_game()
-    assert not find_processes(str(tmp_path))
 
 
 @pytest.mark.parametrize(("line", "is_retained"), [("exit 0", True), ("while read line; do echo $line; done", False)])

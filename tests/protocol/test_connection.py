@@ -17,7 +17,7 @@ from spielleiter.protocol.dialect import Dialect, PlainForm
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3, BLOKUS_2021_RELEASE
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN, Limits
-from spielleiter.protocol.messages import CloseConnection, Joined, JoinRequest, Left, PrepareRequest, Slot, StepRequest
+from spielleiter.protocol.messages import Joined, JoinRequest, Left, PrepareRequest, Slot
 from spielleiter.protocol.packet_reader import PacketReader, TreeBuilder
 from tests.protocol.streams import CUTS, Cut, all_events, whole
 
@@ -27,18 +27,6 @@ def server() -> Connection:
 
 
 # -- input ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("cut", CUTS)
-def test_events_come_in_order(cut: Cut) -> None:
-    stream = b'<protocol><join/><step roomId="r"/>\n<close/></protocol> and more'
-    assert all_events(server(), cut(stream)) == [
-        JoinRequest(),
-        StepRequest("r"),
-        CloseConnection(),
-        StreamEnd(),
-        ConnectionClosed(),
-    ]
 
 
 def test_nothing_is_read_after_the_end_tag() -> None:

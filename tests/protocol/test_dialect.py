@@ -27,7 +27,7 @@ from spielleiter.server.editions import choose_default, choose_editions
 from tests.protocol import strategies
 from tests.protocol.strategies import random_game
 from tests.protocol.streams import CUTS, Cut, all_events, decode, stream_of, whole
-from tests.protocol.test_reader import CountingParser
+from tests.protocol.test_packet_reader import CountingParser
 
 
 def test_evolving_merges_tables_and_replaces_values() -> None:

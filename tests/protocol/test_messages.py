@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+from msgspec import Struct, StructMeta
+
+from spielleiter.protocol import messages
 from spielleiter.protocol.errors import Refusal
 from spielleiter.protocol.messages import AuthenticateRequest
 
@@ -13,3 +17,8 @@ def test_a_password_is_not_shown() -> None:
 
 def test_refusals_are_usable_as_names_of_counters() -> None:
     assert all(refusal.value == refusal.name.lower() for refusal in Refusal)
+
+
+@pytest.mark.parametrize("message", [value for value in vars(messages).values() if isinstance(value, StructMeta)])
+def test_every_message_is_frozen(message: StructMeta) -> None:
+    assert message is Struct or message.__struct_config__.frozen

@@ -36,8 +36,7 @@ from spielleiter.protocol.messages import (
 )
 from spielleiter.server import archive
 from spielleiter.server.app import Server
-from tests.protocol.streams import LATEST
-from tests.server.harness import END, GAME_TYPE, START, open_harness, packet, sample
+from tests.server.harness import END, GAME_TYPE, START, open_harness, packet
 from tests.server.net.test_wire import read_late
 from tests.server.serving import DIALECT, Serving, files_in, replays_in, serving
 from tests.timeouts import retry_with_longer_limits
@@ -64,13 +63,6 @@ def start_state(start_piece: str = "PENTO_U") -> State:
 # -- an observer's bytes ----------------------------------------------------------------------------------------------
 
 
-def packets_of(stream: bytes) -> list[bytes]:
-    """Cut a server's stream, without its root, into packets."""
-    assert stream.startswith(START)
-    body = stream.removeprefix(START).removesuffix(END)
-    return [b"\n  <" + piece for piece in re.split(rb"\n  <(?![/ ])", body)[1:]]
-
-
 def messages_of(stream: bytes) -> list[Message]:
     connection = Connection(Role.CLIENT, DIALECT)
     connection.receive_data(stream)
@@ -79,11 +71,6 @@ def messages_of(stream: bytes) -> list[Message]:
         assert event is not None
         messages.append(event)  # type: ignore[arg-type]
     return messages
-
-
-def form_of(packet_: bytes) -> bytes:
-    """Return a packet with its values masked."""
-    return re.sub(rb">[^<\n]+<", b">_<", re.sub(rb'="[^"]*"', b'="_"', packet_))
 
 
 @pytest.mark.slow
@@ -100,20 +87,13 @@ async def test_an_observer_receives_a_whole_game_of_two_built_in_players() -> No
     assert len(states) == 1 + sum(report.moves_played for report in reports)
     assert all(before.turn < after.turn for before, after in itertools.pairwise(states))
 
-    packets, messages = packets_of(received), messages_of(received)
-    assert packets == [DIALECT.encode(message) for message in messages]
+    messages = messages_of(received)
+    assert received == START + b"".join(DIALECT.encode(message) for message in messages) + END
     prepared, observed, *room_messages, result, left = messages
     assert isinstance(prepared, Prepared)
     room_id = prepared.room_id or ""
     assert (observed, left) == (Observed(room_id), Left(room_id))
     assert [*room_messages, result] == [RoomMessage(room_id, event) for event in seen]
-
-    before, between, after = sample("memento_turn0", room_id).split(b'displayName=""')
-    assert packets[2] == before + b'displayName="Eins"' + between + b'displayName="Zwei"' + after
-    assert form_of(packets[0]) == form_of(LATEST["prepared"])
-    assert packets[1] == sample("observed", room_id)
-    assert form_of(packets[-2]) in {form_of(LATEST[name]) for name in ("result_regular", "result_draw")}
-    assert packets[-1] == sample("left", room_id)
 
 
 # -- administrators ---------------------------------------------------------------------------------------------------
@@ -144,16 +124,12 @@ async def test_a_player_that_misbehaves_loses_and_everybody_is_told_why(
     assert (offender.end is GameEnd.ABANDONED) == (strategy == "crash")
     assert any(isinstance(event, ErrorMessage) for event in seen) == (strategy == "illegal")
     assert (offender.errors != ()) == (strategy in ("illegal", "garbage"))
-
-
-async def test_a_time_verdict_is_logged_with_its_measurements() -> None:
-    async with serving(soft_timeout=0.05) as harness:
-        await play_game(harness, "slow", "first")
-    (verdict,) = harness.logged("time_verdict")
-    assert verdict["source"] == ("kernel" if sys.platform == "linux" else "monotonic")
-    assert verdict["think_time"] >= 0.08
-    assert (verdict["limit"], verdict["is_hard"], verdict["seat"], verdict["ply"]) == (0.05, False, 0, 0)
-    assert verdict["loop_lag"] >= 0
+    for verdict in harness.logged("time_verdict"):
+        assert verdict["source"] == ("kernel" if sys.platform == "linux" and strategy == "slow" else "monotonic")
+        assert (verdict["limit"], verdict["is_hard"], verdict["seat"]) == (0.05, strategy == "silent", 0)
+        assert verdict["think_time"] >= (0.08 if strategy == "slow" else 0.05)
+        assert verdict["loop_lag"] >= 0
+    assert len(harness.logged("time_verdict")) == (strategy in ("slow", "silent"))
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ Whole servers in virtual time. `benchmarks.under_attack` measures what such clie
 
 from __future__ import annotations
 
+import math
 import random
 import socket
 import sys
@@ -17,10 +18,11 @@ from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 from spielleiter.game.blokus.state import BLOKUS_2027
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server import events
+from spielleiter.server.core.clock import Arrival
 from spielleiter.server.core.room import Room
 from spielleiter.server.editions import EDITIONS
+from spielleiter.server.net.wire import StampReader
 from tests.server.harness import Caller, ServerHarness, joined, legal_move, open_all_games, open_harness
-from tests.server.kernel import KernelWire, Machine
 from tests.server.serving import serving
 from tests.server.wires import ThrottledWire
 
@@ -42,12 +44,8 @@ def move_of(room: Room) -> bytes:
 async def test_a_full_outbox_does_not_keep_the_clock_from_starting(is_stalled: bool, autojump_clock: object) -> None:
     """The attacker causes errors without end, reads just enough to stay connected, and moves as late as it likes."""
     async with open_all_games() as harness:
-        wire = ThrottledWire()
-        near, _ = memory_stream_pair()
         honest = await joined(harness, GAME_2027)
-        staller = await harness.call_over(near, wire)
-        await wire.feed.send_all(JOIN_2027)
-        await wait_all_tasks_blocked()
+        staller, wire = await harness.call_throttled(math.inf, f'<join gameType="{GAME_2027}"/>')
         (room,) = harness.server.lobby.rooms.values()
         wire.capacity = 0
         wire.is_stalled = is_stalled
@@ -110,6 +108,57 @@ async def test_a_player_that_never_reads_gains_no_time(read_bytes: int, monkeypa
 
 
 # -- stamps -----------------------------------------------------------------------------------------------------------
+
+
+class Machine:
+    """Its time is trio's virtual clock; the wall clock is that plus an offset, which a test may step."""
+
+    wall_offset = 1_790_000_000.0
+
+    def wall(self) -> float:
+        return trio.current_time() + self.wall_offset
+
+
+class KernelWire(ThrottledWire):
+    """A wire with a simulated kernel: when bytes arrive, how they are stamped, and how late they are read.
+
+    The stamps go through the real `StampReader`, which gets the same calls as from `SocketWire`.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__()
+        self._machine = machine
+        self._stamps = StampReader(trio.current_time, machine.wall, trio.current_time)
+        self._buffer: list[tuple[bytes, float]] = []
+        self._has_changed = trio.Event()
+        self._is_busy = False
+
+    def arrive(self, data: bytes, stamp: float | None = None) -> None:
+        """Make bytes readable; they are stamped now, or were at `stamp` (by the wall clock of that time)."""
+        self._buffer.append((data, self._machine.wall() if stamp is None else stamp))
+        self._change()
+
+    def be_busy(self, *, is_busy: bool) -> None:
+        self._is_busy = is_busy
+        self._change()
+
+    def _change(self) -> None:
+        self._has_changed.set()
+        self._has_changed = trio.Event()
+
+    async def receive(self) -> tuple[bytes, Arrival]:
+        await trio.lowlevel.checkpoint()
+        while self._is_busy or not self._buffer:
+            await self._has_changed.wait()
+        data, stamp = b"".join(each for each, _ in self._buffer), self._buffer[-1][1]
+        self._buffer.clear()
+        return data, self._stamps.arrival(stamp, read_at=trio.current_time(), has_emptied=True)
+
+    def has_unread_input(self) -> bool:
+        if not self._buffer:
+            self._stamps.saw_empty(trio.current_time())
+        return bool(self._buffer)
+
 
 IN_TIME, LATE = 1.9, 2.1
 """Seconds; the limit is 2 s."""

@@ -40,16 +40,6 @@ def test_a_failing_subscriber_is_reported_to_the_others_which_receive_the_event_
     assert stream.counters == {"RoomClosed": 1, "InternalError": 2}
 
 
-def test_an_internal_error_has_the_traceback() -> None:
-    with pytest.raises(KeyError) as caught:
-        _ = {"y": 1}["x"]
-    bug = InternalError.of(caught.value, "c1")
-    assert bug.connection == "c1"
-    assert "test_events.py" in bug.error
-    assert bug.error.endswith("KeyError: 'x'\n")
-    assert InternalError.of(ValueError()).connection == ""
-
-
 @pytest.mark.parametrize("kind", sorted(events.KINDS, key=repr))
 def test_events_are_immutable_and_carry_no_password(kind: type[ServerEvent]) -> None:
     assert kind.__struct_config__.frozen

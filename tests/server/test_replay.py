@@ -19,13 +19,11 @@ from spielleiter.game.blokus.moves import SkipMove
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.messages import ErrorMessage, Memento, Result, RoomData, RoomMessage
 from spielleiter.server.editions import EDITIONS, choose_editions
-from spielleiter.server.errors import StartError
 from spielleiter.server.replay import (
     ReplayError,
     encode_replay,
     load_starting_states,
     replay_name,
-    require_writable,
     save_replay,
 )
 from tests.protocol.streams import LATEST, all_events, stream_of, whole
@@ -112,14 +110,6 @@ def test_a_replay_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypa
     with pytest.raises(OSError, match="disk full"):
         save_replay(tmp_path / "a.xml", b"content")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_directory_is_checked_for_writing_in_advance(tmp_path: Path) -> None:
-    require_writable(tmp_path / "new")
-    assert list((tmp_path / "new").iterdir()) == []
-    file = written(tmp_path, b"")
-    with pytest.raises(StartError, match=f"saveReplay {file}: cannot be written to "):
-        require_writable(file)
 
 
 # -- starting from one ------------------------------------------------------------------------------------------------

@@ -7,20 +7,14 @@ import re
 from html import unescape
 
 import pytest
-import trio
 
-from spielleiter.client.admin import AdminClient
-from spielleiter.client.player import GameReport, Player, Responder
-from spielleiter.client.responders import make_responder
-from spielleiter.game.api import State
-from spielleiter.protocol.messages import Memento, MoveData, Result
+from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.protocol.writer import typed_element
 from spielleiter.server import events
-from spielleiter.server.core.policy import Edition
+from spielleiter.server.core.room import Phase
 from spielleiter.server.editions import choose_editions
 from tests.server.harness import GAME_TYPES, joined, open_all_games, playing
-from tests.server.serving import Serving, serving
-from tests.timeouts import HANG_TIMEOUT
+from tests.server.room_harness import first_move
 
 EDITIONS = choose_editions({}, {})
 USUAL = list(EDITIONS.values())
@@ -37,80 +31,25 @@ def _foreign_move(game_type: str) -> tuple[str, str]:
     raise AssertionError(f"{game_type} understands every other game's moves")
 
 
-class _Meeting:
-    """Holds back every player's first move until moves have been requested in all games."""
-
-    def __init__(self, games: int) -> None:
-        self._missing = games
-        self._are_all_here = trio.Event()
-
-    def holding(self, responder: Responder) -> Responder:
-        async def answer(player: Player, state: State) -> None:
-            if state.turn == 0:
-                self._missing -= 1
-                if self._missing == 0:
-                    self._are_all_here.set()
-            await self._are_all_here.wait()
-            await responder(player, state)
-
-        return answer
-
-
-async def _plays_one_game(
-    server: Serving, edition: Edition, meeting: _Meeting
-) -> tuple[list[GameReport], list[object]]:
-    """Play an observed game of this edition; return what its players and its observer received."""
-    reports: list[GameReport] = []
-    seen: list[object] = []
-
-    async def play(code: str, place: int) -> None:
-        async with Player.connect(port=server.port, dialect=edition.dialect) as player:
-            await player.join_prepared(code)
-            reports.append(await player.play_with(meeting.holding(make_responder("greedy", seed=place))))
-
-    async with AdminClient.connect(port=server.port, dialect=edition.dialect) as admin:
-        room = await admin.prepare(edition.game_type, ["Eins", "Zwei"])
-        observation = await admin.observe(room.room_id)
-        async with trio.open_nursery() as players:
-            for place, code in enumerate(room.reservations):
-                players.start_soon(play, code, place)
-            seen.extend([event async for event in observation])
-    return reports, seen
-
-
 @pytest.mark.slow
-async def test_games_of_all_seasons_are_played_at_once_and_end_correctly() -> None:
-    meeting = _Meeting(len(USUAL))
-    async with serving(hard_timeout=HANG_TIMEOUT, seed=3) as server:
-        results: dict[str, tuple[list[GameReport], list[object]]] = {}
-
-        async def play(edition: Edition) -> None:
-            results[edition.name] = await _plays_one_game(server, edition, meeting)
-
-        async with trio.open_nursery() as games:
-            for edition in USUAL:
-                games.start_soon(play, edition)
-        started = [line["timestamp"] for line in server.logged("game_started")]
-        ended = [line["timestamp"] for line in server.logged("game_ended")]
-    assert len(started) == len(ended) == len(USUAL)
-    assert max(started) < min(ended)
-    for edition in USUAL:
-        reports, seen = results[edition.name]
-        states = [event.state for event in seen if isinstance(event, Memento)]
-        (result,) = (event for event in seen if isinstance(event, Result))
-        last = states[-1]
-        assert {type(state) for state in states} == {type(edition.game.new_state(random.Random(1)))}
-        outcome = last.outcome()
+async def test_games_of_all_seasons_are_played_at_once_and_end_correctly(autojump_clock: object) -> None:
+    async with open_all_games(soft_timeout=1000.0, hard_timeout=1000.0) as harness:
+        games = [await playing(harness, game_type) for game_type in GAME_TYPES]
+        rooms = [harness.server.lobby.rooms[room_id] for room_id, *_ in games]
+        while any(room.phase is Phase.RUNNING for room in rooms):
+            for room, (_, *players) in zip(rooms, games, strict=True):
+                if room.phase is Phase.RUNNING:
+                    move = RoomMessage(room.id, MoveData(first_move(room)))
+                    await players[room.state.seat_on_turn].send(room.edition.dialect.encode(move))
+        ended = {each.room: each for each in harness.happened(events.GameEnded)}
+    assert not harness.happened(events.RequestRefused)
+    assert not harness.happened(events.ProtocolBroken)
+    for room in rooms:
+        outcome, game = room.state.outcome(), ended[room.id]
         assert outcome is not None
-        assert result.winners == ((0, 1) if outcome.winner is None else (outcome.winner,))
-        for seat in (0, 1):
-            assert result.scores[seat].cause.value == "REGULAR"
-            assert result.scores[seat].parts[1:] == last.points(seat)
-        assert {report.seat for report in reports} == {0, 1}
-        for report in reports:
-            assert report.result is not None
-            assert report.result.winners == result.winners
-            assert report.state == last
+        assert game.winners == ((0, 1) if outcome.winner is None else (outcome.winner,))
+        assert game.causes == ("REGULAR", "REGULAR")
+        assert [parts[1:] for parts in game.parts] == [room.state.points(seat) for seat in (0, 1)]
 
 
 async def test_joins_for_different_games_never_meet(autojump_clock: object) -> None:

@@ -37,7 +37,7 @@ def record_of(edition: Edition, states: Sequence[State], names: tuple[str, str] 
 def refused_record(edition: Edition, states: Sequence[State], move: Move, text: str = "Ungueltig") -> list[RoomData]:
     """The packets of a game that ended with an illegal move."""
     seat = states[-1].seat_on_turn
-    ending = Ending.against(seat, Cause.RULE_VIOLATION, text, (1 - seat,))
+    ending = Ending.by_faults({seat: (Cause.RULE_VIOLATION, text)})
     error = ErrorMessage(text, MoveData(move))
     return [*(Memento(state, NAMES) for state in states), error, ending.result(edition, states[-1], NAMES)]
 

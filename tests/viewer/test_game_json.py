@@ -36,7 +36,7 @@ def end_of(ending: Ending, names: tuple[str, str] = NAMES, edition: str = "bloku
 def test_each_fault_is_told_with_the_name_of_the_player() -> None:
     sentences = set()
     for cause in set(Cause) - {Cause.REGULAR}:
-        end = end_of(Ending.against(0, cause, "Grund der Ausgabe", (1,)))
+        end = end_of(Ending.by_faults({0: (cause, "Grund der Ausgabe")}))
         assert (end["cause"], end["offender"], end["winner"], end["isDraw"]) == (cause.value, 0, 1, False)
         assert (end["reason"], end["illegal"]) == ("Grund der Ausgabe", None)
         first, second = POINTS
@@ -50,7 +50,7 @@ def test_each_fault_is_told_with_the_name_of_the_player() -> None:
 
 
 def test_points_are_those_of_the_result_or_else_of_the_last_position() -> None:
-    kept = end_of(Ending.against(0, Cause.LEFT, "", (1,)), edition="blokus-2021-r3")  # here, faults cost no points
+    kept = end_of(Ending.by_faults({0: (Cause.LEFT, "")}), edition="blokus-2021-r3")  # here, faults cost no points
     assert kept["words"]["en"].endswith(f"({kept['points'][0]} : {kept['points'][1]} points).")
     without = Result((), (Score(Cause.REGULAR, "", ()), Score(Cause.REGULAR, "", (2,))), (1,))
     end = describe_end([Memento(STATES[-1], NAMES), without])
@@ -157,7 +157,7 @@ def test_details_belong_to_the_moves_of_their_player() -> None:
 def test_the_end_shows_the_last_words_of_the_program_at_fault(
     output: Sequence[Sequence[str]] | None, shown: list[str] | None
 ) -> None:
-    result = Ending.against(0, Cause.LEFT, "", (1,)).result(EDITION, STATES[-1], NAMES)
+    result = Ending.by_faults({0: (Cause.LEFT, "")}).result(EDITION, STATES[-1], NAMES)
     details = Details(outputs=(output, None), verdict="crash", verdict_words={"de": "abgestürzt", "en": "crashed"})
     end = described(EDITION, [*(Memento(state, NAMES) for state in STATES), result], "", details)["end"]
     assert (end["stderr"], end["verdict"], end["verdictWords"]["de"]) == (shown, "crash", "abgestürzt")

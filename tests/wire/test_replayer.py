@@ -116,14 +116,6 @@ async def test_a_password_takes_the_place_of_the_hidden_one(tmp_path: Path) -> N
     assert (report.differences, report.passwords) == ([], 1)
 
 
-async def test_an_answer_that_differs() -> None:
-    async with server() as port:
-        report = await replay(port, step(b"<protocol>" + JOIN), answer(b"<protocol>"), answer(b"\n  <left/>"))
-    (difference,) = report.differences
-    assert (difference.where, difference.what) == ("line 7 (c, 0.000 s)", "the answer differs")
-    assert difference.lines[0] == "-<left/>"
-
-
 @asynccontextmanager
 async def silent_server() -> AsyncIterator[int]:
     """The port of a server that accepts connections and sends nothing."""

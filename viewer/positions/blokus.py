@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from spielleiter.game.api import Move, Seat, State
+from spielleiter.game.api import Mistake, Move, Seat, State
 from spielleiter.game.blokus.moves import BlokusMistake, SetMove, SkipMove
 from spielleiter.game.blokus.pieces import (
     SIZE,
@@ -29,10 +29,7 @@ _PIECES: Final = {
 }
 
 RULE_WORDS: Final[Mapping[BlokusMistake, Words]] = {
-    BlokusMistake.WRONG_COLOR: {
-        "de": "Eine andere Farbe ist am Zug.",
-        "en": "It is another colour's turn.",
-    },
+    BlokusMistake.WRONG_COLOR: {"de": "Eine andere Farbe ist am Zug.", "en": "It is another colour's turn."},
     BlokusMistake.WRONG_SHAPE: {
         "de": "Der erste Zug einer Farbe muss den vorgegebenen Stein legen.",
         "en": "The first move of a colour has to place the given piece.",
@@ -159,15 +156,16 @@ class BlokusView(View):
     def pieces(self) -> Mapping[str, list[list[int]]]:
         return _PIECES
 
-    def illegal_move(self, state: State, move: Move) -> Json | None:
-        position = _own(state)
-        mistake = position.check(move)
-        if mistake is None:
-            return None
-        # the cells may lie outside the board
-        piece, cells = (move.shape.name, _covered(move)) if isinstance(move, SetMove) else (None, [])
-        offending = [cell for cell in cells if _offends(position, mistake, cell)]
-        return {"piece": piece, "cells": cells, "offendingCells": offending, "words": dict(RULE_WORDS[mistake])}
+    def rule_words(self, mistake: Mistake) -> Words:
+        assert isinstance(mistake, BlokusMistake)
+        return RULE_WORDS[mistake]
+
+    def illegal_cells(self, state: State, move: Move, mistake: Mistake) -> Json:
+        if not isinstance(move, SetMove):
+            return {}
+        cells = _covered(move)  # which may lie outside the board
+        offending = [cell for cell in cells if _offends(_own(state), mistake, cell)]
+        return {"piece": move.shape.name, "cells": cells, "offendingCells": offending}
 
 
 def _own(state: State) -> BlokusState:
@@ -191,7 +189,7 @@ def _placement(color: Color, piece: str | None, cells: list[list[int]], text: st
     }
 
 
-def _offends(state: BlokusState, mistake: BlokusMistake, cell: list[int]) -> bool:
+def _offends(state: BlokusState, mistake: Mistake, cell: list[int]) -> bool:
     """Return whether this cell of a piece is one of those that break the rule; if none is alone to blame, all are."""
     x, y = cell
     is_on_board = 0 <= x < SIZE and 0 <= y < SIZE

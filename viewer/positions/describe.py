@@ -84,12 +84,15 @@ def describe_illegal_move(state: State, move: Move, text: str) -> Json | None:
 
     `text` is what the server said about it.
     """
-    view = view_of(state)
+    view, seat = view_of(state), state.seat_on_turn
     try:
-        illegal = view.illegal_move(state, move) if view.is_possible(state) else None
+        mistake = state.check(move) if view.is_possible(state) else None
     except (GameOverError, TypeError):  # not a move for this position at all
         return None
-    if illegal is None:
+    if mistake is None:
         return None
-    seat = state.seat_on_turn
-    return {"player": seat, "color": view.color(state, seat), **illegal, "rule": illegal["words"]["en"], "text": text}
+    words = view.rule_words(mistake)
+    cells = {"piece": None, "cells": [], "offendingCells": [], **view.illegal_cells(state, move, mistake)}
+    return {
+        "player": seat, "color": view.color(state, seat), **cells, "words": words, "rule": words["en"], "text": text
+    }  # fmt: skip

@@ -6,15 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from spielleiter.game.api import Move, Seat, State
+from spielleiter.game.api import Mistake, Move, Seat, State
 from spielleiter.game.hase_und_igel.board import (
     GOAL_INDEX,
     Action,
     Advance,
     Card,
-    EatSalad,
-    ExchangeCarrots,
-    FallBack,
     HaseUndIgelMove,
     PlayerColor,
     Skip,
@@ -27,14 +24,8 @@ _MOST_CARROTS: Final = 1000
 """More than anybody can collect in 30 rounds; the number of carrots bounds the number of moves."""
 
 RULE_WORDS: Final[Mapping[HaseUndIgelMistake, Words]] = {
-    HaseUndIgelMistake.NO_ACTION_LIST: {
-        "de": "Der Zug enthält keine Aktion.",
-        "en": "The move has no action.",
-    },
-    HaseUndIgelMistake.NO_ACTIONS: {
-        "de": "Der Zug enthält keine Aktion.",
-        "en": "The move has no action.",
-    },
+    HaseUndIgelMistake.NO_ACTION_LIST: {"de": "Der Zug enthält keine Aktion.", "en": "The move has no action."},
+    HaseUndIgelMistake.NO_ACTIONS: {"de": "Der Zug enthält keine Aktion.", "en": "The move has no action."},
     HaseUndIgelMistake.WRONG_ORDER: {
         "de": "Die Aktionen sind nicht fortlaufend ab 0 nummeriert.",
         "en": "The actions are not numbered 0, 1, 2 and so on.",
@@ -55,10 +46,7 @@ RULE_WORDS: Final[Mapping[HaseUndIgelMistake, Words]] = {
         "de": "Diese Karotten dürfen hier nicht getauscht werden.",
         "en": "These carrots cannot be exchanged here.",
     },
-    HaseUndIgelMistake.EAT_SALAD: {
-        "de": "Hier darf kein Salat gefressen werden.",
-        "en": "No salad can be eaten here.",
-    },
+    HaseUndIgelMistake.EAT_SALAD: {"de": "Hier darf kein Salat gefressen werden.", "en": "No salad can be eaten here."},
     HaseUndIgelMistake.FALL_BACK: {
         "de": "Der Spieler darf nicht auf ein Igelfeld zurückfallen.",
         "en": "The player cannot fall back to a hedgehog field.",
@@ -156,15 +144,12 @@ class HaseUndIgelView(View):
         field = position.play(move).players[seat].index
         return {
             "field": None if field == position.players[seat].index else field,
-            "actions": [describe_action(action) for action in move.in_order],
+            "actions": [_described(action) for action in move.in_order],
         }
 
-    def illegal_move(self, state: State, move: Move) -> Json | None:
-        position = _own(state)
-        mistake = position.check(move)
-        if mistake is None:
-            return None
-        return {"piece": None, "cells": [], "offendingCells": [], "words": dict(RULE_WORDS[mistake])}
+    def rule_words(self, mistake: Mistake) -> Words:
+        assert isinstance(mistake, HaseUndIgelMistake)
+        return RULE_WORDS[mistake]
 
 
 def _own(state: State) -> HaseUndIgelState:
@@ -172,20 +157,12 @@ def _own(state: State) -> HaseUndIgelState:
     return state
 
 
-def describe_action(action: Action) -> Json:
+def _described(action: Action) -> Json:
     """Return an action: its name on the wire, its distance or value, and its card."""
-    match action:
-        case Advance():
-            return {"type": "advance", "value": action.distance, "card": None}
-        case Card():
-            return {"type": "card", "value": action.value, "card": action.type.name}
-        case ExchangeCarrots():
-            return {"type": "exchangeCarrots", "value": action.value, "card": None}
-        case EatSalad():
-            return {"type": "eatSalad", "value": None, "card": None}
-        case FallBack():
-            return {"type": "fallBack", "value": None, "card": None}
-    return {"type": "skip", "value": None, "card": None}
+    name = type(action).__name__
+    value = action.distance if isinstance(action, Advance) else getattr(action, "value", None)
+    card = action.type.name if isinstance(action, Card) else None
+    return {"type": name[0].lower() + name[1:], "value": value, "card": card}
 
 
 def _count(state: HaseUndIgelState) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from spielleiter.game.api import Move, Seat, State
+from spielleiter.game.api import Mistake, Move, Seat, State
 
 Json: TypeAlias = dict[str, Any]
 """A JSON object."""
@@ -78,19 +78,11 @@ class View:
         """Return the cells of each piece before it is turned, by name; empty for a game without pieces."""
         return {}
 
-    def illegal_move(self, state: State, move: Move) -> Json | None:
-        """Return how `move` breaks the rules in the position `state`; None if it does not.
-
-        The keys are ``piece``, ``cells`` and ``offendingCells``, as far as the game has them, ``rule`` (the name of the
-        rule) and ``words`` (a sentence in both languages).
-        """
-        mistake = state.check(move)
-        if mistake is None:
-            return None
+    def rule_words(self, mistake: Mistake) -> Words:
+        """Return the rule that a move breaks as a sentence in both languages."""
         rule = mistake.name.replace("_", " ").lower()
-        return {
-            "piece": None,
-            "cells": [],
-            "offendingCells": [],
-            "words": {"de": "Der Zug verstößt gegen eine Regel.", "en": f"The move breaks a rule: {rule}."},
-        }
+        return {"de": "Der Zug verstößt gegen eine Regel.", "en": f"The move breaks a rule: {rule}."}
+
+    def illegal_cells(self, _state: State, _move: Move, _mistake: Mistake) -> Json:
+        """Return, as far as the game has them, the ``piece``, ``cells`` and ``offendingCells`` of an illegal move."""
+        return {}

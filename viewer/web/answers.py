@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 import trio
@@ -180,16 +181,14 @@ def single_frame(data: bytes) -> EventStreamResponse:
     return EventStreamResponse(lambda send_frame: send_frame(data), lambda: None)
 
 
-class FrameSource(Protocol):
+@dataclass(frozen=True, slots=True)
+class FrameSource:
     """What a stream of the newest data sends."""
 
-    async def next_frame(self) -> bytes | None:
-        """Wait for something new and return the newest frame; None at the end of the stream."""
-        ...
-
-    def close(self) -> None:
-        """Forget the page; called once, when the stream has ended in any way."""
-        ...
+    next_frame: Callable[[], Awaitable[bytes | None]]
+    """Waits for something new and returns the newest frame; None at the end of the stream."""
+    close: Callable[[], None]
+    """Forgets the page; called once, when the stream has ended in any way."""
 
 
 def newest_frames(source: FrameSource) -> EventStreamResponse:

@@ -165,7 +165,7 @@ async def serve_replay(file: Path, on_listening: Callable[[str], None], ply: int
 
     Raises StartError if no port of this machine is free.
     """
-    from spielleiter.viewer.web.replay_store import page_name
+    from spielleiter.viewer.replay_files import page_name
     from spielleiter.viewer.web.site import Site
 
     host = "127.0.0.1"
@@ -182,4 +182,4 @@ async def serve_replay(file: Path, on_listening: Callable[[str], None], ply: int
         async with trio.open_nursery() as nursery:
             nursery.start_soon(server.run, games, None)
             nursery.start_soon(site.serve_pages, pages.sockets)
-            on_listening(f"{pages.url}#/replay/{quote(page_name(file), safe='')}/{ply}")
+            on_listening(f"{pages.url}#/replay/{quote(page_name(file.name), safe='')}/{ply}")

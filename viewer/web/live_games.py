@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import msgspec
@@ -27,9 +27,17 @@ from spielleiter.protocol.messages import Memento, Result, RoomData
 from spielleiter.server import events
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Phase, PlayerSlot, Room
-from spielleiter.viewer.game_json import FORMAT, LONGEST_HINT, MOST_HINTS, describe_end, result_points, shown_name
+from spielleiter.viewer.game_json import (
+    describe_end,
+    describe_frame,
+    describe_players,
+    describe_ply,
+    result_points,
+    shown_name,
+)
 from spielleiter.viewer.positions.describe import describe_legal_moves, describe_position, view_of
 from spielleiter.viewer.web.answers import (
+    FrameSource,
     Versions,
     WebError,
     frame,
@@ -178,20 +186,16 @@ class LiveGames:
         room = self._rooms.get(ended.room)
         if room is None:  # a test that publishes an event by itself
             return
-        game = game_in(room)
-        self._ended[ended.room] = LiveGame(
-            game.id,
-            game.edition,
-            ended.names,
-            game.state,
-            ended.record,
-            ended.plies,
-            "over",
-            False,
-            0,
-            game.is_prepared,
-            game.soft_limit,
-            ended.think_times,
+        self._ended[ended.room] = replace(
+            game_in(room),
+            names=ended.names,
+            record=ended.record,
+            ply=ended.plies,
+            phase="over",
+            is_paused=False,
+            free_seats=0,
+            think_times=ended.think_times,
+            slots=(),
         )
         while len(self._ended) > ENDED_GAMES:
             self._ended.popitem(last=False)
@@ -246,7 +250,7 @@ class WatchedGame:
             "end": describe_end(self.game.record),
             "isPaused": self.game.is_paused,
             "state": self.game.phase,
-            "players": self._players(),
+            "players": describe_players(self.game.edition, self.game.names),
             "toMove": to_move,
         }
         return True
@@ -308,26 +312,17 @@ class WatchedGame:
     def as_replay(self) -> dict[str, Any]:
         """Return the game as far as it is described, in the form of a replay."""
         game = self._find() or self.game  # as it is now, since to describe the positions may have taken a while
-        edition = game.edition
         count = next((ply for ply, data in enumerate(self._positions) if data is None), len(self._positions))
-        view = view_of(game.state)
         return {
-            "format": FORMAT,
+            **describe_frame(game.edition, game.state, game.names, game.soft_limit),
             "id": game.id,
             "state": game.phase,
             "isPaused": game.is_paused,
             "freeSeats": game.free_seats,
             "isPrepared": game.is_prepared,
-            "game": view.name,
-            "gameType": edition.game_type,
-            "edition": edition.name,
-            "title": " – ".join(shown_name(name) or f"{number}" for number, name in enumerate(game.names, 1)),
-            "players": self._players(),
             "positions": _raw(self._positions[:count]),
             "plies": _raw(self._plies[1:count]),
-            "softLimitSeconds": game.soft_limit,
             "end": describe_end(game.record),
-            "pieces": view.pieces(),
             "source": "",
         }
 
@@ -337,10 +332,6 @@ class WatchedGame:
         if not 0 <= ply < len(self._mementos):
             raise unknown_ply(ply)
         return self._mementos[ply].state
-
-    def _players(self) -> list[dict[str, str]]:
-        teams = self.game.edition.dialect.team_names
-        return [{"name": shown_name(name), "team": team} for name, team in zip(self.game.names, teams, strict=True)]
 
     def _scan(self) -> None:
         """Take note of the positions that were added to the record."""
@@ -366,17 +357,8 @@ class WatchedGame:
             return
         seat, number = self._seats[ply]
         times = self.game.think_times[seat]
-        hints = self._mementos[ply].hints[:MOST_HINTS]
-        self._plies[ply] = msgspec.json.encode(
-            {
-                "ply": ply,
-                "player": seat,
-                "color": view_of(previous).color(previous, seat),
-                "thinkSeconds": round(times[number], 4) if number < len(times) else None,
-                "hints": [{"content": hint[:LONGEST_HINT]} for hint in hints],
-                "stderr": None,
-            }
-        )
+        time = round(times[number], 4) if number < len(times) else None
+        self._plies[ply] = msgspec.json.encode(describe_ply(ply, previous, self._mementos[ply], time))
 
 
 def _raw(parts: list[bytes | None]) -> list[msgspec.Raw]:
@@ -440,23 +422,24 @@ class Hub:
         if not self._streams:
             self._has_streams = trio.Event()
 
-    def watch_list(self, address: str) -> ListSource:
+    def watch_list(self, address: str) -> FrameSource:
         """Return the frames of the list of rooms for one page. Raises WebError if there are too many pages."""
         self.open_stream(address)
         self._list_watchers += 1
         if self._list_watchers == 1:
             self._refresh_list()  # it is as old as the last page
-        return ListSource(self, address)
+        version = 0
 
-    async def newest_list(self, version: int) -> tuple[bytes, int]:
-        """Wait for a list that is newer than `version`; return its frame and its version."""
-        newest = await self._list_versions.newer_than(version)
-        return self._list_frame, newest
+        async def next_frame() -> bytes:
+            nonlocal version
+            version = await self._list_versions.newer_than(version)
+            return self._list_frame
 
-    def leave_list(self, address: str) -> None:
-        """Forget a page that has watched the list."""
-        self._list_watchers -= 1
-        self.close_stream(address)
+        def close() -> None:
+            self._list_watchers -= 1
+            self.close_stream(address)
+
+        return FrameSource(next_frame, close)
 
     def game(self, room_id: str) -> WatchedGame:
         """Return the game in the room `room_id`, running, over or not started. Raises WebError if there is none."""
@@ -474,15 +457,44 @@ class Hub:
         await self._describe_whole(watched)
         return watched.as_replay()
 
-    def watch_game(self, room_id: str, address: str) -> GameSource:
-        """Return the frames of one game for one page. Raises WebError if there is no such game, or too many pages."""
+    def watch_game(self, room_id: str, address: str) -> FrameSource:
+        """Return the frames of one game for one page: everything at first, and then what is new.
+
+        Raises WebError if there is no such game, or if there are too many pages.
+        """
         watched = self.game(room_id)
         self.open_stream(address)
         watched.watchers += 1
         self._watched[room_id] = watched
-        return GameSource(self, watched, address)
+        version: int | None = None
+        content: object = None
+        known = 0
+        is_gone = False
 
-    async def describe_first(self, watched: WatchedGame) -> None:
+        async def next_frame() -> bytes | None:
+            nonlocal version, content, known, is_gone
+            if is_gone:
+                return None
+            if version is None:
+                await self._describe_first(watched)
+            while version is not None and watched.content() == content:
+                version = await watched.versions.newer_than(version)
+            version, content = watched.versions.newest, watched.content()
+            if watched.is_gone:
+                is_gone = True
+                return GONE
+            data, known = watched.frame_after(known)
+            return data
+
+        def close() -> None:
+            watched.watchers -= 1
+            if not watched.watchers:
+                self._watched.pop(watched.game.id, None)
+            self.close_stream(address)
+
+        return FrameSource(next_frame, close)
+
+    async def _describe_first(self, watched: WatchedGame) -> None:
         """Describe a game that a page has just opened: all of it, or only the newest position if the server is busy."""
         has_changed = watched.refresh(trio.current_time())
         if self._is_busy:
@@ -491,13 +503,6 @@ class Hub:
             await self._describe_whole(watched)
         if has_changed:
             watched.publish()
-
-    def leave_game(self, watched: WatchedGame, address: str) -> None:
-        """Forget a page that has watched this game."""
-        watched.watchers -= 1
-        if not watched.watchers:
-            self._watched.pop(watched.game.id, None)
-        self.close_stream(address)
 
     async def run(self) -> None:
         """Compute live data while pages are open; runs until cancelled."""
@@ -563,53 +568,6 @@ class Hub:
 
         await describe(checkpoint)
         return cost + self._processor_time() - before
-
-
-class ListSource:
-    """The frames of the list of rooms for one page."""
-
-    def __init__(self, hub: Hub, address: str) -> None:
-        self._hub = hub
-        self._address = address
-        self._version = 0
-
-    async def next_frame(self) -> bytes | None:
-        data, self._version = await self._hub.newest_list(self._version)
-        return data
-
-    def close(self) -> None:
-        self._hub.leave_list(self._address)
-
-
-class GameSource:
-    """The frames of one game for one page: everything at first, and then what is new."""
-
-    def __init__(self, hub: Hub, watched: WatchedGame, address: str) -> None:
-        self._hub = hub
-        self._address = address
-        self._watched = watched
-        self._version: int | None = None
-        self._content: object = None
-        self._known = 0
-        self._is_gone = False
-
-    async def next_frame(self) -> bytes | None:
-        if self._is_gone:
-            return None
-        watched = self._watched
-        if self._version is None:
-            await self._hub.describe_first(watched)
-        while self._version is not None and watched.content() == self._content:
-            self._version = await watched.versions.newer_than(self._version)
-        self._version, self._content = watched.versions.newest, watched.content()
-        if watched.is_gone:
-            self._is_gone = True
-            return GONE
-        data, self._known = watched.frame_after(self._known)
-        return data
-
-    def close(self) -> None:
-        self._hub.leave_game(self._watched, self._address)
 
 
 def room_routes(hub: Hub) -> list[BaseRoute]:

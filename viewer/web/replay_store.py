@@ -41,7 +41,7 @@ from spielleiter.viewer.game_details import (
 )
 from spielleiter.viewer.game_json import Details, describe_game, distinct_positions, shown_name
 from spielleiter.viewer.positions.describe import describe_legal_moves
-from spielleiter.viewer.replay_files import Replay, ReplayFileError, load_replay, read_bytes, read_replay
+from spielleiter.viewer.replay_files import Replay, ReplayFileError, load_replay, page_name, read_bytes, read_replay
 from spielleiter.viewer.web.answers import JSON, WebError, json_response, read_body, unknown_ply, whole_number
 
 MOST_LISTED: Final = 500
@@ -69,14 +69,12 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class OpenReplay:
-    """A replay that has been read: its name on the page, its content, and the JSON object of its game, encoded."""
+    """A replay that has been read: its content, and the JSON object of its game, encoded."""
 
-    name: str
     replay: Replay
     game: bytes
-    path: Path | None
-    content: bytes | None
-    """The bytes of a dropped file; None for one in a folder."""
+    read: Callable[[], bytes]
+    """Returns the bytes of the file. Raises ReplayFileError."""
 
     def state(self, ply: int) -> State:
         """Return the position of a ply. Raises WebError if there is none."""
@@ -132,7 +130,9 @@ class ReplayStore:
         key = name, await trio.to_thread.run_sync(_version_of, path)
         found = self._open.get(key)
         if found is None:
-            found = await self._read(lambda: _opened(name, load_replay(path), details_beside(path), path, None))
+            found = await self._read(
+                lambda: _opened(name, load_replay(path), details_beside(path), partial(read_bytes, path))
+            )
             self._open[key] = found
             while len(self._open) > MOST_OPEN:
                 self._open.popitem(last=False)
@@ -142,7 +142,7 @@ class ReplayStore:
     async def drop(self, content: bytes, source: str) -> OpenReplay:
         """Read a file that was dropped onto the page, and remember it for a while. Raises WebError."""
         name = f"dropped:{secrets.token_urlsafe(12)}"
-        found = await self._read(lambda: _opened(name, read_replay(content, source), Details(), None, content))
+        found = await self._read(lambda: _opened(name, read_replay(content, source), Details(), lambda: content))
         self._dropped[name] = found
         while len(self._dropped) > MOST_OPEN:
             self._dropped.popitem(last=False)
@@ -156,10 +156,7 @@ class ReplayStore:
     async def content(self, name: str) -> bytes:
         """Return the bytes of a replay, which may be compressed. Raises WebError."""
         found = await self.find(name)
-        if found.content is not None:
-            return found.content
-        assert found.path is not None
-        return await self._read(partial(read_bytes, found.path))
+        return await self._read(found.read)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
@@ -189,7 +186,7 @@ class ReplayStore:
 
     def _path_of(self, name: str) -> Path | None:
         """Return the file of a replay of this name; None if there is none."""
-        if self._single is not None and name == page_name(self._single) and _is_file(self._single):
+        if self._single is not None and name == page_name(self._single.name) and _is_file(self._single):
             return self._single
         if self._folder is not None and _is_plain(name) and name.endswith(_SUFFIXES):
             path = self._folder / name
@@ -218,7 +215,7 @@ class ReplayStore:
                 found = [
                     (entry.stat().st_mtime, self._folder / entry.name)
                     for entry in entries
-                    if entry.name.endswith(_SUFFIXES) and _has_address(entry.name) and entry.is_file()
+                    if entry.name.endswith(_SUFFIXES) and page_name(entry.name) == entry.name and entry.is_file()
                 ]
         except OSError:
             return []
@@ -236,11 +233,6 @@ class ReplayStore:
                 yield folder
 
 
-def page_name(path: Path) -> str:
-    """Return the name of a file as the page knows it: a text that can be part of an address."""
-    return path.name.encode("utf-8", "replace").decode()
-
-
 def _is_file(path: Path) -> bool:
     """Return whether there is a regular file; False also for a path that the system refuses, such as a long one."""
     try:
@@ -249,14 +241,9 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _has_address(name: str) -> bool:
-    """Return whether `name` can be part of an address: on Linux, the name of a file need not be text."""
-    return name.isascii() or name == name.encode("utf-8", "replace").decode()
-
-
-def _opened(name: str, replay: Replay, details: Details, path: Path | None, content: bytes | None) -> OpenReplay:
+def _opened(name: str, replay: Replay, details: Details, read: Callable[[], bytes]) -> OpenReplay:
     game = {**describe_game(replay, details), "replay": name}
-    return OpenReplay(name, replay, msgspec.json.encode(game), path, content)
+    return OpenReplay(replay, msgspec.json.encode(game), read)
 
 
 def _is_plain(name: str) -> bool:
@@ -276,7 +263,7 @@ def _version_of(path: Path) -> object:
 
 def _subfolders(folder: Path, *, newest_first: bool = False) -> list[Path]:
     try:
-        found = [path for path in folder.iterdir() if _has_address(path.name) and path.is_dir()]
+        found = [path for path in folder.iterdir() if page_name(path.name) == path.name and path.is_dir()]
         return sorted(found, key=lambda path: -path.stat().st_mtime) if newest_first else sorted(found)
     except OSError:
         return []

@@ -43,6 +43,7 @@ from spielleiter.server.errors import RequestError
 from spielleiter.server.net.wire import SocketWire
 from spielleiter.viewer.positions.describe import MOST_LEGAL_MOVES, describe_legal_moves, skip_move
 from spielleiter.viewer.web.answers import (
+    FrameSource,
     Versions,
     WebError,
     frame,
@@ -109,18 +110,6 @@ class _MoveForm(msgspec.Struct):
     skip: bool = False
 
 
-def program_arguments(host: str, port: int, reservation: str | None = None) -> str:
-    """Return the arguments for a program of the contest, with those that differ from the defaults."""
-    words = []
-    if host != DEFAULT_HOST:
-        words += ["--host", host]
-    if port != DEFAULT_PORT:
-        words += ["--port", str(port)]
-    if reservation is not None:
-        words += ["--reservation", reservation]
-    return " ".join(words)
-
-
 def joining_commands(
     host: str, port: int, game_type: str, reservation: str | None = None, *, is_windows: bool = os.name == "nt"
 ) -> list[CommandLine]:
@@ -133,7 +122,12 @@ def joining_commands(
     - `reservation`: the code of a reserved seat; None for a seat that anyone may take.
     - `is_windows`: whether the lines are for the shells of Windows.
     """
-    arguments = program_arguments(host, port, reservation)
+    given = {
+        "--host": None if host == DEFAULT_HOST else host,
+        "--port": None if port == DEFAULT_PORT else port,
+        "--reservation": reservation,
+    }
+    arguments = " ".join(f"{option} {value}" for option, value in given.items() if value is not None)
     builtin = arguments if reservation is not None else f"--game {game_type} {arguments}"
     python, executable = ("python", ".\\program.exe") if is_windows else ("python3", "./program")
     starts = {
@@ -146,7 +140,7 @@ def joining_commands(
 
 
 class Loopback:
-    """Makes connections from this process to its own `server` while `run` runs: pairs of connected sockets.
+    """Connects players in this process with its own `server` while `run` runs: by pairs of connected sockets.
 
     The server serves them as any other ones. Its session outlives the client's task, so a client that is cancelled has
     left like a client whose program has ended, and its opponent wins.
@@ -157,18 +151,34 @@ class Loopback:
         self._nursery: trio.Nursery | None = None
 
     async def run(self) -> None:
-        """Own the server's side of all connections; runs until cancelled."""
+        """Own the tasks of the players and the server's side of their connections; runs until cancelled."""
         async with trio.open_nursery() as self._nursery:
             await trio.sleep_forever()
+
+    def start_soon(self, play: Callable[[str], Awaitable[None]], label: str) -> None:
+        """Start a task, whose bugs end it only. Raises RuntimeError if `run` has ended."""
+
+        async def contained() -> None:
+            try:
+                await play(label)
+            except Exception as error:
+                self._server.stream.publish(events.InternalError.of(error, label))
+
+        assert self._nursery is not None, "players are connected while `run` runs"
+        self._nursery.start_soon(contained)
 
     @asynccontextmanager
     async def connect(self, dialect: Dialect, label: str) -> AsyncIterator[Player]:
         """Connect a player that speaks `dialect`; `label` is the connection's name in the log."""
-        assert self._nursery is not None, "connections are made while `run` runs"
         near, far = socket.socketpair()
         near.setblocking(False)
+
+        async def serve(label: str) -> None:
+            with far:
+                await self._server.serve_wire(SocketWire(far), ADDRESS, label=label)
+
         try:
-            self._nursery.start_soon(self._serve, far, label)
+            self.start_soon(serve, label)
         except RuntimeError:  # `run` has ended, so the server stops, which cancels this task as well
             near.close()
             far.close()
@@ -178,13 +188,6 @@ class Loopback:
             yield Player(transport)
         finally:
             await transport.aclose()
-
-    async def _serve(self, sock: socket.socket, label: str) -> None:
-        try:
-            with sock:
-                await self._server.serve_wire(SocketWire(sock), ADDRESS, label=label)
-        except Exception as error:
-            self._server.stream.publish(events.InternalError.of(error, label))
 
 
 class PersonSeat:
@@ -231,7 +234,7 @@ class PersonSeat:
         try:
             with self._scope:
                 async with loopback.connect(self._room.edition.dialect, label) as player:
-                    player.watch = self._watch
+                    player.watch = self._note
                     try:
                         await self._join(player)
                         self.is_settled.set()
@@ -245,7 +248,7 @@ class PersonSeat:
             if self._owns_room and self._room.phase is Phase.OPEN:
                 self._room.cancel()
 
-    def _watch(self, data: RoomData) -> None:
+    def _note(self, data: RoomData) -> None:
         if isinstance(data, WelcomeMessage):
             self._player = data.seat
             self.state = "playing"
@@ -299,39 +302,24 @@ class PersonSeat:
         """Return the seat as a JSON object."""
         return {"room": self._room.id, "player": self._player, "state": self.state, "commands": list(self._commands)}
 
-    def add_page(self) -> None:
-        """Note that one more page looks at the seat."""
+    def watch(self, on_close: Callable[[], None]) -> FrameSource:
+        """Return the frames of the seat and of its request for one page; `on_close` is called when it has left."""
         self._pages += 1
         self._scope.deadline = math.inf
+        version = -1
 
-    def remove_page(self) -> None:
-        """Note that a page has left."""
-        self._pages -= 1
-        if not self._pages:
-            self._scope.deadline = trio.current_time() + ABANDON_TIMEOUT
+        async def next_frame() -> bytes:
+            nonlocal version
+            version = await self._versions.newer_than(version)
+            return frame("seat", self.describe()) + frame("request", self._request_data)
 
-    async def next_frames(self, version: int) -> tuple[bytes, int]:
-        """Wait until there is something newer than `version`; return the seat and the request, and their version."""
-        newest = await self._versions.newer_than(version)
-        return frame("seat", self.describe()) + frame("request", self._request_data), newest
+        def close() -> None:
+            self._pages -= 1
+            if not self._pages:
+                self._scope.deadline = trio.current_time() + ABANDON_TIMEOUT
+            on_close()
 
-
-class SeatSource:
-    """The events of a seat for one page; `on_close` is called when the page has left."""
-
-    def __init__(self, seat: PersonSeat, on_close: Callable[[], None]) -> None:
-        self._seat = seat
-        self._on_close = on_close
-        self._version = -1
-        seat.add_page()
-
-    async def next_frame(self) -> bytes | None:
-        data, self._version = await self._seat.next_frames(self._version)
-        return data
-
-    def close(self) -> None:
-        self._seat.remove_page()
-        self._on_close()
+        return FrameSource(next_frame, close)
 
 
 class Seats:
@@ -343,12 +331,6 @@ class Seats:
         self._address = address
         self._seats: OrderedDict[str, PersonSeat] = OrderedDict()
         self._count = 0
-        self._nursery: trio.Nursery | None = None
-
-    async def run(self) -> None:
-        """Own the tasks of all seats; runs until cancelled."""
-        async with trio.open_nursery() as self._nursery:
-            await trio.sleep_forever()
 
     def find(self, seat_id: str) -> PersonSeat:
         """Return a seat. Raises WebError if there is none."""
@@ -403,7 +385,7 @@ class Seats:
                     await player.join_prepared(code)
                     await player.play(choose_move)
 
-        self._start(play, f"builtin-{self._count}")
+        self._loopback.start_soon(play, f"builtin-{self._count}")
         return seat_id
 
     async def _join_room(self, room_id: str, address: str) -> str:
@@ -476,18 +458,8 @@ class Seats:
         self._count += 1
         seat_id = secrets.token_urlsafe(16)
         self._seats[seat_id] = seat
-        self._start(lambda label: seat.run(self._loopback, label), f"person-{self._count}")
+        self._loopback.start_soon(lambda label: seat.run(self._loopback, label), f"person-{self._count}")
         return seat_id
-
-    def _start(self, play: Callable[[str], Awaitable[None]], label: str) -> None:
-        async def contained() -> None:
-            try:
-                await play(label)
-            except Exception as error:  # a bug ends this player only
-                self._server.stream.publish(events.InternalError.of(error))
-
-        assert self._nursery is not None, "the seats are opened while `run` runs"
-        self._nursery.start_soon(contained)
 
     def _require_place(self, address: str) -> None:
         """Forget seats of games that are over; raise WebError if there are too many others, or many of this address."""
@@ -529,7 +501,7 @@ def seat_routes(seats: Seats, hub: Hub, find_replay_state: FindReplayState) -> l
             return single_frame(frame("gone", error.as_json()))
         address = client_share(request)
         hub.open_stream(address)
-        return newest_frames(SeatSource(seat, lambda: hub.close_stream(address)))
+        return newest_frames(seat.watch(lambda: hub.close_stream(address)))
 
     async def move(request: Request) -> Response:
         seat = seats.find(request.path_params["seat"])

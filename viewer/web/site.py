@@ -80,14 +80,14 @@ class Site:
         sessions = AdminSessions(server, self._new_guard(), page_port)
         self.loopback = Loopback(server)
         store = ReplayStore(config.replay_directory if single is None else single.parent, config.viewer_matches, single)
-        self.seats = Seats(server, self.loopback, address)
+        seats = Seats(server, self.loopback, address)
         routes: list[BaseRoute] = [
             *health,
             *_page_routes(server.editions, address, has_admins=server.lobby.password is not None),
             *room_routes(self.hub),
             *replay_routes(store),
             *analysis_routes(store, self.hub),
-            *seat_routes(self.seats, self.hub, store.state),
+            *seat_routes(seats, self.hub, store.state),
             *admin_routes(server, sessions, address),
         ]
         self.app: Application = Guard(application(routes), config.viewer_password, self._new_guard())
@@ -105,7 +105,6 @@ class Site:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.hub.run)
             nursery.start_soon(self.loopback.run)
-            nursery.start_soon(self.seats.run)
             await self._serve(self.app, MOST_CONNECTIONS, sockets)
             nursery.cancel_scope.cancel()
 
@@ -171,7 +170,6 @@ def _page_routes(editions: Mapping[str, Edition], address: tuple[str, int], *, h
                 for kind in STRATEGIES.values()
                 if kind.choose is not None and not kind.is_bad and not kind.is_alias and kind.plays(edition.game)
             ],
-            "startPieces": None,
         }
         for edition in editions.values()
     ]

@@ -268,15 +268,6 @@ def test_the_turn_stays_where_the_last_colour_leaves() -> None:
     assert after.outcome() is not None
 
 
-def test_turns_of_colours_that_have_left_are_counted() -> None:
-    state = after_first_pieces()
-    out = replace(state, valid_mask=0b1001, turn=7)
-    after = out.play(SkipMove())
-    assert (after.turn, after.color_on_turn) == (8, BLUE)
-    after = after.play(first_legal(after))
-    assert (after.turn, after.round, after.color_on_turn) == (11, 3, GREEN)
-
-
 @pytest.mark.parametrize(
     ("game", "last_turn", "limit"), [(BLOKUS_2021, 99, 100), (BLOKUS_2027, 95, 96)], ids=["2021", "2027"]
 )
@@ -351,15 +342,6 @@ def test_the_final_round_ends_even_if_colours_have_left(color: Color, valid: tup
         state = state.play(SkipMove())
     assert state.turn == end_turn
     assert state.round == 12
-
-
-def test_a_colour_that_finished_in_an_earlier_round_has_ended_the_game() -> None:
-    state = almost_done(BLUE, turn=40, rules=PLAYS_ON)
-    state = state.play(first_legal(state))
-    for _ in range(8):
-        state = state.play(SkipMove())
-    assert state.outcome() is None
-    assert replace(state, rules=ENDS).outcome() is not None
 
 
 def test_placements_are_counted_for_a_colour_that_is_not_on_turn() -> None:

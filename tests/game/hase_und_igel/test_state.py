@@ -52,6 +52,11 @@ def test_a_move_of_another_game_raises_type_error() -> None:
         START.play(move)
 
 
+def test_the_start() -> None:
+    assert (START.turn, START.round, START.last_move) == (0, 1, None)
+    assert START.points(0) == START.points(1) == (0, 68)
+
+
 @pytest.mark.parametrize(
     ("turn", "red", "blue", "outcome"),
     [

@@ -86,19 +86,16 @@ def hide_open_files() -> None:
     ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 
 
-def join_elsewhere(host: str, own_port: int, connect_to: Callable[[str, int], socket.socket]) -> None:
-    """Take the opponent's seat by a plain join on all other ports, and lose the game for it by an illegal move.
-
-    `connect_to` makes the connection, sends the request, and returns the connection once the seat may be taken.
-    """
+def join_elsewhere(host: str, own_port: int, way: str) -> None:
+    """Take the opponent's seat by a plain join on all other ports, and lose the game for it by an illegal move."""
     match = ancestors()
-    if connect_to is connect_hidden:
+    if way == "hidden":
         hide_open_files()
     if os.fork():
         time.sleep(0.5)
         return
     known = set(ports_of(match))  # from other name spaces, the match cannot be looked into
-    if connect_to is connect_from_name_spaces:
+    if way == "from-name-spaces":
         ctypes.CDLL(None).unshare(0x10000000 | 0x20000000)  # CLONE_NEWUSER, CLONE_NEWPID
     deadline = time.monotonic() + 5
     tried: set[int] = set()
@@ -109,7 +106,7 @@ def join_elsewhere(host: str, own_port: int, connect_to: Callable[[str, int], so
             sys.stderr.flush()
             if not os.fork():
                 with contextlib.suppress(OSError):
-                    take_seat(connect_to(host, port))
+                    take_seat(WAYS[way](host, port))
                 os._exit(0)
         time.sleep(0.01)
     os._exit(0)
@@ -128,16 +125,6 @@ def connect_visibly(host: str, port: int) -> socket.socket:
     sock = socket.create_connection((host, port), timeout=1)
     sock.sendall(b"<protocol><join/>")
     return sock
-
-
-def connect_hidden(host: str, port: int) -> socket.socket:
-    """Connect from a process that hides its open files."""
-    return connect_visibly(host, port)
-
-
-def connect_from_name_spaces(host: str, port: int) -> socket.socket:
-    """Connect from a process in name spaces of its own for users and processes."""
-    return connect_visibly(host, port)
 
 
 def connect_by_mapped_address(_host: str, port: int) -> socket.socket:
@@ -226,9 +213,9 @@ def connect_by_asynchronous_request(host: str, port: int) -> socket.socket:
 
 WAYS = {
     "visibly": connect_visibly,
-    "hidden": connect_hidden,
+    "hidden": connect_visibly,  # by a process that hides its open files
     "in-flight": connect_in_flight,
-    "from-name-spaces": connect_from_name_spaces,
+    "from-name-spaces": connect_visibly,  # by a process in name spaces of its own for users and processes
     "by-mapped-address": connect_by_mapped_address,
     "while-moving": connect_while_moving,
     "while-passing": connect_while_passing,
@@ -236,7 +223,10 @@ WAYS = {
     "in-memory": connect_in_memory,
     "by-asynchronous-request": connect_by_asynchronous_request,
 }
-"""How the opponent's port is connected to, by the end of the attack's name."""
+"""How the opponent's port is connected to, by the end of the attack's name.
+
+Each makes the connection, sends the request, and returns the connection once the seat may be taken.
+"""
 
 
 def close_elsewhere(host: str, own_port: int) -> None:
@@ -342,11 +332,6 @@ def leave_process_of_opponent() -> None:
         time.sleep(0.01)
 
 
-def kill_parent() -> None:
-    """Kill the parent process, and continue to play."""
-    os.kill(os.getppid(), signal.SIGKILL)
-
-
 def stop_parent(times: int | None) -> None:
     """Stop the parent process `times` times (None: without end), from another process."""
     supervisor = os.getppid()
@@ -381,7 +366,6 @@ def guess_codes(host: str, port: int, own_code: str) -> None:
 
 
 def try_everything(host: str, port: int, own_code: str) -> None:
-    """Ask for other seats, and connect to the opponent's port."""
     guess_codes(host, port, own_code)
     steal_seat(host, port, own_code)
 
@@ -393,16 +377,15 @@ def write_endlessly() -> None:
         sys.stderr.flush()
 
 
-def parent_of(process: Path) -> int:
-    """Return the parent of a process; -1 if the process has ended."""
-    try:
-        return int((process / "stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return -1
-
-
 def grandparent_of(process: Path) -> int:
-    return parent_of(Path("/proc", str(parent_of(process))))
+    """Return the parent of a process's parent; -1 if one of them has ended."""
+    pid = -1
+    with contextlib.suppress(OSError):
+        for _ in range(2):
+            pid = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+            process = Path("/proc", str(pid))
+        return pid
+    return -1
 
 
 open_sockets: list[socket.socket] = []
@@ -415,13 +398,12 @@ ACTIONS: dict[str, Callable[[str, int, str], None]] = {
     "honest-hidden": lambda _host, _port, _code: hide_open_files(),
     "hide": lambda _host, _port, _code: leave_process({}),
     "frame": lambda _host, _port, _code: leave_process_of_opponent(),
-    "kill-parent": lambda _host, _port, _code: kill_parent(),
+    "kill-parent": lambda _host, _port, _code: os.kill(os.getppid(), signal.SIGKILL),
     "garble-reports": lambda _host, _port, _code: garble_reports(),
     "guess": guess_codes,
     "everything": try_everything,
     "read-secrets": lambda host, port, _code: read_secrets(host, port),
     "noise": lambda _host, _port, _code: write_endlessly(),
-    "absent": lambda _host, _port, _code: sys.exit(0),
     "stop-parent": lambda _host, _port, _code: stop_parent(1),
     "stop-parent-for-ever": lambda _host, _port, _code: stop_parent(None),
 }
@@ -437,7 +419,7 @@ def main() -> int:
     parser.add_argument("-r", dest="code")
     given = parser.parse_args()
     if given.attack.startswith("join-"):  # before trio runs, whose event loop does not survive a fork
-        join_elsewhere(given.host, given.port, WAYS[given.attack.removeprefix("join-")])
+        join_elsewhere(given.host, given.port, given.attack.removeprefix("join-"))
     elif given.attack in ACTIONS:
         ACTIONS[given.attack](given.host, given.port, given.code)
     return trio.run(play_game, given)

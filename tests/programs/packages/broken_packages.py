@@ -17,7 +17,6 @@ from pathlib import Path
 from tests.programs.packages.binaries import (
     LOADER,
     MACOS_PROGRAM,
-    MACOS_UNIVERSAL,
     WINDOWS_PROGRAM,
     elf,
     jar,
@@ -92,7 +91,6 @@ BROKEN: dict[str, Sample] = {
     # -- the ZIP file
     "text instead of a ZIP": Sample("not-a-zip", b"Hello"),
     "empty file": Sample("not-a-zip", b""),
-    "7z archive": Sample("not-a-zip", b"7z\xbc\xaf\x27\x1c" + bytes(100)),
     "gzip file": Sample("not-a-zip", b"\x1f\x8b" + bytes(100)),
     "end is missing": Sample("damaged-zip", zipped(BOT)[:-30]),
     "second half is missing": Sample("damaged-zip", zipped(BOT)[: len(zipped(BOT)) // 2]),
@@ -109,12 +107,9 @@ BROKEN: dict[str, Sample] = {
     "entries that overlap": Sample("overlapping-files", _overlapping()),
     "wrong checksum": Sample("wrong-checksum", _wrong_checksum()),
     "encrypted file": Sample("encrypted", _encrypted()),
-    "LZMA": Sample("unsupported-compression", zipped(BOT, zipfile.ZIP_LZMA)),
     "bzip2": Sample("unsupported-compression", zipped(BOT, zipfile.ZIP_BZIP2)),
     # -- names
-    "path with ..": Sample("leaves-folder", with_entry("../bot.py")),
     "path with .. inside": Sample("leaves-folder", with_entry("lib/../../bot.py")),
-    "path with .. and backslashes": Sample("leaves-folder", with_entry("..\\bot.py")),
     "absolute path": Sample("absolute-path", with_entry("/etc/profile")),
     "path of a network share": Sample("absolute-path", with_entry("\\\\server\\bot.py")),
     "drive letter": Sample("drive-letter", with_entry("C:\\bots\\bot.py")),
@@ -135,55 +130,33 @@ BROKEN: dict[str, Sample] = {
     "marked as UTF-8, but is not": Sample("broken-utf8-name", renamed("loesung.txt", b"l\x94esung.txt", is_utf8=True)),
     "umlaut of macOS": Sample("decomposed-name", with_entry("lo\u0308sung.txt")),
     "name that Windows forbids": Sample("windows-name", with_entry("aux.txt")),
-    "colon in a name": Sample("windows-name", with_entry("game:1.log")),
     "files of macOS": Sample("macos-files", with_entry("__MACOSX/._bot.py")),
     # -- the main file
     "only texts": Sample("no-main-file", zipped({"README.txt": "Hello", "bot.txt": "x"})),
     "two scripts": Sample("several-main-files", zipped({"a.sh": SHELL_BOT, "b.sh": SHELL_BOT, "bot.py": PYTHON_BOT})),
-    "two programs": Sample("several-main-files", zipped({"a": elf(), "b": elf()})),
     "--main that is not there": Sample("main-missing", zipped(BOT), "run.sh"),
     "--main that is a folder": Sample("main-is-folder", zipped({**BOT, "lib/a.py": ""}), "lib"),
     "program in a folder that is started in the folder above": Sample("main-in-folder", zipped({"bot/main": elf()})),
-    "a start.sh in each of two folders": Sample(
-        "several-main-files", zipped({"a/start.sh": "#!/bin/sh\n", "b/start.sh": "#!/bin/sh\n"})
-    ),
-    "sources of Rust in a folder": Sample(
-        "source-only", zipped({"bot/Cargo.toml": "[package]", "bot/src/main.rs": "fn main() {}"})
-    ),
     "only texts in a folder": Sample("folder-inside", zipped({"bot/README.md": "x"})),
     "ZIP in a ZIP": Sample("zip-inside", zipped({"player.zip": zipped(BOT)})),
     "only sources of Rust": Sample("source-only", zipped({"Cargo.toml": "[package]", "src/main.rs": "fn main() {}"})),
-    "only sources of Java": Sample("source-only", zipped({"pom.xml": "<project/>", "src/Main.java": "class Main {}"})),
     "empty main file": Sample("empty-main", script("")),
     "JAR file as the main file": Sample("jar-main-file", zipped({"bot.jar": jar()})),
     "class as the main file": Sample("class-file", zipped({"Main.class": java_class()})),
     "shared library as the main file": Sample("not-a-program", program(elf(kind=3, entry=0))),
-    "object file as the main file": Sample("not-a-program", program(elf(kind=1))),
     "image as the main file": Sample("not-a-program", zipped({"bot.png": b"\x89PNG\r\n\x1a\n\0\0"}), "bot.png"),
     "batch file": Sample("windows-script", zipped({"start.bat": "java -jar bot.jar %*", "bot.jar": jar()})),
     # -- first line and encoding
     "line ends of Windows": Sample("crlf", script(SHELL_BOT.replace("\n", "\r\n"))),
-    "line ends of Windows in Python": Sample("crlf", script(PYTHON_MAIN.replace("\n", "\r\n"), "main.py")),
-    "line ends of Windows after the first line": Sample("crlf", script('#!/bin/sh\nexec python3 bot.py "$@"\r\n')),
     "byte order mark": Sample("byte-order-mark", script(b"\xef\xbb\xbf" + SHELL_BOT.encode())),
     "UTF-16": Sample("utf-16", script(SHELL_BOT.encode("utf-16"))),
     "UTF-16 without byte order mark": Sample("utf-16", script(SHELL_BOT.encode("utf-16-le"))),
     "no first line": Sample("no-first-line", script('exec python3 bot.py "$@"\n')),
-    "no first line in Python": Sample("no-first-line", script(PYTHON_BOT, "main.py"), "main.py"),
     "blank line before #!": Sample("blank-before-first-line", script(f"\n{SHELL_BOT}")),
-    "blanks before #!": Sample("blank-before-first-line", script(f"  {SHELL_BOT}")),
-    "#! alone": Sample("incomplete-first-line", script('#!\nexec python3 bot.py "$@"\n')),
     "env alone": Sample("incomplete-first-line", script('#!/usr/bin/env\nexec python3 bot.py "$@"\n')),
     "option after env": Sample("first-line-options", script(f"#!/usr/bin/env python3 -u\n{PYTHON_BOT}", "main.py")),
     "two options": Sample("first-line-options", shell('exec python3 bot.py "$@"', first_line="#!/bin/bash -e -u")),
-    "interpreter of Windows": Sample(
-        "missing-interpreter", script(f"#!C:\\Python312\\python.exe\n{PYTHON_BOT}", "main.py")
-    ),
-    "interpreter in a home folder": Sample(
-        "missing-interpreter", script(f"#!/home/anna/venv/bin/python3\n{PYTHON_BOT}", "main.py")
-    ),
     "misspelled interpreter": Sample("missing-interpreter", script(f"#!/usr/bin/env pyhton3\n{PYTHON_BOT}", "main.py")),
-    "python instead of python3": Sample("uncertain-interpreter", script(f"#!/usr/bin/python\n{PYTHON_BOT}", "main.py")),
     "unusual interpreter": Sample("uncertain-interpreter", script("#!/usr/bin/env julia\nprint(1)\n", "main.jl")),
     # -- what a script starts
     "second script has line ends of Windows": Sample(
@@ -198,10 +171,8 @@ BROKEN: dict[str, Sample] = {
         "foreign-program", shell('chmod +x player\n./player "$@"', {"player": WINDOWS_PROGRAM})
     ),
     "program for macOS": Sample("macos-program", program(MACOS_PROGRAM)),
-    "universal program for macOS": Sample("macos-program", program(MACOS_UNIVERSAL)),
     "32-bit program": Sample("elf-32-bit", program(elf(bits=32, machine=3))),
     "program for 64-bit ARM": Sample("other-processor", program(elf(machine=183))),
-    "program for 32-bit ARM": Sample("other-processor", program(elf(bits=32, machine=40))),
     "half a program": Sample("damaged-program", program(_DAMAGED_ELF)),
     "program for musl": Sample("unusual-loader", program(elf(loader="/lib/ld-musl-x86_64.so.1", libraries=_LIBRARIES))),
     "program with an unusual library": Sample(
@@ -210,25 +181,13 @@ BROKEN: dict[str, Sample] = {
     "program for a newer glibc": Sample(
         "newer-glibc", program(elf(loader=LOADER, libraries=_LIBRARIES, versions=("GLIBC_2.2.5", "GLIBC_2.43")))
     ),
-    "second program is for a newer glibc": Sample(
-        "newer-glibc",
-        shell('chmod +x player\n./player "$@"', {"player": elf(libraries=_LIBRARIES, versions=("GLIBC_2.43",))}),
-    ),
     "JAR file for a newer Java": Sample("newer-java", java(jar(files={"bot/Main.class": java_class(26)}))),
-    "class for a newer Java": Sample("newer-java", shell('java Main "$@"', {"Main.class": java_class(26)})),
     "import that is not there": Sample("missing-module", python("import sys\nimport numpy\nprint(sys.argv)")),
     "import in a module that is not there": Sample(
         "missing-module", python("import logic", {"logic.py": "from socha import Move\n"})
     ),
-    "requirements that are installed": Sample(
-        "requirements-missing",
-        shell('pip install -r requirements.txt\npython3 bot.py "$@"', {"requirements.txt": "numpy\n"}),
-    ),
     "requirements without packages": Sample(
         "requirements-missing", zipped({**BOT, "requirements.txt": "numpy>=1.26\n"})
-    ),
-    "import and requirements": Sample(
-        "requirements-missing", python("import yaml", {"requirements.txt": "PyYAML==6.0\n"})
     ),
     "wheel for Windows": Sample("wheel-platform", with_entry("wheels/numpy-2.0-cp312-cp312-win_amd64.whl")),
     "wheel for Python 2": Sample("wheel-python", with_entry("wheels/six-1.0-py2-none-any.whl")),

@@ -14,13 +14,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spielleiter.programs.packages import archive
-from spielleiter.programs.packages.compiled import is_class_file, is_machine_code, read_manifest
 from spielleiter.programs.packages.faults import Finding
 from spielleiter.programs.packages.package import inspect_package
 from tests.programs.packages.binaries import (
     LOADER,
-    MACOS_PROGRAM,
-    MACOS_UNIVERSAL,
     WINDOWS_PROGRAM,
     elf,
     jar,
@@ -46,13 +43,6 @@ def java_codes(files: Mapping[str, bytes | str], folder: Path) -> list[str]:
     return [each.code for each in findings(zipped({**BOT, **files}), folder)]
 
 
-def test_programs_and_classes_are_told_apart() -> None:
-    assert all(map(is_machine_code, (elf(), WINDOWS_PROGRAM, MACOS_PROGRAM, MACOS_UNIVERSAL)))
-    assert not any(map(is_machine_code, (java_class(1), java_class(), b"#!/bin/sh\n", b"", b"\xca\xfe\xba\xbe")))
-    assert is_class_file(java_class())
-    assert not is_class_file(MACOS_UNIVERSAL)
-
-
 def test_a_program_needs_what_its_headers_say(tmp_path: Path) -> None:
     libraries, glibc = findings(program(PROGRAM), tmp_path)
     assert (libraries.code, glibc.code) == ("missing-library", "newer-glibc")
@@ -75,20 +65,16 @@ def test_versions_are_compared_as_numbers(versions: tuple[str, ...], expected: l
 
 
 @pytest.mark.parametrize(
-    ("machine", "processor"), [(183, "64-bit ARM"), (40, "32-bit ARM"), (243, "RISC-V"), (999, "type 999")]
+    ("order", "machine", "processor"), [(1, 183, "64-bit ARM"), (1, 999, "type 999"), (2, 22, "S390")]
 )
-def test_other_processors_are_named(machine: int, processor: str, tmp_path: Path) -> None:
-    (finding,) = findings(program(elf(machine=machine)), tmp_path)
+def test_other_processors_are_named(order: int, machine: int, processor: str, tmp_path: Path) -> None:
+    """Also those with the other byte order."""
+    content = bytearray(elf(machine=machine))
+    content[5] = order
+    struct.pack_into("<HH" if order == 1 else ">HH", content, 16, 2, machine)
+    (finding,) = findings(program(bytes(content)), tmp_path)
     assert finding.code == "other-processor"
     assert processor in finding.text
-
-
-def test_a_processor_with_the_other_byte_order_is_recognised(tmp_path: Path) -> None:
-    content = bytearray(elf(machine=22))
-    content[5] = 2
-    struct.pack_into(">HH", content, 16, 2, 22)
-    (finding,) = findings(program(bytes(content)), tmp_path)
-    assert "S390" in finding.text
 
 
 def test_a_second_program_for_another_system_is_a_warning_if_there_is_no_other(tmp_path: Path) -> None:
@@ -99,7 +85,7 @@ def test_a_second_program_for_another_system_is_a_warning_if_there_is_no_other(t
     assert findings(shell('./player "$@"', {**files, "player-x86": elf()}), tmp_path) == ()
 
 
-@pytest.mark.parametrize("length", range(4, len(PROGRAM), 7))
+@pytest.mark.parametrize("length", range(4, len(PROGRAM), 50))
 def test_a_part_of_a_program_is_damaged(length: int, tmp_path: Path) -> None:
     assert codes(PROGRAM[:length], tmp_path) == ["damaged-program"]
 
@@ -123,9 +109,7 @@ def test_any_changed_program_can_be_examined(changes: list[tuple[int, int]]) -> 
         assert "uninspectable" not in codes(bytes(content), Path(folder), {"second": bytes(content)})
 
 
-def test_a_manifest_is_read_as_java_reads_it() -> None:
-    content = b"Manifest-Version: 1.0\r\nMAIN-CLASS: a.b.\r\n Main\r\nno colon\r\n\r\nName: x\r\nMain-Class: other\r\n"
-    assert read_manifest(content) == {"manifest-version": "1.0", "main-class": "a.b.Main"}
+NEWER = {"bot/Main.class": java_class(22)}
 
 
 @pytest.mark.parametrize(
@@ -134,10 +118,11 @@ def test_a_manifest_is_read_as_java_reads_it() -> None:
         ({"Main.class": java_class(21)}, []),
         ({"Main.class": java_class(22)}, ["newer-java"]),
         ({"META-INF/versions/26/Main.class": java_class(26)}, []),
-        ({"bot.jar": jar(files={"bot/Main.class": java_class(22)})}, ["newer-java"]),
+        # read as Java reads it: a line that begins with a blank continues the last one, and an empty line ends it
+        ({"bot.jar": jar("MAIN-CLASS: bot.\r\n Main\r\n\r\nMain-Class: x\n", NEWER)}, ["newer-java"]),
         ({"bot.jar": jar(files={"bot/Other.class": java_class(22)})}, []),
-        ({"bot.jar": jar("Main-Class:\n", {"bot/Main.class": java_class(22)})}, []),
-        ({"bot.jar": jar(None, {"bot/Main.class": java_class(22)})}, []),
+        ({"bot.jar": jar("Main-Class:\n", NEWER)}, []),
+        ({"bot.jar": jar(None, NEWER)}, []),
         ({"bot.jar": jar(files={"bot/Main.class": b"no class"})}, []),
         ({"bot.jar": jar().replace(b"\x08\x00", b"\x0e\x00")}, []),  # an unknown compression
         ({"a.jar": jar(files={"bot/Main.class": java_class(26)}), "B.class": java_class(26)}, ["newer-java"]),
@@ -187,13 +172,10 @@ def test_the_version_of_compiled_modules_is_known(files: dict[str, bytes | str],
     ("name", "code"),
     [
         ("numpy-2.0-cp312-cp312-manylinux_2_17_x86_64.manylinux2014_x86_64.whl", None),
-        ("numpy-2.0-cp312-cp312-linux_x86_64.whl", None),
         ("numpy-2.0-1-cp312-cp312-macosx_11_0_arm64.whl", "wheel-platform"),
         ("numpy-2.0-cp312-cp312-manylinux_2_17_aarch64.whl", "wheel-platform"),
         ("six-1.0-py2.py3-none-any.whl", None),
-        ("socha-5.1.0-cp36-abi3-manylinux_2_17_x86_64.whl", None),
         ("numpy-1.0-cp36-cp36m-manylinux1_x86_64.whl", "wheel-python"),
-        ("no wheel.whl", None),
         ("lib/fast.cpython-312-darwin.so", "extension-platform"),
         ("lib/fast.cpython-312-aarch64-linux-gnu.so", "extension-platform"),
         ("lib/fast.cpython-312-x86_64-linux-gnu.so", None),

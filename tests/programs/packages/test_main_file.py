@@ -37,21 +37,17 @@ def chosen(tmp_path: Path, files: dict[str, bytes | str], wanted: str | None = N
         ({"main.py": SCRIPT, "tools.py": SCRIPT}, "main.py"),
         ({"RUN": f"\n {SCRIPT}", "tools.py": SCRIPT}, "RUN"),
         ({"bot": f"\ufeff{SCRIPT}"}, "bot"),
-        ({"bot": elf(), "libx.so.1": elf(), "y.jar": jar()}, "bot"),
         ({"bot.jar": jar(), "README": "x"}, "bot.jar"),
         ({"main.bot": SCRIPT, "main.py": SCRIPT}, "several-main-files"),
         ({".hidden": SCRIPT, "a.txt": "x"}, "no-main-file"),
-        ({"a/x": "x", "b/y": "y"}, "no-main-file"),
         ({"a/x.sh": SCRIPT, "b/y": "y"}, "a/x.sh"),
         ({"a/x.sh": SCRIPT, "b/y.sh": SCRIPT}, "several-main-files"),
         ({"a/start.sh": "", "b/y.sh": SCRIPT, "README.md": "x"}, "a/start.sh"),
         ({"a/start.sh": "", "b/start.sh": ""}, "several-main-files"),
         ({"a/b/start.sh": SCRIPT}, "folder-inside"),
-        ({"a/bot.jar": jar(), "a/README.md": "x"}, "a/bot.jar"),
         ({"a/bot.jar": jar(), "b/README.md": "x"}, "no-main-file"),
         ({"gradlew": SCRIPT, "gradlew.bat": "x", "bot.jar": jar()}, "bot.jar"),
         ({"bot/Cargo.toml": "x", "bot/src/main.rs": "x"}, "source-only"),
-        ({"__MACOSX/x": "x", "bot/README": "x"}, "folder-inside"),
         ({"main.c": "x", "src/x.h": "x"}, "source-only"),
     ],
 )
@@ -66,22 +62,12 @@ def test_the_main_file_is_found(files: dict[str, bytes | str], main: str, tmp_pa
         ("./lib/c.py", "lib/c.py"),
         ("lib\\c.py", "lib/c.py"),
         ("lib", "main-is-folder"),
-        ("lib/", "main-is-folder"),
         ("d.py", "main-missing"),
         ("", "main-is-folder"),
     ],
 )
 def test_the_main_file_can_be_named(wanted: str, main: str, tmp_path: Path) -> None:
     assert chosen(tmp_path, {"a.py": SCRIPT, "b.py": "x", "lib/c.py": "x"}, wanted) == main
-
-
-def test_only_a_few_candidates_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "player.zip"
-    path.write_bytes(zipped({f"{name}.sh": SCRIPT for name in "abcdefgh"}))
-    with open_archive(path) as archive:
-        result = choose_main(archive)
-    assert isinstance(result, Finding)
-    assert "(a.sh, b.sh, c.sh, d.sh, e.sh)" in result.text
 
 
 def read(content: bytes | str, folder: Path, name: str = "start") -> MainFile:
@@ -101,19 +87,15 @@ def codes(main: MainFile) -> list[str]:
     [
         ("#!/bin/sh", "sh", []),
         ("#! /bin/bash -eu", "bash", []),
-        ("#!/usr/bin/python3.12", "python3.12", []),
         ("#!/usr/bin/env python3", "python3", []),
         ("#!/usr/bin/env -S python3 -u -B", "python3", []),
         ("#!/usr/bin/env -Spython3 -u", "python3", []),
         ("#!/usr/bin/env -S PYTHONPATH=lib python3 -u", "python3", []),
-        ("#!/usr/bin/env /bin/sh", "sh", []),
         ("#!/usr/bin/env /home/a/python3", "python3", ["missing-interpreter"]),
         ("#!/usr/bin/env FOO=1 python3", "FOO=1", ["first-line-options"]),
         ("#!/usr/bin/env -S", "", ["incomplete-first-line"]),
         ("#!/usr/bin/env ruby", "ruby", ["uncertain-interpreter"]),
-        ("#!/usr/bin/ruby", "ruby", ["uncertain-interpreter"]),
         ("#!/usr/local/bin/python3", "python3", ["uncertain-interpreter"]),
-        ("#!python3", "python3", ["missing-interpreter"]),
         ("#!venv/bin/python", "python", ["missing-interpreter"]),
         ("#!C:/Python/python.exe", "python", ["missing-interpreter"]),
         ("#!/bin/" + "x" * 300, "x" * 300, ["missing-interpreter"]),
@@ -155,8 +137,7 @@ def test_line_ends_matter_in_a_shell_and_in_the_first_line(
 
 
 @pytest.mark.parametrize(
-    ("name", "interpreter", "part"),
-    [("a.sh", "sh", "#!/bin/sh"), ("a.py", "python3", "#!/usr/bin/env python3"), ("a", "", "#!/bin/sh")],
+    ("name", "interpreter", "part"), [("a.py", "python3", "#!/usr/bin/env python3"), ("a", "", "#!/bin/sh")]
 )
 def test_the_missing_first_line_is_suggested(name: str, interpreter: str, part: str, tmp_path: Path) -> None:
     main = read("x\n", tmp_path, name)
@@ -174,13 +155,11 @@ def test_the_text_is_that_of_a_sound_script(tmp_path: Path) -> None:
     ("line", "is_found"),
     [
         ('./bot.jar "$@"', True),
-        ('exec "lib/bot.jar" "$@"', True),
         ('  java bot.jar "$@"', True),
         ('chmod +x bot.jar && ./bot.jar "$@"', True),
         ('java -jar bot.jar "$@"', False),
         ('java -cp bot.jar Main "$@"', False),
         ("# ./bot.jar", False),
-        ("./other.jar", False),
         ("chmod +x bot.jar", False),
     ],
 )
@@ -196,9 +175,7 @@ def test_a_jar_file_is_started_by_java(line: str, is_found: bool, tmp_path: Path
     [
         ("a\n./bot &\n\n# end\n", True),
         ("./bot &\nwait\n", False),
-        ("./bot &\nwait $!\n", False),
         ("./bot & ./other\n", False),
-        ("# &", False),
     ],
 )
 def test_a_start_in_the_background_is_found(text: str, is_found: bool, tmp_path: Path) -> None:

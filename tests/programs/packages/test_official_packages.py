@@ -54,14 +54,9 @@ def test_the_templates_themselves_are_sources(content: bytes, tmp_path: Path) ->
     assert inspection.main is None
 
 
-def test_a_main_file_in_a_folder_can_be_named(tmp_path: Path) -> None:
+def test_a_main_file_in_a_folder_can_be_named_and_several_are_listed(tmp_path: Path) -> None:
     inspection = inspected(tmp_path, PYTHON, f"{FOLDER}/start.sh")
-    assert inspection.findings == ()
-    assert str(inspection.main) == f"{FOLDER}/start.sh"
-
-
-def test_several_main_files_in_folders_are_listed(tmp_path: Path) -> None:
-    inspection = inspected(tmp_path, zipped({f"{each}/start.sh": "#!/bin/sh\n" for each in ("old", "new")}))
-    [finding] = inspection.findings
+    assert (inspection.findings, str(inspection.main)) == ((), f"{FOLDER}/start.sh")
+    [finding] = inspected(tmp_path, zipped({f"{n}/start.sh": "#!/bin/sh\n" for n in "fedcba"})).findings
     assert finding.code == "several-main-files"
-    assert "(new/start.sh, old/start.sh); choose one with --main" in finding.text
+    assert "(a/start.sh, b/start.sh, c/start.sh, d/start.sh, e/start.sh); choose one with --main" in finding.text

@@ -61,17 +61,14 @@ def runs_in(folder: Path) -> list[Path]:
         ("1:pids:/x\n", "31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw", None),
         ("0::/a\n", "31 23 0:28 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids", None),
         ("0::/a\n", "nonsense", None),
+        (None, "", None),
     ],
 )
-def test_the_cgroup_of_a_process_is_found(cgroup: str, mount: str, expected: str | None, tmp_path: Path) -> None:
-    (tmp_path / "cgroup").write_text(cgroup)
+def test_the_cgroup_of_a_process_is_found(cgroup: str | None, mount: str, expected: str | None, tmp_path: Path) -> None:
+    if cgroup is not None:  # there is a /proc
+        (tmp_path / "cgroup").write_text(cgroup)
     (tmp_path / "mountinfo").write_text(f"23 1 8:1 / / rw - ext4 /dev/sda1 rw\n{mount}\n")
     assert own_cgroup(tmp_path) == (expected and Path(expected))
-
-
-def test_without_proc_there_is_no_cgroup(tmp_path: Path) -> None:
-    assert own_cgroup(tmp_path) is None
-    assert delegated_cgroup(None, MEMORY) is None
 
 
 # -- whether it can be used -------------------------------------------------------------------------------------------
@@ -83,33 +80,30 @@ def test_a_cgroup_of_this_user_is_used(tmp_path: Path) -> None:
     (trial,) = runs_in(own)
     assert {name: (trial / name).read_text() for name in LIMITS} == LIMITS
     assert (trial / "run" / "cgroup.procs").read_text() == "0\n"  # a process has entered it
-
-
-def test_the_child_with_the_moved_processes_leads_to_its_parent(tmp_path: Path) -> None:
-    own = cgroup_in(tmp_path / "own")
     moved = cgroup_in(own / "spielleiter-processes", passed_on="")
     assert delegated_cgroup(moved, MEMORY) == own
 
 
-@pytest.mark.parametrize("controllers", ["", "cpu memory", "pids"])
-def test_both_controllers_are_needed(controllers: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("controllers", "missing", "owner"),
+    [
+        ("cpu memory", "", 0),  # both controllers are needed
+        ("pids", "", 0),
+        ("memory pids", "cgroup.procs", 0),  # it is no cgroup
+        ("memory pids", "cgroup.controllers", 0),
+        ("memory pids", "", 1),  # it is somebody else's
+    ],
+)
+def test_another_folder_is_not_used(
+    controllers: str, missing: str, owner: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own = cgroup_in(tmp_path / "own", controllers=controllers)
+    if missing:
+        (own / missing).unlink()
+    monkeypatch.setattr(os, "geteuid", lambda: own.stat().st_uid + owner)
     assert delegated_cgroup(own, MEMORY) is None
     assert runs_in(own) == []
-
-
-@pytest.mark.parametrize("missing", ["cgroup.procs", "cgroup.subtree_control", "cgroup.controllers"])
-def test_a_folder_that_is_no_cgroup_is_not_used(missing: str, tmp_path: Path) -> None:
-    own = cgroup_in(tmp_path / "own")
-    (own / missing).unlink()
-    assert delegated_cgroup(own, MEMORY) is None
-
-
-def test_a_cgroup_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = cgroup_in(tmp_path / "own")
-    monkeypatch.setattr(os, "geteuid", lambda: own.stat().st_uid + 1)
-    assert delegated_cgroup(own, MEMORY) is None
-    assert runs_in(own) == []
+    assert delegated_cgroup(None, MEMORY) is None
 
 
 @pytest.mark.parametrize(
@@ -156,19 +150,18 @@ def busy_as_long_as_there_are_processes(own: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(Path, "write_text", write_text)
 
 
-def test_processes_are_moved_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("may_move", [False, True])
+def test_processes_are_moved_once_or_it_is_not_used(
+    may_move: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own = cgroup_in(tmp_path / "own")
-    busy_as_long_as_there_are_processes(own, monkeypatch, may_move=True)
-    assert delegated_cgroup(own, MEMORY) == own
-    assert (own / "spielleiter-processes" / "cgroup.procs").read_text() == "17"
-    assert (own / "cgroup.subtree_control").read_text() == "+memory +pids"
-
-
-def test_a_cgroup_whose_processes_cannot_be_moved_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = cgroup_in(tmp_path / "own")
-    busy_as_long_as_there_are_processes(own, monkeypatch, may_move=False)
-    assert delegated_cgroup(own, MEMORY) is None
-    assert runs_in(own) == []
+    busy_as_long_as_there_are_processes(own, monkeypatch, may_move=may_move)
+    assert delegated_cgroup(own, MEMORY) == (own if may_move else None)
+    if may_move:
+        assert (own / "spielleiter-processes" / "cgroup.procs").read_text() == "17"
+        assert (own / "cgroup.subtree_control").read_text() == "+memory +pids"
+    else:
+        assert runs_in(own) == []
 
 
 def test_what_a_killed_match_has_left_is_removed(tmp_path: Path) -> None:

@@ -27,9 +27,15 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_default_is_bubblewrap(programs: Path) -> None:
+def test_the_default_is_bubblewrap_and_another_one_can_be_asked_for(
+    programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[None] = []
+    monkeypatch.setattr(choice, "remove_stale_folders", lambda: calls.append(None))  # what killed matches have left
     install(programs, "bwrap", "exit 0")
     assert choose_sandbox().name == choose_sandbox(kind="bubblewrap").name == "bubblewrap"
+    assert choose_sandbox(kind="none").name == "none"
+    assert len(calls) == 3
 
 
 @pytest.mark.parametrize(
@@ -55,15 +61,14 @@ def test_without_bubblewrap_there_are_plain_limits_and_a_reason(
     assert str(refused.value) == f"sandbox bubblewrap: {reason}"
 
 
-def test_other_systems_have_no_bubblewrap(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.platform", "darwin")
-    assert "bubblewrap exists on Linux only." in choose_sandbox().gaps[Condition.NETWORK]
-
-
-def test_a_program_that_is_no_program_is_a_reason(programs: Path) -> None:
+def test_other_systems_have_no_bubblewrap_and_a_file_may_be_no_program(
+    programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (programs / "bwrap").write_bytes(b"\x7fELF")
     (programs / "bwrap").chmod(0o755)
     assert "bubblewrap cannot be started" in choose_sandbox().gaps[Condition.NETWORK]
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert "bubblewrap exists on Linux only." in choose_sandbox().gaps[Condition.NETWORK]
 
 
 def test_a_python_that_cannot_be_moved_is_a_reason(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,11 +83,6 @@ def test_a_python_that_cannot_be_moved_is_a_reason(programs: Path, monkeypatch: 
     install(programs, "docker", "echo {}")
     with pytest.raises(SetupError, match="docker cannot run this Python"):
         choose_sandbox("python:3.12", "docker")
-
-
-def test_plain_limits_can_be_asked_for(programs: Path) -> None:
-    install(programs, "bwrap", "exit 0")
-    assert choose_sandbox(kind="none").name == "none"
 
 
 @pytest.mark.parametrize(
@@ -109,13 +109,6 @@ def test_an_image_is_looked_for_in_both_engines(programs: Path) -> None:
     assert choose_sandbox("x", "podman").name == "podman"
     with pytest.raises(SetupError, match="docker has no image 'x' on this machine"):
         choose_sandbox("x", "docker")
-
-
-def test_folders_of_killed_matches_are_removed(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[None] = []
-    monkeypatch.setattr(choice, "remove_stale_folders", lambda: calls.append(None))
-    choose_sandbox(kind="none")
-    assert calls == [None]
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ Real engines run in tests/programs/sandbox/test_run.py and test_games.py, where 
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import os
@@ -131,24 +132,15 @@ def test_full_memory_is_known_even_if_nothing_inside_can_report_it(engine: Engin
     container.release()
 
 
-def test_what_the_engine_cannot_limit_is_watched(engine: Engine, layout: Layout) -> None:
-    engine("podman", "{}", controllers="null")
+def test_what_the_engine_cannot_limit_is_watched_and_another_processor_is_a_gap(engine: Engine, layout: Layout) -> None:
+    engine("podman", "{}", controllers="null", architecture="arm64")
     sandbox = ContainerSandbox("podman", "image")
-    arguments = spec_of(sandbox, layout)
+    odd = dataclasses.replace(layout, program=Path("/a,b"))
+    arguments = spec_of(sandbox, odd)
     assert sandbox.watches_memory
     assert not {"--cpus", "--memory", "--memory-swap"} & set(arguments)
-
-
-def test_an_image_for_another_processor_is_a_gap(engine: Engine) -> None:
-    engine(architecture="arm64")
-    sandbox = ContainerSandbox("docker", "image")
+    assert 'type=bind,"source=/a,b",target=/player' in arguments
     assert sandbox.gaps[Condition.PLATFORM] == "The image image is not for x86-64 but for arm64."
-
-
-def test_a_comma_in_a_path_is_quoted(engine: Engine, layout: Layout) -> None:
-    engine()
-    odd = Layout(layout.root, Path("/a,b"), layout.home, layout.temporary, layout.control, layout.label)
-    assert 'type=bind,"source=/a,b",target=/player' in spec_of(ContainerSandbox("docker", "image"), odd)
 
 
 def test_a_virtual_machine_reaches_the_server_through_its_gateway(
@@ -167,19 +159,14 @@ def test_a_virtual_machine_reaches_the_server_through_its_gateway(
     assert "the Internet" in sandbox.gaps[Condition.NETWORK]
 
 
-def test_containers_of_ended_processes_are_removed(engine: Engine) -> None:
-    log = engine(names=f"spielleiter-999999999-5-ab spielleiter-{os.getpid()}-1-cd other")
-    ContainerSandbox("docker", "image")
-    assert log.read_text().splitlines()[-1] == (
-        f"rm --force --volumes spielleiter-999999999-5-ab spielleiter-{os.getpid()}-1-cd"
-    )
-
-
 @pytest.mark.slow
-def test_a_container_is_removed_by_its_name_after_the_run(engine: Engine, layout: Layout) -> None:
-    log = engine()
-    resources = ContainerSandbox("docker", "image").open_resources(layout)
-    assert "--force" not in log.read_text()
+def test_a_container_is_removed_after_its_run_or_by_a_later_process(engine: Engine, layout: Layout) -> None:
+    stale = f"spielleiter-999999999-5-ab spielleiter-{os.getpid()}-1-cd"
+    log = engine(names=f"{stale} other")
+    sandbox = ContainerSandbox("docker", "image")
+    assert log.read_text().splitlines()[-1] == f"rm --force --volumes {stale}"
+    resources = sandbox.open_resources(layout)
+    assert layout.label not in log.read_text()
     resources.release()
     assert log.read_text().splitlines()[-1] == f"rm --force --volumes {layout.label}"
 
@@ -189,7 +176,6 @@ def test_a_container_is_removed_by_its_name_after_the_run(engine: Engine, layout
     [
         (DOCKER_INFO, 0, ""),
         (json.dumps({"ServerErrors": ["Cannot connect to the daemon."]}), 0, "Cannot connect to the daemon."),
-        (json.dumps({"ServerErrors": ["Is the daemon running?"]}), 0, "Is the daemon running?"),
         ("{}", 1, "no daemon here."),
         ("nonsense", 0, ""),
     ],
@@ -197,11 +183,6 @@ def test_a_container_is_removed_by_its_name_after_the_run(engine: Engine, layout
 def test_an_engine_that_does_not_work_says_why(info: str, status: int, problem: str, engine: Engine) -> None:
     engine("docker", info, status=status)
     assert engine_problem("docker") == (f"docker does not work here: {problem}" if problem else "")
-
-
-def test_an_engine_that_is_not_installed_is_named(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    assert engine_problem("docker") == "docker is not installed."
 
 
 @pytest.mark.parametrize(

@@ -10,35 +10,12 @@ if sys.platform != "linux":
     pytest.skip("only Linux has what is tested here", allow_module_level=True)
 assert sys.platform == "linux"  # for mypy
 
-import mmap
-import os
 import signal
 import subprocess
 from pathlib import Path
 
 from spielleiter.programs.sandbox import inside
 from tests.timeouts import HANG_TIMEOUT
-
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inside.py runs on Linux only")
-
-
-def test_it_imports_the_standard_library_alone() -> None:
-    code = (
-        "import runpy, sys; runpy.run_path(sys.argv[1], run_name='x'); print([n for n in sys.modules if 'spiel' in n])"
-    )
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", code, inside.__file__], capture_output=True, check=True)
-    assert done.stdout == b"[]\n"
-
-
-def test_memory_is_read() -> None:
-    size = 32 * 1024 * 1024
-    before = sum(inside.resident_sizes(os.getpid()))
-    with mmap.mmap(-1, size) as data:  # pages of its own, which the allocator cannot have kept from something else
-        data.write(bytes(size))
-        assert sum(inside.resident_sizes(os.getpid())) - before > size // 2
-        assert sum(inside.proportional_sizes(os.getpid())) > size // 2
-    assert inside.resident_sizes(0) == inside.proportional_sizes(0) == (0, 0)
-
 
 INTERRUPTED_START = """
 import os, runpy, signal, socket, subprocess, sys
@@ -77,10 +54,3 @@ def test_a_kill_by_the_kernel_is_read(content: str, expected: bool, tmp_path: Pa
     (tmp_path / "events").write_text(content)
     assert inside.has_oom_kill([str(tmp_path / "missing"), str(tmp_path / "events")]) == expected
     assert not inside.has_oom_kill([str(tmp_path / "missing")])
-
-
-def test_the_environment_is_that_of_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ADDED_LATER", "1")
-    assert "ADDED_LATER" not in inside.initial_environment()
-    monkeypatch.setattr(inside, "_PROC", "/nowhere")
-    assert "ADDED_LATER" in inside.initial_environment()

@@ -10,13 +10,14 @@ if sys.platform != "linux":
     pytest.skip("only Linux has the limits that are tested here", allow_module_level=True)
 assert sys.platform == "linux"  # for mypy
 
+import itertools
 import os
 import signal
-import socket
 import subprocess
 from pathlib import Path
 
 from spielleiter.programs.sandbox import bubblewrap, inside
+from spielleiter.programs.sandbox.containers import ENGINES
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE
 from tests.programs.sandbox.sandboxes import ISOLATED, KINDS, Ran, make_sandbox, python, run_in
 
@@ -64,13 +65,6 @@ while True:
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-async def test_memory_without_a_mapping_counts(kind: str, tmp_path: Path) -> None:
-    ran = await ran_with(kind, tmp_path, MEMFD)
-    assert (ran.program.returncode, ran.program.exceeded) == (-signal.SIGKILL, "memory")
-
-
 SOCKETS = {
     "unix": "pairs.append(socket.socketpair())",
     "datagrams": "pairs.append(socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM))",
@@ -88,35 +82,34 @@ while True:
         while True: pairs[-1][0].send(b"x" * 4000)
     except OSError: pass
 """
+ALL_PROCESSES = """
+import os, time
+is_child = not (os.fork() and os.fork())
+data = b"x" * (60 * 1024 * 1024)  # each of the three processes alone stays below the limit
+if is_child: time.sleep(1000)
+os._exit(os.wait()[1] != 0)
+"""
+HOGS = {
+    "one process": "data = []\nwhile True: data.append(b'x' * 1_000_000)",
+    "all processes": ALL_PROCESSES,
+    "files in memory": MEMFD,
+}
+HOGS_OF_THE_KERNEL = {"segments": SEGMENTS, **{name: QUEUES.format(pair) for name, pair in SOCKETS.items()}}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pair", SOCKETS)
-async def test_what_is_queued_in_sockets_counts(pair: str, tmp_path: Path) -> None:
-    """It is in the memory of the kernel."""
-    ran = await ran_with(BUBBLEWRAP, tmp_path, QUEUES.format(SOCKETS[pair]))
-    assert (ran.program.returncode, ran.program.exceeded) == (-signal.SIGKILL, "memory")
-
-
-def test_what_is_queued_in_sockets_is_read() -> None:
-    """Those of other processes change meanwhile, so it is tried until they do not matter."""
-    difference = 0
-    while not 50_000 < difference < 500_000:
-        before = inside.sockets_size()
-        near, far = socket.socketpair()
-        server = socket.create_server(("127.0.0.1", 0))
-        with near, far, server, socket.create_connection(server.getsockname()) as sock:
-            near.send(b"x")
-            sock.sendall(b"x" * 20_000)
-            difference = inside.sockets_size() - before
-    assert difference
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [BUBBLEWRAP])
-async def test_segments_of_shared_memory_count(kind: str, tmp_path: Path) -> None:
-    ran = await ran_with(kind, tmp_path, SEGMENTS)
-    assert (ran.program.returncode, ran.program.exceeded) == (-signal.SIGKILL, "memory")
+@pytest.mark.parametrize(
+    ("hog", "kind"),
+    [*((hog, kind) for kind in KINDS for hog in HOGS), *((hog, BUBBLEWRAP) for hog in HOGS_OF_THE_KERNEL)],
+)
+async def test_a_program_that_uses_too_much_memory_is_killed(hog: str, kind: str, tmp_path: Path) -> None:
+    """Also if it is in a file without a name, in a segment, or in the queues of sockets, and so in no mapping."""
+    ran = await ran_with(kind, tmp_path, (HOGS | HOGS_OF_THE_KERNEL)[hog])
+    assert ran.program.exceeded == "memory"
+    assert ran.observations.exceeded_memory
+    assert hog == "all processes" or ran.program.returncode == -signal.SIGKILL
+    assert ran.observations.peak_memory is not None
+    assert hog != "one process" or ran.observations.peak_memory > SMALL // 2
 
 
 @pytest.mark.slow
@@ -216,7 +209,7 @@ async def test_a_program_with_too_many_processes_is_killed(starts: str, kind: st
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-async def test_processes_and_files_within_the_limits_are_allowed(kind: str, tmp_path: Path) -> None:
+async def test_what_is_within_the_limits_is_allowed_and_measured(kind: str, tmp_path: Path) -> None:
     code = """
 import os, time
 for _ in range(4):
@@ -228,11 +221,15 @@ with open("sparse", "wb") as file: file.truncate(60_000_000)
 os.mkdir("deep")
 os.symlink("/", "root")
 for _ in range(4): os.wait()
+data = bytearray(64 * 1024 * 1024)
+for index in range(0, len(data), 4096): data[index] = 1
 print("fine")
 """
-    ran = await ran_with(kind, tmp_path, code)
+    ran = await ran_with(kind, tmp_path, code, memory=4 * SMALL)
     assert (ran.output, ran.error, ran.program.exceeded) == (["fine"], [], "")
     assert not ran.observations.hid_files
+    assert ran.observations.peak_memory is not None
+    assert 64 * MEBIBYTE <= ran.observations.peak_memory < 128 * MEBIBYTE
 
 
 # -- the disk ---------------------------------------------------------------------------------------------------------
@@ -251,8 +248,10 @@ for number in itertools.count():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize(
+    ("writer", "kind"),
+    [*itertools.product(WRITERS, [NONE, BUBBLEWRAP]), *itertools.product(["one file", "deleted files"], ENGINES)],
+)
 async def test_a_program_that_writes_too_much_is_killed(writer: str, kind: str, tmp_path: Path) -> None:
     if writer == "a locked folder" and kind == NONE and os.geteuid() == 0:
         pytest.skip("root may look into every folder")
@@ -263,13 +262,10 @@ async def test_a_program_that_writes_too_much_is_killed(writer: str, kind: str, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-async def test_too_many_files_are_too_much(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_too_many_files_are_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spielleiter.programs.sandbox.run.FILE_LIMIT", 100)
-    ran = await ran_with(
-        kind, tmp_path, "import time\nfor n in range(200): open(str(n), 'w').close()\ntime.sleep(1000)"
-    )
-    assert ran.program.exceeded == "disk"
+    code = "import time\nfor n in range(200): open(str(n), 'w').close()\ntime.sleep(1000)"
+    assert (await ran_with(NONE, tmp_path, code)).program.exceeded == "disk"
 
 
 def test_looking_at_files_takes_little_time_at_once(tmp_path: Path) -> None:

@@ -83,23 +83,6 @@ def test_a_move_out_of_turn_is_refused_as_recorded() -> None:
     assert refusal.reason == "Der Spieler hat das Spiel verlassen"
 
 
-def test_an_unreadable_move_is_refused_in_the_same_style() -> None:
-    data = m.UnreadableData("move", "advance fehlt")
-    refusal = TEXTS.unreadable("Alice", data)
-    assert refusal.error == "Ungueltiger Zug von 'Alice'.\nDer Zug konnte nicht erkannt werden: advance fehlt"
-    assert refusal.observer_error == refusal.reason == "Der Zug konnte nicht erkannt werden: advance fehlt"
-    assert refusal.shown == data
-
-
-def test_other_texts_are_those_of_later_seasons() -> None:
-    assert TEXTS.departure_reason(m.Departure.LOST_CONNECTION) == "Der Spieler hat das Spiel verlassen"
-    assert TEXTS.soft_timeout_reason(2).startswith("Der Spieler hat innerhalb von 2 Sekunden")
-    assert TEXTS.unauthenticated(m.JoinRequest("g")).endswith("JoinGameRequest(gameType=g) requires authentication")
-    assert TEXTS.describe_move(None) == "null"
-    assert TEXTS.describe_move(HaseUndIgelMove((Advance(3),))) == "advance(3)"
-    assert isinstance(STATE, HaseUndIgelState)
-
-
 FIRST: Final = RECORDED["memento_turn0"].decode()
 LATER: Final = RECORDED["memento_lastmove_card"].decode()
 
@@ -226,12 +209,6 @@ STATES: Final = st.builds(
     st.integers(0, 60),
     st.none() | MOVES,
 )
-
-
-@settings(max_examples=60)
-@given(MOVES, st.lists(strategies.texts, max_size=2).map(tuple))
-def test_every_written_move_is_read_as_it_was(move: HaseUndIgelMove, hints: tuple[str, ...]) -> None:
-    assert data_of(HASE_UND_IGEL_2018, encode(m.MoveData(move, hints))) == m.MoveData(move, hints)
 
 
 @settings(max_examples=40)

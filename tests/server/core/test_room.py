@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-from spielleiter.game.api import Outcome
 from spielleiter.game.blokus.moves import SkipMove
 from spielleiter.game.blokus.pieces import Color
 from spielleiter.protocol.messages import (
@@ -141,15 +140,6 @@ def test_an_observer_of_a_running_game_gets_the_position_only_once(edition: str,
     late.send(ObserveRequest(room.id))
     assert late.receive() == ["observed"]
     assert list(room.observers) == [admin.peer, late.peer]
-
-
-def test_an_observer_that_leaves_changes_nothing(harness: RoomHarness) -> None:
-    room, admin, one, two = harness.game()
-    admin.leave()
-    assert room.phase is Phase.RUNNING
-    assert one.moves(room, first_move(room)) is None
-    assert admin.receive() == []
-    assert two.receive() == ["state 1", "request"]
 
 
 # -- pause and step ---------------------------------------------------------------------------------------------------
@@ -324,12 +314,12 @@ FIRST, SECOND = (Cause.LEFT, "went"), (Cause.PROCESS_VIOLATION, "moved")
 @pytest.mark.parametrize(
     ("ending", "first_parts", "winners", "faults"),
     [
-        (Ending.by_rules(Outcome(None, "points")), (1, 1), (0, 1), {}),
-        (Ending.by_rules(Outcome(0, "points")), (2, 0), (0,), {}),
-        (Ending.by_rules(Outcome(1, "points")), (0, 2), (1,), {}),
+        (Ending.won_by((0, 1)), (1, 1), (0, 1), {}),
+        (Ending.won_by((0,)), (2, 0), (0,), {}),
+        (Ending.won_by((1,)), (0, 2), (1,), {}),
         # the player at fault has lost, whoever is named as the winner
-        (Ending.against(0, *FIRST, ()), (0, 2), (), {0: FIRST}),
-        (Ending.against(1, *FIRST, (0, 1)), (2, 0), (0, 1), {1: FIRST}),
+        (Ending.by_faults({0: FIRST}, winners=()), (0, 2), (), {0: FIRST}),
+        (Ending.by_faults({1: FIRST}, winners=(0, 1)), (2, 0), (0, 1), {1: FIRST}),
         (Ending.by_command(CancelWinner.NOBODY, AFTER_A_MOVE), (0, 0), (), {}),
         (Ending.by_command(CancelWinner.LEADER, AFTER_A_MOVE), (0, 0), (0,), {}),
         (Ending.by_command(CancelWinner.LEADER, AFTER_TWO), (0, 0), (0, 1), {}),
@@ -350,7 +340,7 @@ def test_the_endings_of_a_game(
 
 
 def test_a_result_has_the_points_of_the_last_position_and_the_scores_of_these_seats() -> None:
-    result = Ending.against(0, Cause.LEFT, "gone", (1,)).result(EDITION, AFTER_A_MOVE, ("Eins", "Zwei"))
+    result = Ending.by_faults({0: (Cause.LEFT, "gone")}).result(EDITION, AFTER_A_MOVE, ("Eins", "Zwei"))
     assert [score.parts for score in result.scores] == [(0, 5), (2, 0)]
     assert [(score.cause, score.reason) for score in result.scores] == [(Cause.LEFT, "gone"), (Cause.REGULAR, "")]
     assert (result.definition, result.winners) == (EDITION.dialect.score_definition, (1,))

@@ -42,16 +42,6 @@ def test_an_answer_at_the_soft_limit_is_in_time_and_a_later_one_is_not(harness: 
     assert verdict.think_time == pytest.approx(2.001)
 
 
-def test_no_answer_within_the_hard_limit_ends_the_game(harness: RoomHarness) -> None:
-    _, admin, one, two = harness.game()
-    harness.advance(9.999)
-    assert admin.receive() == []
-    harness.advance(0.001)
-    result = "result HARD_TIMEOUT REGULAR 02 winners [1]"
-    assert admin.receive() == [result, "left"]
-    assert one.receive() == two.receive() == [result, "left", "end of stream"]
-
-
 @pytest.mark.parametrize("arrival", [1.9, 10.5])
 def test_a_server_that_sleeps_through_the_hard_limit_judges_by_the_arrival(
     arrival: float, harness: RoomHarness

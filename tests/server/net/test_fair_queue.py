@@ -147,24 +147,6 @@ async def test_answers_given_while_nobody_waits_or_in_a_pause_do_not_admit_many_
     assert fair_queue.allowance == 1
 
 
-async def test_a_newcomer_does_not_wait_for_suspects() -> None:
-    fair_queue = FairQueue()
-    admitted: list[str] = []
-
-    async def wait(name: str, *, is_suspect: bool) -> None:
-        await fair_queue.wait_for_turn(is_suspect=is_suspect)
-        admitted.append(name)
-
-    async with trio.open_nursery() as nursery:
-        for _ in range(TASKS):
-            nursery.start_soon(lambda: wait("suspect", is_suspect=True))
-        await trio.lowlevel.checkpoint()
-        for _ in range(3):
-            nursery.start_soon(lambda: wait("new", is_suspect=False))
-    assert [number for number, name in enumerate(admitted) if name == "new"][-1] <= 2 * 3 + 1
-    assert admitted.count("suspect") == TASKS
-
-
 async def test_suspects_use_only_a_part_of_the_share_while_others_play(autojump_clock: object) -> None:
     fair_queue = FairQueue(share=0.25)
     used = {True: 0.0, False: 0.0}

@@ -72,6 +72,22 @@ async def test_packets_that_the_kernel_takes_are_sent_at_once_in_one_write_each(
         assert case.outbox.queued_bytes == 0
 
 
+async def test_a_packet_counts_as_sent_before_the_call_in_which_the_peer_may_already_answer(
+    mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the kernel could stamp the answer of a quick program before the clock has started."""
+    async with running() as case:
+        try_send = case.wire.try_send
+
+        def take_a_second(data: bytes | memoryview) -> int:
+            mock_clock.jump(1.0)
+            return try_send(data)
+
+        monkeypatch.setattr(case.wire, "try_send", take_a_second)
+        case.send(0)
+        assert case.sent == [(0, 0.0)]
+
+
 async def test_a_packet_counts_as_sent_when_its_last_byte_is_taken(autojump_clock: MockClock) -> None:
     async with running(capacity=15) as case:
         first, second = case.send(1), case.send(2)

@@ -17,7 +17,6 @@ from spielleiter.server.core import dispatch
 from spielleiter.server.core.clock import Arrival
 from spielleiter.server.core.lobby import Lobby
 from spielleiter.server.core.room import Phase
-from spielleiter.server.errors import Fault
 from spielleiter.server.net.session import DISCARDED_AT_ONCE, BugsContained
 from spielleiter.server.net.wire import RECEIVE_BYTES
 from tests.protocol.streams import LATEST
@@ -30,10 +29,8 @@ from tests.server.harness import (
     answered,
     expect_unaffected,
     left,
-    legal_move,
     open_harness,
     refusals,
-    sample,
     set_move_packet,
 )
 from tests.server.wires import StreamWire
@@ -90,38 +87,6 @@ async def test_a_health_check_is_not_logged(data: str, is_logged: bool, autojump
         (closed,) = harness.happened(events.ConnectionClosed)
         assert closed.was_silent != is_logged
         assert bool(harness.logged("connection_closed")) == is_logged
-
-
-async def test_a_cancelled_game(autojump_clock: object) -> None:
-    async with open_harness() as harness:
-        game = await harness.game()
-        await game.one.send(legal_move(game.room))
-        for caller in game.callers:
-            await caller.receive()
-        await game.admin.send(f'<cancel roomId="{game.id}"/>')
-        recorded = sample("result_cancel", game.id)
-        result = recorded[: recorded.index(b"\n      <winner")] + b"\n    </data>\n  </room>"
-        result = result.replace(b"<part>10</part>", b"<part>5</part>", 1).replace(b"<part>10</part>", b"<part>0</part>")
-        over = result + sample("left", game.id)
-        assert await game.one.receive() == over + END
-        assert await game.two.receive() == over + END
-        assert await game.admin.receive() == over
-        await game.admin.send(f'<cancel roomId="{game.id}"/>')
-        assert b"find a room with id " + game.id.encode() in await game.admin.receive()
-
-
-async def test_cancelling_before_the_start(autojump_clock: object) -> None:
-    async with open_harness() as harness:
-        admin = await harness.admin()
-        room_id, codes = await harness.prepare(admin)
-        one = await harness.take_seat(codes[0])
-        await one.receive()
-        await admin.send(f'<cancel roomId="{room_id}"/>')
-        result = sample("result_cancel", room_id).replace(b"<part>10</part>", b"<part>0</part>")
-        result = result[: result.index(b"\n      <winner")] + b"\n    </data>\n  </room>"
-        assert await one.receive() == result + sample("left", room_id) + END
-        late = await harness.take_seat(codes[1])
-        assert [kind for kind, _ in refusals(harness, late)] == [Fault.UNKNOWN_RESERVATION.value]
 
 
 async def test_after_the_end_of_our_stream_the_peer_has_five_seconds_to_close(autojump_clock: object) -> None:

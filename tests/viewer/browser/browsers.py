@@ -36,6 +36,9 @@ SCREENSHOTS: Final = Path(os.environ.get("SCREENSHOTS", ROOT / "build" / "screen
 _MILLISECONDS: Final = float(os.environ.get("BROWSER_TIMEOUT", HANG_TIMEOUT)) * 1000
 """How long to wait for what a page should show. The variable is for those who write a test that still fails."""
 
+OFFICIAL: Final = Path(__file__).parent / "official"
+"""Replays that the official server has written, one of each season."""
+
 Scheme = Literal["light", "dark"]
 
 
@@ -111,9 +114,8 @@ class Visit:
         """Return what axe-core finds wrong with the page. Skips the test if axe-core is not installed."""
         if not AXE.exists():
             pytest.skip("axe-core is missing (npm ci --prefix tests/viewer/browser)")
-        self.page.evaluate(
-            AXE.read_text(encoding="utf-8")
-        )  # in the page's own world: its policy allows no further script
+        # in the page's own world: its policy allows no further script
+        self.page.evaluate(AXE.read_text(encoding="utf-8"))
         found = self.page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
         return [
             f"{rule['id']}: {rule['help']} – {node['html'][:150]} – {node['failureSummary'][:300]}"

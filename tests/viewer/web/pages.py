@@ -201,7 +201,6 @@ async def open_pages(**settings: Any) -> AsyncIterator[Pages]:
         site = Site(server, (host, GAME_PORT), PORT, PauseMeter(), stop.is_set)
         nursery.start_soon(site.hub.run)
         nursery.start_soon(site.loopback.run)
-        nursery.start_soon(site.seats.run)
         await trio.testing.wait_all_tasks_blocked()
         yield Pages(server, site, nursery, log)
         nursery.cancel_scope.cancel()

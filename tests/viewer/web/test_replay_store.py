@@ -17,18 +17,19 @@ from trio.testing import MockClock
 from spielleiter.viewer.web import replay_store
 from spielleiter.viewer.web.answers import WebError
 from spielleiter.viewer.web.replay_store import REST, ReplayStore
+from tests.viewer.replay_files import replay_of
 from tests.viewer.web.pages import GAME_TYPE, Answer, Pages, call, open_pages
 from tests.viewer.web.test_live_games import play_game
 
 BINARY = {"content-type": "application/octet-stream"}
 
 
-async def saved_replay(folder: Path) -> Path:
-    """Play a game with a replay in `folder`; return the file."""
-    async with open_pages(replay_directory=folder) as pages:
-        await play_game(pages, names=("Alice", "Bob"))
-    (found,) = folder.glob("*.xml")  # noqa: ASYNC240 - the server has ended
-    return found
+def saved_replay(folder: Path) -> Path:
+    """Write the replay of a whole game to `folder`; return the file."""
+    folder.mkdir(exist_ok=True)
+    path = folder / "game.xml"
+    path.write_bytes(replay_of("blokus-2027"))
+    return path
 
 
 async def drop(pages: Pages, content: bytes, **headers: str) -> Answer:
@@ -70,8 +71,13 @@ async def test_replays_of_the_replay_folder_are_listed_and_shown(tmp_path: Path)
 
 
 @pytest.mark.slow
-async def test_a_game_starts_from_a_position_of_a_replay(tmp_path: Path) -> None:
-    replay = await saved_replay(tmp_path)
+async def test_a_game_starts_from_a_position_of_a_replay_which_is_read_again_if_it_has_changed(tmp_path: Path) -> None:
+    replay = saved_replay(tmp_path)
+    store = ReplayStore(tmp_path, None)
+    first = await store.find(replay.name)
+    assert await store.find(replay.name) is first
+    replay.write_bytes(replay.read_bytes() + b"\n")
+    assert await store.find(replay.name) is not first
     async with open_pages(replay_directory=tmp_path) as pages:
         form = {"opponent": {"strategy": "first"}, "from": {"replay": replay.name, "ply": 6}}
         seat = (await pages.post("/api/seat", form)).json
@@ -86,46 +92,33 @@ async def test_a_game_starts_from_a_position_of_a_replay(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-async def test_games_of_a_match_folder_are_listed_and_shown(tmp_path: Path) -> None:
-    replay = await saved_replay(tmp_path / "replays")
-    make_match(tmp_path / "matches" / "first", replay)
-    for folder in (tmp_path / "matches", tmp_path / "matches" / "first"):
-        async with open_pages(viewer_matches=folder) as pages:
-            (match,) = (await pages.get("/api/replays")).json["matches"]
-            assert match == {
-                "name": "first",
-                "players": ["new", "old"],
-                "score": [2.5, 0.5],
-                "planned": 4,
-                "games": [
-                    {"name": "first:0001", "number": 1, "players": ["old", "new"], "winner": 1, "points": [60, 80]}
-                ],
-            }
-            game = (await pages.get("/api/replays/first:0001")).json
-            assert game["positions"][0]["ply"] == 0
-
-
-@pytest.mark.slow
-async def test_tournaments_are_listed_with_their_tables_and_matches(tmp_path: Path) -> None:
-    replay = await saved_replay(tmp_path / "replays")
-    cup = tmp_path / "all" / "cup"
-    for name in ("001_new_old", "002_new_last"):
-        make_match(cup / "matches" / name, replay)
+async def test_matches_and_tournaments_are_listed_and_their_games_shown(tmp_path: Path) -> None:
+    replay = saved_replay(tmp_path / "replays")
+    places, cup = tmp_path / "all", tmp_path / "all" / "cup"
+    for folder in (places / "first", cup / "matches" / "001_new_old", cup / "matches" / "002_new_last"):
+        make_match(folder, replay)
     line = {"name": "new", "points": 5, "games": 3, "wins": 2, "draws": 1, "losses": 0}
     content = {"season": "swc_2027_blokus", "kind": "round-robin", "table": [line, {"name": 3, "points": -1}, "line"]}
     (cup / "tournament.json").write_text(json.dumps(content), encoding="utf-8")
     unknown = dict.fromkeys(line, None) | {"name": ""}
-    for folder in (tmp_path / "all", cup):
+    # all of them, or the folder of one
+    for folder, has_match, has_cup in ((places, 1, 1), (places / "first", 1, 0), (cup, 0, 1)):
         async with open_pages(viewer_matches=folder) as pages:
             listed = (await pages.get("/api/replays")).json
-            assert listed["matches"] == []
-            (tournament,) = listed["tournaments"]
-            assert (tournament["name"], tournament["kind"]) == ("cup", "round-robin")
-            assert tournament["table"] == [line, unknown, unknown]
-            assert [match["name"] for match in tournament["matches"]] == ["cup:001_new_old", "cup:002_new_last"]
-            (game,) = tournament["matches"][0]["games"]
-            assert game["name"] == "cup:001_new_old:0001"
-            assert (await pages.get(f"/api/replays/{game['name']}")).json["positions"][0]["ply"] == 0
+            assert (len(listed["matches"]), len(listed["tournaments"])) == (has_match, has_cup)
+            for match in listed["matches"]:
+                game = {"name": "first:0001", "number": 1, "players": ["old", "new"], "winner": 1, "points": [60, 80]}
+                assert match == {
+                    "name": "first", "players": ["new", "old"], "score": [2.5, 0.5], "planned": 4, "games": [game]
+                }  # fmt: skip
+                assert (await pages.get("/api/replays/first:0001")).json["positions"][0]["ply"] == 0
+            for tournament in listed["tournaments"]:
+                assert (tournament["name"], tournament["kind"]) == ("cup", "round-robin")
+                assert tournament["table"] == [line, unknown, unknown]
+                assert [match["name"] for match in tournament["matches"]] == ["cup:001_new_old", "cup:002_new_last"]
+                (game,) = tournament["matches"][0]["games"]
+                assert game["name"] == "cup:001_new_old:0001"
+                assert (await pages.get(f"/api/replays/{game['name']}")).json["positions"][0]["ply"] == 0
             for name in ("cup:..:0001", "cup:001_new_old/..:0001", "other:001_new_old:0001", "cup::0001"):
                 assert (await pages.get(f"/api/replays/{name}")).status == 404
 
@@ -135,7 +128,7 @@ async def test_a_dropped_file_is_shown_and_remembered_for_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replay_store, "MOST_OPEN", 2)
-    content = (await saved_replay(tmp_path)).read_bytes()
+    content = saved_replay(tmp_path).read_bytes()
     async with open_pages() as pages:
         names = []
         for packed in (content, gzip.compress(content), content):
@@ -146,6 +139,9 @@ async def test_a_dropped_file_is_shown_and_remembered_for_a_while(
         assert (await pages.get(f"/api/replays/{names[2]}")).json["replay"] == names[2]
         assert (await pages.get(f"/api/replays/{names[0]}")).status == 404  # forgotten
         assert (await pages.get(f"/api/replays/{names[2]}/legal?ply=0")).status == 200
+        assert (await call(pages.site.app, "POST", "/api/replays", {}, content)).status == 415
+        monkeypatch.setattr(replay_store, "MOST_DROPPED_BYTES", len(content) - 1)
+        assert (await drop(pages, content)).status == 413
 
 
 @pytest.mark.parametrize(
@@ -166,13 +162,6 @@ async def test_a_file_that_is_no_replay_is_one_sentence(content: bytes) -> None:
         assert answer.status == 422
         assert all("\n" not in text and len(text) < 300 for text in answer.json["error"].values())
         assert pages.logged("internal_error") == []
-
-
-async def test_dropped_files_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spielleiter.viewer.web.replay_store.MOST_DROPPED_BYTES", 100)
-    async with open_pages() as pages:
-        assert (await drop(pages, b"x" * 101)).status == 413
-        assert (await call(pages.site.app, "POST", "/api/replays", {}, b"x")).status == 415
 
 
 @pytest.mark.parametrize(
@@ -197,42 +186,32 @@ async def test_names_that_lead_elsewhere_are_unknown(name: str, tmp_path: Path) 
                 await store.find(plain)
 
 
-@pytest.mark.slow
-async def test_a_replay_that_has_changed_is_read_again(tmp_path: Path) -> None:
-    replay = await saved_replay(tmp_path)
-    store = ReplayStore(tmp_path, None)
-    first = await store.find(replay.name)
-    assert await store.find(replay.name) is first
-    replay.write_bytes(replay.read_bytes() + b"\n")
-    assert await store.find(replay.name) is not first
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["[]", "{", '{"names": 1, "parts": [[1], 2], "plies": "x", "ended_at": 3}', '{"names": ["a", 1]}', "[" * 9999],
-)
-async def test_what_lies_beside_a_replay_may_be_anything(line: str, tmp_path: Path) -> None:
-    (tmp_path / "a.xml").write_text("", encoding="utf-8")
-    (tmp_path / "a.json").write_text(line, encoding="utf-8")
-    listed = await ReplayStore(tmp_path, None).listed()
-    (found,) = listed["replays"]
-    assert (found["name"], found["points"], found["plies"], found["ended"]) == ("a.xml", None, None, None)
-
-
-@pytest.mark.parametrize("key", ["names", "seats", "winner", "parts", "plies", "ended_at", "edition"])
-@pytest.mark.parametrize("value", [[0.0, 1.0], [{}, []], 10**400, "\ud800", ["\ud800", "b"], [[0, 10**400], [0, 1]]])
-async def test_a_strange_value_beside_a_replay_leaves_the_list_complete(key: str, value: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["names", "seats", "winner", "parts", "plies", "ended_at", "edition", None])
+async def test_a_strange_value_beside_a_replay_leaves_the_list_complete(key: str | None, tmp_path: Path) -> None:
     game = tmp_path / "games" / "0001"
     game.mkdir(parents=True)
     for path in (tmp_path / "a.xml", tmp_path / "match.json", game / "replay.xml.gz"):
         path.write_text("", encoding="utf-8")
-    for path in (tmp_path / "a.json", game / "verdict.json"):
-        path.write_text(json.dumps({"names": ["a", "b"], "seats": [0, 1], "winner": 0, key: value}), encoding="utf-8")
+    values: list[Any] = [
+        1,
+        [[1], 2],
+        ["a", 1],
+        [0.0, 1.0],
+        [{}, []],
+        10**400,
+        "\ud800",
+        ["\ud800", "b"],
+        [[0, 10**400]],
+    ]
+    texts = [json.dumps({"names": ["a", "b"], "seats": [0, 1], "winner": 0, key or "x": value}) for value in values]
     async with open_pages(replay_directory=tmp_path, viewer_matches=tmp_path) as pages:
-        answer = await pages.get("/api/replays")
-    assert answer.status == 200
-    assert [replay["name"] for replay in answer.json["replays"]] == ["a.xml"]
-    assert len(answer.json["matches"][0]["games"]) == 1
+        for text in texts if key else ("[]", "{", "[" * 9999):
+            for path in (tmp_path / "a.json", game / "verdict.json"):
+                path.write_text(text, encoding="utf-8")
+            answer = await pages.get("/api/replays")
+            assert answer.status == 200
+            assert [replay["name"] for replay in answer.json["replays"]] == ["a.xml"]
+            assert len(answer.json["matches"][0]["games"]) == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, every name of a file is text")

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from spielleiter.cli.commands import EXIT_FAULT, EXIT_MACHINE, EXIT_UNFIT, Misuse
 from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED
 from spielleiter.cli.options import Number, WholeNumber, together
 from spielleiter.cli.output import print_line
+from spielleiter.cli.running import EXIT_FAULT, EXIT_MACHINE, EXIT_UNFIT, Misuse
 from spielleiter.common.process import hide_this_process
 from spielleiter.server.setting import MAX_WHOLE_NUMBER
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from spielleiter.match.plan import Entrant, MatchSetup
     from spielleiter.match.records import GameRecord, Journal
     from spielleiter.match.runner import Conditions, EndReason
-    from spielleiter.match.tournament_file import Tournament
+    from spielleiter.match.tournament import Tournament
 
 MAX_CONCURRENCY: Final = 1024
 """The largest number of games at a time."""

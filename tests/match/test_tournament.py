@@ -11,7 +11,7 @@ import pytest
 from spielleiter.common.errors import SetupError
 from spielleiter.match.plan import Entrant, ProgramTimeouts
 from spielleiter.match.toml_files import PROGRAM_KEYS, read_entrant
-from spielleiter.match.tournament_file import KindOptions, Tournament, TournamentKind, read_tournament
+from spielleiter.match.tournament import KindOptions, Tournament, TournamentKind, read_tournament
 
 ENTRANTS = tuple(Entrant(name, f"./{name}") for name in ("a", "b", "c d/e"))
 

@@ -29,7 +29,7 @@ from spielleiter.match.plan import (
     ProgramTimeouts,
     season_text,
 )
-from spielleiter.match.preparation import load_openings, order_openings, with_content
+from spielleiter.match.preparation import openings_of, with_content
 from spielleiter.match.statistics import Sprt, SprtError
 from spielleiter.match.toml_files import (
     MILLISECONDS,
@@ -49,7 +49,7 @@ from spielleiter.server.setting import MAX_WHOLE_NUMBER, suggestion
 SEEDINGS: Final = ("random", "listed")
 MAX_PLAY_OFFS: Final = 100
 
-_KINDS: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
+_KINDS_BY_KEY: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
     {
         "tested": ("gauntlet",),
         "rounds": ("swiss",),
@@ -61,7 +61,7 @@ _KINDS: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
 """By key: the kinds of tournaments that it applies to."""
 
 _BOOK: Final = ("book", "order", "opening_turn")
-KEYS: Final = (*_KINDS, *_BOOK)
+KEYS: Final = (*_KINDS_BY_KEY, *_BOOK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class KindOptions:
 
 def read_kind_options(value: Mapping[str, Any], kind: str) -> KindOptions:
     """The options in the content of a tournament's file. Raises SetupError."""
-    for key, kinds in _KINDS.items():
+    for key, kinds in _KINDS_BY_KEY.items():
         if key in value and kind not in kinds:
             wanted = " or ".join(f'kind = "{each}"' for each in kinds)
             raise SetupError(f'{key}: has no effect with kind = "{kind}", expected {wanted}')
@@ -279,11 +279,16 @@ def with_openings(tournament: Tournament) -> Tournament:
     kind_options = tournament.kind_options
     if not kind_options.book:
         return tournament
-    names = {"start_piece": "startPiece", "game_end": "gameEnd"}
-    options = {names[key]: value for key, value in tournament.server_options.items() if key in names}
-    editions = {} if tournament.edition is None else {tournament.game_type: tournament.edition}
-    found = load_openings(Path(kind_options.book), kind_options.opening_turn, tournament.game_type, options, editions)
-    return replace(tournament, openings=order_openings(found, kind_options.order, tournament.seed))
+    openings = openings_of(
+        Path(kind_options.book),
+        kind_options.opening_turn,
+        kind_options.order,
+        tournament.seed,
+        tournament.game_type,
+        tournament.edition,
+        tournament.server_options,
+    )
+    return replace(tournament, openings=openings)
 
 
 def with_contents(tournament: Tournament) -> Tournament:

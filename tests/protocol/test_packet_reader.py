@@ -17,7 +17,7 @@ from lxml import etree
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import BEFORE_JOIN, FROM_SERVER, Limits
 from spielleiter.protocol.markup import REPLACED, end_of_markups, find_section_end_in_value, replace_controls
-from spielleiter.protocol.packet_reader import PacketReader, TreeBuilder, new_parser, parse_element
+from spielleiter.protocol.packet_reader import PacketReader, TreeBuilder, new_parser
 from spielleiter.protocol.values import Element
 from tests.protocol.streams import (
     CUTS,
@@ -69,15 +69,10 @@ def test_the_packets_do_not_depend_on_how_the_bytes_arrive(cut: Cut) -> None:
     ("stream", "packets"),
     [
         (b"<protocol><join/></protocol>", [JOIN]),
-        (b"<protocol>\n  <join/>\n</protocol>\n", [JOIN]),
         (b"<stream:any.root-name xmlns:stream='u'><join/>", [JOIN]),
-        (b'<?xml version="1.0"?><protocol><join/>', [JOIN]),
-        (b"<?xml version='1.0' encoding='UTF-8'?>\n<protocol><join/>", [JOIN]),
         (b'\n <?xml\tversion="1.0"\n encoding = "utf8" standalone="yes"?><protocol><join/>', [JOIN]),
-        (codecs.BOM_UTF8 + b"<protocol><join/>", [JOIN]),
         (codecs.BOM_UTF8 + b'<?xml version="1.0" encoding="utf-8"?><protocol><join/>', [JOIN]),
         (b"<!-- > <!DOCTYPE x> --><?pi <!DOCTYPE x> ?><!----><protocol><join/>", [JOIN]),
-        (b"<!-->--><!-- x --><?php > ?>\n<protocol><join/>", [JOIN]),
         (b" " * 100 + b"<protocol>" + b" " * 100 + b"text" + b"<join/>more text", [JOIN]),
         (b"<protocol>between <!-- <join/> > --><?pi <a>?><![CDATA[<b/>]]><join/>", [JOIN]),
         (b"<protocol><join ></join ><join\n/><join></join\t\n>", [JOIN, JOIN, JOIN]),
@@ -88,19 +83,13 @@ def test_the_packets_do_not_depend_on_how_the_bytes_arrive(cut: Cut) -> None:
         (b"<protocol><a><a><a/></a></a><aa/>", [("a", "", (("a", "", (("a", "", ()),)),)), ("aa", "", ())]),
         (b"<protocol><a></aa></a>", None),
         (b"<protocol><a>&#228;&lt;&#x20ac;</a>", [("a", "ä<€", ())]),
-        ("<protocol><ä>ö</ä>".encode(), [("ä", "ö", ())]),
         (b"<protocol><a>\xe4\xff</a><b>\xc3</b>", [("a", "\ufffd\ufffd", ()), ("b", "\ufffd", ())]),
         (b"<protocol><\xe4>x</\xe4>", None),
-        (b"<protocol><a> > > </a>>> <b/>", [("a", "> >", ()), ("b", "", ())]),
-        (b"<protocol><![CDATA[ > ]] > ]]><a/>", [("a", "", ())]),
         (b"<protocol/>", []),
         (b"<protocol></protocol><join/>garbage \0 <<<", []),
-        (b"<protocol><join/></protocol><join/>", [JOIN]),
         (b"<protocol xmlns='u'><join/><a xmlns=''><b/></a>", [JOIN, ("a", "", (("b", "", ()),))]),
-        (b"<protocol xmlns='u' xmlns:x='v'><a><x:b/></a>", [("a", "", (("x:b", "", ()),))]),
         (b"<protocol xmlns:x='u'><x:join><x:a/></x:join>", [("x:join", "", (("x:a", "", ()),))]),
         (b"<protocol><a xmlns='u'><p:b/><c/></a>", [("a", "", (("p:b", "", ()), ("c", "", ())))]),
-        (b"<protocol xmlns='u'><p:a/>", [("p:a", "", ())]),
         (b"<protocol><x:join></x:join><a:b:c/>", [("x:join", "", ()), ("a:b:c", "", ())]),
         (b"<protocol><a xml:space='odd'/><join/>", [("a", "", ()), JOIN]),
         (b'<?xml version="1.1"?><protocol><join/>', [JOIN]),
@@ -129,15 +118,10 @@ def test_accepted_streams(stream: bytes, packets: list[object] | None, cut: Cut)
     [
         (b"", False),
         (b"<proto", True),
-        (b"<protocol>", False),
-        (b"\n <", True),
         (b"\n \n", False),
         (b"<protocol>\r\n \t", False),
-        (b"<protocol> <", True),
-        (b"<protocol><join", True),
         (b"<protocol><join>", True),
         (b"<protocol><join></join", True),
-        (b"<protocol><join></join>", False),
         (b"<protocol><join/></protocol>", False),
         (b"<protocol><join/>\0", False),
         (b"<protocol><join/>ping &am", False),
@@ -214,8 +198,6 @@ def test_the_end_of_a_section_in_an_attribute_is_refused_as_by_the_official_serv
         (b"<protocol><a b='1' b='2'/>", Refusal.MALFORMED, "duplicate attribute at \"b='2'/>\""),
         (b"<protocol><a b='<'/>", Refusal.MALFORMED, '(invalid token) at "<\'/>"'),
         (b"<protocol><\x01a/>", Refusal.MALFORMED, "line 1, column 12): not well-formed (invalid token) at ' a/>'"),
-        (b"<protocol><a></\0a>", Refusal.MALFORMED, "(invalid token)"),
-        (b"<protocol><a\1b/>", Refusal.MALFORMED, "(invalid token)"),
         (b"<protocol>\x01<a b='\x02<\x03'/>", Refusal.MALFORMED, "line 1, column 19): not well-formed (invalid token)"),
         (b"<protocol>\0\1\xc3\xa4]]>", Refusal.MALFORMED, "line 1, column 16): not well-formed (invalid token) at '>'"),
         (b"<protocol><join/>ping]]>", Refusal.MALFORMED, "packet 2, line 1, column 24): not well-formed"),
@@ -229,7 +211,6 @@ def test_the_end_of_a_section_in_an_attribute_is_refused_as_by_the_official_serv
         # newer versions of expat refuse it themselves
         (b"<?xml version='2.0'?><protocol>", Refusal.MALFORMED, "2.0"),
         (b"<!DOCTYPE protocol><protocol>", Refusal.DOCTYPE, "contains a DOCTYPE"),
-        (b"<!-- a --><?pi?>\n<!doctype protocol>", Refusal.DOCTYPE, "contains a DOCTYPE"),
         (b"<!DOCTYPE a [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><a>&x;", Refusal.DOCTYPE, "document types are not"),
         (b"<protocol><!DOCTYPE a>", Refusal.DOCTYPE, "contains a DOCTYPE"),
         (b"<protocol><!ENTITY a 'b'>", Refusal.MALFORMED, "(invalid token) at \"ENTITY a 'b'>\""),
@@ -238,14 +219,10 @@ def test_the_end_of_a_section_in_an_attribute_is_refused_as_by_the_official_serv
             Refusal.ENTITY,
             "undefined entity at \"<a b='&foo;'/>\" (packet 1, line 1, column 11); only &amp;",
         ),
-        (b"<protocol><a>&auml;</a>", Refusal.ENTITY, "undefined entity at '&auml;</a>' (packet 1, line 1, column 14)"),
-        (b"<protocol>&nbsp;<a/>", Refusal.ENTITY, "undefined entity at '&nbsp;'"),
         (codecs.BOM_UTF16_LE + "<protocol>".encode("utf-16-le"), Refusal.ENCODING, "looks like UTF-16 or UTF-32"),
-        (codecs.BOM_UTF16_BE + "<protocol>".encode("utf-16-be"), Refusal.ENCODING, "looks like UTF-16 or UTF-32"),
         ("<protocol>".encode("utf-16-le"), Refusal.ENCODING, "looks like UTF-16 or UTF-32"),
         ("<protocol>".encode("utf-32-be"), Refusal.ENCODING, "looks like UTF-16 or UTF-32"),
         (b"<?xml version='1.0' encoding='ISO-8859-1'?><a>", Refusal.ENCODING, "declares the encoding 'ISO-8859-1'"),
-        (b"<?xml version='1.0' encoding=\"utf-16\" ?><a>", Refusal.ENCODING, "'utf-16'; only UTF-8 is understood"),
     ],
 )
 def test_refusals_name_the_fault_and_its_position(stream: bytes, refusal: Refusal, words: str, cut: Cut) -> None:
@@ -292,11 +269,8 @@ def test_a_packet_may_have_the_length_of_the_limit_but_no_more(packet: bytes, cu
     [
         b"<a>" + b"x" * 200,
         b"<a b='" + b"x" * 200,
-        b"<a " + b"x" * 200,
         b"<!-- " + b"> <b " * 40,
         b" " * 200,
-        b"<a></a" + b" " * 200,
-        b"<a><![CDATA[" + b"</a " * 50,
         b"<" + b"a" * 200,
     ],
 )
@@ -339,8 +313,6 @@ def test_children(cut: Cut) -> None:
     ("begin", "end"),
     [
         (b"<a b='", b"'/>"),
-        (b"<!--", b"--><a/>"),
-        (b"<?x ", b"?><a/>"),
         (b"<![CDATA[", b"]]><a/>"),
         (b"<a><!--", b"--></a>"),
         (b"<a><b c='", b"'/></a>"),
@@ -384,18 +356,6 @@ def test_the_length_of_a_name_is_limited(packet: bytes, cut: Cut) -> None:
     refusal, text = refusal_of(b"<protocol>" + packet.replace(b"%s", longer), FEW_NAMES, cut)
     assert refusal is Refusal.NAME_LENGTH
     assert text.startswith("Packet 1 has a name longer than 8 characters: ")
-
-
-@pytest.mark.parametrize(
-    ("text", "shape"),
-    [
-        ("\n<a/>", ("a", "", ())),
-        ("<a b='c'>ä &lt;<d/>tail<!-- --><e>x</e></a>", ("a", "ä <", (("d", "", ()), ("e", "x", ())))),
-    ],
-)
-def test_a_single_element_is_parsed(text: str, shape: object) -> None:
-    element: Element = parse_element(text)
-    assert shape_of(element) == shape
 
 
 def test_finished_packets_are_not_kept() -> None:
