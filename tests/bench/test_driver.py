@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
@@ -13,7 +12,7 @@ from time import perf_counter
 import pytest
 
 from spielleiter.bench.driver import Driver, Plan, ScriptedGame, plan_of
-from spielleiter.bench.drivers import Drivers, combined_figures, quantile, running_drivers
+from spielleiter.bench.drivers import combined_figures, running_drivers
 from spielleiter.bench.scripted_games import load_of
 from spielleiter.bench.subprocesses import BenchError, end, running_floor, start_python
 from tests.bench.fake_server import POSITION, PREPARED, REQUEST, RESULT, ROOM_ID, SCRIPT, SEATS, Server, packet
@@ -123,11 +122,6 @@ def test_a_closed_connection_is_a_broken_game(driver: Driver, server: Server, is
     until(driver, lambda: driver.games_broken == 1)
 
 
-def test_aborted_games_are_reported(driver: Driver, server: Server) -> None:
-    started_game(driver, server)
-    assert driver.finish() == {"over": 0, "broken": 0, "cut_off": [ROOM_ID]}
-
-
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
     """The driver's clock. It advances by a millisecond with each reading, however busy the machine is."""
@@ -153,15 +147,6 @@ def test_an_interval_counts_only_what_happens_in_it(driver: Driver, server: Serv
     assert report["longest_wait"] > 0
     assert report["seconds"] == pytest.approx(0.01, abs=0.002)
     assert report["start_times"] == []
-
-
-def test_players_waiting_for_their_first_request_are_counted(driver: Driver, server: Server) -> None:
-    started_game(driver, server)
-    now = perf_counter()
-    report = driver.measure(now, now + 0.02)
-    (waited,) = report["start_times"]
-    assert waited >= 0.02
-    assert (report["moves"], report["playing"]) == (0, 0)
 
 
 def test_a_silent_server_is_an_error(driver: Driver, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,42 +177,6 @@ def test_a_driver_ends_with_its_input(server: Server) -> None:
         end(process)
 
 
-def test_moves_are_limited_while_games_are_being_started(server: Server) -> None:
-    """Four are in flight at a time, in the order in which they became due; a game that is over makes room."""
-    driver = Driver(Plan(server.port, "swc_test", REQUEST, [SCRIPT], 6))
-    administrator = server.accept()
-    games = [ScriptedGame(driver, number) for number in range(6)]
-    players = []
-    for game in games:
-        administrator.sendall(PREPARED)
-        until(driver, lambda game=game: len(game.seats) == 2)  # type: ignore[misc]
-        players.append((server.accept(), server.accept()))
-    driver.is_starting = True
-    for number, game in enumerate(games):
-        players[number][0].sendall(POSITION + REQUEST.encode())
-        until(driver, lambda game=game: any(each is game for each, _ in driver.due))  # type: ignore[misc]
-    driver.release(4)
-    assert [game.ply for game in games] == [1, 1, 1, 1, 0, 0]
-    players[2][1].sendall(POSITION + REQUEST.encode())
-    until(driver, lambda: any(each is games[2] for each, _ in driver.due))
-    driver.release(4)
-    assert [game.ply for game in games] == [1, 1, 1, 1, 1, 0]
-    driver.is_ending = True
-    driver.games += games
-    games[0].end(is_whole=False)
-    driver.release(4)
-    assert [game.ply for game in games[1:]] == [1, 1, 1, 1, 1]
-    for game in games[1:]:
-        game.leave()
-    driver.close()
-
-
-def test_a_quantile_is_a_value_that_was_measured() -> None:
-    assert quantile([1.0, 2.0, 3.0, 4.0], 0.5) == 2.0
-    assert quantile(list(range(1, 201)), 0.99) == 198
-    assert math.isnan(quantile([], 0.5))
-
-
 def test_figures_follow_from_the_reports_of_the_drivers() -> None:
     report = {"seconds": 2.0, "moves": 50, "subject_seconds": 0.5, "games": 1, "playing": 3}
     one = {**report, "latencies": [0.3, 0.1], "start_times": [0.7], "driver_seconds": 0.8, "longest_wait": 0.9}
@@ -254,15 +203,6 @@ def test_several_drivers_measure_the_same_interval(observers: int) -> None:
     assert measured["processor busy"][0] > 0
     assert drivers.broken == 0
     assert 0 < len(drivers.cut_off) <= 3
-
-
-def test_a_driver_that_exits_is_an_error() -> None:
-    process = start_python(["-c", "import sys; sys.exit(3)"], stdin=-1, stdout=-1)
-    try:
-        with pytest.raises(BenchError, match="exit code 3"):
-            Drivers([process]).await_ready()
-    finally:
-        end(process)
 
 
 @pytest.mark.slow

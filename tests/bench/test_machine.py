@@ -11,22 +11,12 @@ import spielleiter.bench.machine
 from spielleiter.bench.machine import describe_machine, missing_requirement
 
 
-def test_everything_about_the_machine_is_known() -> None:
-    machine = describe_machine()
-    assert set(machine) == {"processor", "cores", "kernel", "python", "server", "trio", "lxml", "msgspec"}
-    assert all(machine.values())
-
-
 def test_the_first_processor_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "cpuinfo"
     monkeypatch.setattr(spielleiter.bench.machine, "CPU_INFO", path)
     assert describe_machine()["processor"]
     path.write_text("processor\t: 0\nmodel name\t: Some CPU: fast\nmodel name\t: Another\n")
     assert describe_machine()["processor"] == "Some CPU: fast"
-
-
-def test_nothing_is_missing_here() -> None:
-    assert missing_requirement() is None
 
 
 @pytest.mark.parametrize(
@@ -48,16 +38,4 @@ def test_what_is_missing_is_named(where: str, name: str, missing: str, monkeypat
         monkeypatch.setattr(f"{where}.{name}", forbidden)
     else:
         monkeypatch.delattr(f"{where}.{name}")
-    assert missing in (missing_requirement() or "")
-
-
-@pytest.mark.parametrize(
-    ("content", "missing"), [(None, "cannot be read (No such file"), ("Pid: 1", "does not show it")]
-)
-def test_the_memory_of_processes_must_be_readable(
-    content: str | None, missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if content is not None:
-        (tmp_path / "status").write_text(content)
-    monkeypatch.setattr(spielleiter.bench.machine, "PROCESS_STATUS", tmp_path / "status")
     assert missing in (missing_requirement() or "")

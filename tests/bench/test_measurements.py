@@ -49,10 +49,6 @@ def test_causes_other_than_regular_are_wrong_unless_the_driver_aborted(tmp_path:
     assert count_verdicts(path, {"cut off", "cut off late"}) == (5, 3)
 
 
-def test_a_missing_file_has_no_games(tmp_path: Path) -> None:
-    assert count_verdicts(tmp_path / "results.jsonl", set()) == (0, 0)
-
-
 @pytest.mark.slow
 def test_a_match_that_fails_is_an_error_of_one_line() -> None:
     with pytest.raises(BenchError, match=r"^a match has failed: .*nosuch.*$"):

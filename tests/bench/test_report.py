@@ -12,11 +12,7 @@ from spielleiter.bench.report import (
     Figure,
     Records,
     Target,
-    figure_text,
-    number_text,
-    ratio_of,
     report_text,
-    table_text,
     targets_of,
 )
 
@@ -32,17 +28,6 @@ TRAFFIC = {
     "false verdicts": (0.0, "games"),
     "games judged": (1234.0, "games"),
 }
-
-
-def test_a_figure_has_median_minimum_and_maximum() -> None:
-    figure = Figure("ms", (3.0, 1.0, 8.0))
-    assert figure.to_json() == {"unit": "ms", "median": 3.0, "min": 1.0, "max": 8.0, "rounds": [3.0, 1.0, 8.0]}
-
-
-def test_a_ratio_is_computed_for_each_round() -> None:
-    assert ratio_of(Figure("s", (5.0, 30.0, 400.0)), Figure("s", (10.0, 100.0, 1000.0))) == 0.4
-    assert ratio_of(None, Figure("s", (1.0,))) is None
-    assert ratio_of(Figure("s", (1.0,)), None) is None
 
 
 def test_values_that_are_not_finite_are_null_in_json() -> None:
@@ -69,46 +54,6 @@ def test_rounds_with_the_same_labels_are_one_record() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0, "0"),
-        (0.05234, "0.0523"),
-        (0.5, "0.500"),
-        (1.234, "1.23"),
-        (87.14, "87.1"),
-        (100, "100"),
-        (123.4, "123"),
-        (12345.6, "12,346"),
-        (4_668_000, "4.67M"),
-        (-2.5, "-2.50"),
-        (math.nan, "-"),
-    ],
-)
-def test_numbers_have_three_significant_digits(value: float, text: str) -> None:
-    assert number_text(value) == text
-
-
-def test_minimum_and_maximum_are_shown_if_they_differ() -> None:
-    assert figure_text(Figure("ms", (1.0, 2.5, 2.0))) == "2 (1-2.50)"
-    assert figure_text(Figure("ms", (2.0, 2.0))) == "2"
-    assert figure_text(Figure("ms", (math.nan,))) == "-"
-    assert figure_text(None) == ""
-
-
-def test_words_are_left_aligned_and_figures_right_aligned() -> None:
-    text = table_text("Title", ("name",), ("us",), [("a", "1,000"), ("longer", "2")], "word " * 30)
-    lines = text.split("\n")
-    assert lines[:5] == ["Title", "", "  name       us", "  a       1,000", "  longer      2"]
-    assert lines[-2:] == ["", ""]
-    assert all(len(line) <= WIDTH for line in lines)
-
-
-def test_a_row_has_a_cell_for_every_column() -> None:
-    with pytest.raises(ValueError, match="zip"):
-        table_text("Title", ("name",), ("us",), [("a",)])
-
-
 def traffic(records: Records, subject: str, games: int, **values: float) -> None:
     labels: dict[str, str | int] = {"part": "traffic", "subject": subject, "edition": "e"}
     labels |= {"games": games, "observers": 0}
@@ -118,13 +63,6 @@ def traffic(records: Records, subject: str, games: int, **values: float) -> None
 
 def by_name(records: Records) -> dict[str, Target]:
     return {target.name: target for target in targets_of(records)}
-
-
-def test_there_are_no_targets_without_figures() -> None:
-    assert targets_of(Records()) == []
-    records = Records()
-    traffic(records, "server", 1, throughput=5.0, latency_median=1.0)
-    assert targets_of(records) == []
 
 
 def test_the_server_is_compared_with_the_floor_round_by_round() -> None:
@@ -148,29 +86,6 @@ def test_a_busy_driver_makes_a_ratio_doubtful() -> None:
     assert not found["latency p99, 100 games at once"].is_reached
 
 
-def test_many_games_are_compared_with_fewer() -> None:
-    records = Records()
-    traffic(records, "server", 100, throughput=100.0)
-    traffic(records, "server", 500, throughput=79.0)
-    assert [(target.name, target.is_reached) for target in targets_of(records)] == [
-        ("throughput, 500 games at once", False)
-    ]
-
-
-def test_a_single_false_verdict_misses_the_target() -> None:
-    records = Records()
-    for count in (0.0, 1.0, 0.0):
-        traffic(records, "server", 1, false_verdicts=count)
-    target = by_name(records)["false verdicts"]
-    assert (target.figure, target.is_reached) == (1, False)
-
-
-def test_the_start_has_a_bound() -> None:
-    records = Records()
-    records.add({"part": "start"}, {"server to bare Python": (1.7, "times")})
-    assert [(target.name, target.is_reached) for target in targets_of(records)] == [("start to accepting", False)]
-
-
 def test_matches_have_bounds_for_the_longest_one() -> None:
     records = Records()
     figures = {"runner's processor, a game": (51.0, "ms"), "disk, a game": (60.0, "KiB"), "spoilt": (0.0, "games")}
@@ -190,20 +105,6 @@ def test_matches_have_bounds_for_the_longest_one() -> None:
         ("match, memory for 1,000 games more", "all", False),
         ("match, spoilt games, built-in players", "all", False),
     ]
-
-
-def test_a_target_in_json_has_a_lower_or_an_upper_bound() -> None:
-    written = Target("throughput", "e", 0.4, True, 0.5, "of floor", False).to_json()
-    assert written == {
-        "target": "throughput",
-        "edition": "e",
-        "least": 0.4,
-        "figure": 0.5,
-        "unit": "of floor",
-        "reached": True,
-        "sure": False,
-    }
-    assert Target("p99", "e", 3.0, False, 5.0, "x floor").to_json()["most"] == 3.0
 
 
 def records_of(busy: float) -> Records:
@@ -233,14 +134,3 @@ def test_a_report_has_every_part_and_no_long_line() -> None:
         assert expected in text
     assert "> 12,346" not in text
     assert max(map(len, text.splitlines())) <= WIDTH
-
-
-def test_throughput_that_the_driver_may_limit_is_marked() -> None:
-    records = records_of(0.9)
-    assert "> 12,346" in report_text({}, records, targets_of(records))
-
-
-def test_parts_that_were_not_measured_have_no_table() -> None:
-    text = report_text({}, Records(), [])
-    assert "Targets" not in text
-    assert "Games at once" not in text

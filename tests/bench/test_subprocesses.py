@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -39,12 +38,6 @@ def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:
     text = r"the server does not start \(exit code 2\): .*--no-such-option"
     with pytest.raises(BenchError, match=text), running_server(tmp_path, "--no-such-option"):
         pass
-
-
-def test_the_exit_of_a_process_is_described() -> None:
-    process = start_python(["-S", "-c", "import sys; sys.exit('no such thing')"], stderr=subprocess.PIPE)
-    assert describe_exit(process) == "exit code 1: no such thing"
-    end(process)
 
 
 def test_a_process_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,24 +78,3 @@ def test_all_signals_are_handled_though_their_handlers_raise() -> None:
             signal.signal(number, handler)
     if sys.platform != "win32":
         assert not signal.pthread_sigmask(signal.SIG_BLOCK, ()) & set(STOP_SIGNALS)
-
-
-def test_without_a_signal_nothing_happens() -> None:
-    before = [signal.getsignal(each) for each in STOP_SIGNALS]
-    with deferred_stop_signals():
-        assert [signal.getsignal(each) for each in STOP_SIGNALS] != before
-    assert [signal.getsignal(each) for each in STOP_SIGNALS] == before
-
-
-def test_another_thread_defers_nothing() -> None:
-    before = [signal.getsignal(each) for each in STOP_SIGNALS]
-    found: list[object] = []
-
-    def run() -> None:
-        with deferred_stop_signals():
-            found.extend(signal.getsignal(each) for each in STOP_SIGNALS)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    assert found == before

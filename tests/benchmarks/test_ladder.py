@@ -28,15 +28,3 @@ def test_a_measurement_is_played_continued_and_printed(tmp_path: Path, capsys: p
     assert capsys.readouterr().out.splitlines() == played
     assert main([*options, "--table"]) == 0
     assert capsys.readouterr().out.splitlines() == played
-
-
-def test_a_tournament_that_cannot_be_played_ends_the_measurement(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "swc_2027_blokus" / "2"
-    folder.mkdir(parents=True)
-    (folder / "tournament.toml").write_text("this is no tournament")
-    assert main(["--out", str(tmp_path), "--game", "swc_2027_blokus", "--level", "2"]) == 2
-    written = capsys.readouterr()
-    assert len(written.out.splitlines()) == 1  # the headings
-    assert "tournament.toml" in written.err

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from benchmarks.hostile_clients import KINDS
-from benchmarks.under_attack import EDITION, drive, hostile_clients, processor_seconds, running_sink, settle
+from benchmarks.under_attack import EDITION, drive, hostile_clients
 from spielleiter.bench.driver import plan_of
 from spielleiter.bench.scripted_games import load_of
 from spielleiter.bench.subprocesses import running_server
-from tests.timeouts import HANG_TIMEOUT
 
 HOSTILE = 2 * len(KINDS)
 GAMES = 2
@@ -57,37 +53,3 @@ def test_only_the_offenders_are_affected(tmp_path: Path, capsys: pytest.CaptureF
         "packet_timeout",
         "unreadable_packet",
     }
-
-
-def started(code: str) -> subprocess.Popen[str]:
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="the processor time of others is read from /proc")
-def test_settle_waits_until_a_process_is_idle() -> None:
-    busy = "import time\nwhile time.process_time() < 0.1: pass\n"
-    with started(busy + "print('ready', flush=True); time.sleep(600)") as process:
-        settle(process.pid, interval=0.1)
-        assert processor_seconds(process.pid) > 0.05
-        process.kill()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="the processor time of others is read from /proc")
-def test_settle_fails_if_a_process_stays_busy() -> None:
-    with started("print('ready', flush=True)\nwhile True: pass") as process:
-        with pytest.raises(TimeoutError, match="still busy 0 s after the attack"):
-            settle(process.pid, interval=1.0, timeout=0.0)
-        process.kill()
-
-
-@pytest.mark.slow
-def test_a_sink_takes_everything() -> None:
-    with running_sink() as port, socket.create_connection(("127.0.0.1", port), HANG_TIMEOUT) as client:
-        client.sendall(b"x" * 100_000)
-        client.shutdown(socket.SHUT_WR)
-        assert client.recv(1) == b""

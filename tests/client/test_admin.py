@@ -129,23 +129,6 @@ async def test_the_score_sheet_is_started_ended_and_read() -> None:
     )
 
 
-async def test_several_requests_are_answered_in_order() -> None:
-    rooms: dict[str, PreparedRoom] = {}
-
-    async def administer(admin: AdminClient) -> None:
-        async def prepare(name: str) -> None:
-            rooms[name] = await admin.prepare("chess", [name])
-
-        async with trio.open_nursery() as nursery:
-            for name in ("a", "b"):
-                nursery.start_soon(prepare, name)
-                await wait_all_tasks_blocked()
-
-    answers = Prepared("room a", ("a",)), Prepared("room b", ("b",))
-    await administered(administer, prepare_packet("chess", "a") + prepare_packet("chess", "b"), *answers, GOODBYE)
-    assert rooms == {"a": PreparedRoom("room a", ("a",)), "b": PreparedRoom("room b", ("b",))}
-
-
 async def test_the_answer_to_a_cancelled_call_is_not_taken_for_another_request(autojump_clock: MockClock) -> None:
     async def administer(admin: AdminClient) -> None:
         with trio.move_on_after(1):
@@ -304,26 +287,6 @@ async def test_the_next_request_raises_a_refusal_that_no_call_has_raised() -> No
     await administered(administer, PAUSE_NOWHERE, REFUSED_PAUSE, STAY_OPEN, dialect=BLOKUS_2027)
 
 
-async def test_an_old_refusal_is_not_the_reason_for_the_end_of_the_connection() -> None:
-    async def administer(admin: AdminClient) -> None:
-        await expect_refusal(admin)
-        observation = await admin.observe(ROOM)
-        with pytest.raises(ConnectionLostError, match="the server ended the connection"):
-            await anext(observation)
-
-    steps = OBSERVE_NOWHERE, REFUSED_OBSERVATION, OBSERVE, Observed(ROOM), END
-    await administered(administer, *steps, dialect=BLOKUS_2027)
-
-
-async def test_leaving_does_not_raise_a_refusal_again() -> None:
-    async def administer(admin: AdminClient) -> None:
-        await expect_refusal(admin)
-        with pytest.raises(RequestRefusedError):
-            await admin.pause("nowhere")
-
-    await administered(administer, OBSERVE_NOWHERE, refuse("no such room"))
-
-
 async def pause_nowhere(admin: AdminClient) -> None:
     await admin.pause("nowhere")
 
@@ -368,25 +331,12 @@ async def test_the_reason_for_the_end_of_a_connection_is_raised_as_it_is(
         await administered(administer, *steps)
 
 
-async def test_leaving_raises_a_refusal_that_no_call_has_raised() -> None:
-    with pytest.raises(RequestRefusedError, match=r"^no such room$"):
-        await administered(pause_nowhere, PAUSE_NOWHERE, REFUSED_PAUSE, GOODBYE, dialect=BLOKUS_2027)
-
-
 async def test_sending_over_a_lost_connection_raises_the_reason_that_the_server_sent() -> None:
     transport, server = connected()
     await refuse("the server stops")(server)
     with pytest.raises(RequestRefusedError, match=r"^the server stops$"):
         async with AdminClient(transport).running("geheim") as admin:
             await admin.pause(ROOM)
-
-
-async def test_sending_over_a_lost_connection_without_a_reason() -> None:
-    transport, server = connected()
-    await server.stream.aclose()
-    with pytest.raises(ConnectionLostError):
-        async with AdminClient(transport).running("geheim"):
-            pass
 
 
 # trio runs tasks that are ready in random order; every order has to work

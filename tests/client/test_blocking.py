@@ -68,48 +68,6 @@ def test_a_game_is_prepared_and_observed_in_a_plain_loop(server: BackgroundServe
     assert client_threads() == []
 
 
-def test_the_other_requests_wait_for_their_answers(server: BackgroundServer) -> None:
-    with connect_admin(port=server.port) as admin:
-        room = admin.prepare(GAME_TYPE, ["Alice", "Bob"], pause=True)
-        for code in room.reservations:
-            server.add_player(reservation=code)
-        observation = admin.observe(room.room_id)
-        assert isinstance(next(observation), Memento)
-        admin.step(room.room_id)
-        assert isinstance(next(observation), Memento)
-        assert admin.status()["roomCounts"]["paused"] == 1
-        admin.pause(room.room_id)
-        admin.cancel(room.room_id)
-        *_, last = observation
-        assert isinstance(last, Result)
-
-
-def test_the_client_can_be_used_without_a_with_block(server: BackgroundServer) -> None:
-    admin = connect_admin(port=server.port)
-    assert len(client_threads()) == 1
-    assert admin.status()["rooms"] == []
-    admin.close()
-    assert client_threads() == []
-    admin.close()
-    with pytest.raises(ConnectionLostError, match="has been closed"):
-        admin.status()
-
-
-def test_several_threads_may_call_at_the_same_time(server: BackgroundServer) -> None:
-    with connect_admin(port=server.port) as admin:
-        rooms: list[str] = []
-        threads = [
-            threading.Thread(target=lambda: rooms.append(admin.prepare(GAME_TYPE, ["Alice", "Bob"]).room_id))
-            for _ in range(5)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(HANG_TIMEOUT)
-        assert {each["roomId"] for each in admin.status()["rooms"]} == set(rooms)
-        assert len(rooms) == 5
-
-
 def test_a_call_in_another_thread_ends_when_the_connection_is_closed(server: BackgroundServer) -> None:
     admin = connect_admin(port=server.port)
     observation = admin.observe(admin.prepare(GAME_TYPE, ["Alice", "Bob"]).room_id)
@@ -139,12 +97,6 @@ def test_refusals_are_raised_without_a_group(server: BackgroundServer) -> None:
 def test_a_wrong_password_is_raised_by_the_next_call(server: BackgroundServer) -> None:
     with connect_admin(port=server.port, password="wrong") as admin, pytest.raises(AuthenticationError):
         admin.prepare(GAME_TYPE, ["Alice", "Bob"])
-
-
-def test_closing_raises_the_refusal_of_the_password_if_no_call_has(server: BackgroundServer) -> None:
-    with pytest.raises(AuthenticationError), connect_admin(port=server.port, password="wrong"):
-        pass
-    assert client_threads() == []
 
 
 def test_an_error_of_the_block_takes_precedence_over_one_of_leaving(server: BackgroundServer) -> None:
@@ -201,14 +153,6 @@ def test_the_blocking_client_has_the_methods_of_the_asynchronous_one(name: str) 
 
 
 # -- players --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_a_function_plays_a_whole_game(server: BackgroundServer) -> None:
-    server.add_player("random")
-    report = play_game(first, port=server.port)
-    assert (report.end, report.cause) == (GameEnd.RESULT, Cause.REGULAR)
-    assert report.moves_played > 10
 
 
 @pytest.mark.parametrize("way", ["room_id", "reservation_code"])

@@ -134,17 +134,6 @@ async def test_a_wrong_answer_is_never_sent(
     assert text.replace("reg_genmove", "genmove" if without else "reg_genmove") in line
 
 
-async def test_an_engine_continues_after_a_refusal() -> None:
-    engine = InProcess()
-    player = await _player(engine)
-    state = await _midgame()
-    engine.engine.fault, engine.engine.at = "refuse", 0
-    await player.choose(state)
-    engine.engine.fault = ""
-    await player.choose(state)
-    assert (player.engine_moves, player.other_moves.total()) == (1, 1)
-
-
 async def test_a_late_engine_is_waited_for_only_a_few_times_until_it_has_answered(autojump_clock: MockClock) -> None:
     lines: list[str] = []
     engine = InProcess(is_late=lambda name: name == "reg_genmove")
@@ -164,22 +153,6 @@ async def test_a_late_engine_is_waited_for_only_a_few_times_until_it_has_answere
     engine.is_late = lambda name: False
     assert await seconds() == 0.0
     assert player.engine_moves == 1
-
-
-async def test_late_answers_that_do_not_follow_each_other_are_forgiven(autojump_clock: MockClock) -> None:
-    count = 0
-
-    def is_late(name: str) -> bool:
-        nonlocal count
-        count += name == "reg_genmove"
-        return name == "reg_genmove" and count % 2 == 1
-
-    player = await _player(InProcess(is_late=is_late))
-    state = await _midgame()
-    for _ in range(4 * MAX_LATE_ANSWERS):
-        await player.choose(state)
-    assert player.engine_moves == 2 * MAX_LATE_ANSWERS
-    assert player.other_moves == {FallbackReason.LATE: 2 * MAX_LATE_ANSWERS}
 
 
 async def test_an_engine_that_has_ended_is_not_asked_again() -> None:
@@ -210,14 +183,6 @@ async def test_an_engine_that_has_ended_is_not_asked_again() -> None:
 async def test_an_engine_that_lacks_commands_is_refused(without: tuple[str, ...], text: str) -> None:
     with pytest.raises(EngineStartError, match=f"^{text.replace('(', '[(]').replace(')', '[)]')}$"):
         await _player(InProcess(BlokusEngine(without)))
-
-
-async def test_an_engine_for_one_game_only_need_not_know_its_name() -> None:
-    engine = BlokusEngine(("set_game",))
-    engine.is_two_player = True
-    player = await _player(InProcess(engine))
-    await player.choose(await _midgame())
-    assert player.engine_moves == 1
 
 
 async def test_an_engine_that_does_not_answer_at_the_beginning_is_refused(autojump_clock: MockClock) -> None:

@@ -17,47 +17,11 @@ from tests.client.fake import DIALECT, ROOM, connected, together
 JOINED = f'<protocol>\n  <joined roomId="{ROOM}"/>'
 
 
-async def test_messages_go_out_as_packets() -> None:
-    transport, server = connected()
-    await transport.send(JoinRequest("swc_2021_blokus"))
-    await transport.send(JoinRequest("swc_2021_blokus"))
-    await server.expect('<protocol>\n  <join gameType="swc_2021_blokus"/>\n  <join gameType="swc_2021_blokus"/>')
-
-
 async def test_packets_come_in_as_messages_until_the_stream_ends() -> None:
     transport, server = connected()
     await server.send_bytes(f'{JOINED}\n  <left roomId="{ROOM}"/>\n</protocol>'.encode())
     assert [message async for message in transport] == [Joined(ROOM), Left(ROOM)]
     assert await transport.receive() is None
-
-
-async def test_packets_may_come_byte_by_byte() -> None:
-    transport, server = connected()
-
-    async def serve() -> None:
-        for byte in JOINED.encode():
-            await server.send_bytes(bytes([byte]))
-            await trio.testing.wait_all_tasks_blocked()
-
-    async def reads() -> None:
-        assert await transport.receive() == Joined(ROOM)
-
-    await together(serve, reads)
-
-
-async def test_an_end_of_stream_without_the_end_tag_is_no_error() -> None:
-    transport, server = connected()
-    await server.send_bytes(JOINED.encode())
-    await server.stream.aclose()
-    assert [message async for message in transport] == [Joined(ROOM)]
-
-
-async def test_the_tap_sees_every_byte() -> None:
-    seen: list[bytes] = []
-    transport, server = connected(seen.append)
-    await server.send_bytes(JOINED.encode())
-    await transport.receive()
-    assert b"".join(seen) == JOINED.encode()
 
 
 async def test_unreadable_bytes_end_the_reading() -> None:

@@ -29,12 +29,6 @@ def test_pairs_are_handed_out_in_order_up_to_the_number_of_slots() -> None:
     assert not allocation.is_done
 
 
-def test_the_number_of_concurrent_pairs_can_be_limited() -> None:
-    allocation = Allocation([1, 2, 3], limit=1)
-    ready(allocation, "a", 8)
-    assert len(allocation.next_attempts(0)) == 1
-
-
 def test_the_pairs_of_a_machine_that_is_held_take_no_slots_of_others() -> None:
     allocation = Allocation([1, 2, 3, 4])
     ready(allocation, "a", 2)
@@ -56,32 +50,6 @@ def test_a_pair_is_accepted_once_whichever_attempt_comes_first() -> None:
     assert not allocation.accept(second)
     assert allocation.is_done
     assert allocation.next_attempts(0) == []
-
-
-def test_a_late_answer_counts_while_its_pair_waits_to_be_played_again() -> None:
-    allocation = Allocation([1, 2])
-    ready(allocation, "a")
-    [first] = allocation.next_attempts(0)
-    allocation.lose(first)
-    allocation.lose(first)  # no effect
-    assert list(allocation.pairs) == [1, 2]
-    assert allocation.accept(first)
-    assert list(allocation.pairs) == [2]
-
-
-def test_the_pairs_of_a_worker_that_has_left_are_played_by_others() -> None:
-    allocation = Allocation([1, 2])
-    ready(allocation, "a")
-    [first] = allocation.next_attempts(0)
-    ready(allocation, "b")
-    [second] = allocation.next_attempts(0)
-    assert second.address == "b"
-    assert allocation.leave("a") == [first]
-    assert list(allocation.pairs) == [1]
-    assert allocation.running == {2: second}
-    assert allocation.leave("b") == [second]
-    assert allocation.leave("b") == []
-    assert list(allocation.pairs) == [2, 1]
 
 
 def test_a_busy_machine_gets_no_pairs_for_a_growing_while() -> None:

@@ -106,9 +106,3 @@ def test_something_else_that_listens_there_is_no_scheduler() -> None:
                 DaskEngine(ClusterAddress.parse(f"tcp://127.0.0.1:{server.server_address[1]}")).open()
         finally:
             server.shutdown()
-
-
-def test_tls_needs_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spielleiter.cluster.dask_engine, "CONNECT_TIMEOUT", 0.2)
-    with pytest.raises(ClusterError, match=r"for TLS, name the files of the certificates"):
-        DaskEngine(ClusterAddress.parse("tls://127.0.0.1:1")).open()

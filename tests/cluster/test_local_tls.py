@@ -24,7 +24,6 @@ from tests.timeouts import HANG_TIMEOUT
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 HOST = "127.0.0.1"
-PAGES = ("/", "/status", "/metrics", "/health", "/info/main/workers.html", "/json/identity.json")
 
 
 class Cluster:
@@ -152,15 +151,6 @@ def test_the_first_refusal_is_told_and_at_the_end_their_number() -> None:
     number = re.fullmatch(r"local:2: (\d+) connections were refused in this way", cluster.told[1])
     assert number
     assert int(number[1]) >= 5
-
-
-def test_there_are_no_pages_about_its_state(cluster: Cluster) -> None:
-    ports = [port for port in cluster.ports if port not in cluster.schedulers_and_workers]
-    for port in ports:
-        for page in PAGES:
-            with contextlib.closing(http.client.HTTPConnection(HOST, port, timeout=HANG_TIMEOUT)) as connection:
-                connection.request("GET", page)
-                assert connection.getresponse().status == 404
 
 
 def test_the_key_is_neither_on_a_command_line_nor_in_a_variable(cluster: Cluster) -> None:

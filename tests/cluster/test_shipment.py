@@ -17,7 +17,7 @@ import spielleiter.cluster.shipment
 from spielleiter.cluster.shipment import Shipped, read_shipment, setup_at, setup_to_send, unpack_item
 from spielleiter.cluster.site_messages import Item
 from spielleiter.common.errors import SetupError
-from spielleiter.match.plan import Entrant, MatchSetup, Opening
+from spielleiter.match.plan import Entrant, MatchSetup
 
 
 @pytest.fixture
@@ -104,15 +104,6 @@ def test_files_outside_the_current_folder_have_places_of_their_own(here: Path, t
     setup = match_of("python3 ./new/bot.sh", here / "bots")
     there = setup_at(setup_to_send(setup, shipment), tmp_path, "run-1")
     assert there.entrants[0].command == f"python3 {tmp_path}/shipped/1/new/bot.sh"
-
-
-def test_without_a_shipment_commands_stay_as_they_are(here: Path, tmp_path: Path) -> None:
-    setup = match_of("./bots/new/bot.sh", here, openings=(Opening("a", "/a.xml"),))
-    sent = setup_to_send(setup, ())
-    assert (sent.entrants, sent.openings, sent.cwd) == (setup.entrants, (), str(here))
-    assert setup_at(sent, tmp_path, "r").cwd == str(here)
-    gone = dataclasses.replace(sent, cwd=str(here / "nowhere"))
-    assert setup_at(gone, tmp_path, "r").cwd == str(tmp_path)
 
 
 def test_what_cannot_be_shipped_is_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,21 +81,6 @@ def pair_request(pair: int = 1, **changes: Any) -> PlayPair:
     return PlayPair(key=f"key {pair}", pair=pair, **{**values, **changes})
 
 
-async def test_a_lag_is_remembered_for_a_while(autojump_clock: trio.testing.MockClock) -> None:
-    lag = LoopLag()
-    assert lag.largest(trio.current_time()) == 0
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(lag.run)
-        await trio.sleep(10 * INTERVAL)
-        assert lag.largest(trio.current_time()) == 0
-        autojump_clock.jump(INTERVAL + 0.7)  # nothing ran in this time
-        await trio.testing.wait_all_tasks_blocked()
-        assert 0.69 < lag.largest(trio.current_time()) < 0.71 + INTERVAL
-        await trio.sleep(MEMORY + INTERVAL)
-        assert lag.largest(trio.current_time()) == 0
-        nursery.cancel_scope.cancel()
-
-
 async def test_a_single_lag_is_waited_for(autojump_clock: object) -> None:
     lag, started = LoopLag(), trio.current_time()
     assert await lag.catch_up() == 0
@@ -283,15 +268,6 @@ def test_a_site_plays_and_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not site.scratch.exists()
     with pytest.raises(SiteGoneError):
         site.play(pair_request()).result(HANG_TIMEOUT)
-
-
-def test_an_answer_that_nobody_awaits_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SPIELLEITER_SPEED", "1")
-    site = SiteProcess()
-    site.prepare(prepare_request()).result(HANG_TIMEOUT)
-    assert site.play(pair_request(1)).cancel() is False
-    assert isinstance(site.play(pair_request(2)).result(HANG_TIMEOUT), PairPlayed)
-    site.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the program is a shell script")

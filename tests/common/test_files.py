@@ -19,7 +19,6 @@ from spielleiter.common.files import (
     MAX_BYTES,
     FolderLock,
     LockedError,
-    is_at,
     lock_file,
     portable_name,
     remove_tree,
@@ -76,16 +75,6 @@ def test_every_name_becomes_portable(name: str) -> None:
     stem = portable.partition(".")[0].rstrip().casefold()
     assert stem not in {"con", "prn", "aux", "nul", "conin$", "conout$"}
     assert not (len(stem) == 4 and stem[:3] in {"com", "lpt"} and stem[3] in "0123456789¹²³")
-
-
-@given(name=names)
-def test_a_file_with_a_portable_name_can_be_written(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = tmp_path_factory.getbasetemp() / "portable"
-    path.mkdir(exist_ok=True)
-    file = Path(path, portable_name(name))
-    file.touch()
-    assert file.parent == path
-    file.unlink()
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------
@@ -238,14 +227,6 @@ def test_other_than_regular_files_may_have_many_writers() -> None:
         os.close(descriptor)
 
 
-def test_an_open_file_is_recognized_at_its_path(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
-    assert is_at(descriptor, path)
-    assert not is_at(descriptor, tmp_path / "other")
-    os.close(descriptor)
-
-
 @POSIX
 @pytest.mark.parametrize(("number", "is_refused"), [(errno.EACCES, True), (errno.EAGAIN, True), (errno.ENOLCK, False)])
 def test_a_file_system_without_locks_is_no_error(
@@ -333,8 +314,3 @@ def test_a_temporary_directory_is_removed() -> None:
     assert not folder.exists()
     with temporary_directory("spielleiter-test-") as folder:
         folder.rmdir()  # what cannot be removed is no error
-
-
-def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        remove_tree(tmp_path / "missing")

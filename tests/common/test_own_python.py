@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from spielleiter.common.own_python import RUN_PYTHON, is_frozen, own_python, run_as_python
+from spielleiter.common.own_python import RUN_PYTHON, own_python, run_as_python
 from spielleiter.programs.command import Command
 from spielleiter.programs.sandbox import pythons as python_inside
-from spielleiter.viewer.web import analysis_routes
 from tests.documents import ROOT
 from tests.timeouts import HANG_TIMEOUT
 
@@ -35,11 +33,6 @@ def run_entry(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False)
 
 
-def test_the_interpreter_is_started_where_there_is_one() -> None:
-    assert not is_frozen()
-    assert own_python() == [sys.executable]
-
-
 def test_programs_of_a_match_are_started_with_the_frozen_program(frozen: Path) -> None:
     assert own_python() == [str(frozen), RUN_PYTHON]
     assert Command.parse("builtin:first").words[:2] == (str(frozen), RUN_PYTHON)
@@ -53,17 +46,6 @@ def test_a_sandbox_gets_the_folder_of_the_frozen_program(frozen: Path) -> None:
     assert [program, *rest] == [
         f"{python_inside.TOOLS}/python/spielleiter", RUN_PYTHON, "-I", "-S", "-B", f"{python_inside.TOOLS}/helper.py",
     ]  # fmt: skip
-
-
-def test_constant_command_lines_start_with_it() -> None:
-    """They are made when their modules are imported."""
-    commands: list[Sequence[str]] = [analysis_routes.COMMAND]
-    if sys.platform == "linux":
-        from spielleiter.programs.linux import FORK_SERVER_COMMAND
-
-        commands.append(FORK_SERVER_COMMAND)
-    for command in commands:
-        assert list(command[: len(own_python())]) == own_python()
 
 
 # -- in place of the interpreter ------------------------------------------------------------------------------------

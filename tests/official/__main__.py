@@ -1,8 +1,8 @@
 """Compares our server with an official one: `python -m tests.official HOST:PORT`.
 
-Holds scripted conversations with the official server at HOST:PORT and with our own server, and prints every difference
-with the shortest conversation that shows it. `--record FILE` writes what the official server said;
-`tests/official/test_official.py` repeats such recordings without that server.
+Holds the conversations of a recording with the official server at HOST:PORT and with our own server, and prints every
+difference. `--packet` adds conversations in which a player and a stranger send this packet. `--record FILE` writes what
+the official server said; `tests/official/test_official.py` repeats such recordings without that server.
 
 The official server must be an unchanged release, with the usual password, and freshly started. After each step the tool
 waits until the official server is idle: it asks on a connection of its own, and goes on when the server has answered
@@ -31,8 +31,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
@@ -56,11 +55,10 @@ from tests.official.conversations import (
     Talk,
     compare,
     is_same_course,
+    on_turn,
     read_recording,
-    scripted,
+    stranger,
     talk_to_ours,
-    varied,
-    whole_game,
     write_recording,
 )
 
@@ -283,29 +281,13 @@ class Comparison:
         self.unstable.append(conversation.name)
         return None, None
 
-    def shorten(self, difference: Difference) -> Difference:
-        """Return the same kind of difference in a conversation from which no step can be left out."""
-        best = difference
-        steps = best.conversation.steps[: best.step + 1]
-        place = len(steps) - 2
-        while place >= 0:
-            rest = steps[:place] + steps[place + 1 :]
-            found = self.compare(self.official.talk(replace(best.conversation, steps=rest)))
-            if found is not None and found.kind == best.kind:
-                best, steps = found, rest[: found.step + 1]
-            place = min(place, len(steps) - 1) - 1
-        confirmed = self.try_once(best.conversation)[1]
-        return best if confirmed is not None and confirmed.kind == best.kind else difference
-
 
 def main(arguments: list[str] | None = None, pace: Pace | None = None) -> int:
     """Run the tool and return its exit code: 1 if there are differences. `pace` replaces its own waiting times."""
     parser = argparse.ArgumentParser(prog="python -m tests.official", description=__doc__)
     parser.add_argument("address", metavar="HOST:PORT")
     parser.add_argument("--edition", choices=RELEASES, default=CURRENT, help="our edition (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=1000, help="conversations with varied packets")
-    parser.add_argument("--games", type=int, default=10, help="whole games")
+    parser.add_argument("--packet", action="append", default=[], help="hold conversations with this packet, too")
     parser.add_argument(
         "--record",
         metavar="FILE",
@@ -314,20 +296,14 @@ def main(arguments: list[str] | None = None, pace: Pace | None = None) -> int:
     )
     parser.add_argument("--workers", type=int, default=12, help="conversations at a time")
     parser.add_argument("--only", default="", help="conversations whose name begins with this")
-    parser.add_argument(
-        "--no-shorten", dest="shorten", action="store_false", help="print conversations as they were held"
-    )
     options = parser.parse_args(arguments)
     host, _, port = options.address.rpartition(":")
+    recording = Path(__file__).with_name(f"{RELEASES[options.edition]}.jsonl.gz")
     everything = [
-        each
-        for each in chain(
-            scripted(options.edition),
-            varied(options.edition, options.seed, options.count),
-            (whole_game(options.seed * 1000 + number) for number in range(options.games)),
-        )
-        if each.name.startswith(options.only)
+        *(talk.conversation for talk in read_recording(recording)),
+        *(build(packet) for packet in options.packet for build in (on_turn, stranger)),
     ]
+    everything = [each for each in everything if each.name.startswith(options.only)]
     with Official((host, int(port)), options.edition, pace or Pace()) as official:
         return run(official, everything, options)
 
@@ -368,7 +344,7 @@ def run(official: Official, everything: list[Conversation], options: argparse.Na
     if options.record is not None:
         write_recording(options.record, talks, comparison.unstable)
     for found in kinds.values():
-        print(comparison.shorten(found[0]) if options.shorten and not broken else found[0])
+        print(found[0])
         if len(found) > 1:
             print(f"  ... and {len(found) - 1} more: {', '.join(repr(each.conversation.name) for each in found[1:20])}")
         sys.stdout.flush()

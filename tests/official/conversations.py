@@ -1,11 +1,10 @@
-"""Conversations to hold with two servers: packets and their variations, what came back, and where they differ.
+"""Conversations to hold with two servers: what is sent, what came back, and where they differ.
 
 A conversation is a list of steps. The bytes of a step may contain tokens such as ``@kind@``, which are replaced when it
 is sent, since the start piece is drawn by the server and ids are made by it. `Exchange` is what one step led to: for
 each connection the packets and the end of the stream, with ids, addresses and positions replaced by short names.
 
-Invariants: conversations depend on the seed only. An exchange says nothing about the order of packets to different
-connections, which is not fixed in either server.
+An exchange says nothing about the order of packets to different connections, which is not fixed in either server.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import io
 import json
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -584,399 +583,43 @@ def is_same_course(one: Talk, other: Talk) -> bool:
     return _DRAWN.sub("", json.dumps(one.exchanges)) == _DRAWN.sub("", json.dumps(other.exchanges))
 
 
-# -- packets and their variations -------------------------------------------------------------------------------------
+# -- packets ----------------------------------------------------------------------------------------------------------
 
-MOVE: Final = (
-    '<room roomId="@ID1@"><data class="@package@.SetMove"><piece color="BLUE" kind="@kind@" rotation="@rotation@" '
-    'isFlipped="@flip@"><position x="0" y="0"/></piece></data></room>'
-)
-SKIP: Final = '<room roomId="@ID1@"><data class="@package@.SkipMove"><color>BLUE</color></data></room>'
-REPLY: Final = '<room roomId="@ID1@">@reply@</room>'
 AUTHENTICATE: Final = '<authenticate password="examplepassword"/>'
-SLOT: Final = '<slot displayName="Alice" canTimeout="false" reserved="true"/>'
 PREPARE: Final = (
-    f'<prepare gameType="@type@" pause="false">{SLOT}<slot displayName="Bob" canTimeout="false" reserved="true"/>'
-    "</prepare>"
+    '<prepare gameType="@type@" pause="false"><slot displayName="Alice" canTimeout="false" reserved="true"/>'
+    '<slot displayName="Bob" canTimeout="false" reserved="true"/></prepare>'
 )
 PROBE: Final = '<joinRoom roomId="none"/>'
 """A request that a server refuses, and so shows that it still reads."""
-LOBBY: Final = (
-    '<join gameType="@type@"/>',
-    '<joinRoom roomId="@ID1@"/>',
-    '<joinPrepared reservationCode="@ID3@"/>',
-    AUTHENTICATE,
-    '<observe roomId="@ID1@"/>',
-    '<pause roomId="@ID1@" pause="true"/>',
-    '<step roomId="@ID1@" forced="false"/>',
-    '<cancel roomId="@ID1@"/>',
-    PREPARE,
-)
-ROOM_DATA: Final = (
-    *("", "<data/>", '<data class="null"/>', '<data class="paused" paused="true"/>', '<data class="memento"/>'),
-    *('<data class="memento"><state class="state" turn="0"/></data>', '<data class="welcomeMessage" color="ONE"/>'),
-    '<data class="welcomeMessage"><color>ONE</color></data>',
-    '<data class="welcomeMessage"><playerColor class="team">ONE</playerColor></data>',
-    *('<data class="moveRequest"/>', '<data class="@package@.MoveRequest"/>'),
-    *('<data class="sc.protocol.room.MoveRequest"/>', '<data class="result"/>'),
-    *('<data class="result"><scores/></data>', '<data class="error" message="x"/>'),
-    *('<data class="error"><originalRequest class="null"/></data>', '<data class="string">x</data>'),
-    *('<data class="int">1</data>', '<data class="joined"/>', '<data class="list"/>', '<data class="state"/>'),
-)
-OTHERS: Final = (
-    *("<status/>", "<null/>", "<foo/>", "<string>x</string>", "<int>1</int>", "<close/>"),
-    *("<sc.protocol.CloseConnection/>", "<sc.protocol.responses.CloseConnection/>", '<joined roomId="@ID1@"/>'),
-    *('<left roomId="@ID1@"/>', '<errorpacket message="x"/>', '<testMode testMode="true"/>'),
-    *('<scoreForPlayer displayName="x"/>', '<prepared roomId="@ID1@"/>', '<observed roomId="@ID1@"/>'),
-    *('<paused roomId="@ID1@"/>', '<room roomId="none"/>', "<room/>", '<room roomId="@ID1@"/>', "</protocol>", "]]>"),
-    *("text", "&amp;", "&foo;", "&;", "&#9;", "&#0;", "&#xD800;", "<!-- c -->", "<!-- c -- d -->", "<?pi x?>"),
-    *("<?xml version='1.0'?>", "<![CDATA[x]]>", "<!DOCTYPE protocol>", "\x00", "\x01", "\x1f", "\x7f", "\xc2\x85"),
-    *("\xef\xbb\xbf", "\xff", "<protocol>", "<protocol/>", "<", "<room", "<room roomId=", '<room roomId="@ID1@"'),
-    *('<room roomId="@ID1@">', '<room roomId="@ID1@"><data', "</room>", "</>", "< room/>"),
-)
 
 
-def _before_start(second: bool = False, pause: str = "false") -> tuple[Step, ...]:
-    """A prepared game, observed by its administrator, and the first player."""
-    prepare = PREPARE.replace('pause="false"', f'pause="{pause}"')
+def on_turn(packet: str) -> Conversation:
+    """A player sends a packet instead of its first move."""
     steps = (
-        Step("admin", f"<protocol>{AUTHENTICATE}{prepare}"),
+        Step("admin", f"<protocol>{AUTHENTICATE}{PREPARE}"),
         Step("admin", '<observe roomId="@ID1@"/>'),
         Step("p1", '<protocol><joinPrepared reservationCode="@ID2@"/>'),
+        Step("p2", '<protocol><joinPrepared reservationCode="@ID3@"/>'),
+        Step("p1", packet),
+        Step("p2", '<room roomId="@ID1@">@reply@</room>'),
+        Step("p1", PROBE),
+        Step("admin", '<cancel roomId="@ID1@"/>'),
+        Step("admin", PROBE),
     )
-    return (*steps, Step("p2", '<protocol><joinPrepared reservationCode="@ID3@"/>')) if second else steps
+    return Conversation(f"on turn: {packet}", steps)
 
 
-def _ending(peer: str) -> tuple[Step, ...]:
-    """Show who is still there, and end the game."""
-    return Step(peer, PROBE), Step("admin", '<cancel roomId="@ID1@"/>'), Step("admin", PROBE)
-
-
-def on_turn(name: str, *sent: str) -> Conversation:
-    return Conversation(
-        f"on turn: {name}",
-        (*_before_start(True), *(Step("p1", each) for each in sent), Step("p2", REPLY), *_ending("p1")),
-    )
-
-
-def off_turn(name: str, *sent: str) -> Conversation:
-    return Conversation(
-        f"not on turn: {name}",
-        (*_before_start(True), *(Step("p2", each) for each in sent), Step("p1", MOVE), *_ending("p2")),
-    )
-
-
-def paused(name: str, *sent: str) -> Conversation:
-    return Conversation(
-        f"paused: {name}",
-        (
-            *_before_start(True, "true"),
-            *(Step("p1", each) for each in sent),
-            Step("admin", '<pause roomId="@ID1@" pause="false"/>'),
-            *_ending("p1"),
-        ),
-    )
-
-
-def waiting(name: str, *sent: str) -> Conversation:
-    for token, value in (("@kind@", "PENTO_L"), ("@rotation@", "NONE"), ("@flip@", "false")):  # nothing is drawn yet
-        sent = tuple(each.replace(token, value) for each in sent)
-    return Conversation(
-        f"before the second player: {name}",
-        (
-            *_before_start(),
-            *(Step("p1", each) for each in sent),
-            Step("p2", '<protocol><joinPrepared reservationCode="@ID3@"/>'),
-            *_ending("p1"),
-        ),
-    )
-
-
-def after_the_end(name: str, *sent: str) -> Conversation:
-    return Conversation(
-        f"after the end: {name}",
-        (*_before_start(True), Step("p2", CLOSE), *(Step("p1", each) for each in sent), Step("p1", PROBE)),
-    )
-
-
-def stranger(name: str, *sent: str) -> Conversation:
+def stranger(*packets: str) -> Conversation:
+    """A client that has no part in the game that an administrator has prepared sends packets."""
     steps = (
         Step("admin", f"<protocol>{AUTHENTICATE}{PREPARE}"),
         Step("x", "<protocol>"),
-        *(Step("x", each) for each in sent),
+        *(Step("x", each) for each in packets),
         Step("x", PROBE),
         Step("admin", '<cancel roomId="@ID1@"/>'),
     )
-    return Conversation(f"a stranger: {name}", steps)
-
-
-def first(name: str, *sent: str) -> Conversation:
-    return Conversation(f"first bytes: {name}", (*(Step("x", each) for each in sent), Step("x", PROBE)))
-
-
-def admin(name: str, *sent: str) -> Conversation:
-    steps = (*_before_start(True), *(Step("admin", each) for each in sent), Step("p1", MOVE), *_ending("admin"))
-    return Conversation(f"the administrator: {name}", steps)
-
-
-Situation = Callable[..., Conversation]
-SITUATIONS: Final[tuple[Situation, ...]] = (on_turn, off_turn, paused, waiting, after_the_end, stranger, admin)
-
-_ATTRIBUTE: Final = re.compile(r'(?<=[ ])([\w.:-]+)="([^"]*)"')
-_TAG: Final = re.compile(r"</?([\w.:-]+)")
-_NAMES: Final = (
-    *("foo", "id", "reference", "class", "resolves-to", "defined-in", "xmlns", "p:x", "_.0078", "kind", "x", "roomId"),
-    *("gameType", "displayName", "color", "piece", "position", "data", "hint", "isFlipped", "serialization"),
-)
-_VALUES: Final = (
-    *("", " ", "null", "0", "1", "-1", "+1", "010", "0x1F", "1.0", " 1", "2147483648", "4294967296", "true", "TRUE"),
-    *("yes", "BLUE", "blue", "YELLOW", "ONE", "MONO", "PENTO_L", "NONE", "LEFT", "piece", "join", "room", "string"),
-    *("@package@.SetMove", "@package@.SkipMove", "@package@.Piece", "sc.protocol.room.RoomPacket", "java.lang.String"),
-    *("int", "list", "a&lt;b", "a<b", "a>b", "a]]>b", "&amp;", "&foo;", "&;", "&#65;", "&#x41;", "&#9;", "&#0;"),
-    *("&#1;", "&#xA;", "&#13;", "a\tb", "a\nb", "a\rb", "\x00", "\x01", "\x7f", "\xc2\x85", "\xc3\xa4", "\xff"),
-    *("\xf0\x9f\x90\xb0", "\xe2\x80\xa8", "@ID1@", "@ID2@", "@ID9@", "@type@"),
-)
-_CONTENT: Final = (
-    *(*OTHERS, "<hint content='x'/>", "<x>0</x>", "<color>BLUE</color>", "<kind>@kind@</kind>", "<_-foo/>", "<a.b/>"),
-    *("<position x='0' y='0'/>", "<data class='@package@.SkipMove'/>", "<rotation>NONE</rotation>", "\n  ", "\xc3\xa4"),
-)
-
-
-def vary(packet: str, rng: random.Random) -> str:
-    """Return the packet with one variation; a variation for which it has no place leaves it as it is."""
-    attributes = list(_ATTRIBUTE.finditer(packet))
-    tags = list(_TAG.finditer(packet))
-    bounds = [match.start() for match in re.finditer("<", packet)] + [len(packet)]
-
-    def replaced(match: re.Match[str], new: str) -> str:
-        return packet[: match.start()] + new + packet[match.end() :]
-
-    kind = rng.randrange(16)
-    if kind <= 5 and attributes:
-        each = rng.choice(attributes)
-        name, value = each.groups()
-        other = rng.choice((name.upper(), name.lower(), f"{name}_", f"_{name}", f"p:{name}"))
-        quoted = (f"{name}='{value}'", f'{name} = "{value}"', f'\n{name}\t=\r\n"{value}"', f'{name}=" {value} "')
-        broken = (f"{name}={value}", name, f'{name}="{value}', f'{name}="{value}"{name}2="x"')
-        variations = (
-            f'{name}="{rng.choice(_VALUES)}"',
-            "",
-            f'{each[0]} {rng.choice(_NAMES)}="{rng.choice(_VALUES)}"',
-            f'{other}="{value}"',
-            f"{each[0]} {each[0]}",
-            rng.choice((*quoted, *broken)),
-        )
-        return replaced(each, variations[kind])
-    if kind <= 8:
-        place = rng.choice(bounds)
-        return packet[:place] + rng.choice(_CONTENT) + packet[place:]
-    if kind == 9 and tags:
-        tag = rng.choice(tags)[1]
-        new = rng.choice((tag.upper(), tag.capitalize(), "p:" + tag, tag + "s", "_" + tag, "foo", _escape(tag)))
-        return re.sub(rf"(</?){re.escape(tag)}(?=[ />])", rf"\g<1>{new}", packet)
-    if kind == 10 and attributes:
-        each = rng.choice(attributes)
-        return replaced(each, f'{_escape(each[1])}="{each[2]}"')
-    found = list(re.finditer(r'(?<=[\w"]) ([\w.]+)="([^"]*)"([^<>]*?)(/?)>', packet))
-    if kind == 11 and found and "<" in packet[: found[0].start()]:  # an attribute as an element
-        each = rng.choice(found)
-        name, value, rest, slash = each.groups()
-        end = f"</{packet[packet.rindex('<', 0, each.start()) + 1 :].split(' ', maxsplit=1)[0]}>" if slash else ""
-        return replaced(each, f"{rest}><{name}>{value}</{name}>{end}")
-    found = list(re.finditer(r"<(\w+)[^<>]*/>|<(\w+)[^<>]*>[^<>]*</\2>", packet))
-    if kind == 12 and found:  # an element twice, or not at all
-        each = rng.choice(found)
-        return replaced(each, rng.choice((each[0] * 2, "")))
-    if kind == 13 and packet:
-        place = rng.randrange(len(packet))
-        return packet[:place] + rng.choice("<>&;\"'/=\x00\x01\x0b \t\r\n]-!?x\x85") + packet[place + rng.randrange(2) :]
-    if kind == 14:
-        return (
-            rng.choice(("", *(chr(code) for code in (0, 1, 9, 10, 13)), *OTHERS)) + packet + rng.choice(("", *OTHERS))
-        )
-    ends = [match.end() for match in re.finditer(r"<[\w.]+", packet)]
-    if not ends:
-        return packet + rng.choice(_CONTENT)
-    place = rng.choice(ends)
-    return f'{packet[:place]} {rng.choice(_NAMES)}="{rng.choice(_VALUES)}"{packet[place:]}'
-
-
-def _escape(name: str) -> str:
-    """Write the first letter of a name in XStream's escape."""
-    return f"_.{ord(name[0]):04x}{name[1:]}"
-
-
-def base_packets(edition: str) -> tuple[str, ...]:
-    rooms = (f'<room roomId="@ID1@">{data}</room>' for data in ROOM_DATA)
-    return (MOVE, MOVE, MOVE, MOVE, SKIP, *LOBBY, *rooms, *OTHERS)
-
-
-def varied(edition: str, seed: int, count: int) -> Iterator[Conversation]:
-    """Yield `count` conversations with varied packets."""
-    packets = base_packets(edition)
-    for number in range(count):
-        rng = random.Random(f"{seed}/{number}")
-        situation = rng.choices((*SITUATIONS, first), (6, 2, 1, 1, 1, 3, 2, 1))[0]
-        pool = (
-            packets if rng.random() < 0.4 else (LOBBY if situation in (stranger, admin, first) else (MOVE, MOVE, SKIP))
-        )
-        packet = rng.choice(pool)
-        for _ in range(rng.choice((1, 1, 1, 2, 3))):
-            packet = vary(packet, rng)
-        if situation is first:
-            packet = rng.choice(("<protocol>", "", "<a>", "<?xml version='1.0' encoding='UTF-8'?><protocol>")) + packet
-        sent = [packet]
-        if rng.random() < 0.1:
-            cut = rng.randrange(len(packet) + 1)
-            sent = [packet[:cut], packet[cut:]] if "@" not in packet[max(0, cut - 9) : cut + 9] else [packet]
-        if rng.random() < 0.08:
-            sent = [sent[0], rng.choice((FIN, CLOSE))]
-        yield situation(f"{seed}/{number}", *(each for each in sent if each))
-
-
-def whole_game(seed: int) -> Conversation:
-    """A game of random legal moves."""
-    moves = (Step(MOVER, f'<room roomId="@ID1@">@move:{seed * 1000 + ply}@</room>') for ply in range(110))
-    return Conversation(f"whole game {seed}", (*_before_start(True), *moves, Step("p1", PROBE), Step("p2", PROBE)))
-
-
-def scripted(edition: str) -> Iterator[Conversation]:
-    """Yield the conversations that are held in every run."""
-    yield from (on_turn(each, each) for each in (MOVE, SKIP))
-    for situation in SITUATIONS:
-        for packet in (*OTHERS, *(f'<room roomId="@ID1@">{data}</room>' for data in ROOM_DATA)):
-            yield situation(packet, packet)
-    for half in (
-        *("<room", '<room roomId="@ID1@"><data', "<room>text", "<!-- c", "text", " ", "<!-- c -->", "&am", MOVE[:-3]),
-    ):
-        for end in (FIN, CLOSE):
-            yield on_turn(f"{half}{end}", half, end)
-            yield off_turn(f"{half}{end}", half, end)
-    no_rotation = MOVE.replace(' rotation="@rotation@"', "")
-    for packet in (
-        *('<room class="null"/>', '<room class=""/>', '<foo resolves-to=""/>', "&;<room/>", '<room roomId="&#x;"/>'),
-        *("<room>&;</room>", '<room><data class=""/></room>', MOVE.replace("<piece ", '<piece class="" ')),
-        *(no_rotation, *(no_rotation.replace(end, f"<foo/>{end}") for end in ("</room>", "</data>", "</piece>"))),
-        *(MOVE.replace(each, "") for each in (' color="BLUE"', ' kind="@kind@"')),
-        SKIP.replace("<color>BLUE</color>", ""),
-        *("&#9;]]>", "&#9;<room roomId=<", "<&;/>", "<room &;/>", "<room roomId&;='x'/>", "<room roomId='&#9;' x=<"),
-        *('<joinRoom roomId="a\tb\nc\rd"/>', '<joinRoom roomId="&#9;&#10;&#13;\x7f\xc2\x85\xc2\x9f\xc2\xa0"/>'),
-        *(MOVE + MOVE, MOVE + "\0", "\0" + MOVE, MOVE + SKIP, f"{MOVE}</protocol>"),
-    ):
-        for situation in (on_turn, off_turn, paused):
-            yield situation(packet, packet)
-    for name in (
-        *("\x7f", "\xc2\x85", "\xc2\xa0", "a\tb\nc", "&#9;&#10;&#13;", "&lt;&quot;", "\xf0\x9f\x90\xb0", " Bob ", ""),
-    ):
-        begin = (Step("admin", f"<protocol>{AUTHENTICATE}{PREPARE.replace('Alice', name)}"), *_before_start(True)[1:])
-        yield Conversation(f"display name: {name!r}", (*begin, Step("p1", CLOSE)))
-    for pause, move in (("false", MOVE), ("true", SKIP)):  # a paused game shows its start piece to nobody
-        for observed in ('<observe roomId="@ID1@"/>', '<observe roomId="none"/>', "<observe/>"):
-            admin_first, _, *players = _before_start(True, pause)
-            steps = (admin_first, *players, Step("admin", observed), Step("p1", move), Step("admin", observed))
-            yield Conversation(f"late observer, paused {pause}: {observed}", steps)
-    step = Step("admin", '<step roomId="@ID1@"/>')
-    yield Conversation(
-        "stepwise", (*_before_start(True, "true"), step, Step("p1", MOVE), step, Step("p2", REPLY), *_ending("p1"))
-    )
-    yield Conversation("stepwise, other player", (*_before_start(True, "true"), step, Step("p2", MOVE), *_ending("p2")))
-    yield Conversation(
-        "stepwise, twice", (*_before_start(True, "true"), step, Step("p1", MOVE), Step("p1", MOVE), *_ending("p1"))
-    )
-    yield from _joined()
-    yield from _more()
-
-
-def _joined() -> Iterator[Conversation]:
-    """Yield games of players that come by `join`; the administrator observes the room when the first one is there."""
-    join = "<protocol><join gameType='@type@'/>"
-    first_player = (
-        Step("admin", f"<protocol>{AUTHENTICATE}"),
-        Step("p1", join),
-        Step("admin", '<observe roomId="@ID1@"/>'),
-    )
-    second_player = Step("p2", join)
-    end = (Step("p2", CLOSE), Step("p1", PROBE), Step("admin", PROBE))
-    yield Conversation("two joins", (*first_player, second_player, Step("p1", MOVE), *end))
-    move = MOVE.replace("@kind@", "PENTO_L").replace("@rotation@", "NONE").replace("@flip@", "false")
-    for peer, packet in (
-        *(("p1", each) for each in (move, SKIP, "<foo/>", PROBE, "<close/>", "</protocol>", FIN, CLOSE)),
-        *(("admin", f'<{each} roomId="@ID1@"/>') for each in ("cancel", "step", "pause pause='true'")),
-    ):
-        steps = (*first_player, Step(peer, packet), Step("p1", PROBE), second_player, *end)
-        yield Conversation(f"one join: {packet}", steps)
-
-
-def _more() -> Iterator[Conversation]:
-    """Yield more ideas for each subject: rare spellings, waits, and ends in the middle of something."""
-    for packet in (
-        *("<status></status>", "<status x='1'/>", "<status>text</status>", "<STATUS/>", '<foo class="status"/>'),
-        *("]]]>", "]] >", "]]&gt;", "<!-- ]]> -->", "<?pi ]]>?>", "<![CDATA[x]]>]]>", '<joinRoom roomId="]]>"/>'),
-        *('<joinRoom roomI_.0064="none"/>', '<_.006Aoin__Room roomId="none"/>', '<j_.006FinRoom roomId="none"/>'),
-        *('<joinRoom __roomId="none"/>', '<foo _.0063lass="joinRoom" roomId="none"/>', '<joinRoom_. roomId="none"/>'),
-        *("\0\0\0", '<joinRoom\0roomId="none"/>', "<join\0Room/>", '<joinRoom roomId="\x01"/>', "<!-- \0\x02 -->"),
-        *('<joinRoom roomId="none"></joinRoom\0>', "<![CDATA[\0\x1f]]>", "<?pi \x01?>"),
-        *('<joinRoom roomId="a\0b\x0bc"/>', *(f'<room roomId="@ID1@">{data}</room>' for data in _MORE_DATA)),
-        *("<joined><roomId>@ID1@</roomId></joined>", "<prepared><reservation>x</reservation><roomId/></prepared>"),
-        *("<errorpacket/>", "<errorpacket><message>x</message></errorpacket>", "<left><x/></left>"),
-        *("<errorpacket><originalRequest class='joinRoom' roomId='x'/></errorpacket>", "<room room\xffId=''/>"),
-        *('<room class=" "/>', '<room class="&#x20;"/>', "&a;", "&#-1;", "<null></null>", '<null class="room"/>'),
-        *("<room><null/></room>", '<observe roomId="@ID1@" x="1"/>', '<observe roomId="@ID1@"><x/></observe>'),
-        *("<observe><roomId>@ID1@</roomId></observe>", "<observe roomId='@ID1@'/><observe roomId='@ID1@'/>"),
-        *(MOVE.replace("<room ", "<room\0"), MOVE.replace("</room>", "\x01</room>"), MOVE.replace('x="0"', 'x="\0"')),
-        *(MOVE.replace("x=", "_.0078="), MOVE.replace("<piece", "<p_.0069ece").replace("</piece", "</p_.0069ece")),
-        *(MOVE.replace('class="', 'class="\x01'), MOVE.replace("kind=", "k_.0069nd=")),
-        MOVE.replace("/>", "></position>"),
-    ):
-        for situation in (on_turn, off_turn, stranger):
-            yield situation(f"more: {packet!r}", packet)
-    for packet in (MOVE, SKIP, "<foo/>", "]]>", "<room/>", "<status/>"):
-        text = packet.replace("@kind@", "PENTO_L").replace("@rotation@", "NONE").replace("@flip@", "false")
-        steps = (Step("p2", '<protocol><joinPrepared reservationCode="@ID3@"/>'), Step("p2", text))
-        last = Step("p1", '<protocol><joinPrepared reservationCode="@ID2@"/>')
-        yield Conversation(f"only the second player: {packet}", (*_before_start()[:2], *steps, last, *_ending("p2")))
-    cancel = Step("admin", '<cancel roomId="@ID1@"/>')
-    yield Conversation("cancelled with nobody", (*_before_start()[:2], cancel, Step("admin", PROBE)))
-    for end in (FIN, CLOSE, "<room", "</protocol>"):
-        yield Conversation(f"the only player ends: {end}", (*_before_start(), Step("p1", end), Step("p1", FIN), cancel))
-    halves = (
-        *('<room roomId="@ID1@"><data class="@package@.SetMove"/>', "<room></room", "&", "<?pi", "<![CDATA[", "</"),
-        *("<!", "]]", "<room/><", MOVE, MOVE[:-1], f"{MOVE}<room", "\0", "<\0", "<room class='null'", "<null"),
-        "<status",
-    )
-    for half in halves:
-        yield on_turn(f"more: {half!r}, {FIN}", half, FIN)
-        yield off_turn(f"more: {half!r}, {FIN}", half, FIN)
-    for wait, half in ((15, "ping"), (15, "<room"), (15, "<!-- "), (15, "<![CDATA[ "), (15, "\0"), (36, " ")):
-        for name, situation in (("p1", on_turn), ("p2", off_turn)):
-            waiting_step = Step(name, half, wait)
-            yield Conversation(
-                f"{wait} s: {name} {half!r}",
-                tuple(waiting_step if each.text == half else each for each in situation("", half).steps),
-            )
-    for half, rest in (
-        *(("", "<protocol>"), (" ", "<protocol>"), ("<protocol>", ""), ("<proto", "col>"), ("<", "protocol>")),
-    ):
-        yield Conversation(f"36 s: first bytes {half!r}", (Step("x", half, 36), Step("x", rest + PROBE)))
-    ended = after_the_end("65 s after the end").steps
-    yield Conversation("65 s after the end", (*ended[:-1], Step("p1", PROBE, 65), Step("p1", PROBE)))
-    for pause in ("true", "false"):
-        begin = (*_before_start(True, pause), Step("second", f"<protocol>{AUTHENTICATE}"))
-        observe = Step("second", '<observe roomId="@ID1@"/>')
-        yield Conversation(f"a second observer, paused {pause}", (*begin, observe, observe, *_ending("p1"), observe))
-
-
-_MORE_DATA: Final = (
-    *('<data class="memento" x="1"/>', '<data class="memento" perspective="BLUE"/>', '<data class="paused"/>'),
-    *('<data class="paused" paused="maybe"/>', '<data class="welcomeMessage" color="THREE"/>'),
-    *('<data class="error"/>', '<data class="error"><message>x</message></data>', '<data class="boolean">true</data>'),
-    *('<data class="int">x</data>', '<data class="moveRequest" x="1">t</data>'),
-    *('<data class="moveRequest"><x/></data>', '<data class="null">x</data>'),
-    *('<data class="welcomeMessage"><foo/></data>', '<data class="memento"><foo/></data>', '<data class="joinRoom"/>'),
-    *('<data class="room" roomId="x"/>', '<data class="room"><data class="room"/></data>', '<data class="string"/>'),
-    *('<data class="boolean">x</data>', '<data class="char">x</data>', '<data class="double">1e400</data>'),
-    *('<data class="java.util.Date"/>', '<data class="java.lang.Object"/>', '<data class="map"/>'),
-    '<data class="set"/>',
-)
+    return Conversation(f"a stranger: {' '.join(packets)}", steps)
 
 
 # -- recordings -------------------------------------------------------------------------------------------------------

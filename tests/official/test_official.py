@@ -25,11 +25,8 @@ from tests.official.conversations import (
     compare,
     on_turn,
     read_recording,
-    scripted,
     stranger,
     talk_to_ours,
-    varied,
-    whole_game,
 )
 
 HERE = Path(__file__).parent
@@ -59,12 +56,6 @@ def test_recorded_conversations(edition: str, talks: list[Talk]) -> None:
     compared = (compare(*pair, edition)[0] for pair in zip(talks, ours, strict=True))
     differences = [str(each) for each in compared if each is not None]
     assert not differences, "\n".join(differences)
-
-
-def test_every_recording_holds_whole_games_and_all_scripted_conversations() -> None:
-    for edition, talks in RECORDINGS.items():
-        recorded = {talk.conversation for talk in talks}
-        assert recorded >= {*scripted(edition), whole_game(1000), whole_game(1001)}
 
 
 @pytest.mark.parametrize(
@@ -101,35 +92,25 @@ def test_a_deliberate_difference_is_documented(known: Known) -> None:
     assert known.place in document
 
 
-def test_conversations_depend_on_the_seed_only() -> None:
-    assert list(varied(CURRENT, 1, 50)) == list(varied(CURRENT, 1, 50))
-    assert list(varied(CURRENT, 1, 50)) != list(varied(CURRENT, 2, 50))
-    assert whole_game(1) == whole_game(1) != whole_game(2)
-
-
 def test_the_tool_finds_no_difference_between_our_server_and_itself(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recording = tmp_path / "recording.gz"
-    options = ["--count", "0", "--games", "0", "--only", "on turn: <foo/>", "--record", str(recording)]
+    options = ["--packet", "<new/>", "--only", "on turn: <new/>", "--record", str(recording)]
     with background_server() as server:
         assert main([f"127.0.0.1:{server.port}", *options], AT_ONCE) == 0
     assert "1 conversations, 0 differences" in capsys.readouterr().out
     (talk,) = read_recording(recording)
-    assert talk.conversation == on_turn("<foo/>", "<foo/>")
+    assert talk.conversation == on_turn("<new/>")
     assert compare(talk, talk_to_ours(talk.conversation, EDITIONS[CURRENT], talk.start_piece), CURRENT) == (None, [])
 
 
-def test_the_tool_finds_a_planted_difference_and_shortens_it() -> None:
+def test_the_tool_finds_a_planted_difference() -> None:
     """The server plays another edition than the one it is compared with, which cuts off without a word."""
-    conversation = stranger("a comment and an unknown packet", "<!-- c -->", "<foo/>")
+    conversation = stranger("<!-- c -->", "<foo/>")
     with (
         background_server(default_game="swc_2021_blokus") as server,
         Official(("127.0.0.1", server.port), OTHER_EDITION, AT_ONCE) as official,
     ):
-        comparison = Comparison(official, OTHER_EDITION)
-        _, difference = comparison.try_once(conversation)
-        assert difference is not None
-        shortened = comparison.shorten(difference)
-    assert [step.text for step in shortened.conversation.steps][: shortened.step + 1] == ["<protocol>", "<foo/>"]
-    assert "is not a packet of this protocol" in str(shortened)
+        _, difference = Comparison(official, OTHER_EDITION).try_once(conversation)
+    assert "is not a packet of this protocol" in str(difference)

@@ -11,24 +11,19 @@ from dataclasses import replace
 
 import pytest
 
-from spielleiter.game.blokus.moves import attach_cells, free_cells, generate_placements
-from spielleiter.game.blokus.pieces import ALL_SHAPES_MASK, BOARD, EMPTY, ORIENTATIONS, SIZES, bit
+from spielleiter.game.blokus.pieces import BOARD, EMPTY, SIZES, bit
 from spielleiter.game.blokus.pieces import draw as draw_cells
 from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027, BlokusGame, BlokusState
-from spielleiter.players import blokus_levels
 from spielleiter.players.blokus_levels import (
     BLOKUS_LEVELS,
     CELL,
     SETTINGS,
     BlokusSettings,
-    Candidate,
     RatedMove,
     Reach,
-    Sample,
     SearchSettings,
     choose_move,
     draw,
-    placements_of,
     position_value,
     rate_moves,
     reach_from,
@@ -59,24 +54,6 @@ def positions(game: BlokusGame, seed: int, step: int = 1) -> Iterator[BlokusStat
 def piece_value(rated: RatedMove) -> float:
     """The part of a value that the cells of the piece account for."""
     return CELL * SIZES[rated.turned.shape]
-
-
-def test_every_placement_on_an_empty_board_is_in_the_tables() -> None:
-    found = {turned: set(placements_of(turned)) for turned in ORIENTATIONS}
-    counts = {turned: corners.bit_count() for turned, corners in generate_placements(BOARD, BOARD, ALL_SHAPES_MASK)}
-    assert {turned: len(corners) for turned, corners in found.items()} == counts
-    assert sum(counts.values()) == 30_433
-
-
-def test_the_cells_are_those_of_the_rules() -> None:
-    rng = random.Random(1)
-    for turned in ORIENTATIONS:
-        table = placements_of(turned)
-        for corner in rng.sample(sorted(table), 20):
-            piece, keep, corners = table[corner]
-            assert piece == turned.mask << corner
-            assert keep == free_cells(piece, piece)
-            assert corners & keep == attach_cells(piece, keep) != EMPTY
 
 
 GAMES = (BLOKUS_2021, BLOKUS_2027)
@@ -123,11 +100,6 @@ def test_a_rated_value_is_that_of_the_piece_and_of_the_position_after_it(game: B
     assert all(compared[name] >= 5 for name in ("all", "partner", "opponent"))
 
 
-def test_the_value_of_a_position_is_the_opposite_for_the_other_side() -> None:
-    for state in positions(BLOKUS_2021, seed=3, step=8):
-        assert position_value(state, 0) == pytest.approx(-position_value(state, 1))
-
-
 def test_a_colour_that_has_left_the_game_reaches_nothing() -> None:
     *_, last = positions(BLOKUS_2021, seed=3)
     gone = [color for color in range(4) if not last.valid_mask >> color & 1]
@@ -146,11 +118,6 @@ def test_after_its_last_piece_a_colour_reaches_nothing(game: BlokusGame) -> None
         after = last.play(rated.set_move(last))
         assert reach_of(after, color).far == EMPTY
         assert rated.value == pytest.approx(piece_value(rated) + position_value(after, color % 2), abs=1)
-
-
-def test_a_larger_piece_counts_for_its_cells() -> None:
-    state = next(positions(BLOKUS_2021, seed=1))
-    assert {piece_value(rated) for rated in rate_moves(state)} == {CELL * 5}
 
 
 def test_a_sample_has_rated_moves_with_the_largest_pieces_only() -> None:
@@ -179,11 +146,6 @@ def test_every_move_with_the_largest_pieces_is_sampled_equally_often() -> None:
     assert set(drawn) == set(largest)
     expected = drawn.total() / len(largest)
     assert all(0.2 * expected < drawn[each] < 2.5 * expected for each in largest)
-
-
-def test_a_sample_is_never_empty() -> None:
-    state = list(positions(BLOKUS_2021, seed=4))[12]
-    assert {len(sample_moves(state, 1, random.Random(seed)).moves) for seed in range(20)} == {1}
 
 
 POSITIONS = list(positions(BLOKUS_2021, seed=5))
@@ -216,12 +178,6 @@ def highest(state: BlokusState, count: int) -> list[RatedMove]:
     return sorted(rate_moves(state), key=lambda each: each.value, reverse=True)[:count]
 
 
-def test_the_candidates_are_the_moves_that_are_rated_highest() -> None:
-    once = found(MIDDLE, SearchSettings(width=4, rounds=(1,), turns=4, sample=8))
-    assert moves(once) == moves(highest(MIDDLE, 4))
-    assert sorted(each.value for each in once) != sorted(each.value for each in highest(MIDDLE, 4))
-
-
 def test_the_better_half_stays_after_each_round() -> None:
     settings = [SearchSettings(5, rounds, 4, 8) for rounds in ((1,), (1, 1), (1, 1, 1), (1, 1, 1, 1))]
     results = [found(MIDDLE, each) for each in settings]
@@ -230,23 +186,6 @@ def test_the_better_half_stays_after_each_round() -> None:
         assert moves(result) == moves(before[: len(result)])
     for result in results:
         assert result == sorted(result, key=lambda each: each.value, reverse=True)
-
-
-def test_the_same_generator_finds_the_same_values() -> None:
-    assert found(MIDDLE, SMALL) == found(MIDDLE, SMALL)
-    assert found(MIDDLE, SMALL) != found(MIDDLE, SMALL, seed=2)
-
-
-def test_the_value_of_a_candidate_is_the_mean_of_its_lines() -> None:
-    rng = random.Random(3)
-    both, first, second = (Candidate(MIDDLE, highest(MIDDLE, 1)[0]) for _ in range(3))
-    for candidate in (first, second):
-        candidate.add_line(SMALL, rng)
-    rng.seed(3)
-    for _ in range(2):
-        both.add_line(SMALL, rng)
-    assert first.value != second.value
-    assert both.value == pytest.approx((first.value + second.value) / 2)
 
 
 def test_the_value_of_a_line_that_ends_the_game_is_the_lead_gained_in_it() -> None:
@@ -270,20 +209,6 @@ def largest(state: BlokusState) -> list[RatedMove]:
     return [each for each in rated if piece_value(each) == most]
 
 
-def test_lines_without_chance_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    turns: list[int] = []
-
-    def counting(state: BlokusState, count: int, rng: random.Random) -> Sample:
-        turns.append(state.turn)
-        return sample_moves(state, count, rng)
-
-    monkeypatch.setattr(blokus_levels, "sample_moves", counting)
-    once = found(LATE, SearchSettings(2, (1,), 100, ALL_MOVES))
-    turns_of_once = len(turns)
-    assert found(LATE, SearchSettings(2, (5,), 100, ALL_MOVES)) == once
-    assert len(turns) == 2 * turns_of_once > 0
-
-
 def test_a_cut_leaves_the_values_of_the_last_complete_round() -> None:
     first_round = SearchSettings(SMALL.width, SMALL.rounds[:1], SMALL.turns, SMALL.sample)
     assert found(MIDDLE, SMALL, after(0)) == highest(MIDDLE, 4)
@@ -295,23 +220,6 @@ def test_a_cut_leaves_the_values_of_the_last_complete_round() -> None:
 
 SEARCH = BlokusSettings(search=SearchSettings(width=3, rounds=(1, 2), turns=4, sample=8))
 NAMES = [f"level-{number}" for number in range(1, 9)]
-
-
-def most_rated_moves(search: SearchSettings) -> int:
-    """Return about how many moves a search rates in the middle of a game."""
-    remaining, lines = search.width, 0
-    for each in search.rounds:
-        lines += remaining * each
-        remaining = (remaining + 1) // 2
-    return lines * (search.turns - 1) * search.sample
-
-
-def test_higher_levels_have_less_noise_and_search_more() -> None:
-    noise = [each.temperature for each in SETTINGS]
-    assert noise == sorted(noise, reverse=True)
-    work = [0 if each.search is None else most_rated_moves(each.search) for each in SETTINGS]
-    assert work == sorted(work)
-    assert len({(each.temperature, each.search) for each in SETTINGS}) == len(SETTINGS) == 8
 
 
 @pytest.mark.slow
@@ -356,14 +264,6 @@ def test_a_search_is_cut_by_the_clock_and_the_best_move_so_far_is_played() -> No
     cut = choose_move(SEARCH, MIDDLE, random.Random(1), budget)
     assert cut == choose_move(BlokusSettings(), MIDDLE, random.Random(1))
     assert budget.was_cut
-
-
-def test_a_search_that_is_not_cut_may_choose_another_move_than_the_one_that_is_rated_highest() -> None:
-    chosen = [
-        [choose_move(settings, state, random.Random(1), endless()) for state in POSITIONS[8:60:4]]
-        for settings in (BlokusSettings(), SEARCH)
-    ]
-    assert chosen[0] != chosen[1]
 
 
 def test_a_request_without_a_possible_move_is_an_error() -> None:

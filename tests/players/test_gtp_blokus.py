@@ -10,14 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spielleiter.game.blokus import BLOKUS_2021, BLOKUS_2027, BlokusGame, BlokusState, Color, SkipMove
-from spielleiter.game.blokus.pieces import SIZE, Cell, scan
 from spielleiter.players.gtp_blokus import (
     START_CORNERS,
     SYMMETRIES,
     EnginePosition,
     Steps,
     Symmetry,
-    cell_name,
     first_placements,
     fitting_symmetries,
     is_first_piece,
@@ -28,22 +26,7 @@ from spielleiter.players.gtp_blokus import (
     write_cells,
     write_move,
 )
-from tests.players.blokus_engine import BlokusEngine, RefusedError
-
-CELLS = st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1))
-
-
-@pytest.mark.parametrize(
-    ("cell", "name"), [((0, 0), "a20"), ((0, 19), "a1"), ((19, 19), "t1"), ((19, 0), "t20"), ((8, 10), "i10")]
-)
-def test_rows_are_counted_from_below(cell: Cell, name: str) -> None:
-    assert cell_name(cell) == name
-
-
-@given(st.sets(CELLS, min_size=1))
-def test_reading_is_the_inverse_of_writing(cells: set[Cell]) -> None:
-    assert read_cells(write_cells(cells)) == cells
-    assert read_cells(write_cells(cells).upper()) == cells
+from tests.players.blokus_engine import BlokusEngine
 
 
 def test_cells_are_written_row_by_row_from_below() -> None:
@@ -54,25 +37,6 @@ def test_cells_are_written_row_by_row_from_below() -> None:
 def test_other_text_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a list of cells"):
         read_cells(text)
-
-
-def test_the_symmetries_are_the_eight_ones_of_a_square() -> None:
-    triangle = ((0, 0), (1, 0), (0, 2))
-    images = {tuple(symmetry.apply(cell) for cell in triangle) for symmetry in SYMMETRIES}
-    assert len(images) == len(SYMMETRIES) == 8
-    assert SYMMETRIES[0].apply((3, 5)) == (3, 5)
-
-
-@given(st.sampled_from(SYMMETRIES), CELLS, CELLS)
-def test_a_symmetry_keeps_distances_and_can_be_undone(symmetry: Symmetry, first: Cell, second: Cell) -> None:
-    moved, other = symmetry.apply(first), symmetry.apply(second)
-    assert symmetry.undo(moved) == first
-    assert symmetry.apply(symmetry.undo(first)) == first
-
-    def distances(a: Cell, b: Cell) -> list[int]:
-        return sorted((abs(a[0] - b[0]), abs(a[1] - b[1])))
-
-    assert distances(moved, other) == distances(first, second)
 
 
 GAMES = (BLOKUS_2021, BLOKUS_2027)
@@ -124,25 +88,6 @@ def test_an_engine_follows_a_game_and_has_the_same_moves(game: BlokusGame, seed:
             assert _legal_of(engine, state, known.symmetry) == set(state.generate_legal_moves())
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_an_engine_gets_a_position_in_the_middle_of_a_game_as_moves(seed: int) -> None:
-    for state in list(_positions(BLOKUS_2021, seed, fits=True))[4::7]:
-        engine = _engine()
-        steps = steps_to(state, None, loads_files=False)
-        assert steps is not None
-        _follow(engine, steps)
-        assert engine.cells == [
-            sum(1 << index for index in _moved(state.cells[color], steps.position.symmetry)) for color in Color
-        ]
-
-
-def _moved(mask: int, symmetry: Symmetry) -> Iterator[int]:
-    for index in scan(mask):
-        y, x = divmod(index, 21)
-        moved_x, moved_y = symmetry.apply((x, y))
-        yield moved_y * 21 + moved_x
-
-
 def test_a_position_that_no_symmetry_fits_is_a_file_or_nothing() -> None:
     found = 0
     for seed in range(20):
@@ -172,14 +117,6 @@ def test_an_engine_with_other_pieces_begins_again() -> None:
     assert steps is not None
     assert steps.clears
     assert len(steps.moves) == len(pieces)
-
-
-def test_the_pieces_of_a_position_are_those_that_were_placed() -> None:
-    for state in _positions(BLOKUS_2021, 5, fits=False):
-        found = pieces_of(state)
-        for color in Color:
-            placed = 21 - len(state.remaining_shapes(color))
-            assert sum(piece.color is color for piece in found) == placed
 
 
 @pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
@@ -241,13 +178,3 @@ def test_reading_a_move_is_the_inverse_of_writing_it(symmetry: Symmetry, seed: i
 def test_an_answer_that_is_no_piece_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"not a (piece|list of cells)"):
         read_move(BLOKUS_2021.new_state(random.Random(1)), SYMMETRIES[0], text)
-
-
-def test_the_test_engine_refuses_wrong_moves() -> None:
-    engine = _engine()
-    for command in ("play 1 a1", "play 2 a20", "play 1 a20,c20", "fly 1 a20"):
-        with pytest.raises(RefusedError):
-            engine.answer(command)
-    engine.answer("play 1 a20")
-    with pytest.raises(RefusedError):
-        engine.answer("play 1 b19")

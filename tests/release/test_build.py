@@ -12,12 +12,11 @@ import sysconfig
 import tarfile
 import time
 import urllib.request
-import zipfile
 from pathlib import Path
 
 import pytest
 
-from release.build import MAN_PAGE, archive_format, archive_name, build, files_beside, main, version_of
+from release.build import MAN_PAGE, archive_name, build, files_beside, main
 from tests.documents import read
 from tests.timeouts import HANG_TIMEOUT
 
@@ -186,29 +185,8 @@ def test_the_name_of_the_archive_says_what_it_is_for(system: str, machine: str, 
     assert archive_name("1.2.0", system, machine) == name
 
 
-def test_the_version_is_that_of_the_wheel() -> None:
-    assert version_of(Path("dist/spielleiter-1.2.0-py3-none-any.whl")) == "1.2.0"
-
-
-def test_windows_gets_a_zip_and_others_an_archive_that_keeps_permissions() -> None:
-    assert [archive_format(system) for system in ("win32", "linux", "darwin")] == ["zip", "gztar", "gztar"]
-
-
 def test_a_wheel_that_is_not_there_is_misuse(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["--wheel", "nothing.whl"])
     assert stopped.value.code == 2
     assert capsys.readouterr().err.splitlines()[-1].endswith("error: there is no wheel nothing.whl")
-
-
-def test_a_tool_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wheel = tmp_path / "spielleiter-1.2.0-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w"):
-        pass
-
-    def fail(command: list[str], **_more: object) -> None:
-        raise subprocess.CalledProcessError(3, command)
-
-    monkeypatch.setattr(subprocess, "run", fail)
-    with pytest.raises(SystemExit, match=r"^release/build\.py: PyInstaller has failed with exit code 3; see above$"):
-        main(["--wheel", str(wheel), "--out", str(tmp_path)])
