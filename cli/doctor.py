@@ -34,7 +34,7 @@ from spielleiter.cli.running import EXIT_FAILURE, run_async
 from spielleiter.common.errors import SupervisorError, os_error_text
 from spielleiter.common.own_python import is_frozen, own_python
 from spielleiter.common.terminal import understands_escapes
-from spielleiter.programs.process import ProcessSpec
+from spielleiter.programs.platform_api import ProcessSpec
 from spielleiter.programs.sandbox.bubblewrap import bubblewrap_problem
 from spielleiter.programs.sandbox.containers import ENGINES, engine_problem
 from spielleiter.programs.sandbox.sandbox import MEMORY_LIMIT

@@ -204,7 +204,7 @@ def print_package_warnings(entrants: Iterable[Entrant], cwd: str) -> None:
 
 def print_platform_gaps() -> None:
     """Print what this operating system cannot do for programs, a line for each thing; nothing on Linux."""
-    from spielleiter.programs.platforms import PLATFORM
+    from spielleiter.programs.this_platform import PLATFORM
 
     for gap in PLATFORM.gaps:
         print_line(gap, err=True)

@@ -55,8 +55,8 @@ from spielleiter.match.referee import play_game
 from spielleiter.match.runner import Conditions, Cores, allocate_cores, usable_cores
 from spielleiter.match.verdict import Verdict
 from spielleiter.programs.persistent_programs import open_persistent_programs
-from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.temporary_folders import remove_folder
+from spielleiter.programs.this_platform import PLATFORM
 
 INTERVAL: Final = 0.25
 """Seconds between two measurements of the event loop's lag."""

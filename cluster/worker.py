@@ -41,8 +41,8 @@ from spielleiter.cluster.site_messages import (
 )
 from spielleiter.common.own_python import own_python
 from spielleiter.common.process import hide_this_process
-from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.temporary_folders import remove_folder
+from spielleiter.programs.this_platform import PLATFORM
 
 if TYPE_CHECKING:
     from distributed import Worker

@@ -64,7 +64,6 @@ from spielleiter.server.editions import choose_editions
 
 _SHORT: Final = {"host": "-h", "port": "-p", "reservation": "-r"}
 _LONG: Final = {"host": "--host", "port": "--port", "reservation": "--reservation"}
-_MIXED: Final = {"host": "-h", "port": "--port", "reservation": "-r"}
 _ALL_IN_ONE: Final = re.compile(rb'"\$(?:\*|\{\*\})"')
 """What a shell replaces by all parameters as one word."""
 _MAX_SCRIPT: Final = 1024 * 1024
@@ -80,17 +79,16 @@ _CANNOT_START: Final = frozenset({Verdict.NO_START, Verdict.NEVER_JOINS, Verdict
 class OptionForm:
     """One way to give a program its options.
 
-    `names` are the options in their order; `has_parameters_last` says whether further parameters come after them.
+    `names` are the options in their order, `code` is that of the fault of a program that does not understand this.
     """
 
     names: tuple[tuple[str, str], ...]
-    is_long: bool = False
-    has_parameters_last: bool = False
+    code: str
 
     def arguments(self, values: Mapping[str, str], parameters: Sequence[str] = ()) -> list[str]:
         """Return the words after the main file; `values` has ``host``, ``port`` and ``reservation``."""
         options = [word for key, option in self.names for word in (option, values[key])]
-        return [*options, *parameters] if self.has_parameters_last else [*parameters, *options]
+        return [*options, *parameters] if self.code == "parameter-order" else [*parameters, *options]
 
     def text(self, parameters: Sequence[str] = ()) -> str:
         """The form as a person writes it."""
@@ -99,18 +97,14 @@ class OptionForm:
 
 def option_forms(parameters: Sequence[str] = ()) -> tuple[OptionForm, ...]:
     """Return all forms that are tried; the one with the parameters at the end only if there are `parameters`."""
-    short = [_form(order, _SHORT) for order in itertools.permutations(_SHORT)]
-    long = [
-        _form(order, _LONG, is_long=True)
-        for order in (("reservation", "host", "port"), ("port", "host", "reservation"))
-    ]
-    mixed = [_form(("port", "reservation", "host"), _MIXED, is_long=True)]
-    last = [OptionForm(short[0].names, has_parameters_last=True)] if parameters else []
-    return (*short, *long, *mixed, *last)
-
-
-def _form(order: Sequence[str], names: Mapping[str, str], *, is_long: bool = False) -> OptionForm:
-    return OptionForm(tuple((key, names[key]) for key in order), is_long)
+    forms = [OptionForm(names, "option-order") for names in itertools.permutations(_SHORT.items())]
+    host, port, reservation = _LONG.items()
+    mixed = (port, ("reservation", _SHORT["reservation"]), ("host", _SHORT["host"]))
+    others = ((reservation, host, port), (port, host, reservation), mixed)
+    forms += [OptionForm(names, "option-names") for names in others]
+    if parameters:
+        forms.append(OptionForm(forms[0].names, "parameter-order"))
+    return tuple(forms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +128,12 @@ async def try_option_forms(
     results: list[OptionResult] = []
     failed: set[str] = set()
     for number, form in enumerate(option_forms(package.parameters), 1):
-        code = _code(form)
-        if code not in failed:
+        if form.code not in failed:
             tell(f"options as {form.text(package.parameters)}")
             result = await starts.attempt(form, f"options/start{number:02d}")
             results.append(result)
             if result.finding is not None:
-                failed.add(code)
+                failed.add(form.code)
     return tuple(results)
 
 
@@ -184,12 +177,6 @@ def _correct(package: Package, folder: Path) -> str | None:
     return corrected or None
 
 
-def _code(form: OptionForm) -> str:
-    if form.has_parameters_last:
-        return "parameter-order"
-    return "option-names" if form.is_long else "option-order"
-
-
 class _Starts:
     def __init__(self, setup: PackageCheckSetup, package: Package, sandbox: Sandbox, folder: Path) -> None:
         self._setup = setup
@@ -212,7 +199,7 @@ class _Starts:
                 words = last_words(folder / "stderr.log", folder / "stdout.log")
                 reason = f"{error}; its last words: {words}" if words else str(error)
                 text = form.text(self._package.parameters)
-                return OptionResult(form, finding=fault(_code(form), relative, form=text, reason=reason))
+                return OptionResult(form, finding=fault(form.code, relative, form=text, reason=reason))
             if how != "joinPrepared":
                 return OptionResult(form, seconds, fault("plain-join", relative))
             return OptionResult(form, seconds)
@@ -441,7 +428,7 @@ class _PackageCheck:
         self._add(games_result(Condition.UPLOAD_TEST, upload), upload)
         observed.add_games(upload)
         if has_no_seat:
-            self._finish(observed, "not tried, since the program does not take its seat")
+            self._skip_rest("not tried, since the program does not take its seat", observed)
             return
         options = await try_option_forms(setup, package, sandbox, self._folder, tell)
         self._add(options_result(options))
@@ -454,17 +441,13 @@ class _PackageCheck:
         both = await games.play_two_at_once(Condition.TWO_GAMES.key, RANDOM)
         self._add(two_games_result(both, known), both)
         self._add(await try_steps(setup, package, sandbox, self._folder, games.time_factor, tell))
-        self._finish(observed)
+        self._skip_rest("", observed)
 
-    def _finish(self, observed: ObservedConditions, reason: str = "") -> None:
-        """Report the conditions that were watched during all games; those before them were not tried for `reason`."""
+    def _skip_rest(self, reason: str, observed: ObservedConditions | None = None) -> None:
+        """Report the conditions that are left: those that were `observed` during all games, and why not the others."""
         for condition in REPORTED[len(self._results) :]:
-            result = observed.result(condition)
-            self._add(result or ConditionResult(condition, State.NOT_CHECKED, reason))
-
-    def _skip_rest(self, reason: str) -> None:
-        for condition in REPORTED[len(self._results) :]:
-            self._add(ConditionResult(condition, State.NOT_CHECKED, reason))
+            found = None if observed is None else observed.result(condition)
+            self._add(found or ConditionResult(condition, State.NOT_CHECKED, reason))
 
     def _add(self, result: ConditionResult, games: Iterable[GameResult] = ()) -> None:
         self._games += [each.game for each in games]

@@ -32,7 +32,6 @@ from spielleiter.programs.command import distinct_names
 from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.machine_delay import AnswerMeter, AnswerTimes
 from spielleiter.programs.packages.faults import Finding
-from spielleiter.programs.sandbox.run import Observations
 from spielleiter.programs.sandbox.sandbox import (
     DISK_LIMIT,
     FILE_LIMIT,
@@ -41,6 +40,7 @@ from spielleiter.programs.sandbox.sandbox import (
     Sandbox,
     SandboxSettings,
 )
+from spielleiter.programs.sandbox.sandbox_run import Observations
 
 PROGRAM: Final = 0
 """The index of the checked program in its match."""

@@ -39,10 +39,10 @@ from spielleiter.game.api import Move, Seat, State
 from spielleiter.match.game_folder import WIRE_LOG, WireLog
 from spielleiter.match.match_server import ProgramPort
 from spielleiter.programs.command import Command
-from spielleiter.programs.processes import Usage
+from spielleiter.programs.linux_processes import Usage
 from spielleiter.programs.program import Program
-from spielleiter.programs.sandbox.run import open_run
 from spielleiter.programs.sandbox.sandbox import Sandbox
+from spielleiter.programs.sandbox.sandbox_run import open_run
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Event, OutputPhase, Role, StreamEnd
 from spielleiter.protocol.errors import RemoteProtocolError
 from spielleiter.protocol.messages import (

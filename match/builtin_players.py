@@ -29,7 +29,7 @@ from spielleiter.players.search_budget import LONGEST_WAIT
 from spielleiter.players.strategies import STRATEGIES
 from spielleiter.programs.command import BUILTIN
 from spielleiter.programs.environment import own_variables
-from spielleiter.programs.platforms import PLATFORM
+from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server.app import Server
 from spielleiter.server.core.clock import Arrival

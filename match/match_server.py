@@ -27,8 +27,8 @@ from spielleiter.match.builtin_players import BuiltinPlayer, PoolPlayer, Thinkin
 from spielleiter.match.game_folder import GameLogs, LoggedWire
 from spielleiter.match.plan import MatchSetup, PlannedGame
 from spielleiter.programs.sandbox.choice import choose_sandbox
-from spielleiter.programs.sandbox.run import SandboxRun, open_run
 from spielleiter.programs.sandbox.sandbox import Sandbox, SandboxSettings
+from spielleiter.programs.sandbox.sandbox_run import SandboxRun, open_run
 from spielleiter.programs.socket_owners import (
     Attribution,
     FarSocket,

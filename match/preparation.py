@@ -39,10 +39,10 @@ from spielleiter.programs.command import BUILTIN, Command, content_of, join_comm
 from spielleiter.programs.environment import require_set
 from spielleiter.programs.packages.faults import PackageError
 from spielleiter.programs.packages.package import Inspection, inspect_package, unpack_package
-from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.sandbox.choice import choose_sandbox
 from spielleiter.programs.startable import require_startable
 from spielleiter.programs.temporary_folders import new_folder, remove_folder, remove_stale_folders
+from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.server.config import limits_problem
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS, choose_editions, game_option_problem

@@ -26,7 +26,7 @@ import msgspec
 
 from spielleiter.common.errors import JournalError
 from spielleiter.common.files import FolderLock, LockedError, write_all, write_whole
-from spielleiter.programs.sandbox.run import Observations
+from spielleiter.programs.sandbox.sandbox_run import Observations
 
 
 class RecordError(Exception):

@@ -50,13 +50,13 @@ from spielleiter.match.verdict import (
 from spielleiter.programs.command import Command, content_of
 from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.environment import added_variables
+from spielleiter.programs.linux_processes import ProcessInfo, Usage
 from spielleiter.programs.machine_delay import AnswerMeter, SchedulingDelayMeter
 from spielleiter.programs.outputs import last_words
 from spielleiter.programs.persistent_programs import PersistentPrograms
-from spielleiter.programs.processes import ProcessInfo, Usage
 from spielleiter.programs.program import Program
-from spielleiter.programs.sandbox.run import Observations, SandboxRun
 from spielleiter.programs.sandbox.sandbox import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT
+from spielleiter.programs.sandbox.sandbox_run import Observations, SandboxRun
 from spielleiter.programs.startable import require_startable
 from spielleiter.programs.temporary_folders import remove_game_folder
 from spielleiter.protocol.dialect import Dialect

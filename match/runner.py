@@ -37,7 +37,7 @@ from spielleiter.match.stopping import play_to_the_end, sprt_of, stop_rule, unfi
 from spielleiter.match.summary import Summary, summarise
 from spielleiter.match.verdict import Verdict
 from spielleiter.programs.persistent_programs import PersistentPrograms, open_persistent_programs
-from spielleiter.programs.platforms import PLATFORM
+from spielleiter.programs.this_platform import PLATFORM
 
 MACHINE_FAILURES: Final = 3
 """The match ends after this many games in a row in which the server or the machine failed."""

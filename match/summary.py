@@ -368,7 +368,7 @@ def summarise(
     `names` are the programs' names; they are needed only if `records` may be empty. `planned` is the planned number of
     games; None if it is unknown. `sprt` and `significance` are the tests of the match. `season` is the text of
     `season_text`; without it, reports name only the gameType. `platform_gaps` are those of the operating system
-    (programs/platforms.py).
+    (programs/this_platform.py).
     """
     games = sorted(records, key=lambda record: record.game)
     names = names or (games[0].names if games else ("player1", "player2"))

@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager
 import trio
 
 from spielleiter.common.errors import SetupError
-from spielleiter.programs.platforms import PLATFORM
 from spielleiter.programs.temporary_folders import new_folder, remove_folder
+from spielleiter.programs.this_platform import PLATFORM
 
 
 def inherited_variables() -> dict[str, str]:

@@ -27,16 +27,7 @@ import trio
 
 from spielleiter.common.errors import SupervisorError
 from spielleiter.common.own_python import own_python
-from spielleiter.programs.process import (
-    POLL_INTERVAL,
-    POSIX_VARIABLES,
-    REPORT_TIMEOUT,
-    Platform,
-    Process,
-    ProcessSpec,
-    open_pipe,
-)
-from spielleiter.programs.processes import (
+from spielleiter.programs.linux_processes import (
     ProcessInfo,
     cpu_seconds_of,
     descendants_of,
@@ -46,6 +37,15 @@ from spielleiter.programs.processes import (
     session_members,
     start_ticks_of,
     still_running,
+)
+from spielleiter.programs.platform_api import (
+    POLL_INTERVAL,
+    POSIX_VARIABLES,
+    REPORT_TIMEOUT,
+    Platform,
+    Process,
+    ProcessSpec,
+    open_pipe,
 )
 from spielleiter.programs.supervision import (
     HEAD,

@@ -22,7 +22,7 @@ from typing import Final, Protocol
 
 import trio
 
-from spielleiter.programs.processes import Usage, machine_busy
+from spielleiter.programs.linux_processes import Usage, machine_busy
 
 FIRST_LOOK: Final = 0.02
 """The seconds from a request to the next look at the processes, and the shortest time between two looks."""

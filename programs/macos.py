@@ -19,7 +19,7 @@ from typing import IO, Final
 
 import trio
 
-from spielleiter.programs.process import (
+from spielleiter.programs.platform_api import (
     POLL_INTERVAL,
     POSIX_VARIABLES,
     Process,
@@ -27,7 +27,7 @@ from spielleiter.programs.process import (
     common_gaps,
     open_pipe,
 )
-from spielleiter.programs.process_tree import TreePlatform, TreeProcess, infos_of
+from spielleiter.programs.psutil_processes import TreePlatform, TreeProcess, infos_of
 
 _RSS_UNIT: Final = 1 if sys.platform == "darwin" else 1024  # bytes, of ru_maxrss
 

@@ -1,8 +1,8 @@
 """Running a program: starting it, collecting its output, measuring it and ending it.
 
 Once `Program.run` has returned or was cancelled, nothing that the program has started is running, in any session and
-with any environment, as far as the system allows (process.py). The only exceptions are processes that do not even react
-to SIGKILL: they are named in `Program.survivors`, and nothing waits for them without a time limit.
+with any environment, as far as the system allows (platform_api.py). The only exceptions are processes that do not even
+react to SIGKILL: they are named in `Program.survivors`, and nothing waits for them without a time limit.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import trio
 
 from spielleiter.common.errors import NotStartedError, SandboxError, first_error
 from spielleiter.programs.environment import inherited_variables, open_home, own_variables
+from spielleiter.programs.linux_processes import TAG_VARIABLE, ProcessInfo, Usage
 from spielleiter.programs.outputs import Output
-from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.process import KILL_TIMEOUT, READ_SIZE, REPORT_TIMEOUT, Process, ProcessSpec
-from spielleiter.programs.processes import TAG_VARIABLE, ProcessInfo, Usage
-from spielleiter.programs.sandbox.run import SandboxEndedError, SandboxRun
+from spielleiter.programs.platform_api import KILL_TIMEOUT, READ_SIZE, REPORT_TIMEOUT, Process, ProcessSpec
+from spielleiter.programs.sandbox.sandbox_run import SandboxEndedError, SandboxRun
 from spielleiter.programs.startable import start_error_text
+from spielleiter.programs.this_platform import PLATFORM
 
 _TERMINATE_TIMEOUT: Final = 0.5  # seconds for a process to end after SIGTERM, and to read what is left in the pipes
 _SANDBOX_START_TIMEOUT: Final = 60.0  # seconds for a sandbox to start a program

@@ -30,8 +30,8 @@ import trio
 from spielleiter.common.errors import MatchError, SupervisorError
 from spielleiter.programs.command import Command
 from spielleiter.programs.environment import inherited_variables, open_home, own_variables
-from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.process import ProcessSpec
+from spielleiter.programs.platform_api import ProcessSpec
+from spielleiter.programs.this_platform import PLATFORM
 
 DEFAULT_REMOTE_PROGRAM_PORT: Final = 13051
 

@@ -23,7 +23,7 @@ from typing import Final
 
 import psutil
 
-from spielleiter.programs.processes import still_running
+from spielleiter.programs.linux_processes import still_running
 
 _PROC: Final = Path("/proc")
 _SOCK_DIAG: Final = 4  # NETLINK_SOCK_DIAG in <linux/netlink.h>

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from spielleiter.common.files import remove_tree
-from spielleiter.programs.platforms import PLATFORM
+from spielleiter.programs.this_platform import PLATFORM
 
 LABEL_PREFIX: Final = "spielleiter"
 REMOVE_TIMEOUT: Final = 60.0

@@ -20,9 +20,9 @@ from typing import Any, ClassVar, Final
 import psutil
 import trio
 
-from spielleiter.programs.process import JobLimits, Process, ProcessSpec, common_gaps
-from spielleiter.programs.process_tree import TreePlatform, TreeProcess, infos_of
-from spielleiter.programs.processes import ProcessInfo
+from spielleiter.programs.linux_processes import ProcessInfo
+from spielleiter.programs.platform_api import JobLimits, Process, ProcessSpec, common_gaps
+from spielleiter.programs.psutil_processes import TreePlatform, TreeProcess, infos_of
 from spielleiter.programs.windows_command import command_line
 
 _BASIC_ACCOUNTING: Final = 1  # the values of JOBOBJECTINFOCLASS

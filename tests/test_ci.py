@@ -86,12 +86,7 @@ def _others() -> Path:
 
 
 def run_ci(
-    folder: Path,
-    prints: str,
-    make_status: int = 0,
-    pytest_status: int = 0,
-    user: int = 1000,
-    **given: str | None,
+    folder: Path, prints: str, make_status: int = 0, pytest_status: int = 0, user: int = 1000, **given: str | None
 ) -> subprocess.CompletedProcess[str]:
     """Run .ci/run for a project in `folder`, with three fake Pythons and a fake `make`.
 
@@ -158,48 +153,57 @@ def test_ci_fails_if_the_tests_of_any_run_fail(make_status: int, pytest_status: 
     ]
 
 
-@pytest.mark.parametrize("status", [0, 1])
-def test_ci_fails_if_the_packages_cannot_be_published(
-    status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def skipped(reason: str) -> str:
+    """What pytest prints if one of the tests is skipped for this reason."""
+    return f"\nSKIPPED [1] tests/x.py: {reason}\n3 passed, 1 skipped in 1s"
+
+
+CHROMIUM, AXE = "Chromium is missing (install it, or ...)", "axe-core is missing (npm ci ...)"
+FAILING = "#!/bin/sh\nexit 1\n"
+CHECKED = "/packages/dist/spielleiter.whl"
+UNPREPARED = FAKE_MAKE.replace("*setup-dev)", "*setup-dev) echo no network; exit 2 ;;\n*never)")
+REST = "\nLeft out: no wheels\n3 passed in 1s"
+
+
+@pytest.mark.parametrize(
+    ("prints", "given", "status", "told"),
+    [
+        ("nothing", {}, 1, ""),
+        ("3 passed in 1s", {"TWINE_STATUS": "0"}, 0, CHECKED),
+        ("3 passed in 1s", {"TWINE_STATUS": "1"}, 1, "The packages cannot be published."),
+        ("3 passed in 1s", {"REST": REST, "REST_STATUS": "0"}, 0, "ci:   Left out: no wheels"),
+        ("3 passed in 1s", {"REST": REST, "REST_STATUS": "2"}, 1, "ci:   Left out: no wheels"),
+        (skipped("missing (set SPIELLEITER_SHARED, or ...)"), {}, 0, ""),
+        (skipped("missing (set SPIELLEITER_SHARED, or ...)"), {"shared": "recordings"}, 1, ""),
+        (skipped("no bubblewrap: it is not installed"), {"bwrap": FAILING}, 0, ""),
+        (skipped("no bubblewrap: it is not installed"), {"bwrap": "#!/bin/sh\n"}, 1, ""),
+        (skipped(CHROMIUM), {}, 1, "tests of the page were skipped"),
+        (skipped(AXE), {}, 1, "tests of the page were skipped"),
+        (skipped(AXE), {"npm": FAILING}, 0, "left out: the tests of the page"),
+        (
+            "3 passed in 1s",
+            {"make": FAKE_MAKE.replace("*setup-dev)", "*setup-dev) echo lost; exit 2 ;;\n*never)")},
+            1,
+            "lost",
+        ),
+    ],
+)
+def test_ci_fails_for_what_went_wrong_and_for_what_was_left_out_needlessly(
+    prints: str, given: dict[str, str], status: int, told: str, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("TWINE_STATUS", str(status))
-    done = run_ci(tmp_path, "3 passed in 1s")
-    assert done.returncode == status
-    assert re.search(r"^checked /\S+/packages/dist/spielleiter\.whl$", done.stdout, re.MULTILINE)
-    assert ("The packages cannot be published." in done.stdout) is bool(status)
-
-
-def test_ci_fails_and_says_why_if_an_environment_cannot_be_prepared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    broken = FAKE_MAKE.replace("*setup-dev)", "*setup-dev) echo no network; exit 2 ;;\n*never)")
-    monkeypatch.setitem(FAKES, "make", broken)
-    done = run_ci(tmp_path, "3 passed in 1s")
-    assert done.returncode == 1
-    assert "no network" in done.stdout
-    assert [line.endswith("FAILED") for line in done.stdout.splitlines() if line.startswith("3.1")] == [
-        False,
-        False,
-        False,
-        True,
-    ]
-
-
-@pytest.mark.parametrize("status", [0, 2])
-def test_ci_fails_if_the_rest_of_the_tests_fails(status: int, tmp_path: Path) -> None:
-    done = run_ci(tmp_path, "3 passed in 1s", REST="\nLeft out: no wheels\n3 passed in 1s", REST_STATUS=str(status))
-    assert done.returncode == (1 if status else 0)
-    (row,) = (line for line in done.stdout.splitlines() if " make test-rest  " in line)
-    assert row.endswith("FAILED" if status else "passed")
-    assert "ci:   Left out: no wheels" in done.stdout
+    if "shared" in given:
+        (tmp_path / "shared").mkdir()
+    done = run_ci(tmp_path, prints, 0, 0, 1000, **{name: text for name, text in given.items() if name != "shared"})
+    assert done.returncode == status, done.stdout
+    assert told in done.stdout
 
 
 def test_ci_says_without_root_what_it_did_not_test(tmp_path: Path) -> None:
-    skipped = (
+    skips = (
         "SKIPPED [2] tests/x.py:3: no bubblewrap: it is not installed",
         "SKIPPED [1] tests/x.py:9: only Windows has Job Objects",
     )
-    done = run_ci(tmp_path, "\n".join(("", *skipped, "3 passed, 3 skipped in 1s")), bwrap=None)
+    done = run_ci(tmp_path, "\n".join(("", *skips, "3 passed, 3 skipped in 1s")), bwrap=None)
     told = done.stdout[done.stdout.index("ci: not tested:") :]
     assert "tests/x.py: no bubblewrap: it is not installed" in told
     assert "what needs bwrap, which is not installed (package bubblewrap)" in told
@@ -248,39 +252,6 @@ def test_ci_fails_if_root_lacks_a_program_that_could_be_installed(tmp_path: Path
     done = run_ci(tmp_path, "3 passed in 1s", user=0, busybox=None, apt_get=APT, BUSYBOX_STATUS="0")
     assert "ci:   what needs busybox" in done.stdout
     assert done.returncode == 1
-
-
-def test_ci_fails_if_no_tests_ran(tmp_path: Path) -> None:
-    assert run_ci(tmp_path, "nothing").returncode == 1
-
-
-@pytest.mark.parametrize(("has_recordings", "status"), [(False, 0), (True, 1)])
-def test_ci_fails_if_tests_are_skipped_although_the_recordings_exist(
-    has_recordings: bool, status: int, tmp_path: Path
-) -> None:
-    if has_recordings:
-        (tmp_path / "shared").mkdir()
-    skipped = "\nSKIPPED [1] tests/x.py: missing (set SPIELLEITER_SHARED, or ...)\n3 passed, 1 skipped in 1s"
-    assert run_ci(tmp_path, skipped).returncode == status
-
-
-@pytest.mark.parametrize(("works", "status"), [(True, 1), (False, 0)])
-def test_ci_fails_if_the_tests_of_bubblewrap_are_skipped_although_it_works(
-    works: bool, status: int, tmp_path: Path
-) -> None:
-    skipped = "\nSKIPPED [1] tests/x.py: no bubblewrap: it is not installed\n3 passed, 1 skipped in 1s"
-    assert run_ci(tmp_path, skipped, bwrap=f"#!/bin/sh\nexit {int(not works)}\n").returncode == status
-
-
-@pytest.mark.parametrize("missing", ["Chromium is missing (install it, or ...)", "axe-core is missing (npm ci ...)"])
-def test_ci_fails_if_tests_of_the_page_are_skipped_although_there_is_a_browser(missing: str, tmp_path: Path) -> None:
-    skipped = f"\nSKIPPED [1] tests/x.py: {missing}\n3 passed, 1 skipped in 1s"
-    done = run_ci(tmp_path / "with", skipped)
-    assert done.returncode == 1
-    assert "tests of the page were skipped" in done.stdout
-    done = run_ci(tmp_path / "without", skipped, npm="#!/bin/sh\nexit 1\n")
-    assert done.returncode == 0
-    assert "left out: the tests of the page" in done.stdout
 
 
 WITHOUT_ENSUREPIP = """\
@@ -348,7 +319,7 @@ def test_a_complete_python_is_preferred_to_an_incomplete_one(incomplete: str, tm
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_the_server_without_an_error_of_make(tmp_path: Path) -> None:
+def test_make_plays_a_demo_and_ctrl_c_ends_the_server_without_an_error_of_make(tmp_path: Path) -> None:
     if sys.platform == "win32":
         pytest.skip("Windows has nothing like it")
     venv = tmp_path / "venv"
@@ -357,13 +328,17 @@ def test_ctrl_c_ends_the_server_without_an_error_of_make(tmp_path: Path) -> None
     (venv / "bin" / "spielleiter").chmod(0o755)
     for name in (".python", ".runtime"):  # the environment is ready
         (venv / name).touch()
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    make = ["make", "-C", str(ROOT), "--no-print-directory", f"VENV={venv}"]
+    demo = run(*make, "demo", "ARGS=--first first --second first --seed 1")
+    assert re.match(r"first wins \d+:\d+$", demo.stdout.splitlines()[-1])
     options = "--port 0 --viewer off --log-format json"
     with subprocess.Popen(
-        ["make", "-C", str(ROOT), "--no-print-directory", "serve", f"VENV={venv}", f"ARGS={options}"],
+        [*make, "serve", f"ARGS={options}"],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))},
+        env=inherited,
         start_new_session=True,
     ) as serving:
         assert serving.stdout

@@ -22,7 +22,6 @@ from tests.documents import ROOT
 from tests.interpreter import PYTHON
 from tests.shell import end_of, saved_game
 
-EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("SPIELLEITER_", "PYTHONPATH"))}
 
 
@@ -60,13 +59,8 @@ def test_legal_moves_lists_the_moves_of_a_position(tmp_path: Path) -> None:
     assert {letter for line in board for letter in line} == set(" .BYRG")
     counted = re.fullmatch(r"Turn 8: BLUE can place a piece in (\d+) ways\.", lines[21])
     assert counted
+    assert "The game is over after" in run(tmp_path, "legal_moves.py", "--turn", "500")
     assert int(counted[1]) == sum(int(line.split()[1].rstrip(",")) for line in moves) > 100
-
-
-@pytest.mark.slow
-def test_legal_moves_of_a_game_that_is_over(tmp_path: Path) -> None:
-    output = run(tmp_path, "legal_moves.py", "--turn", "500")
-    assert re.search(r"^The game is over after \d\d turns\.$", output, re.MULTILINE)
 
 
 @pytest.mark.slow
@@ -109,13 +103,6 @@ def test_run_match_plays_my_player_against_a_built_in_one(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_run_match_refuses_a_program_that_cannot_be_started(tmp_path: Path) -> None:
-    output = run(tmp_path, "run_match.py", "./missing", "builtin:first", code=1)
-    assert re.fullmatch(r"the match cannot be played: .*\./missing.*\n", output)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.slow
 def test_read_replay_prints_a_saved_game(tmp_path: Path) -> None:
     (tmp_path / "game.xml").write_bytes(saved_game(tmp_path))
     lines = run(tmp_path, "read_replay.py", "game.xml").splitlines()
@@ -128,10 +115,17 @@ def test_read_replay_prints_a_saved_game(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_read_replay_refuses_another_file_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("not a replay", encoding="utf-8")
-    assert re.fullmatch(r"notes\.txt: .+\n", run(tmp_path, "read_replay.py", "notes.txt", code=1))
-    assert re.fullmatch(r"missing\.xml: .+\n", run(tmp_path, "read_replay.py", "missing.xml", code=1))
+@pytest.mark.parametrize(
+    ("example", "words", "printed"),
+    [
+        ("run_match.py", ["./missing", "builtin:first"], r"the match cannot be played: .*\./missing.*\n"),
+        ("read_replay.py", [__file__], r".*test_examples\.py: .+\n"),
+        ("read_replay.py", ["missing.xml"], r"missing\.xml: .+\n"),
+    ],
+)
+def test_an_error_is_one_line(example: str, words: list[str], printed: str, tmp_path: Path) -> None:
+    assert re.fullmatch(printed, run(tmp_path, example, *words, code=1))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_ladder_of_hase_und_igel_measures_every_level_against_its_neighbours() -> None:

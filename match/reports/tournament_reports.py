@@ -28,7 +28,7 @@ from spielleiter.match.summary import count_attempts
 from spielleiter.match.tournament import TournamentKind
 from spielleiter.match.tournament_progress import PlayedEncounter, ScheduledMatch, TournamentProgress
 from spielleiter.match.verdict import Attempt, Verdict
-from spielleiter.programs.platforms import PLATFORM
+from spielleiter.programs.this_platform import PLATFORM
 
 SCHEMA: Final = "spielleiter-tournament-1"
 

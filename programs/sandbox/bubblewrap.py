@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from spielleiter.programs.contest_conditions import Condition
-from spielleiter.programs.process import ProcessSpec
+from spielleiter.programs.platform_api import ProcessSpec
 from spielleiter.programs.sandbox.cgroup import MEMORY_RESERVE, TASKS_RESERVE, RunCgroup, delegated_cgroup, own_cgroup
 from spielleiter.programs.sandbox.pythons import (
     TOOLS,
@@ -26,7 +26,6 @@ from spielleiter.programs.sandbox.pythons import (
     python_inside,
     write_commands,
 )
-from spielleiter.programs.sandbox.run import UNREACHABLE_DNS
 from spielleiter.programs.sandbox.sandbox import (
     BUBBLEWRAP,
     GAMESERVER,
@@ -45,6 +44,7 @@ from spielleiter.programs.sandbox.sandbox import (
     mounted_folders,
     run_briefly,
 )
+from spielleiter.programs.sandbox.sandbox_run import UNREACHABLE_DNS
 
 _PROGRAM: Final = "bwrap"
 _SYSTEM_FOLDERS: Final = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/nix/store")
@@ -88,7 +88,7 @@ class BubblewrapSandbox(Sandbox):
         self._cgroup = delegated_cgroup(own_cgroup() if cgroup is None else cgroup, memory)
         self._limited = [] if self._cgroup is not None else _limited_scope(memory)
         self._has_size = _has_size_option()
-        self.more_folders = () if self._has_size else (_SHARED_MEMORY,)
+        self.other_writable_folders = () if self._has_size else (_SHARED_MEMORY,)
         self.gaps = {
             Condition.SPEED: SLOWER,
             Condition.IMAGE: f"The program finds what is installed on this machine ({self.python}), not what is in an "

@@ -18,9 +18,8 @@ from typing import Any, Final
 
 from spielleiter.common.errors import SetupError
 from spielleiter.programs.contest_conditions import Condition
-from spielleiter.programs.process import ProcessSpec
+from spielleiter.programs.platform_api import ProcessSpec
 from spielleiter.programs.sandbox.pythons import PythonInside, python_inside
-from spielleiter.programs.sandbox.run import UNREACHABLE_DNS
 from spielleiter.programs.sandbox.sandbox import (
     DOCKER,
     MEMORY_LIMIT,
@@ -38,6 +37,7 @@ from spielleiter.programs.sandbox.sandbox import (
     mounted_folders,
     run_briefly,
 )
+from spielleiter.programs.sandbox.sandbox_run import UNREACHABLE_DNS
 from spielleiter.programs.temporary_folders import is_stale
 
 ENGINES: Final = (DOCKER, PODMAN)

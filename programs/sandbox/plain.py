@@ -14,8 +14,7 @@ import sys
 from typing import Final
 
 from spielleiter.programs.contest_conditions import Condition
-from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.process import JobLimits, ProcessSpec
+from spielleiter.programs.platform_api import JobLimits, ProcessSpec
 from spielleiter.programs.sandbox.pythons import find_python, python_outside, write_commands
 from spielleiter.programs.sandbox.sandbox import (
     HIDDEN_VARIABLES,
@@ -29,6 +28,7 @@ from spielleiter.programs.sandbox.sandbox import (
     Layout,
     Sandbox,
 )
+from spielleiter.programs.this_platform import PLATFORM
 
 _COMMANDS: Final = "commands"
 

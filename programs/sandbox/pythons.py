@@ -1,4 +1,4 @@
-"""The Pythons of sandboxes: the one that a package is run with, and our own, which runs inside.py there.
+"""The Pythons of sandboxes: the one that a package is run with, and our own, which runs helper.py there.
 
 Packages are run with the version that they are built for, or else the contest's newest one, if this machine has such a
 Python; otherwise with what is called `python3` here. Whatever an interpreter answers is only compared and shown.
@@ -115,26 +115,26 @@ TOOLS: Final = "/.spielleiter"
 
 _LOADER: Final = re.compile(r"ld[-\d.\w]*\.so(?:\.\d+)?$")
 _MAPS: Final = Path("/proc/self/maps")
-_HELPER: Final = Path(__file__).absolute().with_name("inside.py")
+_HELPER: Final = Path(__file__).absolute().with_name("helper.py")
 
 
 @dataclass(frozen=True, slots=True)
 class PythonInside:
-    """The command line that runs inside.py, and the paths to mount for it: those on this machine, by those inside."""
+    """The command line that runs helper.py, and the paths to mount for it: those on this machine, by those inside."""
 
     command: tuple[str, ...]
     mounts: dict[str, str]
 
 
 def python_inside() -> PythonInside:
-    """Return how to run inside.py within a sandbox. Raises OSError if this Python cannot be moved there."""
+    """Return how to run helper.py within a sandbox. Raises OSError if this Python cannot be moved there."""
     program, *options = own_python()
     executable = Path(program).resolve()
     base = executable.parent if is_frozen() else Path(sys.base_prefix).resolve()
     if not executable.is_relative_to(base):
         raise OSError(f"{executable} is not below {base}")
     inner = f"{TOOLS}/python/{executable.relative_to(base)}"
-    mounts = {f"{TOOLS}/python": str(base), f"{TOOLS}/inside.py": str(_HELPER)}
+    mounts = {f"{TOOLS}/python": str(base), f"{TOOLS}/helper.py": str(_HELPER)}
     loader, libraries = None, []  # the dynamic loader of this process, and the folders of what it has loaded
     for line in _MAPS.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
         fields = line.split(maxsplit=5)
@@ -151,10 +151,10 @@ def python_inside() -> PythonInside:
             folders.append(f"{TOOLS}/lib{number}")
             mounts[folders[-1]] = str(folder)
         command = (f"{folders[1]}/{loader.name}", "--library-path", ":".join(folders), "--argv0", inner, inner)
-    return PythonInside((*command, *options, "-I", "-S", "-B", f"{TOOLS}/inside.py"), mounts)
+    return PythonInside((*command, *options, "-I", "-S", "-B", f"{TOOLS}/helper.py"), mounts)
 
 
 def python_outside() -> list[str]:
-    """Return the command line that runs inside.py without a sandbox."""
+    """Return the command line that runs helper.py without a sandbox."""
     program, *options = own_python()
     return [str(Path(program).resolve()), *options, "-I", "-S", "-B", str(_HELPER)]

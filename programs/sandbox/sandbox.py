@@ -3,7 +3,7 @@
 A new sandbox is a subclass of `Sandbox` in a file of its own, chosen in choice.py. What it cannot keep of the
 conditions has a sentence in `gaps`.
 
-Where the system is Linux, a small process of ours (inside.py) starts the program within the sandbox. It opens the
+Where the system is Linux, a small process of ours (helper.py) starts the program within the sandbox. It opens the
 server's listening socket in the sandbox's own network and hands it out, so packets take no detour; it watches the
 limits, and reports the end.
 """
@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Final
 
 from spielleiter.programs.contest_conditions import MACHINE, Condition
-from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.process import ProcessSpec
+from spielleiter.programs.platform_api import ProcessSpec
+from spielleiter.programs.this_platform import PLATFORM
 
 MEMORY_LIMIT: Final = 1536 * 1024 * 1024
 """The memory of a program in the contest, in bytes."""
@@ -127,7 +127,7 @@ def mounted_folders(layout: Layout) -> Layout:
 class InnerCommand:
     """What is started inside a sandbox.
 
-    With a helper, `words` are the options of inside.py, which is told about the variables in another way. Without one,
+    With a helper, `words` are the options of helper.py, which is told about the variables in another way. Without one,
     they are the program's own command line, and `variables` are set for it.
     """
 
@@ -147,7 +147,7 @@ class Sandbox(abc.ABC):
     has_own_network = True
     """Whether the server's listening socket is opened by the process inside the sandbox, in a network of its own."""
     has_helper = sys.platform == "linux"
-    """Whether a process of ours (inside.py) starts the program within the sandbox."""
+    """Whether a process of ours (helper.py) starts the program within the sandbox."""
     is_first_process = True
     """Whether that process is the first one of a process name space, with which everything else in it ends."""
     has_cgroup = False
@@ -156,7 +156,7 @@ class Sandbox(abc.ABC):
     """Whether it is started with all variables of this process, which do not reach the program."""
     has_own_users = False
     """Whether it has a user name space of its own, in which the system counts processes separately."""
-    more_folders: tuple[str, ...] = ()
+    other_writable_folders: tuple[str, ...] = ()
     """The folders inside that a program can write to besides those of `Layout`."""
     disk = DISK_LIMIT
     """The limit for what a program writes, in bytes."""

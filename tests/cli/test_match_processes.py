@@ -18,9 +18,9 @@ from click.testing import CliRunner, Result
 from spielleiter.cli.cli import cli
 from spielleiter.match.records import load_setup, read_journal
 from spielleiter.match.verdict import Verdict
-from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.process import common_gaps
-from spielleiter.programs.processes import find_processes
+from spielleiter.programs.linux_processes import find_processes
+from spielleiter.programs.platform_api import common_gaps
+from spielleiter.programs.this_platform import PLATFORM
 from tests.cli.background import background_server, run
 from tests.cli.matches import ENDLESS, FILE, MATCH
 from tests.programs.packages.broken_packages import BROKEN

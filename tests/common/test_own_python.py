@@ -44,7 +44,7 @@ def test_a_sandbox_gets_the_folder_of_the_frozen_program(frozen: Path) -> None:
     assert inside.mounts[f"{python_inside.TOOLS}/python"] == str(frozen.parent)
     program, *rest = inside.command[inside.command.index(f"{python_inside.TOOLS}/python/spielleiter") :][-6:]
     assert [program, *rest] == [
-        f"{python_inside.TOOLS}/python/spielleiter", RUN_PYTHON, "-I", "-S", "-B", f"{python_inside.TOOLS}/inside.py",
+        f"{python_inside.TOOLS}/python/spielleiter", RUN_PYTHON, "-I", "-S", "-B", f"{python_inside.TOOLS}/helper.py",
     ]  # fmt: skip
 
 

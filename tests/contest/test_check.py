@@ -35,7 +35,7 @@ from spielleiter.game.api import Outcome
 from spielleiter.game.blokus.state import BlokusGame, BlokusState
 from spielleiter.match.plan import MatchSetup, ProgramTimeouts
 from spielleiter.match.records import GameRecord
-from spielleiter.programs.processes import find_processes
+from spielleiter.programs.linux_processes import find_processes
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import JoinPreparedRequest
 from spielleiter.server.editions import EDITIONS

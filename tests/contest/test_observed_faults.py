@@ -15,7 +15,7 @@ from spielleiter.contest.runtime_faults import fault
 from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.machine_delay import AnswerTimes
 from spielleiter.programs.packages.faults import Finding
-from spielleiter.programs.sandbox.run import Observations
+from spielleiter.programs.sandbox.sandbox_run import Observations
 from tests.match.sample_records import game
 
 QUICK = [0.02] * 200

@@ -29,9 +29,9 @@ from spielleiter.contest.scripted_server import InconclusiveError
 from spielleiter.match.plan import ProgramTimeouts
 from spielleiter.match.verdict import Verdict
 from spielleiter.programs.contest_conditions import REPORTED, Condition
+from spielleiter.programs.linux_processes import find_processes
 from spielleiter.programs.packages.faults import Finding
 from spielleiter.programs.packages.package import unpack_package
-from spielleiter.programs.processes import find_processes
 from spielleiter.programs.sandbox.bubblewrap import bubblewrap_problem
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, DOCKER, NONE, SandboxSettings
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
@@ -137,7 +137,7 @@ def test_the_options_come_in_every_order_and_form_with_further_parameters_first_
         "--level 3 --port PORT -r CODE -h HOST",
         "-h HOST -p PORT -r CODE --level 3",
     ]
-    assert [each.is_long for each in forms] == [False] * 6 + [True] * 3 + [False]
+    assert [each.code for each in forms] == ["option-order"] * 6 + ["option-names"] * 3 + ["parameter-order"]
     assert len(option_forms()) == 9
     for form in forms:
         words = form.arguments({"host": "gameserver", "port": "13050", "reservation": "590e"}, ["--level", "3"])

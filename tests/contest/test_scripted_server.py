@@ -31,7 +31,7 @@ from spielleiter.contest.scripted_server import (
     with_unknown_elements,
 )
 from spielleiter.programs.command import Command
-from spielleiter.programs.processes import Usage, find_processes
+from spielleiter.programs.linux_processes import Usage, find_processes
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import Cause, Memento, MoveData, Result, RoomMessage

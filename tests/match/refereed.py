@@ -12,7 +12,7 @@ import trio
 from spielleiter.match.plan import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.match.records import GameRecord
 from spielleiter.match.referee import play_game
-from spielleiter.programs.processes import find_processes
+from spielleiter.programs.linux_processes import find_processes
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.timeouts import HANG_TIMEOUT
 

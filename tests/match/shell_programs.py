@@ -7,7 +7,7 @@ from pathlib import Path
 
 import trio
 
-from spielleiter.programs.processes import find_processes
+from spielleiter.programs.linux_processes import find_processes
 from spielleiter.programs.program import Program
 from tests.timeouts import HANG_TIMEOUT
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import trio
 
 from spielleiter.programs.linux import SupervisedProcess, start_supervised_process
-from spielleiter.programs.process import ProcessSpec
+from spielleiter.programs.platform_api import ProcessSpec
 from tests.timeouts import HANG_TIMEOUT
 
 

@@ -16,8 +16,8 @@ import pytest
 from spielleiter.match.plan import Entrant
 from spielleiter.match.records import GameRecord
 from spielleiter.match.verdict import Attempt, Verdict
+from spielleiter.programs.linux_processes import still_running
 from spielleiter.programs.outputs import OUTPUT_LIMIT
-from spielleiter.programs.processes import still_running
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.interpreter import PYTHON
 from tests.match.bots.ports import ports_of

@@ -23,8 +23,8 @@ from spielleiter.match.plan import Entrant, ProgramTimeouts
 from spielleiter.match.records import GameRecord
 from spielleiter.match.referee import MEBIBYTE, VERDICT, memory_text, play_game, remarks_on
 from spielleiter.match.verdict import FAILED_AS_WELL, Verdict
+from spielleiter.programs.linux_processes import ProcessInfo, find_processes
 from spielleiter.programs.machine_delay import SchedulingDelayMeter
-from spielleiter.programs.processes import ProcessInfo, find_processes
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.replay import load_starting_states

@@ -48,7 +48,7 @@ from spielleiter.match.runner import (
 )
 from spielleiter.match.stopping import play_to_the_end
 from spielleiter.match.verdict import Verdict
-from spielleiter.programs.platforms import PLATFORM
+from spielleiter.programs.this_platform import PLATFORM
 from tests.match.players import LIGHT
 from tests.match.sample_records import absence, fault, game
 from tests.timeouts import HANG_TIMEOUT

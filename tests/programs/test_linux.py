@@ -23,8 +23,8 @@ import trio
 
 from spielleiter.common.errors import SupervisorError
 from spielleiter.programs.linux import FORK_SERVER_COMMAND, ForkServer, SupervisedProcess, start_supervised_process
-from spielleiter.programs.process import ProcessSpec
-from spielleiter.programs.processes import still_running
+from spielleiter.programs.linux_processes import still_running
+from spielleiter.programs.platform_api import ProcessSpec
 from spielleiter.programs.supervision import HEAD, READY
 from tests.match.shell_programs import Runner
 from tests.match.shell_programs import wait_until as wait_until_async
@@ -199,7 +199,7 @@ async def test_a_process_without_parent_session_or_environment_is_found_and_kill
 def test_a_supervisor_kills_everything_when_the_match_is_gone() -> None:
     code = (
         f"import os, sys\nfrom spielleiter.programs.linux import start_supervised_process as start\n"
-        f"from spielleiter.programs.process import ProcessSpec\n"
+        f"from spielleiter.programs.platform_api import ProcessSpec\n"
         f"process = start(ProcessSpec(['sh', '-c', {STRAY + 'echo ready; sleep 500'!r}], None, dict(os.environ)))\n"
         f"process.stdout.readline()\nwhile len(pids := process.find_all()) < 2: pass\n"
         f"print(*pids, flush=True)\nos.kill(os.getpid(), 9)"

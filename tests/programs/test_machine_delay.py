@@ -14,8 +14,8 @@ from spielleiter.programs.machine_delay import AnswerMeter
 if sys.platform != "linux":
     pytest.skip("only Linux reports waiting times", allow_module_level=True)
 
+from spielleiter.programs.linux_processes import Usage
 from spielleiter.programs.machine_delay import FIRST_LOOK, SchedulingDelayMeter
-from spielleiter.programs.processes import Usage
 
 LIMIT = 1.0
 MAIN, WORKER, OTHER = 70, 71, 80

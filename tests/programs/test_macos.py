@@ -22,10 +22,10 @@ import pytest
 import trio
 
 from spielleiter.programs import program as program_module
+from spielleiter.programs.linux_processes import TAG_VARIABLE, ProcessInfo, still_running
 from spielleiter.programs.macos import MacPlatform, UnsupervisedProcess
-from spielleiter.programs.process import ProcessSpec
-from spielleiter.programs.process_tree import ProcessTree, infos_of, kill_by_ids
-from spielleiter.programs.processes import TAG_VARIABLE, ProcessInfo, still_running
+from spielleiter.programs.platform_api import ProcessSpec
+from spielleiter.programs.psutil_processes import ProcessTree, infos_of, kill_by_ids
 from tests.interpreter import PYTHON
 from tests.timeouts import HANG_TIMEOUT
 

@@ -17,9 +17,9 @@ from spielleiter.match.records import GameRecord
 from spielleiter.match.referee import play_game
 from spielleiter.match.verdict import Verdict
 from spielleiter.programs.persistent_programs import PersistentPrograms, open_persistent_programs
-from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.process import ProcessSpec
+from spielleiter.programs.platform_api import ProcessSpec
 from spielleiter.programs.program import Program
+from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.interpreter import PYTHON
 from tests.timeouts import HANG_TIMEOUT

@@ -24,9 +24,9 @@ import trio.testing
 from spielleiter.common.errors import NotStartedError, SandboxError
 from spielleiter.programs import environment
 from spielleiter.programs.environment import added_variables, inherited_variables, open_home, own_variables
-from spielleiter.programs.processes import TAG_VARIABLE
+from spielleiter.programs.linux_processes import TAG_VARIABLE
 from spielleiter.programs.program import begin
-from spielleiter.programs.sandbox.run import SandboxEndedError
+from spielleiter.programs.sandbox.sandbox_run import SandboxEndedError
 from spielleiter.programs.windows import WindowsPlatform
 from tests.match.shell_programs import Runner, has_written, lines, wait_until
 from tests.timeouts import HANG_TIMEOUT

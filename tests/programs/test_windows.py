@@ -20,10 +20,10 @@ import trio
 
 from spielleiter.common.errors import NotStartedError
 from spielleiter.programs import program as program_module
-from spielleiter.programs.platforms import PLATFORM
-from spielleiter.programs.process import READ_SIZE, JobLimits, Platform, ProcessSpec
-from spielleiter.programs.process_tree import ProcessTree
+from spielleiter.programs.platform_api import READ_SIZE, JobLimits, Platform, ProcessSpec
 from spielleiter.programs.program import Program
+from spielleiter.programs.psutil_processes import ProcessTree
+from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.programs.windows import (
     CREATION_FLAGS,
     BasicAccounting,

@@ -18,21 +18,21 @@ from typing import Final
 import pytest
 import trio
 
-from spielleiter.programs.processes import find_processes
+from spielleiter.programs.linux_processes import find_processes
 from spielleiter.programs.program import Program
 from spielleiter.programs.sandbox.bubblewrap import BubblewrapSandbox, bubblewrap_problem
 from spielleiter.programs.sandbox.containers import ENGINES, ContainerSandbox, engine_problem, limit_options
 from spielleiter.programs.sandbox.plain import PlainSandbox
 from spielleiter.programs.sandbox.pythons import python_inside, python_outside
-from spielleiter.programs.sandbox.run import Observations, SandboxRun, open_run
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, MEMORY_LIMIT, NONE, Sandbox
+from spielleiter.programs.sandbox.sandbox_run import Observations, SandboxRun, open_run
 from tests.timeouts import HANG_TIMEOUT
 
 KINDS: Final = (NONE, BUBBLEWRAP, *ENGINES)
 ISOLATED: Final = (BUBBLEWRAP, *ENGINES)
 
 _COMMANDS: Final = ("sh", "cat", "echo", "sleep", "touch", "id", "kill", "ls", "env")
-_HELPER: Final = "inside.py"
+_HELPER: Final = "helper.py"
 
 
 def make_sandbox(kind: str, memory: int = MEMORY_LIMIT) -> Sandbox:

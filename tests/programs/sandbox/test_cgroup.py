@@ -17,11 +17,11 @@ import signal
 from collections.abc import Mapping
 from pathlib import Path
 
-from spielleiter.programs.processes import find_processes
+from spielleiter.programs.linux_processes import find_processes
 from spielleiter.programs.program import Program
 from spielleiter.programs.sandbox.bubblewrap import BubblewrapSandbox, bubblewrap_problem
 from spielleiter.programs.sandbox.cgroup import RunCgroup, delegated_cgroup, own_cgroup
-from spielleiter.programs.sandbox.run import SandboxRun
+from spielleiter.programs.sandbox.sandbox_run import SandboxRun
 from spielleiter.programs.temporary_folders import new_label
 from tests.programs.sandbox.sandboxes import python, run_in
 
@@ -310,7 +310,7 @@ async def test_a_program_cannot_reach_its_limits(real_sandbox: BubblewrapSandbox
 async def test_the_kernel_limits_the_processes(
     real_sandbox: BubblewrapSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spielleiter.programs.sandbox.run.PROCESS_LIMIT", 100_000)
+    monkeypatch.setattr("spielleiter.programs.sandbox.sandbox_run.PROCESS_LIMIT", 100_000)
     ran = await run_in(real_sandbox, tmp_path, python(real_sandbox, TOO_MANY_PROCESSES))
     assert ran.program.exceeded == "processes"
     assert real_runs() == []

@@ -1,6 +1,6 @@
 """Containers: what an engine is asked for. The engine is a script that records its arguments.
 
-Real engines run in tests/programs/sandbox/test_run.py and test_games.py, where this machine has them.
+Real engines run in tests/programs/sandbox/test_sandbox_run.py and test_games.py, where this machine has them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 
 from spielleiter.common.errors import SetupError
 from spielleiter.programs.contest_conditions import Condition
-from spielleiter.programs.process import ProcessSpec
+from spielleiter.programs.platform_api import ProcessSpec
 from spielleiter.programs.sandbox.containers import ContainerSandbox, engine_problem
 from spielleiter.programs.sandbox.sandbox import InnerCommand, Layout
 

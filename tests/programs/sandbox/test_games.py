@@ -25,7 +25,7 @@ from spielleiter.match.preparation import require_playable
 from spielleiter.match.records import GameRecord
 from spielleiter.match.referee import play_game
 from spielleiter.match.verdict import Verdict
-from spielleiter.programs.processes import find_processes
+from spielleiter.programs.linux_processes import find_processes
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, DOCKER, NONE, Sandbox, SandboxSettings
 from tests.match.refereed import setup_of
 from tests.programs.sandbox.sandboxes import ISOLATED, KINDS, image_of, make_sandbox, python

@@ -16,7 +16,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from spielleiter.programs.sandbox import bubblewrap, inside
+from spielleiter.programs.sandbox import bubblewrap, helper
 from spielleiter.programs.sandbox.containers import ENGINES
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE
 from tests.programs.sandbox.sandboxes import ISOLATED, KINDS, Ran, make_sandbox, python, run_in
@@ -30,7 +30,7 @@ HOLDING = "\nimport time\ntime.sleep(1000)\n"
 
 @pytest.fixture(autouse=True)
 def _few_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spielleiter.programs.sandbox.run.PROCESS_LIMIT", PROCESSES)
+    monkeypatch.setattr("spielleiter.programs.sandbox.sandbox_run.PROCESS_LIMIT", PROCESSES)
 
 
 async def ran_with(kind: str, tmp_path: Path, code: str, memory: int = SMALL) -> Ran:
@@ -162,7 +162,7 @@ def test_a_process_that_ends_hides_nothing() -> None:
     """It has given back its memory, and its open files are those of root then."""
     with subprocess.Popen(["true"]) as ended:
         os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
-        unlinked = inside.Unlinked()
+        unlinked = helper.Unlinked()
         unlinked.look([ended.pid], set())
         assert not unlinked.is_hidden
 
@@ -263,7 +263,7 @@ async def test_a_program_that_writes_too_much_is_killed(writer: str, kind: str, 
 
 @pytest.mark.slow
 async def test_too_many_files_are_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spielleiter.programs.sandbox.run.FILE_LIMIT", 100)
+    monkeypatch.setattr("spielleiter.programs.sandbox.sandbox_run.FILE_LIMIT", 100)
     code = "import time\nfor n in range(200): open(str(n), 'w').close()\ntime.sleep(1000)"
     assert (await ran_with(NONE, tmp_path, code)).program.exceeded == "disk"
 
@@ -273,7 +273,7 @@ def test_looking_at_files_takes_little_time_at_once(tmp_path: Path) -> None:
     for number in range(20_000):
         os.close(os.open(str(number), os.O_WRONLY | os.O_CREAT, dir_fd=descriptor))
     os.close(descriptor)
-    files = inside.Files([str(tmp_path)], max_size=DISK, max_count=10)  # beyond what is there
+    files = helper.Files([str(tmp_path)], max_size=DISK, max_count=10)  # beyond what is there
     assert not files.is_exceeded
     begun = [files.look() for _ in range(3)]
     assert begun == [True, False, False]

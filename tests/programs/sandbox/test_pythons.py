@@ -113,7 +113,7 @@ def test_its_commands_start_it(tmp_path: Path) -> None:
 
 def test_everything_that_the_command_names_is_mounted() -> None:
     python = python_inside()
-    assert python.command[-1] == f"{TOOLS}/inside.py"
+    assert python.command[-1] == f"{TOOLS}/helper.py"
     for path, source in python.mounts.items():
         assert path.startswith(f"{TOOLS}/")
         assert Path(source).exists()

@@ -79,6 +79,7 @@ def test_a_live_game_is_shown_ply_by_ply(visit: Callable[..., Visit], served: Se
         "(marks) => marks.map((mark) => [mark.getAttribute('cx') - 0.5, mark.getAttribute('cy') - 0.5])"
     )
     watching.screenshot("live")
+    assert watching.accessibility_violations() == []  # with the pointer over a pressed button
     page.get_by_role("button", name="Resume").click()
     expect(page.locator(".end-text")).to_be_visible()
     expect(row).to_contain_text("over")

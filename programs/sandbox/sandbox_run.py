@@ -25,9 +25,9 @@ from typing import Any, Final
 import trio
 
 from spielleiter.programs.contest_conditions import LIMITS, Condition
+from spielleiter.programs.linux_processes import TAG_VARIABLE
 from spielleiter.programs.outputs import find_window_attempts
-from spielleiter.programs.process import ProcessSpec
-from spielleiter.programs.processes import TAG_VARIABLE
+from spielleiter.programs.platform_api import ProcessSpec
 from spielleiter.programs.sandbox.sandbox import (
     FILE_LIMIT,
     HIDDEN_VARIABLES,
@@ -407,7 +407,7 @@ class SandboxRun:
             "processes": PROCESS_LIMIT,
             "disk": sandbox.disk,
             "files": FILE_LIMIT,
-            "folders": [*map(str, (inside.program, inside.home, inside.temporary)), *sandbox.more_folders],
+            "folders": [*map(str, (inside.program, inside.home, inside.temporary)), *sandbox.other_writable_folders],
             "own_users": sandbox.has_own_users,
             "cgroup": sandbox.has_cgroup,
         }

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from spielleiter.programs.processes import (
+from spielleiter.programs.linux_processes import (
     TAG_VARIABLE,
     ProcessInfo,
     Usage,

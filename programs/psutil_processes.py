@@ -14,8 +14,8 @@ from pathlib import PurePath
 import psutil
 import trio
 
-from spielleiter.programs.process import CHILD_EXIT_TIMEOUT, KILL_TIMEOUT, POLL_INTERVAL, Platform, Process
-from spielleiter.programs.processes import TAG_VARIABLE, ProcessInfo
+from spielleiter.programs.linux_processes import TAG_VARIABLE, ProcessInfo
+from spielleiter.programs.platform_api import CHILD_EXIT_TIMEOUT, KILL_TIMEOUT, POLL_INTERVAL, Platform, Process
 
 
 class ProcessTree:

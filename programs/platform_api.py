@@ -6,7 +6,7 @@
 | macOS, Linux without supervisors | macos.py | this process, by process group, session and descent |
 | Windows | windows.py | the kernel, by a Job Object, which nothing can leave |
 
-platforms.py chooses the one of this system.
+this_platform.py chooses the one of this system.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import IO, Final
 
 import trio
 
-from spielleiter.programs.processes import ProcessInfo
+from spielleiter.programs.linux_processes import ProcessInfo
 
 READ_SIZE: Final = 64 * 1024
 """The most bytes that are read from an output at once."""

@@ -24,11 +24,12 @@ import trio
 from spielleiter.common.errors import NotStartedError, SandboxError
 from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.program import Program
-from spielleiter.programs.sandbox import run as module
+from spielleiter.programs.sandbox import sandbox_run as module
 from spielleiter.programs.sandbox.containers import ContainerSandbox
-from spielleiter.programs.sandbox.inside import connect
+from spielleiter.programs.sandbox.helper import connect
 from spielleiter.programs.sandbox.pythons import FoundPython
-from spielleiter.programs.sandbox.run import (
+from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE, Sandbox
+from spielleiter.programs.sandbox.sandbox_run import (
     NAME,
     Control,
     Observations,
@@ -37,7 +38,6 @@ from spielleiter.programs.sandbox.run import (
     Scratch,
     count_attempts,
 )
-from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE, Sandbox
 from spielleiter.programs.temporary_folders import remove_folder
 from tests.programs.sandbox.sandboxes import ISOLATED, make_sandbox, python, run_in
 

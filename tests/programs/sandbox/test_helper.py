@@ -1,4 +1,4 @@
-"""The parts of the process inside a sandbox; as a whole it runs in tests/programs/sandbox/test_run.py."""
+"""The parts of the process inside a sandbox; as a whole it runs in tests/programs/sandbox/test_sandbox_run.py."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from spielleiter.programs.sandbox import inside
+from spielleiter.programs.sandbox import helper
 from tests.timeouts import HANG_TIMEOUT
 
 INTERRUPTED_START = """
@@ -36,7 +36,7 @@ print(program(ours, {**options, "hidden": [], "environment": {}}, is_first=False
 
 def test_a_request_to_end_that_arrives_during_the_start_is_passed_on() -> None:
     """The program may have begun already, but its id is not known yet."""
-    command = [sys.executable, "-I", "-S", "-c", INTERRUPTED_START, inside.__file__]
+    command = [sys.executable, "-I", "-S", "-c", INTERRUPTED_START, helper.__file__]
     done = subprocess.run(command, capture_output=True, check=True, timeout=HANG_TIMEOUT)
     assert int(done.stdout) == -signal.SIGTERM
 
@@ -52,5 +52,5 @@ def test_a_request_to_end_that_arrives_during_the_start_is_passed_on() -> None:
 )
 def test_a_kill_by_the_kernel_is_read(content: str, expected: bool, tmp_path: Path) -> None:
     (tmp_path / "events").write_text(content)
-    assert inside.has_oom_kill([str(tmp_path / "missing"), str(tmp_path / "events")]) == expected
-    assert not inside.has_oom_kill([str(tmp_path / "missing")])
+    assert helper.has_oom_kill([str(tmp_path / "missing"), str(tmp_path / "events")]) == expected
+    assert not helper.has_oom_kill([str(tmp_path / "missing")])

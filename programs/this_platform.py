@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from spielleiter.programs.process import Platform
+from spielleiter.programs.platform_api import Platform
 
 if sys.platform == "linux":
     from spielleiter.programs.linux import LinuxPlatform as _ThisPlatform

@@ -1,6 +1,6 @@
 """The process that starts a program inside a sandbox, and stays until the program has ended.
 
-`Control` (run.py) is its other side. The command line has a mode ("first" or "below"), the path of a Unix
+`Control` (sandbox_run.py) is its other side. The command line has a mode ("first" or "below"), the path of a Unix
 socket, and the host and port that the server is to listen on inside the sandbox (empty and 0 for none). What is sent:
 
 1. this process sends one byte together with descriptors: the listening socket, and the network counters of the kernel;
