@@ -34,7 +34,7 @@ from tests.timeouts import HANG_TIMEOUT
 pytestmark = pytest.mark.slow
 
 _LIBRARIES = ("trio", "attr", "attrs", "outcome", "sniffio", "sortedcontainers", "idna", "msgspec")
-_PARTS = ("common", "game", "protocol", "client")
+_PARTS = ("common", "game", "protocol", "players", "client")
 
 BOT = """
 import sys

@@ -137,6 +137,8 @@ def test_moves_that_are_shown_are_not_drawn_again_by_a_late_event(
     begin(page, "Slow", game_type)
     assert wait_for_turn(page)
     shown = page.locator(choice).first.element_handle()
+    while not held:  # the page may show the moves before it asks for the events
+        page.wait_for_timeout(10)
     held[0].continue_()
     # not wait_for_function, which the page's Content-Security-Policy forbids
     expect(page.locator("body[data-has-position]")).to_be_attached()
