@@ -25,6 +25,7 @@ from spielleiter.server.net.wire import StampReader
 from tests.server.harness import Caller, ServerHarness, joined, legal_move, open_all_games, open_harness
 from tests.server.serving import serving
 from tests.server.wires import ThrottledWire
+from tests.timeouts import HANG_TIMEOUT
 
 GAME_2027 = "swc_2027_blokus"
 JOIN_2027 = f'<protocol><join gameType="{GAME_2027}"/>'.encode()
@@ -82,7 +83,9 @@ async def test_a_player_that_never_reads_gains_no_time(read_bytes: int, monkeypa
         "spielleiter.server.app.notice_vanished",
         lambda sock: sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096),
     )
-    async with serving(default_game=GAME_2027, start_piece="PENTO_L") as harness, harness.admin() as admin:
+    # on a busy machine, the player would otherwise be dropped before its opponent has moved
+    running = serving(default_game=GAME_2027, start_piece="PENTO_L", outbox_timeout=HANG_TIMEOUT)
+    async with running as harness, harness.admin() as admin:
         honest, deaf = socket.socket(), socket.socket()
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         with honest, deaf:
