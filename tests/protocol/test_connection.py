@@ -107,6 +107,7 @@ def test_the_limits_may_change_between_two_packets() -> None:
     connection.receive_data(b"<protocol><join/>" + long + long)
     assert connection.next_event() == JoinRequest()
     connection.limits = AFTER_JOIN
+    assert connection.limits == AFTER_JOIN
     assert connection.next_event() == JoinRequest("x" * 9000)
     connection.limits = Limits()
     with pytest.raises(RemoteProtocolError, match="Packet 3 is longer than 8192 bytes"):

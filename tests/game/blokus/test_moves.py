@@ -67,3 +67,7 @@ def test_which_of_two_faults_is_reported_depends_on_the_position(y: int, mistake
     own, others = bit(1, y), bit(0, y + 1)
     domino = orientation(Shape.DOMINO, Rotation.RIGHT, False)
     assert find_fault(domino, 0, y, free_cells(own, own | others), own | others) is mistake
+
+
+def test_no_fault_is_found_if_every_cell_is_free() -> None:
+    assert find_fault(orientation(Shape.DOMINO, Rotation.RIGHT, False), 0, 18, BOARD, EMPTY) is None

@@ -41,6 +41,12 @@ def test_a_chosen_start_piece(game: BlokusGame) -> None:
     assert again.new_state(random.Random(0)).start_shape is Shape.PENTO_I
 
 
+def test_a_position_is_drawn_as_text() -> None:
+    state = BLOKUS_2021.with_options({"startPiece": "PENTO_I"}).new_state(random.Random(0))
+    drawn = str(state.play(SetMove(Color.BLUE, Shape.PENTO_I, Rotation.RIGHT, False, 0, 0))).splitlines()
+    assert drawn == [" ".join("BBBBB" + 15 * "."), *(" ".join(20 * ".") for _ in range(19))]
+
+
 @pytest.mark.parametrize(
     ("game", "text", "ends", "rounds"),
     [
