@@ -155,9 +155,10 @@ def recovered(text: str) -> str:
 
 def _password(text: str) -> str:
     """A password; refused if it is not UTF-8, since a repaired password would be wrong. No error repeats it."""
-    if "\ufffd" in recovered(text) and recovered(text) != text:
+    password = recovered(text)
+    if "\ufffd" in password and password != text:
         raise click.BadParameter("the password is not UTF-8 and cannot be sent to a server; expected text in UTF-8")
-    return text
+    return password
 
 
 TEXT: Final = click.types.FuncParamType(recovered)

@@ -20,8 +20,30 @@ from spielleiter.common.terminal import end_quietly_without_readers
 
 _HANDLER: Final = "spielleiter.nearest"
 _SPELLINGS: Final = {
-    **dict(zip("−–—½×·≤≥„“”‘’", ("-", "-", "-", "1/2", "x", ".", "<=", ">=", '"', '"', '"', "'", "'"), strict=True)),
-    **dict(zip("∞±…→äöüÄÖÜß", ("inf", "+/-", "...", "->", "ae", "oe", "ue", "Ae", "Oe", "Ue", "ss"), strict=True)),
+    "∞": "inf",
+    "±": "+/-",
+    "−": "-",
+    "–": "-",
+    "—": "-",
+    "½": "1/2",
+    "×": "x",
+    "·": ".",
+    "…": "...",
+    "→": "->",
+    "≤": "<=",
+    "≥": ">=",
+    "„": '"',
+    "“": '"',
+    "”": '"',
+    "‘": "'",
+    "’": "'",
+    "ä": "ae",
+    "ö": "oe",
+    "ü": "ue",
+    "Ä": "Ae",
+    "Ö": "Oe",
+    "Ü": "Ue",
+    "ß": "ss",
 }
 """Replacements for characters that the encoding of a stream lacks."""
 

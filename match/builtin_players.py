@@ -45,7 +45,7 @@ RESTART_PAUSE: Final = 1.0
 _MAX_SIZE: Final = 1 << 24
 """The size of an answer in bytes is below this, so text is never taken for its length: the first byte is 0."""
 _READ_SIZE: Final = 64 * 1024
-_EXIT_TIMEOUT: Final = 0.3  # seconds in which a process must exit after it has closed its output
+_EXIT_TIMEOUT: Final = 1.0  # seconds in which a process must exit after it has closed its output
 _KILL_TIMEOUT: Final = 5.0  # seconds after which killing a process is given up
 # Ctrl+C in the terminal is meant for the match, which ends its workers itself
 if sys.platform == "win32":

@@ -121,10 +121,11 @@ def log_e_value(counts: PairCounts) -> float:
     equal, no bet has an expected gain, so the probability that the capital ever reaches 1 / P is at most P, however
     often it is evaluated (Ville's inequality).
     """
-    return _log_of_mean([
+    powers = [
         sum(count * logarithm for count, logarithm in zip(counts, logarithms, strict=True))
         for logarithms in _LOGARITHMS
-    ])  # fmt: skip
+    ]
+    return _log_of_mean(powers)
 
 
 def _log_of_mean(logarithms: Sequence[float]) -> float:

@@ -161,6 +161,7 @@ def test_every_argument_can_be_encoded_as_utf_8(raw: bytes) -> None:
 def test_surrogates_are_replaced_except_in_passwords() -> None:
     assert TEXT("J\udcf6rg \ud800") == "J\ufffdrg \ufffd"
     assert PASSWORD("gehe\ufffdim ö") == "gehe\ufffdim ö"
+    assert PASSWORD("geh\udcc3\udca4im") == "gehäim"  # the bytes of UTF-8 in a locale without it
     with pytest.raises(click.BadParameter) as refused:
         PASSWORD("geheim\udcff")
     assert "geheim" not in str(refused.value)

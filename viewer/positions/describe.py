@@ -94,5 +94,10 @@ def describe_illegal_move(state: State, move: Move, text: str) -> Json | None:
     words = view.rule_words(mistake)
     cells = {"piece": None, "cells": [], "offendingCells": [], **view.illegal_cells(state, move, mistake)}
     return {
-        "player": seat, "color": view.color(state, seat), **cells, "words": words, "rule": words["en"], "text": text
-    }  # fmt: skip
+        "player": seat,
+        "color": view.color(state, seat),
+        **cells,
+        "words": words,
+        "rule": words["en"],
+        "text": text,
+    }
