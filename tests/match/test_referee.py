@@ -409,6 +409,7 @@ LEAVING_BEHIND = shell(f'sleep 500 & exec {LIGHT} first "$@"')
             "new had to be ended after the game; old had to be ended after the game",
         ),
     ],
+    ids=["leaves a process", "never ends", "had no time to end"],
 )
 async def test_a_program_that_does_not_end_or_leaves_processes_behind_is_named(
     first: str, second: str, exit_limit: float, verdict: str, reason: str, tmp_path: Path
