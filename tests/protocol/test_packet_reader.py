@@ -135,8 +135,8 @@ def test_has_partial_packet(stream: bytes, is_partial: bool, cut: Cut) -> None:
 
 
 def test_a_text_that_is_longer_than_the_buffer_of_the_parser() -> None:
-    packets, _ = all_packets(whole(b"<protocol><a>" + b"ab" * 6_000 + b"</a>"), FROM_SERVER)
-    assert packets == [("a", "ab" * 6_000, ())]
+    packets, _ = all_packets(whole(b"<protocol><a>" + b"a&amp;" * 2_000 + b"</a>"), FROM_SERVER)
+    assert packets == [("a", "a&" * 2_000, ())]
 
 
 @pytest.mark.parametrize("control", [*range(9), 0x0B, 0x0C, *range(0x0E, 0x20)])
