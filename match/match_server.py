@@ -47,9 +47,9 @@ from spielleiter.server.app import Server
 from spielleiter.server.config import Config
 from spielleiter.server.core import dispatch
 from spielleiter.server.core.clock import TimeLimits
-from spielleiter.server.core.lobby import DedicatedPort, Lobby, start_source
+from spielleiter.server.core.lobby import Lobby, start_source
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.core.room import Peer, Phase, Room, SentCallback
+from spielleiter.server.core.room import DedicatedPort, Peer, Phase, Room, SentCallback
 from spielleiter.server.garbage import deferred_gc
 from spielleiter.server.net.sockets import accept, connections_possible, notice_vanished
 from spielleiter.server.net.wire import SocketWire, stamp_arrivals
@@ -111,14 +111,13 @@ class ReplayRecorder:
         self._lobby = lobby
         self._room_id = room.id
         self._packets: list[bytes] = []
-        peer = Peer("replay", self, room.edition)
-        peer.reads_packets = False
-        self._member = lobby.connect(peer)
-        dispatch.observe(lobby, self._member, ObserveRequest(room.id))
+        self._peer = Peer("replay", self, room.edition)
+        self._peer.reads_packets = False
+        dispatch.observe(lobby, self._peer, ObserveRequest(room.id))
 
     def close(self) -> None:
         """Stop observing."""
-        self._lobby.drop(self._member)
+        self._lobby.drop(self._peer)
 
     def content(self, record: Sequence[RoomData]) -> bytes | None:
         """Return the replay; None if the packets that were sent are not the whole of `record`, that of the room.
