@@ -92,19 +92,22 @@ os._exit(os.wait()[1] != 0)
 HOGS = {
     "one process": "data = []\nwhile True: data.append(b'x' * 1_000_000)",
     "all processes": ALL_PROCESSES,
-    "files in memory": MEMFD,
 }
-HOGS_OF_THE_KERNEL = {"segments": SEGMENTS, **{name: QUEUES.format(pair) for name, pair in SOCKETS.items()}}
+HOGS_IN_NO_PROCESS = {
+    "files in memory": MEMFD,
+    "segments": SEGMENTS,
+    **{name: QUEUES.format(pair) for name, pair in SOCKETS.items()},
+}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("hog", "kind"),
-    [*((hog, kind) for kind in KINDS for hog in HOGS), *((hog, BUBBLEWRAP) for hog in HOGS_OF_THE_KERNEL)],
+    [*itertools.product(HOGS, KINDS), *itertools.product(HOGS_IN_NO_PROCESS, [BUBBLEWRAP])],
 )
 async def test_a_program_that_uses_too_much_memory_is_killed(hog: str, kind: str, tmp_path: Path) -> None:
     """Also if it is in a file without a name, in a segment, or in the queues of sockets, and so in no mapping."""
-    ran = await ran_with(kind, tmp_path, (HOGS | HOGS_OF_THE_KERNEL)[hog])
+    ran = await ran_with(kind, tmp_path, (HOGS | HOGS_IN_NO_PROCESS)[hog])
     assert ran.program.exceeded == "memory"
     assert ran.observations.exceeded_memory
     assert hog == "all processes" or ran.program.returncode == -signal.SIGKILL
@@ -243,14 +246,14 @@ for number in itertools.count():
 """,
     "deleted files": DELETED.replace("{}", "'x'"),
     "a locked folder": "import os\nos.mkdir('d'); os.chdir('d'); os.chmod('.', 0)" + HOLDING,
-    "nested folders": "import os\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')" + HOLDING,
+    "nested folders": "import os\nfor _ in range(30): os.mkdir('d' * 200); os.chdir('d' * 200)" + HOLDING,
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("writer", "kind"),
-    [*itertools.product(WRITERS, [NONE, BUBBLEWRAP]), *itertools.product(["one file", "deleted files"], ENGINES)],
+    [*itertools.product(WRITERS, [BUBBLEWRAP]), *itertools.product(["one file"], [NONE, *ENGINES])],
 )
 async def test_a_program_that_writes_too_much_is_killed(writer: str, kind: str, tmp_path: Path) -> None:
     if writer == "a locked folder" and kind == NONE and os.geteuid() == 0:
