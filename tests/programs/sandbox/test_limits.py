@@ -10,6 +10,7 @@ if sys.platform != "linux":
     pytest.skip("only Linux has the limits that are tested here", allow_module_level=True)
 assert sys.platform == "linux"  # for mypy
 
+import functools
 import itertools
 import os
 import signal
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from spielleiter.programs.sandbox import bubblewrap, helper
 from spielleiter.programs.sandbox.containers import ENGINES
-from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE
+from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE, Sandbox
 from tests.programs.sandbox.sandboxes import ISOLATED, KINDS, Ran, make_sandbox, python, run_in
 
 MEBIBYTE = 1024 * 1024
@@ -33,9 +34,15 @@ def _few_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spielleiter.programs.sandbox.sandbox_run.PROCESS_LIMIT", PROCESSES)
 
 
-async def ran_with(kind: str, tmp_path: Path, code: str, memory: int = SMALL) -> Ran:
+@functools.cache
+def known_sandbox(kind: str, memory: int) -> Sandbox:
     sandbox = make_sandbox(kind, memory)
     sandbox.disk = DISK
+    return sandbox
+
+
+async def ran_with(kind: str, tmp_path: Path, code: str, memory: int = SMALL) -> Ran:
+    sandbox = known_sandbox(kind, memory)
     return await run_in(sandbox, tmp_path, python(sandbox, code))
 
 
@@ -138,9 +145,12 @@ async def test_an_older_bubblewrap_keeps_shared_memory_on_the_disk(
 ) -> None:
     """It cannot limit the size of a folder in memory."""
     monkeypatch.setattr(bubblewrap, "_has_size_option", lambda: False)
-    ran = await ran_with(BUBBLEWRAP, tmp_path, "open('/dev/shm/a', 'w').write('1'); print(open('/dev/shm/a').read())")
+    sandbox = make_sandbox(BUBBLEWRAP, SMALL)
+    sandbox.disk = DISK
+    code = "open('/dev/shm/a', 'w').write('1'); print(open('/dev/shm/a').read())"
+    ran = await run_in(sandbox, tmp_path, python(sandbox, code))
     assert (ran.output, ran.error) == (["1"], [])
-    ran = await ran_with(BUBBLEWRAP, tmp_path, DELETED.replace("{}", "'/dev/shm/x'"))
+    ran = await run_in(sandbox, tmp_path, python(sandbox, DELETED.replace("{}", "'/dev/shm/x'")))
     assert ran.program.exceeded == "disk"
 
 
@@ -401,7 +411,8 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str) -> P
 async def test_a_cgroup_is_used_if_it_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = SMALL + 128 * MEBIBYTE, 512 + 64
     log = installed(tmp_path, monkeypatch, f"{expected[0]} {expected[1]}")
-    ran = await ran_with(BUBBLEWRAP, tmp_path, "import os\nprint(os.environ.get('XDG_RUNTIME_DIR'))")
+    sandbox = make_sandbox(BUBBLEWRAP, SMALL)
+    ran = await run_in(sandbox, tmp_path, python(sandbox, "import os\nprint(os.environ.get('XDG_RUNTIME_DIR'))"))
     assert (ran.output, ran.error) == (["None"], [])
     calls = log.read_text().splitlines()
     assert len(calls) == 2

@@ -33,6 +33,7 @@ from spielleiter.programs.sandbox.sandbox_run import (
     NAME,
     Control,
     Observations,
+    RunReport,
     SandboxEndedError,
     SandboxRun,
     Scratch,
@@ -40,6 +41,7 @@ from spielleiter.programs.sandbox.sandbox_run import (
 )
 from spielleiter.programs.temporary_folders import remove_folder
 from tests.programs.sandbox.sandboxes import ISOLATED, make_sandbox, python, run_in
+from tests.programs.test_temporary_folders import nest
 
 pytestmark = pytest.mark.slow
 
@@ -280,7 +282,10 @@ async def test_a_program_finds_the_python_of_the_contest(
     assert "Python 3.12.1" in sandbox.gaps[Condition.IMAGE]
 
 
-@pytest.mark.parametrize("data", [b"", b"nonsense\n", b"[1]\n", b"\xff\n", b"x" * 3_000_000])
+OTHER = b'{"exit": 0, "cpu": 0, "peak": 0, "killed": "sunshine", "hidden": false, "left": []}\n'
+
+
+@pytest.mark.parametrize("data", [b"", b"nonsense\n", b"[1]\n", b"\xff\n", OTHER, b"x" * 3_000_000])
 async def test_nonsense_from_inside_is_an_error(data: bytes, tmp_path: Path) -> None:
     """Also a message without an end."""
     control = Control(tmp_path)
@@ -296,7 +301,7 @@ async def test_nonsense_from_inside_is_an_error(data: bytes, tmp_path: Path) -> 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(send)
         with pytest.raises(SandboxEndedError):
-            await control.receive()
+            await control.receive(RunReport)
         control.close()
 
 
@@ -344,12 +349,7 @@ def test_new_and_changed_files_of_a_copy_are_counted(source: Path, monkeypatch: 
     assert scratch.written() == (23, 10)
     monkeypatch.setattr(module, "MAX_COUNTED", 10)
     assert scratch.written()[0] <= 10
-    below = os.open(home, os.O_RDONLY)
-    for _ in range(2100):
-        os.mkdir("d", dir_fd=below)
-        above, below = below, os.open("d", os.O_RDONLY, dir_fd=below)
-        os.close(above)
-    os.close(below)
+    nest(home, 30, "d" * 200)
     assert scratch.written()[0] <= 10  # although no path leads to the innermost one
     scratch.remove()
     assert not scratch.layout.root.exists()
@@ -358,10 +358,7 @@ def test_new_and_changed_files_of_a_copy_are_counted(source: Path, monkeypatch: 
 def test_nothing_is_left_if_the_copy_fails(source: Path) -> None:
     with pytest.raises(FileNotFoundError):
         Scratch(source / "missing")
-    inner = source
-    for _ in range(1500):
-        inner /= "d"
-        inner.mkdir()
+    nest(source, 600, "d")
     with pytest.raises(OSError, match="name too long"):
         Scratch(source)
     assert list(source.parent.glob("*/*-*")) == []
