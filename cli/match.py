@@ -178,11 +178,12 @@ def _play(
 ) -> MatchResult:
     from spielleiter.cli.progress import showing_progress
     from spielleiter.match.plan import season_text
-    from spielleiter.match.runner import EndReason, count_cores, play_and_report, write_match_reports
+    from spielleiter.match.runner import EndReason, play_and_report, write_match_reports
     from spielleiter.match.stopping import sprt_of
+    from spielleiter.programs.this_platform import PLATFORM
 
     conditions = prepare_machine(conditions)
-    cores = count_cores()
+    cores = len(PLATFORM.usable_cores())
     if conditions.venue is None and conditions.concurrency > cores:
         print_line(
             f"{conditions.concurrency} games at a time on {cores} processor cores: think times mean little, and "

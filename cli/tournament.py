@@ -42,10 +42,11 @@ from spielleiter.cli.running import EXIT_FAULT, Misuse, run_async
 from spielleiter.common.files import write_whole
 
 if TYPE_CHECKING:
+    from spielleiter.match.pairings import ScheduledMatch
     from spielleiter.match.records import GameRecord
     from spielleiter.match.runner import Conditions, EndReason
     from spielleiter.match.tournament import Tournament
-    from spielleiter.match.tournament_progress import MatchFolders, ScheduledMatch, TournamentProgress
+    from spielleiter.match.tournament_progress import MatchFolders, TournamentProgress
 
 _COPY = "tournament.toml"
 
@@ -310,7 +311,7 @@ def _play(
         else:
             progress.left_out = folders.left_out(progress, is_over=True)
         if end is not EndReason.INTERRUPTED:
-            matches = {folder / each.folder: records for done in progress.played for each, records in done.matches}
+            matches = {folder / each.folder: records for done in progress.encounters for each, records in done.matches}
             for place in write_pages(matches, pages, "tournament"):
                 write_match_reports(MatchSetup.from_json(load_setup(place)), place, read_journal(place))
     finally:

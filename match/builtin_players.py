@@ -34,7 +34,6 @@ from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server.app import Server
 from spielleiter.server.core.clock import Arrival
 from spielleiter.server.core.dispatch import dispatch
-from spielleiter.server.core.lobby import Member
 from spielleiter.server.core.room import Peer, Room, SentCallback
 from spielleiter.server.errors import RequestError
 
@@ -383,35 +382,35 @@ class BuiltinPlayer:
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Take the seat and play until the game is over."""
-        member = self._server.lobby.connect(self._peer)
+        lobby, peer = self._server.lobby, self._peer
         try:
             task_status.started()
-            self._server.lobby.take_reserved_slot(member, self._room, self._room.player_slots[self._seat])
+            lobby.take_reserved_slot(peer, self._room, self._room.player_slots[self._seat])
             with self._playing:
                 async for on_sent in self._requests:
                     chosen = await self.player.choose_move(self._room.state, on_sent)
                     self.cpu_seconds += chosen.cpu_seconds
-                    self._answer(member, chosen)
+                    self._answer(chosen)
                     if self.problem:
                         break
         finally:
-            self._server.lobby.drop(member)
+            lobby.drop(peer)
             self.exited.set()
             self.gone.set()
 
-    def _answer(self, member: Member, chosen: ChosenMove) -> None:
-        now = trio.current_time()
-        if self._room.id not in member.rooms:  # the game has ended in the meantime
+    def _answer(self, chosen: ChosenMove) -> None:
+        lobby, peer, now = self._server.lobby, self._peer, trio.current_time()
+        if self._room.id not in peer.rooms:  # the game has ended in the meantime
             return
         if chosen.move is None:
             self.problem, self.returncode = chosen.problem, 1  # as a separate process would end
-            self._server.lobby.drop(member)
+            lobby.drop(peer)
             return
         message = RoomMessage(self._room.id, MoveData(chosen.move))
         try:
-            dispatch(self._server.lobby, member, message, Arrival(min(now, chosen.started_at + chosen.seconds)), now)
+            dispatch(lobby, peer, message, Arrival(min(now, chosen.started_at + chosen.seconds)), now)
         except RequestError:  # the room has already informed everybody
-            self._server.lobby.drop(member)
+            lobby.drop(peer)
 
     @property
     def seconds_lost(self) -> float:

@@ -61,7 +61,7 @@ def test_the_release_opens_the_second_seat_of_a_single_slot_game_to_anyone() -> 
     room_id, codes = harness.prepare(admin, Slot("Eins"))
     one.send(JoinPreparedRequest(codes[0]))
     two.send(JoinRequest(GAME_TYPE))
-    assert two.member.rooms.keys() == {room_id}
+    assert two.peer.rooms.keys() == {room_id}
 
 
 def test_a_prepared_slot_has_the_name_the_limits_and_the_code_of_the_request() -> None:
