@@ -48,11 +48,10 @@ EXTENDED = (
     "tests/viewer/browser/test_seat.py::test_a_person_plays_a_whole_game",
     "tests/viewer/browser/test_seat.py::test_hase_und_igel_is_played_by_keys",
 )
-"""What `make test` leaves to `make test-rest`, beside tests with the mark: tests that take about five seconds or more, and files full of them.
+"""What `make test` leaves to `make test-rest`, beside tests with the mark: what takes about five seconds or more.
 
-They are the measurements, the builds, the commands of the documents, the longest attacks and searches, and further
-variants (another season, sandbox or command) of what another test shows. Continuous integration runs them on one version
-of Python.
+They are the measurements, the builds, the longest attacks and searches, and further variants (another season, sandbox
+or command) of what another test shows. Continuous integration runs them on one version of Python.
 """
 
 LONGEST_REPORT = 20_000
