@@ -51,7 +51,7 @@ from spielleiter.match.plan import MatchSetup, Opening, PlannedGame
 from spielleiter.match.preparation import require_playable, unpacked_programs
 from spielleiter.match.records import GameRecord
 from spielleiter.match.referee import play_game
-from spielleiter.match.runner import Conditions, Cores, allocate_cores, usable_cores
+from spielleiter.match.runner import Conditions, Cores, allocate_cores
 from spielleiter.match.verdict import Verdict
 from spielleiter.programs.persistent_programs import open_persistent_programs
 from spielleiter.programs.temporary_folders import remove_folder
@@ -146,7 +146,7 @@ class PairSite:
                     # raises SetupError if there are too few
                     cores = allocate_cores(
                         Conditions(request.slots, is_pinned=request.is_pinned, cores_per_game=request.cores_per_game),
-                        usable_cores()[request.first_core :] or usable_cores(),
+                        PLATFORM.usable_cores()[request.first_core :] or PLATFORM.usable_cores(),
                     )
                     server = await stack.enter_async_context(open_match_server(playable))
                     nursery = await stack.enter_async_context(trio.open_nursery())
@@ -237,7 +237,7 @@ def describe_machine() -> Ready:
         speed = 0.0
     if not MIN_SPEED <= speed <= MAX_SPEED:
         speed = measure_speed().factor
-    return Ready(version("spielleiter"), PROTOCOL, socket.gethostname(), len(usable_cores()), speed)
+    return Ready(version("spielleiter"), PROTOCOL, socket.gethostname(), len(PLATFORM.usable_cores()), speed)
 
 
 async def main(scratch: Path, requests: BinaryIO, answers: BinaryIO) -> None:

@@ -44,7 +44,7 @@ from spielleiter.cluster.worker import SiteGoneError
 from spielleiter.common.errors import ClusterError, SetupError
 from spielleiter.match.plan import MatchSetup, PlannedGame
 from spielleiter.match.records import GameRecord
-from spielleiter.match.runner import Conditions, MatchProgress
+from spielleiter.match.runner import Conditions, MatchRun
 from spielleiter.match.stopping import was_played
 from spielleiter.match.verdict import Verdict
 
@@ -116,7 +116,7 @@ class ClusterVenue:
         games: Sequence[PlannedGame],
         folder: Path,
         conditions: Conditions,
-        progress: MatchProgress,
+        progress: MatchRun,
     ) -> None:
         """Play `games` on the machines of the cluster. Raises MatchError."""
         if setup.server is not None:
@@ -134,7 +134,7 @@ class _ClusterMatch:
         games: Sequence[PlannedGame],
         folder: Path,
         conditions: Conditions,
-        progress: MatchProgress,
+        progress: MatchRun,
     ) -> None:
         self._engine = venue.engine
         self._tell = venue.tell

@@ -41,14 +41,15 @@ from spielleiter.programs.socket_owners import (
     look,
 )
 from spielleiter.protocol.dialect import PACKET_INDENT, Dialect
-from spielleiter.protocol.messages import RoomData, Slot
+from spielleiter.protocol.messages import Memento, ObserveRequest, RoomData, Slot
 from spielleiter.server import events
 from spielleiter.server.app import Server
 from spielleiter.server.config import Config
+from spielleiter.server.core import dispatch
 from spielleiter.server.core.clock import TimeLimits
-from spielleiter.server.core.lobby import DedicatedPort, start_source
+from spielleiter.server.core.lobby import Lobby, start_source
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.core.room import Phase, Room
+from spielleiter.server.core.room import DedicatedPort, Peer, Phase, Room, SentCallback
 from spielleiter.server.garbage import deferred_gc
 from spielleiter.server.net.sockets import accept, connections_possible, notice_vanished
 from spielleiter.server.net.wire import SocketWire, stamp_arrivals
@@ -83,6 +84,7 @@ _START_TIMEOUT: Final = 5.0  # seconds for a process that has connected to be kn
 _HOST: Final = "127.0.0.1"
 _BACKLOG: Final = 128
 _RESERVATION_MARGIN: Final = 3600.0  # seconds that a reservation stays valid after it has to be used
+_ROOM_PACKET: Final = b"\n  <room "
 _PACKETS_PER_CHECKPOINT: Final = 8
 
 Listener: TypeAlias = Callable[[events.ServerEvent, int | None], None]
@@ -97,6 +99,46 @@ async def encode_with_checkpoints(dialect: Dialect, record: Sequence[RoomData]) 
         if number % _PACKETS_PER_CHECKPOINT == 0:
             await trio.lowlevel.checkpoint()
     return b"".join(pieces)
+
+
+class ReplayRecorder:
+    """Observes `room` and keeps its packets, so that they need not be encoded a second time for the replay.
+
+    Nothing is encoded for it, and nothing changes for the players. It has to be created before the game begins.
+    """
+
+    def __init__(self, lobby: Lobby, room: Room) -> None:
+        self._lobby = lobby
+        self._room_id = room.id
+        self._packets: list[bytes] = []
+        self._peer = Peer("replay", self, room.edition)
+        self._peer.reads_packets = False
+        dispatch.observe(lobby, self._peer, ObserveRequest(room.id))
+
+    def close(self) -> None:
+        """Stop observing."""
+        self._lobby.drop(self._peer)
+
+    def content(self, record: Sequence[RoomData]) -> bytes | None:
+        """Return the replay; None if the packets that were sent are not the whole of `record`, that of the room.
+
+        No packets are sent to players that read none, such as built-in ones, and hints to nobody.
+        """
+        if len(self._packets) != len(record) or any(isinstance(data, Memento) and data.hints for data in record):
+            return None
+        packets = b"".join(self._packets).replace(b'roomId="%s"' % self._room_id.encode(), b'roomId=""')
+        return b"<protocol>%s\n</protocol>" % packets
+
+    # -- Sink -------------------------------------------------------------------------------------------------------
+
+    def send_nowait(self, packet: bytes, _on_sent: SentCallback | None = None) -> None:
+        if packet.startswith(_ROOM_PACKET):  # not the confirmations
+            self._packets.append(packet)
+
+    def end_nowait(self, *, with_end_tag: bool = True) -> None: ...
+
+    def has_unread_input(self) -> bool:
+        return False
 
 
 def match_server_config(setup: MatchSetup) -> Config:
@@ -159,7 +201,7 @@ class MatchServer:
             for player_slot, program in zip(room.player_slots, planned.seats, strict=True):
                 if self._setup.entrants[program].can_timeout:
                     player_slot.clock.next_limits = limits_of(self._setup, server.config, program)
-            own = InternalRoom(room, planned.seats, (first, second), logs, listener)
+            own = InternalRoom(room, planned.seats, (first, second), logs, listener, ReplayRecorder(server.lobby, room))
             self._rooms[room.id] = own
             try:
                 async with trio.open_nursery() as nursery:
@@ -169,6 +211,7 @@ class MatchServer:
                     nursery.cancel_scope.cancel()
             finally:
                 own.cancel()
+                own.recorder.close()
                 del self._rooms[room.id]
                 self._games += 1
                 if self._games % GAMES_PER_COLLECTION == 0:  # the automatic collection is deferred
@@ -492,11 +535,13 @@ class InternalRoom:
         ports: tuple[ProgramPort, ProgramPort],
         logs: GameLogs,
         listener: Listener,
+        recorder: ReplayRecorder,
     ) -> None:
         self.room = room
         self.seats = seats
         self.ports = ports
         self.logs = logs
+        self.recorder = recorder
         self._listener = listener
         self.processes: list[ProgramProcesses] = [_NoProcesses(), _NoProcesses()]
         """The processes by program; see `set_processes`."""

@@ -7,9 +7,10 @@ same ones. An encounter of a knock-out always has a winner; in other kinds of to
 from __future__ import annotations
 
 import enum
+import itertools
 import math
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -32,7 +33,7 @@ class Reason(enum.Enum):
     DRAWN = "drawn"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Encounter:
     """Two programs that meet: a match, and in a knock-out its play-offs."""
 
@@ -43,24 +44,19 @@ class Encounter:
     pairing: Pairing
     title: str = ""
     """The stage that it belongs to, such as ``"final"``."""
-
-
-@dataclass(frozen=True, slots=True)
-class EncounterOutcome:
-    """How an encounter ended; `score` is the score of the match, without the play-offs."""
-
-    encounter: Encounter
-    score: tuple[float, float]
-    winner: int | None
-    """The index of a program; None: drawn."""
-    reason: Reason
-    play_offs: int = 0
-    """The number of play-offs, each a pair of games."""
+    matches: list[tuple[ScheduledMatch, Sequence[GameRecord]]] = field(default_factory=list)
+    """The match and its play-offs as far as they were played, each with its records in the order of finishing."""
+    reason: Reason | None = None
+    """What decided it; None: it is still open."""
+    winner: int | None = None
+    """The index of a program; None: it is drawn, or still open."""
+    score: tuple[float, float] = (0.0, 0.0)
+    """The score of the match, without the play-offs, once it is decided."""
 
     @property
     def loser(self) -> int | None:
-        """The index of the program that lost; None: drawn."""
-        first, second = self.encounter.pairing
+        """The index of the program that lost; None: it is drawn, or still open."""
+        first, second = self.pairing
         return None if self.winner is None else first + second - self.winner
 
     @property
@@ -68,7 +64,22 @@ class EncounterOutcome:
         """1 for the winner, ½ for each program if it is drawn; 0 for each if neither program can play."""
         if self.winner is None:
             return (0.0, 0.0) if self.reason is Reason.ABSENCE else (0.5, 0.5)
-        return (1.0, 0.0) if self.winner == self.encounter.pairing[0] else (0.0, 1.0)
+        return (1.0, 0.0) if self.winner == self.pairing[0] else (0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledMatch:
+    """A match to be played: the match of an encounter, or one of its play-offs."""
+
+    encounter: Encounter
+    folder: str
+    """The folder of the match, relative to that of the tournament."""
+    meeting: int = 0
+    """How often the two programs have met before in this tournament."""
+    play_off: int = 0
+    """The number of the play-off, from 1; 0: the match itself."""
+    is_swapped: bool = False
+    """Whether its folder has the two programs in the other order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +92,8 @@ class Round:
     byes: tuple[int, ...] = ()
 
 
-Results: TypeAlias = Mapping[Encounter, EncounterOutcome]
-Rounds: TypeAlias = Generator[Round, Results, None]
-"""A generator of rounds; each round is answered (`send`) with the outcomes of its encounters."""
-
-MATCH: Final = 0
-"""The index of the match among the parts of an encounter; the others are play-offs."""
+Rounds: TypeAlias = Iterator[Round]
+"""Rounds, of which each is requested when the encounters of the previous one are decided."""
 
 
 def absent_programs(records: Sequence[GameRecord]) -> tuple[int, ...]:
@@ -111,42 +118,31 @@ def score_of(records: Sequence[GameRecord]) -> tuple[float, float]:
 
 
 def outcome_of(
-    encounter: Encounter,
-    parts: Sequence[Sequence[GameRecord]],
-    ranks: Mapping[int, int] | None = None,
-    *,
-    keeps_playing: bool = False,
-) -> EncounterOutcome:
-    """The outcome of an encounter.
+    encounter: Encounter, ranks: Mapping[int, int] | None = None, *, keeps_playing: bool = False
+) -> tuple[int | None, Reason]:
+    """The winner of an encounter after the matches that were played, None if it is drawn, and what decided it.
 
-    `parts` holds the records of the match and of its play-offs, each in the order of finishing. `ranks` is the seeding,
-    a rank by program. With it, the encounter always has a winner: by the score of the match, by the first play-off that
-    was not even, by the sum of the points of all games that were played to their end, or by the seeding. With
-    `keeps_playing`, all games count, even those after the ones that show that a program cannot play.
+    `ranks` is the seeding, a rank by program. With it, the encounter always has a winner: by the score of the match, by
+    the first play-off that was not even, by the sum of the points of all games that were played to their end, or by the
+    seeding. With `keeps_playing`, all games count, even those after the ones that show that a program cannot play.
     """
-    score = score_of(parts[MATCH])
-    play_offs = len(parts) - 1
-
-    def decided(program: int, reason: Reason) -> EncounterOutcome:
-        return EncounterOutcome(encounter, score, encounter.pairing[program], reason, play_offs)
-
+    parts = [records for _, records in encounter.matches]
     for part in parts:
         absent = () if keeps_playing else absent_programs(part)
         if len(absent) == 1:
-            return decided(1 - absent[0], Reason.ABSENCE)
+            return encounter.pairing[1 - absent[0]], Reason.ABSENCE
         if absent and ranks is None:
-            return EncounterOutcome(encounter, score, None, Reason.ABSENCE, play_offs)
+            return None, Reason.ABSENCE
     for index, part in enumerate(parts):
         own, other = score_of(part)
         if own != other:
-            return decided(int(other > own), Reason.SCORE if index == MATCH else Reason.PLAY_OFF)
+            return encounter.pairing[int(other > own)], Reason.PLAY_OFF if index else Reason.SCORE
     if ranks is None:
-        return EncounterOutcome(encounter, score, None, Reason.DRAWN, play_offs)
+        return None, Reason.DRAWN
     difference = point_difference([record for part in parts for record in part])
     if difference:
-        return decided(int(difference < 0), Reason.POINTS)
-    first, second = encounter.pairing
-    return decided(int(ranks[second] < ranks[first]), Reason.SEEDING)
+        return encounter.pairing[int(difference < 0)], Reason.POINTS
+    return min(encounter.pairing, key=lambda program: ranks[program]), Reason.SEEDING
 
 
 def point_difference(records: Sequence[GameRecord]) -> float:
@@ -191,14 +187,13 @@ def knock_out(seeding: Sequence[int], *, has_third_place: bool = False) -> Round
                 encounters[index] = Encounter(played, number, _sorted(first, second), title)
         alone = {index: first if second is None else second for index, (first, second) in enumerate(halves)}
         byes = tuple(program for index, program in alone.items() if index not in encounters and program is not None)
-        results = yield Round(number, title, tuple(encounters.values()), byes)
+        yield Round(number, title, tuple(encounters.values()), byes)
         following: list[int | None] = []
         losers: list[int] = []
         for index in range(len(halves)):
             if index in encounters:
-                outcome = results[encounters[index]]
-                following.append(outcome.winner)
-                losers += [] if outcome.loser is None else [outcome.loser]
+                following.append(encounters[index].winner)
+                losers += [each for each in [encounters[index].loser] if each is not None]
             else:
                 following.append(alone[index])
         if has_third_place and len(remaining) == 4 and len(losers) == 2:
@@ -228,23 +223,21 @@ class Placing:
         return str(self.first) if self.first == self.last else f"{self.first}–{self.last}"
 
 
-def knockout_standings(
-    seeding: Sequence[int], rounds: Sequence[Round], outcomes: Mapping[int, EncounterOutcome]
-) -> list[Placing]:
-    """The standings, best first and within shared places by seeding; `outcomes` are by number of the encounter."""
+def knockout_standings(seeding: Sequence[int], rounds: Sequence[Round]) -> list[Placing]:
+    """The standings after the decided encounters, best first and within shared places by seeding."""
     reached: dict[int, tuple[int, str]] = {}
     """By program: a level that is higher the further it came, and a title."""
     for each in rounds:
         for encounter in each.encounters:
-            outcome = outcomes.get(encounter.number)
-            if outcome is None or outcome.winner is None or outcome.loser is None:
+            winner, loser = encounter.winner, encounter.loser
+            if winner is None or loser is None:
                 continue
             if each.title == THIRD_PLACE:
-                reached[outcome.winner] = (reached[outcome.winner][0] + 1, THIRD_PLACE)
+                reached[winner] = (reached[winner][0] + 1, THIRD_PLACE)
             else:
-                reached[outcome.loser] = (2 * each.number, each.title)
+                reached[loser] = (2 * each.number, each.title)
                 if each.title == "final":
-                    reached[outcome.winner] = (2 * each.number + 2, "champion")
+                    reached[winner] = (2 * each.number + 2, "champion")
     levels = {program: reached.get(program, (1_000_000, "still in")) for program in seeding}
     found = []
     for program in sorted(seeding, key=lambda program: -levels[program][0]):
@@ -292,10 +285,8 @@ def most_rounds(count: int) -> int:
     return count if count % 2 else count - 1
 
 
-def swiss_standings(
-    seeding: Sequence[int], rounds: Sequence[Round], outcomes: Mapping[int, EncounterOutcome]
-) -> list[SwissStanding]:
-    """The standings, best first, after the decided encounters; `outcomes` are by number of the encounter.
+def swiss_standings(seeding: Sequence[int], rounds: Sequence[Round]) -> list[SwissStanding]:
+    """The standings, best first, after the decided encounters.
 
     A win is 1 point, a draw ½, and a bye 1. Equal points are ordered by the sum of the opponents' points (Buchholz; a
     bye counts as an opponent with the program's own points, as in FIDE's handbook since 2024), then by the share of
@@ -303,17 +294,17 @@ def swiss_standings(
     """
     scores = {program: SwissStanding(program) for program in seeding}
     for each in rounds:
-        done = [outcomes[encounter.number] for encounter in each.encounters if encounter.number in outcomes]
-        for outcome in done:
-            for index, program in enumerate(outcome.encounter.pairing):
+        done = [encounter for encounter in each.encounters if encounter.reason is not None]
+        for encounter in done:
+            for index, program in enumerate(encounter.pairing):
                 score = scores[program]
-                score.points += outcome.match_points[index]
-                score.wins += outcome.winner == program
-                score.losses += outcome.loser == program
-                score.draws += outcome.winner is None
-                score.game_points += outcome.score[index]
-                score.games += sum(outcome.score)
-                score.opponents.append(outcome.encounter.pairing[1 - index])
+                score.points += encounter.match_points[index]
+                score.wins += encounter.winner == program
+                score.losses += encounter.loser == program
+                score.draws += encounter.winner is None
+                score.game_points += encounter.score[index]
+                score.games += sum(encounter.score)
+                score.opponents.append(encounter.pairing[1 - index])
         if done:  # byes of a round that has not begun give no points yet
             for program in each.byes:
                 scores[program].points += BYE
@@ -327,16 +318,12 @@ def swiss_standings(
 def swiss(seeding: Sequence[int], count: int) -> Rounds:
     """`count` rounds of the programs in `seeding`, the one seeded highest first."""
     rounds: list[Round] = []
-    outcomes: dict[int, EncounterOutcome] = {}
+    numbers = itertools.count(1)
     for number in range(1, count + 1):
-        order = swiss_standings(seeding, rounds, outcomes)
-        pairings, bye = pair_round(order)
-        encounters = tuple(
-            Encounter(len(outcomes) + index, number, pairing) for index, pairing in enumerate(pairings, 1)
-        )
+        pairings, bye = pair_round(swiss_standings(seeding, rounds))
+        encounters = tuple(Encounter(next(numbers), number, pairing) for pairing in pairings)
         rounds.append(Round(number, f"round {number}", encounters, () if bye is None else (bye,)))
-        results = yield rounds[-1]
-        outcomes |= {encounter.number: results[encounter] for encounter in encounters}
+        yield rounds[-1]
 
 
 def pair_round(order: Sequence[SwissStanding]) -> tuple[list[Pairing], int | None]:

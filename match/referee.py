@@ -67,7 +67,8 @@ NOT_ENDED: Final = "could not be ended, not even by SIGKILL"
 """The remark about processes that survive a game."""
 VERDICT: Final = "verdict.json"
 
-_EXIT_TIMEOUT: Final = 1.0  # seconds at least for a process to end after it has left before the game
+LEAVING_TIMEOUT: Final = 1.0
+"""Seconds in which a process must end after it has left before the game, so that its exit code is known."""
 _RESULT_TIMEOUT: Final = 5.0  # seconds for a server to send the result of a cancelled game
 
 MEBIBYTE: Final = 1024 * 1024
@@ -270,7 +271,7 @@ class _Referee:
                 self._facts.is_game_over = game_time.cancelled_caught
             else:
                 # the return codes of programs that have left are part of the verdict
-                with trio.move_on_after(max(_EXIT_TIMEOUT, self._setup.timeouts.exit)):
+                with trio.move_on_after(LEAVING_TIMEOUT):
                     await evidence.wait_until(
                         lambda: all(
                             self._programs[index] is None or index in self._exits or not known.has_left
@@ -521,7 +522,8 @@ class _Referee:
         replay = None
         if self._facts.has_begun:
             assert self._dialect is not None
-            replay = await encode_with_checkpoints(self._dialect, self._evidence.replay)
+            recorded = None if self._room is None else self._room.recorder.content(self._evidence.replay)
+            replay = recorded or await encode_with_checkpoints(self._dialect, self._evidence.replay)
 
         def write() -> GameRecord:  # in a thread, since compressing takes some milliseconds
             named = record if replay is None else dataclasses.replace(record, replay=write_replay(self._folder, replay))

@@ -72,23 +72,6 @@ class ProgressListener(Protocol):
         ...
 
 
-class MatchProgress(Protocol):
-    """What a `Venue` needs to know and to report while it plays the games of a match."""
-
-    @property
-    def is_ending(self) -> bool:
-        """Whether no further game may be started; running games are finished."""
-        ...
-
-    def start(self, planned: PlannedGame) -> None:
-        """Report that a game was started."""
-        ...
-
-    def finish(self, records: Sequence[GameRecord]) -> None:
-        """Add the finished games of a pair to the journal. May cancel the match. Raises JournalError."""
-        ...
-
-
 class Venue(Protocol):
     """Other machines that games are played on (cluster)."""
 
@@ -98,7 +81,7 @@ class Venue(Protocol):
         games: Sequence[PlannedGame],
         folder: Path,
         conditions: Conditions,
-        progress: MatchProgress,
+        progress: MatchRun,
     ) -> None:
         """Play `games` and return once all are finished, or `progress` is ending. Raises MatchError.
 
@@ -130,22 +113,12 @@ class Conditions:
     """Whether the match goes on although a program has failed in all of its games so far, or was never there."""
 
 
-def count_cores() -> int:
-    """The number of processor cores that this process may use."""
-    return len(usable_cores())
-
-
-def usable_cores() -> list[int]:
-    """The processor cores that this process may use, sorted by number."""
-    return PLATFORM.usable_cores()
-
-
 def fair_concurrency(wanted: int, cores_per_game: int | None = None) -> tuple[int, str | None]:
     """The number of concurrent games, `wanted` at most, at which time limits are fair, and the reason if it is lower.
 
     `cores_per_game` is the number of processor cores that each game has for itself; None: all games share all cores.
     """
-    cores = count_cores()
+    cores = len(PLATFORM.usable_cores())
     most = GAMES_PER_CORE * cores if cores_per_game is None else max(1, cores // cores_per_game)
     if wanted <= most:
         return wanted, None
@@ -166,7 +139,7 @@ def allocate_cores(conditions: Conditions, usable: Sequence[int] | None = None) 
     count, size = conditions.concurrency, conditions.cores_per_game
     if size is None and not conditions.is_pinned:
         return [(None, None)] * count
-    cores = usable_cores() if usable is None else usable
+    cores = PLATFORM.usable_cores() if usable is None else usable
     if size is None:
         size = 2
         if len(cores) < 2 * count:
@@ -205,7 +178,7 @@ async def play_games(
     try:
         unpacked = unpacked_programs(setup) if conditions.venue is None else nullcontext(setup)
         async with unpacked as playable:
-            runner = _Runner(playable, folder, journal, listener, conditions, is_decided)
+            runner = MatchRun(playable, folder, journal, listener, conditions, is_decided)
             return await runner.run(handles_signals=handles_signals)
     except BaseExceptionGroup as group:
         expected, others = group.split(MatchError)
@@ -217,7 +190,7 @@ async def play_games(
         PLATFORM.kill(PLATFORM.find_tagged(f"{setup.run_id}/"))
 
 
-class _Runner:
+class MatchRun:
     """Plays the remaining games of a match: at a venue, or here, with one worker task for each concurrent game."""
 
     def __init__(
@@ -261,16 +234,17 @@ class _Runner:
             nursery.cancel_scope.cancel()
         return self._end or EndReason.COMPLETED
 
-    # -- MatchProgress ----------------------------------------------------------------------------------------------
-
     @property
     def is_ending(self) -> bool:
+        """Whether no further game may be started; running games are finished."""
         return self._end is not None
 
     def start(self, planned: PlannedGame) -> None:
+        """Report that a game was started."""
         self._listener.game_started(planned)
 
     def finish(self, records: Sequence[GameRecord]) -> None:
+        """Add the finished games of a pair to the journal. May cancel the match. Raises JournalError."""
         self._journal.extend(records)
         for record in records:
             self._listener.game_finished(record)

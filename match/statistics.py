@@ -416,7 +416,9 @@ def _bound(counts: PairCounts, inside: float, outside: float, threshold: float) 
 def estimate_elo(counts: PairCounts) -> Estimate | None:
     """The logistic Elo of program 0, converted from the score; None without a pair, infinite for a score of 0 or 1."""
     score = estimate_score(counts)
-    return None if score is None else Estimate(*map(elo_of_score, (score.value, score.low, score.high)))
+    if score is None:
+        return None
+    return Estimate(elo_of_score(score.value), elo_of_score(score.low), elo_of_score(score.high))
 
 
 def estimate_normalized_elo(counts: PairCounts) -> Estimate | None:
@@ -452,8 +454,8 @@ def running_elo(counts: PairCounts) -> Estimate | None:
     """
     if not any(counts):
         return None
-    score = mean_and_variance(counts)[0], _running_bound(counts), 1 - _running_bound(mirror(counts))
-    return Estimate(*map(elo_of_score, score))
+    score, low, high = mean_and_variance(counts)[0], _running_bound(counts), 1 - _running_bound(mirror(counts))
+    return Estimate(elo_of_score(score), elo_of_score(low), elo_of_score(high))
 
 
 def log_e_value_of_score(counts: PairCounts, score: float) -> float:

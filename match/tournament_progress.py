@@ -12,42 +12,26 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from spielleiter.common.text import count_text
 from spielleiter.match.pairings import (
     Encounter,
-    EncounterOutcome,
     Pairing,
     Reason,
-    Results,
     Round,
-    Rounds,
+    ScheduledMatch,
     absent_programs,
     knock_out,
     outcome_of,
+    score_of,
     swiss,
 )
 from spielleiter.match.plan import Entrant, MatchSetup
 from spielleiter.match.records import JOURNAL, SETUP, GameRecord, load_setup, mirrored, read_journal
 from spielleiter.match.stopping import stop_rule
 from spielleiter.match.tournament import MATCHES, Tournament, TournamentKind
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduledMatch:
-    """A match to be played: the match of an encounter, or one of its play-offs."""
-
-    encounter: Encounter
-    folder: str
-    """The folder of the match, relative to that of the tournament."""
-    meeting: int = 0
-    """How often the two programs have met before in this tournament."""
-    play_off: int = 0
-    """The number of the play-off, from 1; 0: the match itself."""
-    is_swapped: bool = False
-    """Whether its folder has the two programs in the other order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +43,6 @@ class LeftOut:
     games: int
     """The number of finished games."""
     reason: str
-
-
-@dataclass(slots=True)
-class PlayedEncounter:
-    """An encounter and its finished matches, each with its records in the order of finishing."""
-
-    encounter: Encounter
-    matches: list[tuple[ScheduledMatch, Sequence[GameRecord]]] = field(default_factory=list)
-    outcome: EncounterOutcome | None = None
-    """None: still open."""
 
 
 class TournamentProgress:
@@ -89,22 +63,21 @@ class TournamentProgress:
             options.seeded(count, tournament.seed) if tournament.kind.has_rounds else range(count)
         )
         self.rounds: list[Round] = []
-        self.played: list[PlayedEncounter] = []
         self.left_out: tuple[LeftOut, ...] = ()
         """Matches that were begun earlier and do not count."""
 
     @property
-    def outcomes(self) -> dict[int, EncounterOutcome]:
-        """The outcomes of the decided encounters, by number of the encounter."""
-        return {each.encounter.number: each.outcome for each in self.played if each.outcome is not None}
+    def encounters(self) -> list[Encounter]:
+        """The encounters of all rounds so far, in the order of playing; those that have not begun have no matches."""
+        return [encounter for each in self.rounds for encounter in each.encounters]
 
     @property
     def games_by_pairing(self) -> Mapping[Pairing, Sequence[GameRecord]]:
         """All games of each pairing; the pairs of games of later matches are renumbered, so that numbers are unique."""
         found: dict[Pairing, list[GameRecord]] = {}
-        for played in self.played:
-            for _, records in played.matches:
-                games = found.setdefault(played.encounter.pairing, [])
+        for encounter in self.encounters:
+            for _, records in encounter.matches:
+                games = found.setdefault(encounter.pairing, [])
                 last = max((record.pair for record in games), default=0)
                 games += [
                     dataclasses.replace(record, pair=record.pair + last) if last else record for record in records
@@ -119,26 +92,15 @@ class TournamentProgress:
         elif tournament.kind is TournamentKind.SWISS:
             rounds = swiss(self.seeding, options.rounds_of(len(tournament.entrants)))
         else:
-            rounds = _single_round(tournament.pairings())
-        results: Results | None = None
-        while True:
-            try:
-                following = next(rounds) if results is None else rounds.send(results)
-            except StopIteration:
-                return
-            self.rounds.append(following)
-            decided = {}
-            for encounter in following.encounters:
+            pairings = enumerate(tournament.pairings(), 1)
+            rounds = iter([Round(1, "", tuple(Encounter(number, 1, pairing) for number, pairing in pairings))])
+        for each in rounds:
+            self.rounds.append(each)
+            for encounter in each.encounters:
                 yield from self._matches_of(encounter)
-                outcome = self.played[-1].outcome
-                assert outcome is not None
-                decided[encounter] = outcome
-            results = decided
 
     def _matches_of(self, encounter: Encounter) -> Iterator[ScheduledMatch]:
-        played = PlayedEncounter(encounter)
-        meeting = sum(each.encounter.pairing == encounter.pairing for each in self.played)
-        self.played.append(played)
+        meeting = sum(each.pairing == encounter.pairing and bool(each.matches) for each in self.encounters)
         tournament = self.tournament
         is_knock_out = tournament.kind is TournamentKind.KNOCK_OUT
         ranks = {program: rank for rank, program in enumerate(self.seeding)} if is_knock_out else None
@@ -146,22 +108,18 @@ class TournamentProgress:
         for play_off in range(1 + most):
             folder = tournament.folder_of(encounter.number, encounter.pairing, play_off)
             yield ScheduledMatch(encounter, folder, meeting, play_off)
-            outcome = outcome_of(
-                encounter,
-                [records for _, records in played.matches],
-                ranks,
-                keeps_playing=tournament.keeps_playing,
-            )
-            is_even = outcome.reason in {Reason.POINTS, Reason.SEEDING}
+            winner, reason = outcome_of(encounter, ranks, keeps_playing=tournament.keeps_playing)
+            is_even = reason in {Reason.POINTS, Reason.SEEDING}
             # if neither program can play, neither will be able to in a play-off
-            if play_off == most or not is_even or absent_programs(played.matches[-1][1]):
-                played.outcome = outcome
+            if play_off == most or not is_even or absent_programs(encounter.matches[-1][1]):
+                encounter.winner, encounter.reason = winner, reason
+                encounter.score = score_of(encounter.matches[0][1])
                 return
 
     def finish(self, match: ScheduledMatch, records: Sequence[GameRecord]) -> None:
-        """Add the records in the folder of the match that was scheduled last, in the order of finishing."""
+        """Add the records in the folder of a match, in the order of finishing."""
         own = [mirrored(record) for record in records] if match.is_swapped else records
-        self.played[-1].matches.append((match, own))
+        match.encounter.matches.append((match, own))
 
     def setup_of(self, match: ScheduledMatch, run_id: str) -> MatchSetup:
         """The setup of a match; `run_id` identifies it in the environment of its processes. Raises SetupError."""
@@ -175,11 +133,6 @@ class TournamentProgress:
         what = "".join(f", {part}" for part in (title, match.play_off and f"play-off {match.play_off}") if part)
         games = count_text(2 if match.play_off else tournament.games, "game")
         return f"{tournament.season}{what}: {first} against {second}, {games}"
-
-
-def _single_round(pairings: Sequence[Pairing]) -> Rounds:
-    encounters = (Encounter(number, 1, pairing) for number, pairing in enumerate(pairings, 1))
-    yield Round(1, "", tuple(encounters))
 
 
 def is_over(setup: MatchSetup, records: Sequence[GameRecord], *, keeps_playing: bool = False) -> bool:

@@ -171,8 +171,8 @@ class Program:
         self.peak_memory = process.peak_memory
         report = None if self._confinement is None else self._confinement.report
         if report is not None:
-            self.returncode, self.cpu_seconds = report.returncode, max(self.cpu_seconds, report.cpu_seconds)
-            self.peak_memory, self.exceeded = report.peak_memory, report.exceeded
+            self.returncode, self.cpu_seconds = report.returncode, max(self.cpu_seconds, report.cpu)
+            self.peak_memory, self.exceeded = report.peak, report.killed
         self.exited.set()
 
     @property

@@ -28,8 +28,9 @@ from spielleiter.protocol.messages import CloseConnection, ErrorPacket
 from spielleiter.server import events
 from spielleiter.server.archive import Archive
 from spielleiter.server.config import Config, is_loopback
-from spielleiter.server.core.lobby import NO_ADMINS, DedicatedPort, Lobby, id_source, start_source
+from spielleiter.server.core.lobby import NO_ADMINS, Lobby, id_source, start_source
 from spielleiter.server.core.policy import Edition
+from spielleiter.server.core.room import DedicatedPort
 from spielleiter.server.editions import choose_default, choose_editions
 from spielleiter.server.errors import StartError
 from spielleiter.server.garbage import PauseMeter, collect_in_quiet, deferred_gc
@@ -213,7 +214,7 @@ class Server:
                 label, address, wire, self.lobby, self.stream, self.config, self.password_guard, budget, dedicated_port
             )
         if self.tracer is not None:
-            self.tracer.count_packets(label, lambda: session.member.packets_received)
+            self.tracer.count_packets(label, lambda: session.peer.packets_received)
         self.sessions[session] = None
         if self._is_stopping:  # it was accepted just before the server began to stop
             session.end(STOPPING, CLOSING_TIME)

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from spielleiter.server import events
-from spielleiter.server.core.lobby import Member
 from spielleiter.server.core.room import Phase, Room
+from spielleiter.server.net.session import Session
 
 CLOSED: Final = 1000
 """The number of closed connections that are remembered."""
@@ -23,22 +23,6 @@ LISTED: Final = 4096
 """The largest number of rooms, and of connections, that a report lists."""
 TEXT: Final = 80
 """The maximum length of a name or a reason, in characters."""
-
-
-class LiveConnection(Protocol):
-    """An open connection: the attributes that a report shows."""
-
-    @property
-    def label(self) -> str: ...
-
-    @property
-    def address(self) -> str: ...
-
-    @property
-    def member(self) -> Member: ...
-
-    @property
-    def queued_bytes(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +48,7 @@ class StatusBoard:
     def __init__(
         self,
         rooms: Mapping[str, Room],
-        connections: Iterable[LiveConnection],
+        connections: Iterable[Session],
         stream: events.EventStream,
         now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
@@ -103,7 +87,7 @@ class StatusBoard:
         queues, administrators = [0], 0
         for connection in self._connections:
             queues.append(connection.queued_bytes)
-            administrators += connection.member.is_admin
+            administrators += connection.peer.is_admin
         return Snapshot(rooms, len(queues) - 1, administrators, sum(queues), max(queues))
 
     def report(self) -> dict[str, Any]:
@@ -134,12 +118,12 @@ class StatusBoard:
                     "connection": each.label,
                     "address": each.address,
                     "openedAt": self.opened.get(each.label, ("", ""))[1],
-                    "edition": each.member.peer.edition.name if each.member.is_edition_chosen else None,
-                    "isAdmin": each.member.is_admin,
-                    "packets": each.member.packets_received,
+                    "edition": each.peer.edition.name if each.peer.is_edition_chosen else None,
+                    "isAdmin": each.peer.is_admin,
+                    "packets": each.peer.packets_received,
                     "queuedBytes": each.queued_bytes,
-                    "seats": len(each.member.rooms),
-                    "observes": len(each.member.observed),
+                    "seats": len(each.peer.rooms),
+                    "observes": len(each.peer.observed),
                 }
                 for each in islice(self._connections, LISTED)
             ],

@@ -15,6 +15,7 @@ from typing import Final, NoReturn
 import trio
 
 from spielleiter.client.transport import reset_on_close
+from spielleiter.common.errors import SetupError
 from spielleiter.common.text import count_text
 from spielleiter.server.tracing import CONNECTS
 from spielleiter.wire.comparison import Comparison
@@ -65,7 +66,7 @@ class ReplayReport:
     passwords: int = 0
 
 
-class UnreachableError(Exception):
+class UnreachableError(SetupError):
     """The server cannot be reached; the text is one line that says why, and what to do."""
 
 

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from spielleiter.common.errors import SetupError
 from spielleiter.server.tracing import CONNECTS, FROM_SERVER
 from spielleiter.wire.conversation import MIB
 from spielleiter.wire.trace_lines import FAULT, LEFT_OUT, LINE_FEED, NOTE, READING_BREAK, RESET, STAYS_OPEN, STREAM_ENDS
@@ -42,7 +43,7 @@ _MOST_BYTES: Final = 256 * MIB
 """The size of a file, also without its compression. A trace has 8 MiB at most."""
 
 
-class RecordingError(Exception):
+class RecordingError(SetupError):
     """A file is not a recording; the text is one line with the file, the line and what is wrong."""
 
 

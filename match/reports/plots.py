@@ -236,21 +236,19 @@ def bracket_plot(progress: TournamentProgress) -> str:
 
 def _box(progress: TournamentProgress, encounter: Encounter, left: float, middle: float, width: float) -> str:
     """An encounter: both programs with their scores, and those in the play-offs in parentheses."""
-    outcome = progress.outcomes.get(encounter.number)
+    reason = encounter.reason
     top = middle - _BOX / 2
     names = [progress.tournament.entrants[index].name for index in encounter.pairing]
     parts = [_rectangle("box", left, top, width, _BOX)]
     for index, name in enumerate(names):
         y = top + 15 + index * 19
         text = text_at(left + 6, y, shorten(name, width - 60), "start")
-        if outcome is not None:
-            (played,) = [each for each in progress.played if each.encounter == encounter]
-            own, *play_offs = [score_of(records)[index] for _, records in played.matches]
+        if reason is not None:
+            own, *play_offs = [score_of(records)[index] for _, records in encounter.matches]
             score = f"{own:g} ({sum(play_offs):g})" if play_offs else f"{own:g}"
             text += text_at(left + width - 6, y, score, "end")
-        is_winner = outcome is not None and outcome.winner == encounter.pairing[index]
-        parts.append(f'<g class="won">{text}</g>' if is_winner else text)
-    decided = "still open" if outcome is None else outcome.reason.value
+        parts.append(f'<g class="won">{text}</g>' if encounter.winner == encounter.pairing[index] else text)
+    decided = "still open" if reason is None else reason.value
     parts.append(f"<title>{escape(' – '.join(names))}: {escape(decided)}</title>")
     return f"<g>{''.join(parts)}</g>"
 

@@ -16,7 +16,15 @@ from typing import Any, Final
 
 from spielleiter.common.text import count_text
 from spielleiter.match.game_folder import REPLAY_PAGE
-from spielleiter.match.pairings import Reason, absent_programs, knockout_standings, score_of, swiss_standings
+from spielleiter.match.pairings import (
+    Encounter,
+    Reason,
+    ScheduledMatch,
+    absent_programs,
+    knockout_standings,
+    score_of,
+    swiss_standings,
+)
 from spielleiter.match.ratings import RatedProgram, rate_programs
 from spielleiter.match.records import GameRecord
 from spielleiter.match.reports.match_reports import games_with_page
@@ -26,7 +34,7 @@ from spielleiter.match.reports.texts import NO_VALUE, e_value_text, elo_text, ra
 from spielleiter.match.statistics import Sprt, better_program_by_e_value, count_pairs, estimate_elo, log_e_value
 from spielleiter.match.summary import count_attempts
 from spielleiter.match.tournament import TournamentKind
-from spielleiter.match.tournament_progress import PlayedEncounter, ScheduledMatch, TournamentProgress
+from spielleiter.match.tournament_progress import TournamentProgress
 from spielleiter.match.verdict import Attempt, Verdict
 from spielleiter.programs.this_platform import PLATFORM
 
@@ -85,7 +93,7 @@ def _names(progress: TournamentProgress) -> list[str]:
 
 
 def _all_matches(progress: TournamentProgress) -> list[tuple[ScheduledMatch, Sequence[GameRecord]]]:
-    return [match for played in progress.played for match in played.matches]
+    return [match for encounter in progress.encounters for match in encounter.matches]
 
 
 # -- the numbers ----------------------------------------------------------------------------------------------------
@@ -121,9 +129,9 @@ def _ranked_by_points(
 def _tried(progress: TournamentProgress) -> dict[str, Counter[str]]:
     """What each program tried although it is not allowed, and how often; programs that tried nothing are left out."""
     names, total = _names(progress), dict[str, Counter[str]]()
-    for played in progress.played:
-        for _, records in played.matches:
-            for program, index in enumerate(played.encounter.pairing):
+    for encounter in progress.encounters:
+        for _, records in encounter.matches:
+            for program, index in enumerate(encounter.pairing):
                 if tried := count_attempts(records, program):
                     total.setdefault(names[index], Counter()).update(tried)
     return dict(sorted(total.items()))
@@ -134,20 +142,20 @@ def _foreign_connections(progress: TournamentProgress) -> int:
     return sum(record.foreign_connections for _, records in _all_matches(progress) for record in records)
 
 
-def _why_fewer(progress: TournamentProgress, match: PlayedEncounter) -> str:
+def _why_fewer(progress: TournamentProgress, encounter: Encounter) -> str:
     """Why fewer games of an encounter count than the tournament has for each; empty if that is not so."""
-    tournament, records = progress.tournament, match.matches[0][1]
+    tournament, records = progress.tournament, encounter.matches[0][1]
     if sum(record.is_counted for record in records) >= tournament.games:
         return ""
     void = Counter(record.verdict for record in records if not record.is_counted)
     reasons = [f"{count} {verdict}" for verdict, count in sorted(void.items())]
     if len(records) < tournament.games:
         absent = () if tournament.keeps_playing else absent_programs(records)
-        names = [_names(progress)[match.encounter.pairing[program]] for program in absent]
+        names = [_names(progress)[encounter.pairing[program]] for program in absent]
         if names:
             reasons.append(f"{' and '.join(names)} cannot play")
         else:
-            reasons.append("not over yet" if match.outcome is None else "decided by the test")
+            reasons.append("not over yet" if encounter.reason is None else "decided by the test")
     return ", ".join(reasons)
 
 
@@ -161,7 +169,7 @@ def _tables(progress: TournamentProgress, ratings: Sequence[RatedProgram], *, is
     # from few games, an interval is as wide as the field, and pupils compare what the contest would count
     are_few = any(line.results.games < ENOUGH_GAMES for line in ratings)
     has_test = tournament.sprt is not None or tournament.significance is not None
-    is_short_of_games = any(_why_fewer(progress, each) for each in progress.played if each.matches)
+    is_short_of_games = any(_why_fewer(progress, each) for each in progress.encounters if each.matches)
     has_matches = not is_short or tournament.kind is not TournamentKind.ROUND_ROBIN or has_test or is_short_of_games
     head_to_head = []  # the results of each program against each opponent: won, drawn, lost
     for line in ratings:
@@ -217,7 +225,7 @@ def _standings(progress: TournamentProgress) -> ReportTable:
                     f"{100 * line.share:.1f} %",
                     seeds[line.program],
                 )
-                for place, line in enumerate(swiss_standings(progress.seeding, progress.rounds, progress.outcomes), 1)
+                for place, line in enumerate(swiss_standings(progress.seeding, progress.rounds), 1)
             ],
         )
     return _table(
@@ -225,7 +233,7 @@ def _standings(progress: TournamentProgress) -> ReportTable:
         ("", "program", "reached", "seeded"),
         [
             (place.text, names[place.program], place.until, seeds[place.program])
-            for place in knockout_standings(progress.seeding, progress.rounds, progress.outcomes)
+            for place in knockout_standings(progress.seeding, progress.rounds)
         ],
     )
 
@@ -275,23 +283,21 @@ def _matches(progress: TournamentProgress) -> ReportTable:
     """All matches with their scores; further columns depend on the kind of tournament and its tests."""
     tournament, names = progress.tournament, _names(progress)
     has_rounds, test = tournament.kind.has_rounds, None if tournament.sprt is None else Sprt.parse(tournament.sprt)
-    played = {each.encounter.number: each for each in progress.played}
     head = ("round",) * has_rounds + ("match", "games", "score", "Elo, 95 %")
     head += ("winner", "by") * has_rounds + ("SPRT",) * (test is not None)
     head += ("significance",) * (tournament.significance is not None)
     rows: list[tuple[str | int | LinkedText, ...]] = []
     for each in progress.rounds:
         for encounter in each.encounters:
-            match = played.get(encounter.number)
             first, second = (names[index] for index in encounter.pairing)
             row: list[str | int | LinkedText] = [each.title] * has_rounds
-            if match is None or not match.matches:
+            if not encounter.matches:
                 rows.append((*row, f"{first} – {second}", *(NO_VALUE for _ in head[len(row) + 1 :])))
                 continue
-            scheduled, records = match.matches[0]
+            scheduled, records = encounter.matches[0]
             pairs = count_pairs(records)
-            counted, why = sum(record.is_counted for record in records), _why_fewer(progress, match)
-            score, *play_offs = ("{:g} : {:g}".format(*score_of(records)) for _, records in match.matches)
+            counted, why = sum(record.is_counted for record in records), _why_fewer(progress, encounter)
+            score, *play_offs = ("{:g} : {:g}".format(*score_of(records)) for _, records in encounter.matches)
             row += [
                 LinkedText(f"{first} – {second}", f"{scheduled.folder}/report.html"),
                 f"{counted} of {tournament.games}: {why}" if why else str(counted),
@@ -299,14 +305,13 @@ def _matches(progress: TournamentProgress) -> ReportTable:
                 elo_text(estimate_elo(pairs)),
             ]
             if has_rounds:
-                outcome = match.outcome
-                if outcome is None:
+                if encounter.reason is None:
                     row += "still open", NO_VALUE
-                elif outcome.winner is not None:
-                    row += names[outcome.winner], outcome.reason.value
+                elif encounter.winner is not None:
+                    row += names[encounter.winner], encounter.reason.value
                 else:
-                    is_absence = outcome.reason is Reason.ABSENCE
-                    row += NO_VALUE, "neither can play" if is_absence else outcome.reason.value
+                    is_absence = encounter.reason is Reason.ABSENCE
+                    row += NO_VALUE, "neither can play" if is_absence else encounter.reason.value
             if test is not None:
                 decision = test.decide(pairs)
                 state = "undecided" if decision is None else f"{decision.value} accepted"
@@ -378,7 +383,6 @@ def render_table_json(progress: TournamentProgress) -> str:
 def render_tournament_json(progress: TournamentProgress) -> str:
     """The text of tournament.json."""
     tournament, names = progress.tournament, _names(progress)
-    played = {each.encounter.number: each for each in progress.played}
     return _json({
         "schema": SCHEMA,
         "season": tournament.season,
@@ -406,9 +410,7 @@ def render_tournament_json(progress: TournamentProgress) -> str:
                 "number": each.number,
                 "title": each.title,
                 "byes": [names[program] for program in each.byes],
-                "matches": [
-                    _match_json(names, encounter.pairing, played.get(encounter.number)) for encounter in each.encounters
-                ],
+                "matches": [_encounter_json(names, encounter) for encounter in each.encounters],
             }
             for each in progress.rounds
         ],
@@ -431,24 +433,24 @@ def _standings_json(progress: TournamentProgress) -> list[dict[str, Any]] | None
                 "buchholz": line.buchholz,
                 "share": line.share,
             }
-            for place, line in enumerate(swiss_standings(progress.seeding, progress.rounds, progress.outcomes), 1)
+            for place, line in enumerate(swiss_standings(progress.seeding, progress.rounds), 1)
         ]
     if progress.tournament.kind is TournamentKind.KNOCK_OUT:
         return [
             {"name": names[place.program], "first": place.first, "last": place.last, "until": place.until}
-            for place in knockout_standings(progress.seeding, progress.rounds, progress.outcomes)
+            for place in knockout_standings(progress.seeding, progress.rounds)
         ]
     return None
 
 
-def _match_json(names: Sequence[str], pairing: tuple[int, int], match: PlayedEncounter | None) -> dict[str, Any]:
-    outcome = None if match is None else match.outcome
+def _encounter_json(names: Sequence[str], encounter: Encounter) -> dict[str, Any]:
+    reason, winner = encounter.reason, encounter.winner
     return {
-        "programs": [names[index] for index in pairing],
-        "folders": [] if match is None else [match.folder for match, _ in match.matches],
-        "score": None if outcome is None else list(outcome.score),
-        "winner": None if outcome is None or outcome.winner is None else names[outcome.winner],
-        "reason": None if outcome is None else outcome.reason.value,
+        "programs": [names[index] for index in encounter.pairing],
+        "folders": [match.folder for match, _ in encounter.matches],
+        "score": None if reason is None else list(encounter.score),
+        "winner": None if winner is None else names[winner],
+        "reason": None if reason is None else reason.value,
     }
 
 

@@ -1,6 +1,6 @@
-"""What an inspection finds in a contest package: the table of all faults, a finding, and the exception with findings.
+"""What an inspection finds in a contest package: the tables of all faults, a finding, and the exception with findings.
 
-Every finding is made by `finding_of` from an entry of the table. The sentence says what is wrong and what to do;
+Every finding is made by `finding_of` from an entry of a table. The sentence says what is wrong and what to do;
 ``{file}`` in it is the path of the file, or of the first file and the number of the others.
 """
 
@@ -43,238 +43,194 @@ class Finding:
     """The path in the package that it is about; empty if it is about the package as a whole."""
 
 
-_GREEN, _YELLOW, _RED = Level.GREEN, Level.YELLOW, Level.RED
-
-
-@dataclass(frozen=True, slots=True)
-class FaultRow:
-    """One row of the table."""
-
-    level: Level
-    sentence: str
-    """With placeholders for `str.format`."""
-
-
-FAULTS: Final[Mapping[str, FaultRow]] = {
+# The faults of each level, by their codes.
+_RED: Final = {
     # -- the ZIP file
-    "unreadable-file": FaultRow(_RED, "the file cannot be read ({reason}); check its path and its permissions"),
-    "not-a-zip": FaultRow(_RED, "the file is not a ZIP file{kind}; pack the program's files as a ZIP"),
-    "damaged-zip": FaultRow(_RED, "the ZIP file is incomplete or damaged ({reason}); create it again"),
-    "empty-zip": FaultRow(_RED, "the ZIP file contains no files; pack the program's files into it"),
-    "too-many-files": FaultRow(
-        _RED, "the ZIP file has more than {limit} entries; leave out what the program does not need"
-    ),
-    "too-large": FaultRow(
-        _RED, "the unpacked files take more than {limit} MiB; leave out what the program does not need"
-    ),
-    "zip-bomb": FaultRow(
-        _RED,
+    "unreadable-file": "the file cannot be read ({reason}); check its path and its permissions",
+    "not-a-zip": "the file is not a ZIP file{kind}; pack the program's files as a ZIP",
+    "damaged-zip": "the ZIP file is incomplete or damaged ({reason}); create it again",
+    "empty-zip": "the ZIP file contains no files; pack the program's files into it",
+    "too-many-files": "the ZIP file has more than {limit} entries; leave out what the program does not need",
+    "too-large": "the unpacked files take more than {limit} MiB; leave out what the program does not need",
+    "zip-bomb": (
         "{file} grows to more than {limit} times its size when unpacked, as in a ZIP bomb; leave it out or create it "
-        "when the program runs",
+        "when the program runs"
     ),
-    "overlapping-files": FaultRow(
-        _RED, "{file} shares its bytes in the ZIP file with another entry, as in a ZIP bomb; create the ZIP again"
+    "overlapping-files": (
+        "{file} shares its bytes in the ZIP file with another entry, as in a ZIP bomb; create the ZIP again"
     ),
-    "wrong-checksum": FaultRow(_RED, "{file} is damaged (its checksum is wrong); create the ZIP again"),
-    "encrypted": FaultRow(_RED, "{file} is encrypted; create the ZIP without a password"),
-    "unsupported-compression": FaultRow(
-        _RED, "{file} is compressed by a method other than deflate ({method}); create the ZIP with the usual method"
+    "wrong-checksum": "{file} is damaged (its checksum is wrong); create the ZIP again",
+    "encrypted": "{file} is encrypted; create the ZIP without a password",
+    "unsupported-compression": (
+        "{file} is compressed by a method other than deflate ({method}); create the ZIP with the usual method"
     ),
     # -- names
-    "leaves-folder": FaultRow(_RED, "{file} would be unpacked outside the folder (..); use paths without .."),
-    "absolute-path": FaultRow(_RED, "{file} is an absolute path; pack the files with relative paths"),
-    "drive-letter": FaultRow(_RED, "{file} begins with a drive letter; pack the files with relative paths"),
-    "backslash-in-name": FaultRow(
-        _RED,
-        "{file} has backslashes in its name, so its folders are missing on Linux; create the ZIP with another program",
+    "leaves-folder": "{file} would be unpacked outside the folder (..); use paths without ..",
+    "absolute-path": "{file} is an absolute path; pack the files with relative paths",
+    "drive-letter": "{file} begins with a drive letter; pack the files with relative paths",
+    "backslash-in-name": (
+        "{file} has backslashes in its name, so its folders are missing on Linux; create the ZIP with another program"
     ),
-    "symbolic-link": FaultRow(_RED, "{file} is a symbolic link; pack the file that it points to"),
-    "special-file": FaultRow(_RED, "{file} is neither a file nor a folder; leave it out"),
-    "duplicate-name": FaultRow(_RED, "{file} is in the ZIP file twice; create the ZIP again"),
-    "file-and-folder": FaultRow(_RED, "{file} is a file and also a folder in the ZIP file; create the ZIP again"),
-    "control-character": FaultRow(_RED, "{file} has a control character in its name; rename it"),
-    "long-name": FaultRow(_RED, "{file} has a name of more than {limit} bytes, too long for Linux; shorten it"),
-    "long-path": FaultRow(
-        _RED, "{file} has a path of more than {path} bytes or {depth} folders; pack it with a shorter path"
+    "symbolic-link": "{file} is a symbolic link; pack the file that it points to",
+    "special-file": "{file} is neither a file nor a folder; leave it out",
+    "duplicate-name": "{file} is in the ZIP file twice; create the ZIP again",
+    "file-and-folder": "{file} is a file and also a folder in the ZIP file; create the ZIP again",
+    "control-character": "{file} has a control character in its name; rename it",
+    "long-name": "{file} has a name of more than {limit} bytes, too long for Linux; shorten it",
+    "long-path": "{file} has a path of more than {path} bytes or {depth} folders; pack it with a shorter path",
+    "uninspectable": (
+        "the ZIP file cannot be inspected ({reason}); create it again, with the usual program and simpler contents"
     ),
-    "uninspectable": FaultRow(
-        _RED,
-        "the ZIP file cannot be inspected ({reason}); create it again, with the usual program and simpler contents",
+    "broken-utf8-name": (
+        "{file} has a name that claims to be UTF-8 and is not; rename it without umlauts and create the ZIP again"
     ),
-    "broken-utf8-name": FaultRow(
-        _RED, "{file} has a name that claims to be UTF-8 and is not; rename it without umlauts and create the ZIP again"
-    ),
-    "name-encoding": FaultRow(
-        _YELLOW,
-        "{file} has characters beyond ASCII in its name, but not as UTF-8, so it is called something else after "
-        "unpacking; rename it without umlauts",
-    ),
-    "unmarked-utf8-name": FaultRow(
-        _YELLOW,
-        "{file} has a name in UTF-8 that is not marked as such, so it may be called something else after unpacking; "
-        "rename it without umlauts",
-    ),
-    "decomposed-name": FaultRow(
-        _YELLOW,
-        "{file} has its umlauts stored as letter and dots, as on macOS, so the program may not find it; rename it "
-        "without umlauts",
-    ),
-    "case-collision": FaultRow(
-        _YELLOW, "{file} differs from another file only in upper and lower case; rename one of them"
-    ),
-    "windows-name": FaultRow(_YELLOW, "{file} has a name that Windows does not allow; rename it"),
-    "macos-files": FaultRow(_GREEN, "{file} was added by macOS and does nothing; it can be left out"),
     # -- the main file
-    "no-main-file": FaultRow(
-        _RED, "there is no file to start at the top of the ZIP file; add a script that begins with #!, such as start.sh"
+    "no-main-file": (
+        "there is no file to start at the top of the ZIP file; add a script that begins with #!, such as start.sh"
     ),
-    "several-main-files": FaultRow(_RED, "several files could be the main file ({names}); choose one with --main"),
-    "main-missing": FaultRow(_RED, "there is no file {file} in the ZIP file{hint}; correct --main"),
-    "main-is-folder": FaultRow(_RED, "{file} is a folder; name a file in it as the main file"),
-    "folder-inside": FaultRow(
-        _RED,
+    "several-main-files": "several files could be the main file ({names}); choose one with --main",
+    "main-missing": "there is no file {file} in the ZIP file{hint}; correct --main",
+    "main-is-folder": "{file} is a folder; name a file in it as the main file",
+    "folder-inside": (
         "everything is in the folder {file}, but the program is started in the folder above, where it does not find "
-        "what it needs; zip the contents of that folder instead of the folder",
+        "what it needs; zip the contents of that folder instead of the folder"
     ),
-    "main-in-folder": FaultRow(
-        _GREEN, "the main file is {file}; choose it from the list of the files after the upload to the contest"
-    ),
-    "zip-inside": FaultRow(_RED, "the ZIP file contains nothing but the ZIP file {file}; hand in that one"),
-    "source-only": FaultRow(
-        _RED,
+    "zip-inside": "the ZIP file contains nothing but the ZIP file {file}; hand in that one",
+    "source-only": (
         "there is only source code ({file}) and no program to start; compile it, and pack the program together with a "
-        "script that starts it",
+        "script that starts it"
     ),
-    "empty-main": FaultRow(_RED, "{file} is empty; pack it again"),
-    "not-a-program": FaultRow(
-        _RED, "{file} cannot be started as a program; name a script or a program as the main file"
-    ),
-    "jar-main-file": FaultRow(
-        _YELLOW,
-        "{file} is a JAR file, which is started with java -jar; choose an image with Java for the contest, or better "
-        'start it in a script with java -jar {file} "$@"',
-    ),
-    "class-file": FaultRow(
-        _RED, "{file} is a class of Java and cannot be started directly; start it in a script with java"
-    ),
-    "jar-without-java": FaultRow(
-        _RED, '{file} cannot be started directly; start it in a script with java -jar {file} "$@"'
-    ),
-    "windows-script": FaultRow(
-        _RED,
-        "{file} is a script for Windows, which Linux cannot execute; write a shell script that begins with #!/bin/sh",
+    "empty-main": "{file} is empty; pack it again",
+    "not-a-program": "{file} cannot be started as a program; name a script or a program as the main file",
+    "class-file": "{file} is a class of Java and cannot be started directly; start it in a script with java",
+    "jar-without-java": '{file} cannot be started directly; start it in a script with java -jar {file} "$@"',
+    "windows-script": (
+        "{file} is a script for Windows, which Linux cannot execute; write a shell script that begins with #!/bin/sh"
     ),
     # -- the first line and the encoding of a script
-    "crlf": FaultRow(_RED, "{file} has the line ends of Windows (CR LF), so Linux cannot execute it; save it with LF"),
-    "byte-order-mark": FaultRow(
-        _RED, "{file} begins with a byte order mark, so its first line is not recognised; save it as UTF-8 without BOM"
+    "crlf": "{file} has the line ends of Windows (CR LF), so Linux cannot execute it; save it with LF",
+    "byte-order-mark": (
+        "{file} begins with a byte order mark, so its first line is not recognised; save it as UTF-8 without BOM"
     ),
-    "utf-16": FaultRow(_RED, "{file} is encoded as UTF-16, so Linux cannot execute it; save it as UTF-8 without BOM"),
-    "no-first-line": FaultRow(
-        _RED, "{file} does not begin with #! and an interpreter, so Linux cannot execute it; begin it with {example}"
+    "utf-16": "{file} is encoded as UTF-16, so Linux cannot execute it; save it as UTF-8 without BOM",
+    "no-first-line": (
+        "{file} does not begin with #! and an interpreter, so Linux cannot execute it; begin it with {example}"
     ),
-    "blank-before-first-line": FaultRow(
-        _RED, "{file} has a blank line or blanks before #!, so its first line is not recognised; remove them"
+    "blank-before-first-line": (
+        "{file} has a blank line or blanks before #!, so its first line is not recognised; remove them"
     ),
-    "incomplete-first-line": FaultRow(
-        _RED, "{file} names no interpreter in its first line; begin it with #!/bin/sh or #!/usr/bin/env python3"
+    "incomplete-first-line": (
+        "{file} names no interpreter in its first line; begin it with #!/bin/sh or #!/usr/bin/env python3"
     ),
-    "first-line-options": FaultRow(
-        _RED,
-        "{file} has several words after the interpreter in its first line, which Linux passes as one ({words}); "
-        "leave the options out",
+    "first-line-options": (
+        "{file} has several words after the interpreter in its first line, which Linux passes as one ({words}); leave "
+        "the options out"
     ),
-    "missing-interpreter": FaultRow(
-        _RED,
+    "missing-interpreter": (
         "{file} names the interpreter {interpreter}, which is not there in the contest; use one such as #!/bin/sh or "
-        "#!/usr/bin/env python3",
-    ),
-    "uncertain-interpreter": FaultRow(
-        _YELLOW,
-        "{file} names the interpreter {interpreter}, which may not be there in the contest; use one such as #!/bin/sh "
-        "or #!/usr/bin/env python3",
-    ),
-    "crlf-in-script": FaultRow(
-        _YELLOW,
-        "{file} is named in the main file and has the line ends of Windows (CR LF), which a shell on Linux takes for a "
-        "part of the last words; save it with LF",
-    ),
-    "background-start": FaultRow(
-        _YELLOW,
-        "{file} ends while the program that it has started with & is still running; start the program without &, or "
-        "end the script with wait",
+        "#!/usr/bin/env python3"
     ),
     # -- programs and libraries
-    "windows-program": FaultRow(_RED, "{file} is a program for Windows; compile it for 64-bit Linux (x86-64)"),
-    "macos-program": FaultRow(_RED, "{file} is a program for macOS; compile it for 64-bit Linux (x86-64)"),
-    "elf-32-bit": FaultRow(_RED, "{file} is a 32-bit program; compile it for 64-bit Linux (x86-64)"),
-    "other-processor": FaultRow(
-        _RED, "{file} is a program for another processor ({processor}); compile it for 64-bit Linux (x86-64)"
+    "windows-program": "{file} is a program for Windows; compile it for 64-bit Linux (x86-64)",
+    "macos-program": "{file} is a program for macOS; compile it for 64-bit Linux (x86-64)",
+    "elf-32-bit": "{file} is a 32-bit program; compile it for 64-bit Linux (x86-64)",
+    "other-processor": "{file} is a program for another processor ({processor}); compile it for 64-bit Linux (x86-64)",
+    "damaged-program": "{file} is an incomplete program; create the ZIP again",
+}
+_YELLOW: Final = {
+    # -- names
+    "name-encoding": (
+        "{file} has characters beyond ASCII in its name, but not as UTF-8, so it is called something else after "
+        "unpacking; rename it without umlauts"
     ),
-    "foreign-program": FaultRow(
-        _YELLOW,
+    "unmarked-utf8-name": (
+        "{file} has a name in UTF-8 that is not marked as such, so it may be called something else after unpacking; "
+        "rename it without umlauts"
+    ),
+    "decomposed-name": (
+        "{file} has its umlauts stored as letter and dots, as on macOS, so the program may not find it; rename it "
+        "without umlauts"
+    ),
+    "case-collision": "{file} differs from another file only in upper and lower case; rename one of them",
+    "windows-name": "{file} has a name that Windows does not allow; rename it",
+    # -- the main file
+    "jar-main-file": (
+        "{file} is a JAR file, which is started with java -jar; choose an image with Java for the contest, or better "
+        'start it in a script with java -jar {file} "$@"'
+    ),
+    # -- the first line and the encoding of a script
+    "uncertain-interpreter": (
+        "{file} names the interpreter {interpreter}, which may not be there in the contest; use one such as #!/bin/sh "
+        "or #!/usr/bin/env python3"
+    ),
+    "crlf-in-script": (
+        "{file} is named in the main file and has the line ends of Windows (CR LF), which a shell on Linux takes for a "
+        "part of the last words; save it with LF"
+    ),
+    "background-start": (
+        "{file} ends while the program that it has started with & is still running; start the program without &, or "
+        "end the script with wait"
+    ),
+    # -- programs and libraries
+    "foreign-program": (
         "{file} is a program for another system that the main file names, and no program in the ZIP file is for 64-bit "
-        "Linux (x86-64); compile it for that",
+        "Linux (x86-64); compile it for that"
     ),
-    "damaged-program": FaultRow(_RED, "{file} is an incomplete program; create the ZIP again"),
-    "unusual-loader": FaultRow(
-        _YELLOW, "{file} needs the loader {loader}, which may not be there in the contest; link it statically"
-    ),
-    "missing-library": FaultRow(
-        _YELLOW,
+    "unusual-loader": "{file} needs the loader {loader}, which may not be there in the contest; link it statically",
+    "missing-library": (
         "{file} needs shared libraries that may not be there in the contest ({libraries}); link them statically or "
-        "pack them",
+        "pack them"
     ),
-    "newer-glibc": FaultRow(
-        _YELLOW,
+    "newer-glibc": (
         "{file} needs glibc {version}, and the contest may have an older one; compile it on a system with glibc "
-        "{newest} at most, or link it statically",
+        "{newest} at most, or link it statically"
     ),
-    "newer-java": FaultRow(
-        _YELLOW,
+    "newer-java": (
         "{file} is compiled for Java {version}, and the contest may have an older one; compile it with --release "
-        "{newest} or lower",
+        "{newest} or lower"
     ),
-    "newer-syntax": FaultRow(
-        _YELLOW,
+    "newer-syntax": (
         "{file} needs a newer Python than {version} (line {line}: {reason}); write it for that one, or choose an image "
-        "with the newer one for the contest",
+        "with the newer one for the contest"
     ),
-    "missing-module": FaultRow(
-        _YELLOW,
+    "missing-module": (
         "{file} imports {module}, which is neither in the ZIP file nor part of Python; pack it with pip install "
-        "--target . {module}",
+        "--target . {module}"
     ),
-    "requirements-missing": FaultRow(
-        _YELLOW,
+    "requirements-missing": (
         "{file} lists packages that are not in the ZIP file ({names}), and there is no network in the contest; pack "
-        "them with pip install --target .",
+        "them with pip install --target ."
     ),
-    "wheel-platform": FaultRow(
-        _YELLOW, "{file} is a wheel for another system than 64-bit Linux; download the one for manylinux x86_64"
+    "wheel-platform": "{file} is a wheel for another system than 64-bit Linux; download the one for manylinux x86_64",
+    "wheel-python": "{file} is a wheel for an old version of Python; download one for Python 3.8 or newer",
+    "extension-platform": (
+        "{file} is a compiled Python module for another system than 64-bit Linux; pack the one for Linux"
     ),
-    "wheel-python": FaultRow(
-        _YELLOW, "{file} is a wheel for an old version of Python; download one for Python 3.8 or newer"
-    ),
-    "extension-platform": FaultRow(
-        _YELLOW, "{file} is a compiled Python module for another system than 64-bit Linux; pack the one for Linux"
-    ),
-    "virtual-environment": FaultRow(
-        _YELLOW,
+    "virtual-environment": (
         "{file} belongs to a virtual environment of Python, which works nowhere but in the folder in which it was "
-        "created; pack the modules with pip install --target . instead",
+        "created; pack the modules with pip install --target . instead"
     ),
 }
+_GREEN: Final = {
+    "macos-files": "{file} was added by macOS and does nothing; it can be left out",
+    "main-in-folder": "the main file is {file}; choose it from the list of the files after the upload to the contest",
+}
+FAULTS: Final[Mapping[str, tuple[Level, str]]] = {
+    code: (level, sentence)
+    for level, sentences in ((Level.RED, _RED), (Level.YELLOW, _YELLOW), (Level.GREEN, _GREEN))
+    for code, sentence in sentences.items()
+}
+"""The level of each fault and its sentence, which has placeholders for `str.format`."""
 
 
 def finding_of(code: str, files: Sequence[str] = (), **values: object) -> Finding:
     """Return the finding with this code about `files`; `values` are put into the sentence's placeholders."""
-    fault = FAULTS[code]
+    level, sentence = FAULTS[code]
     shown = {name: value if isinstance(value, int) else escaped(str(value)) for name, value in values.items()}
     if files:
         others = len(files) - 1
         shown["file"] = shortened(files[0]) + (f" (and {others} more)" if others else "")
-    return Finding(code, fault.level, fault.sentence.format_map(shown), files[0] if files else "")
+    return Finding(code, level, sentence.format_map(shown), files[0] if files else "")
 
 
 def shortened(text: str) -> str:

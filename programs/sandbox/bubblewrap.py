@@ -13,6 +13,7 @@ import os
 import platform
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -37,7 +38,6 @@ from spielleiter.programs.sandbox.sandbox import (
     SERVER_ADDRESS,
     SLOWER,
     X86_64,
-    InnerCommand,
     Layout,
     Resources,
     Sandbox,
@@ -106,7 +106,13 @@ class BubblewrapSandbox(Sandbox):
                 return RunCgroup(self._cgroup / layout.label, self.memory)
         return Resources()
 
-    def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:
+    def process_spec(
+        self,
+        spec: ProcessSpec,
+        words: Sequence[str],
+        variables: Mapping[str, str],  # noqa: ARG002 - there is always a helper
+        layout: Layout,
+    ) -> ProcessSpec:
         inside = self.folders(layout)
         files = layout.root / "hosts", layout.root / "resolv.conf"
         for path, content in zip(files, (HOSTS, UNREACHABLE_DNS), strict=True):
@@ -138,7 +144,7 @@ class BubblewrapSandbox(Sandbox):
                 arguments += ["--ro-bind", self._found.prefix, self._found.prefix]
             search_path = f"{_COMMANDS}:{_PATH}"
         arguments += ["--remount-ro", "/", "--chdir", "/", "--clearenv", "--setenv", "PATH", search_path]
-        command = [*arguments, "--", *self._python.command, *inner.words]
+        command = [*arguments, "--", *self._python.command, *words]
         # systemd-run needs its variables; bwrap clears them
         environment = {**spec.environment, **{name: os.environ[name] for name in _OF_SYSTEMD if name in os.environ}}
         return dataclasses.replace(spec, arguments=command, cwd=None, environment=environment)

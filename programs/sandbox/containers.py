@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from spielleiter.common.errors import SetupError
@@ -30,7 +31,6 @@ from spielleiter.programs.sandbox.sandbox import (
     SERVER_ADDRESS,
     SLOWER,
     X86_64,
-    InnerCommand,
     Layout,
     Resources,
     Sandbox,
@@ -55,13 +55,12 @@ class ContainerSandbox(Sandbox):
     """Programs run in containers. Blocks for a moment. Raises SetupError if `engine` cannot run `image`."""
 
     has_cgroup = True
-    needs_all_variables = True
 
     def __init__(self, engine: str, image: str, memory: int = MEMORY_LIMIT) -> None:
         super().__init__(memory)
         self.name = engine
         self.python = f"the Python of the image {image}"
-        self.has_own_network = self.is_first_process = self.has_helper
+        self.has_own_network = self.has_helper
         self._engine = engine
         self._image = image
         self._python: PythonInside | None = python_inside() if self.has_helper else None
@@ -94,7 +93,9 @@ class ContainerSandbox(Sandbox):
     def folders(self, layout: Layout) -> Layout:
         return mounted_folders(layout)
 
-    def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:
+    def process_spec(
+        self, spec: ProcessSpec, words: Sequence[str], variables: Mapping[str, str], layout: Layout
+    ) -> ProcessSpec:
         inside = self.folders(layout)
         options = ["--rm", "--interactive", "--name", layout.label, "--label", f"{LABEL}={layout.label}"]
         options += ["--pull", "never", "--log-driver", "none"]
@@ -124,15 +125,17 @@ class ContainerSandbox(Sandbox):
             options += _mount(path_outside, path_inside, is_read_only=True)
         arguments = [self._engine, "run", *options, "--workdir", str(inside.program)]
         if self._python is None:
-            command = list(inner.words)
-            for name, value in inner.variables.items():
+            command = list(words)
+            for name, value in variables.items():
                 arguments += ["--env", f"{name}={value}"]
         else:
-            command = [*self._python.command, *inner.words]
+            command = [*self._python.command, *words]
         entry, *rest = command
         arguments += ["--entrypoint", entry, self._image, *rest]
-        # Podman's monitor creates _OOM_FILE in its working directory; nothing inside can write there
-        return dataclasses.replace(spec, arguments=arguments, cwd=str(layout.root))
+        # The engine may need any variable of this process; none of them reaches the program. Podman's monitor creates
+        # _OOM_FILE in its working directory; nothing inside can write there.
+        environment = {**os.environ, **spec.environment}
+        return dataclasses.replace(spec, arguments=arguments, cwd=str(layout.root), environment=environment)
 
     def open_resources(self, layout: Layout) -> Resources:
         return _Container(self._engine, layout)

@@ -11,6 +11,7 @@ import dataclasses
 import os
 import platform
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from spielleiter.programs.contest_conditions import Condition
@@ -24,7 +25,6 @@ from spielleiter.programs.sandbox.sandbox import (
     SLOWER,
     TIME_LIMIT,
     X86_64,
-    InnerCommand,
     Layout,
     Sandbox,
 )
@@ -42,7 +42,6 @@ class PlainSandbox(Sandbox):
     name = NONE
     host = "127.0.0.1"
     has_own_network = False
-    is_first_process = False
 
     def __init__(self, reason: str = "", memory: int = MEMORY_LIMIT, python: str = "") -> None:
         super().__init__(memory)
@@ -82,16 +81,18 @@ class PlainSandbox(Sandbox):
     def folders(self, layout: Layout) -> Layout:
         return layout
 
-    def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:
+    def process_spec(
+        self, spec: ProcessSpec, words: Sequence[str], variables: Mapping[str, str], layout: Layout
+    ) -> ProcessSpec:
         if self.has_helper:
             if self._has_commands:
                 assert self._found is not None
                 commands = layout.root / _COMMANDS
                 commands.mkdir()
                 write_commands(self._found, commands)
-            return dataclasses.replace(spec, arguments=[*python_outside(), *inner.words], cwd="/")
+            return dataclasses.replace(spec, arguments=[*python_outside(), *words], cwd="/")
         visible = {name: value for name, value in spec.environment.items() if name.upper() not in HIDDEN_VARIABLES}
-        visible |= inner.variables
+        visible |= variables
         if sys.platform == "win32":
             core = self.next_core(spec.cores)
             spec = dataclasses.replace(
@@ -99,7 +100,7 @@ class PlainSandbox(Sandbox):
                 cores=None if core is None else (core,),
                 job=JobLimits(self.memory, PROCESS_LIMIT, TIME_LIMIT),
             )
-        return dataclasses.replace(spec, arguments=inner.words, cwd=str(layout.program), environment=visible)
+        return dataclasses.replace(spec, arguments=words, cwd=str(layout.program), environment=visible)
 
     def variables(self, inside: Layout) -> dict[str, str]:
         home, temporary = str(inside.home), str(inside.temporary)

@@ -123,18 +123,6 @@ def mounted_folders(layout: Layout) -> Layout:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class InnerCommand:
-    """What is started inside a sandbox.
-
-    With a helper, `words` are the options of helper.py, which is told about the variables in another way. Without one,
-    they are the program's own command line, and `variables` are set for it.
-    """
-
-    words: Sequence[str]
-    variables: Mapping[str, str]
-
-
 class Sandbox(abc.ABC):
     """A way to run programs under the contest's conditions."""
 
@@ -145,15 +133,14 @@ class Sandbox(abc.ABC):
     host = GAMESERVER
     """The name by which a program reaches the server."""
     has_own_network = True
-    """Whether the server's listening socket is opened by the process inside the sandbox, in a network of its own."""
+    """Whether it has a network and a process name space of its own.
+
+    The process inside opens the server's listening socket there, and everything else ends with it.
+    """
     has_helper = sys.platform == "linux"
     """Whether a process of ours (helper.py) starts the program within the sandbox."""
-    is_first_process = True
-    """Whether that process is the first one of a process name space, with which everything else in it ends."""
     has_cgroup = False
     """Whether the kernel limits the memory, so that its counters can be asked."""
-    needs_all_variables = False
-    """Whether it is started with all variables of this process, which do not reach the program."""
     has_own_users = False
     """Whether it has a user name space of its own, in which the system counts processes separately."""
     other_writable_folders: tuple[str, ...] = ()
@@ -176,10 +163,14 @@ class Sandbox(abc.ABC):
         return frozenset(MACHINE) - frozenset(self.gaps)
 
     @abc.abstractmethod
-    def process_spec(self, spec: ProcessSpec, inner: InnerCommand, layout: Layout) -> ProcessSpec:
-        """Return how to start a process that runs `inner` inside the sandbox.
+    def process_spec(
+        self, spec: ProcessSpec, words: Sequence[str], variables: Mapping[str, str], layout: Layout
+    ) -> ProcessSpec:
+        """Return how to start a process inside the sandbox.
 
-        `spec` is how the program would be started without a sandbox.
+        `spec` is how the program would be started without a sandbox. With a helper, `words` are the options of
+        helper.py, which is told about the `variables` in another way. Without one, they are the program's own command
+        line, and the variables are set for it.
         """
 
     @abc.abstractmethod

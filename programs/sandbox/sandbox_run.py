@@ -20,8 +20,9 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
+import msgspec
 import trio
 
 from spielleiter.programs.contest_conditions import LIMITS, Condition
@@ -33,7 +34,6 @@ from spielleiter.programs.sandbox.sandbox import (
     HIDDEN_VARIABLES,
     PROCESS_LIMIT,
     SERVER_ADDRESS,
-    InnerCommand,
     Layout,
     Resources,
     Sandbox,
@@ -47,10 +47,34 @@ class SandboxEndedError(Exception):
 
 # -- the process inside -----------------------------------------------------------------------------------------------
 
+_Message = TypeVar("_Message")
+
 NAME: Final = "socket"
 _MAX_DESCRIPTORS: Final = 8
 _READ_SIZE: Final = 65536
 _MAX_MESSAGE: Final = 1024 * 1024
+
+
+class StartReport(msgspec.Struct, frozen=True):
+    """Whether the process inside has started the program; `failed` says why not, with the number of an OSError."""
+
+    failed: str | None = None
+    errno: int | None = None
+
+
+class RunReport(msgspec.Struct, frozen=True, rename={"returncode": "exit", "is_hidden": "hidden", "leftovers": "left"}):
+    """What the process inside reported at the end of the program; helper.py explains it.
+
+    `returncode` is as in subprocess. `killed` is the key of the condition that the program did not keep and was killed
+    for; empty for none.
+    """
+
+    returncode: int
+    cpu: float
+    peak: int
+    killed: Annotated[str, msgspec.Meta(pattern="^(memory|processes|disk)?$")]
+    is_hidden: bool = False
+    leftovers: tuple[str, ...] = ()
 
 
 class Control:
@@ -106,8 +130,8 @@ class Control:
             await trio.lowlevel.wait_writable(self._connection)
             data = data[self._connection.send(data) :]
 
-    async def receive(self) -> dict[str, Any]:
-        """Return the next message. Raises SandboxEndedError."""
+    async def receive(self, kind: type[_Message]) -> _Message:
+        """Return the next message, which must be of this kind. Raises SandboxEndedError."""
         assert self._connection is not None
         while b"\n" not in self._buffer:
             await trio.lowlevel.wait_readable(self._connection)
@@ -120,12 +144,9 @@ class Control:
             self._buffer += data
         line, _, self._buffer = self._buffer.partition(b"\n")
         try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
+            return msgspec.convert(json.loads(line), kind)
+        except (ValueError, RecursionError, msgspec.ValidationError):
             raise SandboxEndedError from None
-        if not isinstance(message, dict):
-            raise SandboxEndedError
-        return message
 
     def disconnect(self) -> None:
         """Close the connection: everything inside the sandbox ends."""
@@ -322,21 +343,6 @@ _SIGKILL: Final = 9  # Windows has no name for it
 _REPORT_TIMEOUT: Final = 2.0  # seconds for the last message to arrive after the process has ended
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RunReport:
-    """What the process inside reported at the end of the program; `returncode` is as in subprocess.
-
-    `exceeded` is the value of the condition that the program did not keep and was killed for; empty for none.
-    """
-
-    returncode: int
-    cpu_seconds: float
-    peak_memory: int
-    exceeded: str
-    is_hidden: bool
-    leftovers: tuple[str, ...]
-
-
 class SandboxRun:
     """The run of one program; `open_run` makes it.
 
@@ -393,10 +399,8 @@ class SandboxRun:
             str(inside.program) + word[len(source) :] if word.startswith(source + os.sep) else word
             for word in spec.arguments
         ]
-        if sandbox.needs_all_variables:
-            spec = dataclasses.replace(spec, environment={**os.environ, **spec.environment})
         if self._control is None:
-            return sandbox.process_spec(spec, InnerCommand(arguments, environment), self._scratch.layout)
+            return sandbox.process_spec(spec, arguments, environment, self._scratch.layout)
         self._options = {
             "arguments": arguments,
             "cwd": str(inside.program),
@@ -412,9 +416,8 @@ class SandboxRun:
             "cgroup": sandbox.has_cgroup,
         }
         host, port = SERVER_ADDRESS if sandbox.has_own_network else ("", 0)
-        mode = "first" if sandbox.is_first_process else "below"
-        inner = (mode, f"{inside.control}/socket", host, str(port))
-        spec = sandbox.process_spec(spec, InnerCommand(inner, {}), self._scratch.layout)
+        mode = "first" if sandbox.has_own_network else "below"
+        spec = sandbox.process_spec(spec, (mode, f"{inside.control}/{NAME}", host, str(port)), {}, self._scratch.layout)
         return dataclasses.replace(spec, arguments=[*self._resources.words, *spec.arguments])
 
     async def begin(self) -> None:
@@ -430,33 +433,24 @@ class SandboxRun:
             self._listener.setblocking(False)
             self._has_listener.set()
         await self._control.send(self._options)
-        answer = await self._control.receive()
-        if "failed" in answer:
-            number = answer.get("errno")
-            text = str(answer["failed"])
-            raise OSError(number, os.strerror(number)) if isinstance(number, int) else ValueError(text)
+        answer = await self._control.receive(StartReport)
+        if answer.failed is not None:
+            raise (
+                ValueError(answer.failed) if answer.errno is None else OSError(answer.errno, os.strerror(answer.errno))
+            )
 
     async def finish(self) -> None:
         """Take the report, after the process that `process_spec` describes has ended."""
         if self._control is None or self.report is not None:
             return
         with trio.move_on_after(_REPORT_TIMEOUT):
-            with contextlib.suppress(SandboxEndedError, KeyError, TypeError, ValueError):
-                message = await self._control.receive()
-                if message["killed"] in {"", *(each.key for each in LIMITS)}:
-                    self.report = RunReport(
-                        int(message["exit"]),
-                        float(message["cpu"]),
-                        int(message["peak"]),
-                        str(message["killed"]),
-                        bool(message["hidden"]),
-                        tuple(map(str, message["left"])),
-                    )
+            with contextlib.suppress(SandboxEndedError):
+                self.report = await self._control.receive(RunReport)
         exceeded = self._resources.exceeded()
         if exceeded and self.report is None:  # the kernel has killed the process inside as well
-            self.report = RunReport(-_SIGKILL, 0.0, self.sandbox.memory, exceeded, is_hidden=False, leftovers=())
-        elif exceeded and self.report is not None and not self.report.exceeded:
-            self.report = dataclasses.replace(self.report, exceeded=exceeded, leftovers=())
+            self.report = RunReport(-_SIGKILL, 0.0, self.sandbox.memory, exceeded)
+        elif exceeded and self.report is not None and not self.report.killed:
+            self.report = msgspec.structs.replace(self.report, killed=exceeded, leftovers=())
 
     def disconnect(self) -> None:
         """End everything that is still running inside."""
@@ -477,10 +471,10 @@ class SandboxRun:
         report = self.report
         return Observations(
             sandbox=self.sandbox.name,
-            peak_memory=peak_memory if report is None else report.peak_memory,
-            exceeded_memory=report is not None and report.exceeded == Condition.MEMORY.key,
-            exceeded_processes=report is not None and report.exceeded == Condition.PROCESSES.key,
-            exceeded_disk=report is not None and report.exceeded == Condition.DISK.key,
+            peak_memory=peak_memory if report is None else report.peak,
+            exceeded_memory=report is not None and report.killed == Condition.MEMORY.key,
+            exceeded_processes=report is not None and report.killed == Condition.PROCESSES.key,
+            exceeded_disk=report is not None and report.killed == Condition.DISK.key,
             hid_files=report is not None and report.is_hidden,
             not_limited=tuple(each.key for each in LIMITS if each in self.sandbox.gaps),
             network_attempts=self._network_attempts,

@@ -37,23 +37,23 @@ from spielleiter.protocol.messages import (
 from spielleiter.server import events
 from spielleiter.server.core.clock import UNLIMITED, Arrival
 from spielleiter.server.core.error_packets import shortened
-from spielleiter.server.core.lobby import ANYBODY, SEATS, Lobby, Member
+from spielleiter.server.core.lobby import ANYBODY, SEATS, Lobby
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.core.room import Phase
+from spielleiter.server.core.room import Peer, Phase
 from spielleiter.server.errors import Fault, RequestError
 
 # -- administrators --------------------------------------------------------------------------------------------------
 
 
-def prepare(lobby: Lobby, member: Member, request: PrepareRequest) -> None:
+def prepare(lobby: Lobby, peer: Peer, request: PrepareRequest) -> None:
     """Open a room for the requested game and answer with its id and its reservation codes."""
-    edition = lobby.find_edition(member, request.game_type)
+    edition = lobby.find_edition(peer, request.game_type)
     request = complete_request(request, edition)
     room = lobby.open_prepared(edition, request.slots, is_paused=request.is_paused)
-    if not member.is_edition_chosen:
-        lobby.choose_edition(member, edition)
+    if not peer.is_edition_chosen:
+        lobby.choose_edition(peer, edition)
     codes = tuple(player_slot.reservation for player_slot in room.player_slots if player_slot.reservation is not None)
-    member.peer.send(edition.dialect.encode(Prepared(room.id, codes)))
+    peer.send(edition.dialect.encode(Prepared(room.id, codes)))
 
 
 def complete_request(request: PrepareRequest, edition: Edition) -> PrepareRequest:
@@ -78,85 +78,83 @@ def complete_request(request: PrepareRequest, edition: Edition) -> PrepareReques
     return dataclasses.replace(request, slots=slots)
 
 
-def observe(lobby: Lobby, member: Member, request: ObserveRequest) -> None:
+def observe(lobby: Lobby, peer: Peer, request: ObserveRequest) -> None:
     """Let the peer observe a room."""
-    room = lobby.find_room(member, request.room_id)
-    if len(room.observers) >= lobby.config.observers_per_room and room.id not in member.observed:
+    room = lobby.find_room(peer, request.room_id)
+    if len(room.observers) >= lobby.config.observers_per_room and room.id not in peer.observed:
         text = f"Room {room.id} has {count_text(len(room.observers), 'observer')}, as many as this server allows"
         raise RequestError(Fault.OBSERVERS_PER_ROOM, text)
-    member.observed[room.id] = room
-    room.add_observer(member.peer)
+    peer.observed[room.id] = room
+    room.add_observer(peer)
 
 
-def pause(lobby: Lobby, member: Member, request: PauseRequest) -> None:
+def pause(lobby: Lobby, peer: Peer, request: PauseRequest) -> None:
     """Pause a game or resume it."""
-    lobby.find_room(member, request.room_id).pause(member.peer, is_paused=request.is_paused)
+    lobby.find_room(peer, request.room_id).pause(peer, is_paused=request.is_paused)
 
 
-def step(lobby: Lobby, member: Member, request: StepRequest) -> None:
+def step(lobby: Lobby, peer: Peer, request: StepRequest) -> None:
     """Request one move of a paused game."""
-    lobby.find_room(member, request.room_id).step(member.peer)
+    lobby.find_room(peer, request.room_id).step(peer)
 
 
-def cancel(lobby: Lobby, member: Member, request: CancelRequest) -> None:
+def cancel(lobby: Lobby, peer: Peer, request: CancelRequest) -> None:
     """End a game, started or not."""
     if request.room_id is None:
-        raise RequestError(Fault.NO_ROOM_ID, member.peer.edition.dialect.texts.unknown_room(None))
-    lobby.find_room(member, request.room_id).cancel()
+        raise RequestError(Fault.NO_ROOM_ID, peer.edition.dialect.texts.unknown_room(None))
+    lobby.find_room(peer, request.room_id).cancel()
 
 
-def set_timeout(lobby: Lobby, member: Member, request: TimeoutRequest) -> None:
+def set_timeout(lobby: Lobby, peer: Peer, request: TimeoutRequest) -> None:
     """Turn the time limits of one player on or off, from its next move request on."""
-    room = lobby.find_room(member, request.room_id)
+    room = lobby.find_room(peer, request.room_id)
     if not 0 <= request.slot < len(room.player_slots):
         raise RequestError(Fault.BAD_SLOTS, f"Room {room.id} has the slots 0 and 1, and no slot {request.slot}")
     room.player_slots[request.slot].clock.next_limits = lobby.limits if request.is_active else UNLIMITED
 
 
-def set_test_mode(lobby: Lobby, member: Member, request: TestModeRequest) -> None:
+def set_test_mode(lobby: Lobby, peer: Peer, request: TestModeRequest) -> None:
     """Start or stop adding results to the score sheet."""
-    _require_test_mode(member)
+    _require_test_mode(peer)
     lobby.scores.is_enabled = request.is_enabled
-    member.peer.send(member.peer.edition.dialect.encode(Testing(request.is_enabled)))
+    peer.send(peer.edition.dialect.encode(Testing(request.is_enabled)))
 
 
-def send_score(lobby: Lobby, member: Member, request: ScoreForPlayerRequest) -> None:
+def send_score(lobby: Lobby, peer: Peer, request: ScoreForPlayerRequest) -> None:
     """Answer with a player's line of the score sheet."""
-    _require_test_mode(member)
-    edition = member.peer.edition
+    _require_test_mode(peer)
+    edition = peer.edition
     score = lobby.scores.of(request.display_name or "", edition.dialect.score_definition)
     if score is None and edition.policy.refuses_unknown_players:
         raise RequestError(Fault.UNKNOWN_PLAYER, edition.dialect.texts.unknown_player(request.display_name))
-    member.peer.send(edition.dialect.encode(score or PlayerScore("", 0, ())))
+    peer.send(edition.dialect.encode(score or PlayerScore("", 0, ())))
 
 
-def _require_test_mode(member: Member) -> None:
-    edition = member.peer.edition
+def _require_test_mode(peer: Peer) -> None:
+    edition = peer.edition
     if not edition.dialect.has_packet(Testing):
         raise RequestError(Fault.NO_TEST_MODE, f"{edition.name} has no test mode")
 
 
-def send_status(lobby: Lobby, member: Member, _request: StatusRequest) -> None:
+def send_status(lobby: Lobby, peer: Peer, _request: StatusRequest) -> None:
     """Answer with the server's status as JSON."""
     report = json.dumps(lobby.report(), ensure_ascii=False, separators=(",", ":"))
-    member.peer.send(member.peer.edition.dialect.encode(Status(report)))
+    peer.send(peer.edition.dialect.encode(Status(report)))
 
 
 # -- dedicated ports -------------------------------------------------------------------------------------------------
 
 
-def take_dedicated_seat(
-    lobby: Lobby, member: Member, request: JoinRequest | JoinRoomRequest | JoinPreparedRequest
-) -> None:
+def take_dedicated_seat(lobby: Lobby, peer: Peer, request: JoinRequest | JoinRoomRequest | JoinPreparedRequest) -> None:
     """Give the peer the seat that its port serves; a plain join needs no reservation code there.
 
     Requests for any other game, room or seat are refused with the texts that a stranger would get, and counted as
     `Fault.FOREIGN_SEAT`, whether such a room or reservation code exists or not.
     """
-    port = member.dedicated_port
+    port = peer.dedicated_port
     assert port is not None
     room, player_slot = port.room, port.room.player_slots[port.seat]
-    texts = member.peer.edition.dialect.texts
+    texts = peer.edition.dialect.texts
     match request:
         case JoinRequest(game_type=str(requested)) if requested != room.edition.game_type:
             raise RequestError(Fault.OTHER_GAME, f"{room.edition.game_type} is played here, not {requested}")
@@ -172,18 +170,18 @@ def take_dedicated_seat(
     if player_slot.reservation is None or room.phase is not Phase.OPEN:
         raise RequestError(Fault.ROOM_FULL, texts.room_full(room.id))
     if isinstance(request, JoinRequest):
-        lobby.publish(events.SeatTakenPlainly(room.id, member.peer.label))
-    lobby.take_reserved_slot(member, room, player_slot)
+        lobby.publish(events.SeatTakenPlainly(room.id, peer.label))
+    lobby.take_reserved_slot(peer, room, player_slot)
 
 
-def refuse_password(_lobby: Lobby, member: Member, _request: AuthenticateRequest) -> None:
+def refuse_password(_lobby: Lobby, peer: Peer, _request: AuthenticateRequest) -> None:
     """Refuse every password, since nobody can become an administrator through a dedicated port."""
-    raise RequestError(Fault.FORBIDDEN_HERE, member.peer.edition.dialect.texts.wrong_password)
+    raise RequestError(Fault.FORBIDDEN_HERE, peer.edition.dialect.texts.wrong_password)
 
 
 # -- who may send what -----------------------------------------------------------------------------------------------
 
-Handler: TypeAlias = Callable[[Lobby, Member, Any], None]
+Handler: TypeAlias = Callable[[Lobby, Peer, Any], None]
 
 FOR_ANYONE: dict[type, Handler] = {
     JoinRequest: Lobby.join,
@@ -212,24 +210,24 @@ FOR_ADMINS: dict[type, Handler] = {
 }
 
 
-def dispatch(lobby: Lobby, member: Member, message: Message, arrival: Arrival, now: float) -> None:
+def dispatch(lobby: Lobby, peer: Peer, message: Message, arrival: Arrival, now: float) -> None:
     """Handle `message`, which arrived at `arrival`; `now` is the present instant.
 
     Raises RequestError if the request cannot be granted.
     """
     if isinstance(message, RoomMessage):  # nearly every packet is a move
-        lobby.find_room(member, message.room_id).move(member.peer, message, arrival, now)
+        lobby.find_room(peer, message.room_id).move(peer, message, arrival, now)
         return
     kind = type(message)
-    if member.dedicated_port is None:
-        lobby.recognise_season(member, kind)
-    handler = (FOR_ANYONE if member.dedicated_port is None else AT_DEDICATED_PORT).get(kind)
+    if peer.dedicated_port is None:
+        lobby.recognise_season(peer, kind)
+    handler = (FOR_ANYONE if peer.dedicated_port is None else AT_DEDICATED_PORT).get(kind)
     if handler is None:
         handler = FOR_ADMINS.get(kind)
-        texts = member.peer.edition.dialect.texts
+        texts = peer.edition.dialect.texts
         if handler is None:
             raise RequestError(Fault.SERVER_PACKET, texts.server_packet(shortened(message)))
-        if not member.is_admin:
-            fault = Fault.UNAUTHENTICATED if member.dedicated_port is None else Fault.FORBIDDEN_HERE
+        if not peer.is_admin:
+            fault = Fault.UNAUTHENTICATED if peer.dedicated_port is None else Fault.FORBIDDEN_HERE
             raise RequestError(fault, texts.unauthenticated(shortened(message)))
-    handler(lobby, member, message)
+    handler(lobby, peer, message)

@@ -1,6 +1,6 @@
 """The lobby: connected peers, rooms, reservations and administrators.
 
-Invariants: the lobby knows which peer is in which rooms (`Member`). Every request is decided synchronously, within one
+Invariants: each peer knows in which rooms it is. Every request is decided synchronously, within one
 call. A request that cannot be granted raises RequestError and changes nothing. When a room is over, the lobby keeps
 nothing of it: no room, no reservation, no membership.
 """
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from spielleiter.common.text import count_text
-from spielleiter.game.api import Seat, State
+from spielleiter.game.api import State
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import (
     REQUEST_TYPES,
@@ -29,7 +29,7 @@ from spielleiter.protocol.messages import (
 )
 from spielleiter.server import events
 from spielleiter.server.config import Config
-from spielleiter.server.core.clock import UNLIMITED, MoveClock, TimeLimits, Timer, TimerService, TokenBucket
+from spielleiter.server.core.clock import UNLIMITED, MoveClock, TimeLimits, Timer, TimerService
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Peer, Phase, PlayerSlot, Room
 from spielleiter.server.core.scores import ScoreSheet
@@ -66,60 +66,6 @@ def start_source(seed: int | None) -> Callable[[], random.Random]:
     return lambda: random.Random(games.getrandbits(64))
 
 
-class DedicatedPort:
-    """A port that serves a single seat of a room.
-
-    A peer that connects there can take this seat and play, and nothing else (`AT_DEDICATED_PORT` in
-    `spielleiter.server.core.dispatch`). All its connections share the rate limits `packets` and `received` (in bytes);
-    a sender that exceeds them is delayed, not refused. Contest programs send a few hundred bytes in one packet for each
-    move.
-    """
-
-    def __init__(
-        self, room: Room, seat: Seat, packets: TokenBucket | None = None, received: TokenBucket | None = None
-    ) -> None:
-        self.room = room
-        self.seat = seat
-        self.packets = packets or TokenBucket(500, 500)
-        self.received = received or TokenBucket(256 * 1024, 512 * 1024)
-        self.code = room.player_slots[seat].reservation
-        """The reservation code of the seat. The seat itself forgets its code when it is taken."""
-
-
-class Member:
-    """A peer in the lobby, from its connection until it has left. Members are compared by identity.
-
-    Only the lobby and the handlers of requests change a member.
-    """
-
-    def __init__(
-        self, peer: Peer, dedicated_port: DedicatedPort | None = None, *, has_idle_timeout: bool = True
-    ) -> None:
-        self.peer = peer
-        self.dedicated_port = dedicated_port
-        """The port it connected to, if that port serves a single seat; None: it may make any request."""
-        self.has_idle_timeout = has_idle_timeout
-        """Whether it may be disconnected because it sends nothing after its last game."""
-        self.idle_timer: Timer | None = None
-        """The timer that does this."""
-        self.is_admin = False
-        self.is_edition_chosen = False
-        """Whether a join, joinPrepared or prepare has fixed the peer's edition."""
-        self.packets_received = 0
-        self.rooms: dict[str, Room] = {}
-        """The rooms in which it occupies a player slot, by id."""
-        self.observed: dict[str, Room] = {}
-        """The rooms that it observes, by id."""
-
-    def __repr__(self) -> str:
-        return f"<Member {self.peer.label}>"
-
-    def stop_idle_timer(self) -> None:
-        if self.idle_timer is not None:
-            self.idle_timer.cancel()
-            self.idle_timer = None
-
-
 class Lobby:
     """Handles the requests of all peers.
 
@@ -148,9 +94,7 @@ class Lobby:
         self.waiting: dict[str, Timer | None] = {}
         """The waiting rooms by id; a prepared one has a timer, which closes it if its seats are not taken."""
         self.reservations: dict[str, tuple[Room, PlayerSlot]] = {}
-        self.members: dict[Peer, Member] = {}
-        """All connected peers."""
-        self.admins: dict[Member, None] = {}
+        self.admins: dict[Peer, None] = {}
         self.scores = ScoreSheet(is_enabled=config.is_test_mode)
         self.report: Callable[[], Mapping[str, Any]] = dict
         """Returns the server's status for administrators."""
@@ -174,63 +118,54 @@ class Lobby:
         }
         """The same for peers that are no administrators."""
 
-    # -- connecting and leaving -------------------------------------------------------------------------------------
+    # -- peers ------------------------------------------------------------------------------------------------------
 
-    def connect(
-        self, peer: Peer, dedicated_port: DedicatedPort | None = None, *, has_idle_timeout: bool = True
-    ) -> Member:
-        """Register `peer`, which must be dropped later; see `Member` for the arguments."""
-        member = self.members[peer] = Member(peer, dedicated_port, has_idle_timeout=has_idle_timeout)
-        return member
-
-    def drop(self, member: Member, departure: Departure = Departure.UNKNOWN) -> None:
-        """Remove a peer that has left from the lobby and from its rooms. Dropping it twice does nothing."""
-        self.admins.pop(member, None)
-        member.stop_idle_timer()
-        for room in [*member.rooms.values(), *member.observed.values()]:
-            member.rooms.pop(room.id, None)
-            member.observed.pop(room.id, None)
-            room.leave(member.peer, departure)
-        self.members.pop(member.peer, None)
+    def drop(self, peer: Peer, departure: Departure = Departure.UNKNOWN) -> None:
+        """Remove a peer that has left, which every peer has to be at last. Dropping it twice does nothing."""
+        self.admins.pop(peer, None)
+        peer.stop_idle_timer()
+        for room in [*peer.rooms.values(), *peer.observed.values()]:
+            peer.rooms.pop(room.id, None)
+            peer.observed.pop(room.id, None)
+            room.leave(peer, departure)
 
     @property
     def initial_dialect(self) -> Dialect:
         """The dialect in which packets of a new connection are read."""
         return self._dialects[self.default_edition.name][1]
 
-    def dialect_of(self, member: Member) -> Dialect:
+    def dialect_of(self, peer: Peer) -> Dialect:
         """The dialect in which the next packet is read.
 
         A player's packets are read in the dialect of its season, all others in the dialects of all seasons together.
         Only administrators have the requests that no official server knows, where an edition follows a release.
         """
-        playing, waiting = (self._admin_dialects if member.is_admin else self._dialects)[member.peer.edition.name]
-        return playing if member.rooms else waiting
+        playing, waiting = (self._admin_dialects if peer.is_admin else self._dialects)[peer.edition.name]
+        return playing if peer.rooms else waiting
 
-    def choose_edition(self, member: Member, edition: Edition) -> None:
+    def choose_edition(self, peer: Peer, edition: Edition) -> None:
         """Fix the edition of the peer: its answers have this edition's wire form from now on."""
-        member.peer.edition = edition
-        member.is_edition_chosen = True
+        peer.edition = edition
+        peer.is_edition_chosen = True
 
-    def recognise_season(self, member: Member, kind: type) -> None:
+    def recognise_season(self, peer: Peer, kind: type) -> None:
         """Answer a peer that has not chosen an edition in the form of a season that has requests of the type `kind`.
 
         The peer keeps its edition if that has such requests, or if no edition has them. Otherwise it gets the newest
         one that does, since its client was written for that season or for an earlier one.
         """
-        peer = member.peer
-        if not member.is_edition_chosen and kind in REQUEST_TYPES and not peer.edition.dialect.has_packet(kind):
+        if not peer.is_edition_chosen and kind in REQUEST_TYPES and not peer.edition.dialect.has_packet(kind):
             knowing = (edition for edition in self.editions.values() if edition.dialect.has_packet(kind))
             peer.edition = next(knowing, peer.edition)
 
     # -- requests of any peer ---------------------------------------------------------------------------------------
 
-    def join(self, member: Member, request: JoinRequest) -> None:
+    def join(self, peer: Peer, request: JoinRequest) -> None:
         """Join the first open game of this type, or a new one."""
-        edition = self.find_edition(member, request.game_type)
-        self._require_vacancy(member, edition)
+        edition = self.find_edition(peer, request.game_type)
+        self._require_vacancy(peer, edition)
         rooms = (self.rooms[room_id] for room_id in self.waiting)
-        suitable = (room for room in rooms if room.edition is edition and room.slot_of(member.peer) is None)
+        suitable = (room for room in rooms if room.edition is edition and room.slot_of(peer) is None)
         found = next(((room, slot) for room in suitable if (slot := room.free_slot()) is not None), None)
         if found is None:
             limits = self.limits if edition.policy.judges_joined_games else UNLIMITED
@@ -242,39 +177,39 @@ class Lobby:
             player_slot = player_slots[0]
         else:
             room, player_slot = found
-        self._add_player(member, room, player_slot)
+        self._add_player(peer, room, player_slot)
         notice = edition.dialect.encode(JoinedGameRoom(room.id, len(room.players), is_existing=found is not None))
         for admin in self.admins:
-            admin.peer.send(notice)
+            admin.send(notice)
 
-    def join_room(self, member: Member, request: JoinRoomRequest) -> None:
+    def join_room(self, peer: Peer, request: JoinRoomRequest) -> None:
         """Join the room with this id."""
-        room = self.find_room(member, request.room_id)
-        self._require_same_edition(member, room.edition)
+        room = self.find_room(peer, request.room_id)
+        self._require_same_edition(peer, room.edition)
         player_slot = room.free_slot()
-        if player_slot is None or room.id in member.rooms:
-            raise RequestError(Fault.ROOM_FULL, member.peer.edition.dialect.texts.room_full(room.id))
-        self._require_vacancy(member, room.edition)
-        self._add_player(member, room, player_slot)
+        if player_slot is None or room.id in peer.rooms:
+            raise RequestError(Fault.ROOM_FULL, peer.edition.dialect.texts.room_full(room.id))
+        self._require_vacancy(peer, room.edition)
+        self._add_player(peer, room, player_slot)
 
-    def join_prepared(self, member: Member, request: JoinPreparedRequest) -> None:
+    def join_prepared(self, peer: Peer, request: JoinPreparedRequest) -> None:
         """Take a reserved slot; the reservation code is invalid afterwards."""
         reserved = self.reservations.get(request.reservation_code or "")
-        if reserved is None or reserved[0].id in member.rooms:
-            raise RequestError(Fault.UNKNOWN_RESERVATION, member.peer.edition.dialect.texts.unknown_reservation)
+        if reserved is None or reserved[0].id in peer.rooms:
+            raise RequestError(Fault.UNKNOWN_RESERVATION, peer.edition.dialect.texts.unknown_reservation)
         room, player_slot = reserved
-        self._require_vacancy(member, room.edition)
-        self.take_reserved_slot(member, room, player_slot)
+        self._require_vacancy(peer, room.edition)
+        self.take_reserved_slot(peer, room, player_slot)
 
-    def take_reserved_slot(self, member: Member, room: Room, player_slot: PlayerSlot) -> None:
+    def take_reserved_slot(self, peer: Peer, room: Room, player_slot: PlayerSlot) -> None:
         """Let the peer occupy a reserved slot; its reservation code is invalid afterwards."""
         self.reservations.pop(player_slot.reservation or "", None)
-        self._add_player(member, room, player_slot)
+        self._add_player(peer, room, player_slot)
 
-    def _add_player(self, member: Member, room: Room, player_slot: PlayerSlot) -> None:
-        self.choose_edition(member, room.edition)
-        member.rooms[room.id] = room
-        room.add_player(member.peer, player_slot)
+    def _add_player(self, peer: Peer, room: Room, player_slot: PlayerSlot) -> None:
+        self.choose_edition(peer, room.edition)
+        peer.rooms[room.id] = room
+        room.add_player(peer, player_slot)
         if room.phase is not Phase.OPEN:
             self._stop_waiting(room)
 
@@ -284,28 +219,28 @@ class Lobby:
             self.password.encode(), (given or "").encode("utf-8", "surrogatepass")
         )
 
-    def authenticate(self, member: Member, request: AuthenticateRequest) -> None:
+    def authenticate(self, peer: Peer, request: AuthenticateRequest) -> None:
         """Make the peer an administrator; the protocol has no packet that confirms this."""
         if not self.is_password(request.password):
-            text = member.peer.edition.dialect.texts.wrong_password
+            text = peer.edition.dialect.texts.wrong_password
             raise RequestError(Fault.WRONG_PASSWORD, f"{text}; {NO_ADMINS}" if self.password is None else text)
-        if not member.is_admin:
-            member.is_admin = True
-            self.admins[member] = None
-            self.publish(events.AdminAuthenticated(member.peer.label))
+        if not peer.is_admin:
+            peer.is_admin = True
+            self.admins[peer] = None
+            self.publish(events.AdminAuthenticated(peer.label))
 
     # -- checks and look-ups ----------------------------------------------------------------------------------------
 
-    def find_room(self, member: Member, room_id: str | None) -> Room:
+    def find_room(self, peer: Peer, room_id: str | None) -> Room:
         """Return the room with this id. Raises RequestError if there is none."""
         room = self.rooms.get(room_id or "")
         if room is None:
-            raise RequestError(Fault.UNKNOWN_ROOM, member.peer.edition.dialect.texts.unknown_room(room_id))
+            raise RequestError(Fault.UNKNOWN_ROOM, peer.edition.dialect.texts.unknown_room(room_id))
         return room
 
-    def find_edition(self, member: Member, game_type: str | None) -> Edition:
+    def find_edition(self, peer: Peer, game_type: str | None) -> Edition:
         """Return the edition for a requested game type. Raises RequestError if there is none."""
-        edition = member.peer.edition
+        edition = peer.edition
         if game_type is None:
             if not edition.policy.has_default_game:
                 raise RequestError(Fault.NO_GAME_TYPE, "This request names no gameType")
@@ -316,21 +251,21 @@ class Lobby:
             raise RequestError(Fault.UNKNOWN_GAME_TYPE, text)
         return requested
 
-    def _require_same_edition(self, member: Member, edition: Edition) -> None:
+    def _require_same_edition(self, peer: Peer, edition: Edition) -> None:
         """Refuse a game of another edition to a peer that is playing: its packets are read in one dialect only."""
-        other = next((room for room in member.rooms.values() if room.edition is not edition), None)
+        other = next((room for room in peer.rooms.values() if room.edition is not edition), None)
         if other is not None:
             text = f"This connection plays {other.edition.game_type}; open another one for {edition.game_type}"
             raise RequestError(Fault.OTHER_GAME, text)
 
-    def _require_vacancy(self, member: Member, edition: Edition) -> None:
+    def _require_vacancy(self, peer: Peer, edition: Edition) -> None:
         """Refuse a seat in a game of another edition, or beyond the maximum of one connection.
 
         The maximum is so low that the connections of one address cannot occupy all rooms that may wait.
         """
-        self._require_same_edition(member, edition)
-        if len(member.rooms) >= self.config.seats_per_connection and not member.is_admin:
-            seats = count_text(len(member.rooms), "game")
+        self._require_same_edition(peer, edition)
+        if len(peer.rooms) >= self.config.seats_per_connection and not peer.is_admin:
+            seats = count_text(len(peer.rooms), "game")
             text = f"This connection has a seat in {seats}, as many as this server allows"
             raise RequestError(Fault.SEATS_PER_CONNECTION, text)
 
@@ -394,28 +329,28 @@ class Lobby:
         room = self.rooms.pop(room_id)
         self._stop_waiting(room)
         for observer in room.observers:
-            del self.members[observer].observed[room_id]
+            del observer.observed[room_id]
         for player_slot in room.player_slots:
             if player_slot.reservation is not None:
                 self.reservations.pop(player_slot.reservation, None)
-            if player_slot.peer is None:
+            peer = player_slot.peer
+            if peer is None:
                 continue
-            member = self.members[player_slot.peer]
-            del member.rooms[room_id]
-            if player_slot.peer is offender or member.rooms or member.is_admin:
+            del peer.rooms[room_id]
+            if peer is offender or peer.rooms or peer.is_admin:
                 continue
             if room.edition.policy.ends_players_streams:
-                member.peer.end()
-            elif room.edition.policy.ends_idle_players and member.has_idle_timeout:
-                self._start_idle_timer(member)
+                peer.end()
+            elif room.edition.policy.ends_idle_players and peer.has_idle_timeout:
+                self._start_idle_timer(peer)
 
-    def _start_idle_timer(self, member: Member) -> None:
-        """End the stream of `member` unless it sends a packet or plays again in time."""
-        packets_before = member.packets_received
+    def _start_idle_timer(self, peer: Peer) -> None:
+        """End the stream of `peer` unless it sends a packet or plays again in time."""
+        packets_before = peer.packets_received
 
         def end_if_idle(_now: float) -> None:
-            if member.packets_received == packets_before and not member.rooms:
-                member.peer.end()
+            if peer.packets_received == packets_before and not peer.rooms:
+                peer.end()
 
-        member.stop_idle_timer()
-        member.idle_timer = self.timers.call_after(self.config.idle_timeout, end_if_idle)
+        peer.stop_idle_timer()
+        peer.idle_timer = self.timers.call_after(self.config.idle_timeout, end_if_idle)

@@ -35,7 +35,7 @@ from spielleiter.protocol.messages import (
 )
 from spielleiter.protocol.texts import MoveRefusal
 from spielleiter.server import events
-from spielleiter.server.core.clock import Arrival, MoveClock, Timer, TimerService
+from spielleiter.server.core.clock import Arrival, MoveClock, Timer, TimerService, TokenBucket
 from spielleiter.server.core.error_packets import shortened
 from spielleiter.server.core.policy import CancelWinner, Edition, TimeoutWinner
 from spielleiter.server.errors import Fault, RequestError
@@ -67,21 +67,78 @@ class Sink(Protocol):
         ...
 
 
+class DedicatedPort:
+    """A port that serves a single seat of a room.
+
+    A peer that connects there can take this seat and play, and nothing else (`AT_DEDICATED_PORT` in
+    `spielleiter.server.core.dispatch`). All its connections share the rate limits `packets` and `received` (in bytes);
+    a sender that exceeds them is delayed, not refused. Contest programs send a few hundred bytes in one packet for each
+    move.
+    """
+
+    def __init__(
+        self, room: Room, seat: Seat, packets: TokenBucket | None = None, received: TokenBucket | None = None
+    ) -> None:
+        self.room = room
+        self.seat = seat
+        self.packets = packets or TokenBucket(500, 500)
+        self.received = received or TokenBucket(256 * 1024, 512 * 1024)
+        self.code = room.player_slots[seat].reservation
+        """The reservation code of the seat. The seat itself forgets its code when it is taken."""
+
+
 class Peer:
-    """A connection's label, sink and edition, as lobby and rooms see it. Peers are compared by identity."""
+    """A connection, as lobby and rooms see it, until it has left. Peers are compared by identity.
 
-    __slots__ = ("edition", "has_delivery_timeout", "label", "reads_packets", "sink")
+    `label` is its name in the log, `edition` the edition in whose wire form it is answered. `dedicated_port` is the
+    port it connected to, if that port serves a single seat; None: it may make any request. `has_idle_timeout`: it may
+    be disconnected because it sends nothing after its last game.
+    """
 
-    def __init__(self, label: str, sink: Sink, edition: Edition) -> None:
+    __slots__ = (
+        "dedicated_port",
+        "edition",
+        "has_delivery_timeout",
+        "has_idle_timeout",
+        "idle_timer",
+        "is_admin",
+        "is_edition_chosen",
+        "label",
+        "observed",
+        "packets_received",
+        "reads_packets",
+        "rooms",
+        "sink",
+    )
+
+    def __init__(
+        self,
+        label: str,
+        sink: Sink,
+        edition: Edition,
+        dedicated_port: DedicatedPort | None = None,
+        *,
+        has_idle_timeout: bool = True,
+    ) -> None:
         self.label = label
-        """Its name in the log."""
         self.sink = sink
         self.edition = edition
-        """The edition in whose wire form it is answered."""
+        self.dedicated_port = dedicated_port
         self.reads_packets = True
         """False: its sink ignores the bytes, so an empty packet may be sent instead of a position."""
         self.has_delivery_timeout = True
         """False: its clock starts only when its sink reports a request as sent, however late that is."""
+        self.has_idle_timeout = has_idle_timeout
+        self.idle_timer: Timer | None = None
+        """The timer that ends its stream if it is idle."""
+        self.is_admin = False
+        self.is_edition_chosen = False
+        """Whether a join, joinPrepared or prepare has fixed its edition."""
+        self.packets_received = 0
+        self.rooms: dict[str, Room] = {}
+        """The rooms in which it occupies a player slot, by id."""
+        self.observed: dict[str, Room] = {}
+        """The rooms that it observes, by id."""
 
     def __repr__(self) -> str:
         return f"<Peer {self.label}>"
@@ -93,6 +150,11 @@ class Peer:
     def end(self, *, with_end_tag: bool = True) -> None:
         """End the stream after everything that is queued."""
         self.sink.end_nowait(with_end_tag=with_end_tag)
+
+    def stop_idle_timer(self) -> None:
+        if self.idle_timer is not None:
+            self.idle_timer.cancel()
+            self.idle_timer = None
 
 
 @dataclass(slots=True)

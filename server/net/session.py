@@ -23,8 +23,8 @@ from spielleiter.server.config import Config, is_loopback
 from spielleiter.server.core.clock import Arrival, TokenBucket
 from spielleiter.server.core.dispatch import dispatch
 from spielleiter.server.core.error_packets import encoded_error, shortened_text
-from spielleiter.server.core.lobby import DedicatedPort, Lobby
-from spielleiter.server.core.room import Peer
+from spielleiter.server.core.lobby import Lobby
+from spielleiter.server.core.room import DedicatedPort, Peer
 from spielleiter.server.errors import Fault, RequestError
 from spielleiter.server.net.fair_queue import ProcessorBudget
 from spielleiter.server.net.outbox import Outbox
@@ -139,9 +139,8 @@ class Session:
             on_ended=self._reading.cancel,  # not a method of this object: a cycle would keep it in memory
         )
         edition = lobby.default_edition if dedicated_port is None else dedicated_port.room.edition
-        self._peer = Peer(label, self._outbox, edition)
-        self.member = lobby.connect(self._peer, dedicated_port, has_idle_timeout=not self._is_local)
-        connection.dialect = lobby.dialect_of(self.member)
+        self.peer = Peer(label, self._outbox, edition, dedicated_port, has_idle_timeout=not self._is_local)
+        connection.dialect = lobby.dialect_of(self.peer)
 
     @property
     def queued_bytes(self) -> int:
@@ -161,18 +160,18 @@ class Session:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._write)
                     await self._read()
-                    self._lobby.drop(self.member, self._departure)
+                    self._lobby.drop(self.peer, self._departure)
                     self._outbox.end_nowait()
                     await self._close()
                     nursery.cancel_scope.cancel()
         except* trio.Cancelled:  # the whole server is ending at once: no player has left
             with BugsContained(self._note_bug):
-                for room in list(self.member.rooms.values()):
+                for room in list(self.peer.rooms.values()):
                     room.cancel()
             raise
         finally:
             with self._budget, BugsContained(self._note_bug):
-                self._lobby.drop(self.member)
+                self._lobby.drop(self.peer)
             with trio.CancelScope(shield=True):
                 await self._wire.aclose()
             self._stream.publish(events.ConnectionClosed(self.label, self._reason, self._was_silent))
@@ -266,7 +265,7 @@ class Session:
             return  # the deadline is that of the first packet
         # Between two packets, a peer may be silent without limit. So may a player or an administrator within a packet:
         # it could as well send nothing.
-        if self._is_local or self.member.rooms or self.member.is_admin or not self._connection.has_partial_packet:
+        if self._is_local or self.peer.rooms or self.peer.is_admin or not self._connection.has_partial_packet:
             self._packet_deadline = inf
         elif has_handled or self._packet_deadline == inf:
             self._packet_deadline = trio.current_time() + self._config.packet_timeout
@@ -323,8 +322,8 @@ class Session:
 
         `now` is the present instant in seconds, less the time for which the sender was made to wait.
         """
-        policy = self._peer.edition.policy
-        self.member.packets_received += 1
+        policy = self.peer.edition.policy
+        self.peer.packets_received += 1
         self._is_serving = self._has_data
         if isinstance(event, CloseConnection):
             self._end("goodbye", Departure.RECEIVED_DISCONNECT)
@@ -335,19 +334,19 @@ class Session:
             departure = Departure.PROTOCOL_ERROR if self._connection.has_partial_markup else Departure.LOST_CONNECTION
             self._end_lost("end of input", departure, with_end_tag=policy.answers_end_tag)
         else:
-            member, budget = self.member, self._budget
+            peer, budget = self.peer, self._budget
             try:
-                dispatch(self._lobby, member, event, arrival, now)
+                dispatch(self._lobby, peer, event, arrival, now)
                 budget.has_granted = True
             except RequestError as error:
-                self._connection.dialect = self._lobby.dialect_of(member)  # the refusal is written in it
+                self._connection.dialect = self._lobby.dialect_of(peer)  # the refusal is written in it
                 self._refuse_request(error, event)
             else:
-                self._connection.dialect = self._lobby.dialect_of(member)
-            if member.is_admin > budget.is_admin or (member.rooms and not budget.plays):
+                self._connection.dialect = self._lobby.dialect_of(peer)
+            if peer.is_admin > budget.is_admin or (peer.rooms and not budget.plays):
                 budget.plays = True
-                budget.is_admin = member.is_admin
-                self._connection.limits = packet_limits(self._config, is_player=True, is_admin=member.is_admin)
+                budget.is_admin = peer.is_admin
+                self._connection.limits = packet_limits(self._config, is_player=True, is_admin=peer.is_admin)
             ignored = self._connection.ignored
             if len(ignored) > self._published_ignored:
                 self._stream.publish(events.ContentIgnored(self.label, tuple(ignored[self._published_ignored :])))
@@ -356,7 +355,7 @@ class Session:
     # -- refusals ---------------------------------------------------------------------------------------------------
 
     def _refuse_request(self, error: RequestError, message: Message) -> None:
-        policy = self._peer.edition.policy
+        policy = self.peer.edition.policy
         text = shortened_text(str(error))
         self._budget.note_refusal(trio.current_time())
         self._stream.publish(events.RequestRefused(self.label, error.fault, text))
@@ -380,7 +379,7 @@ class Session:
         position: int | None = None,
     ) -> None:
         self._stream.publish(events.ProtocolBroken(self.label, refusal, text, position))
-        if self._peer.edition.policy.explains_protocol_errors:
+        if self.peer.edition.policy.explains_protocol_errors:
             self._end_with_error(text, original, refusal, departure)
         else:
             self._end(refusal, departure, with_end_tag=False)
@@ -406,7 +405,7 @@ class Session:
             self._outbox.send_nowait(encoded_error(dialect, text, repeated))
 
     def _end_with_close(self, reason: str, departure: Departure) -> None:
-        self._outbox.send_nowait(self._peer.edition.dialect.encode(CloseConnection()))
+        self._outbox.send_nowait(self.peer.edition.dialect.encode(CloseConnection()))
         self._end(reason, departure)
 
     def _end(self, reason: str, departure: Departure = Departure.UNKNOWN, *, with_end_tag: bool = True) -> None:

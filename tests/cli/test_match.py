@@ -32,6 +32,7 @@ from spielleiter.match.records import GameRecord, load_setup, read_journal
 from spielleiter.match.runner import Conditions, EndReason
 from spielleiter.match.tournament import PAGES
 from spielleiter.match.verdict import Verdict
+from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.viewer.page import SCRIPT
@@ -188,7 +189,7 @@ def test_both_programs_are_needed() -> None:
 @pytest.mark.usefixtures("games")
 def test_conditions_that_distort_a_match_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert play(tmp_path / "many", "-j", "1000").stderr.startswith("1000 games at a time are too many for ")
-    monkeypatch.setattr(spielleiter.match.runner, "count_cores", lambda: 2)
+    monkeypatch.setattr(PLATFORM, "usable_cores", lambda: [0, 1])
     done = play(tmp_path, "-j", "3", games=3)
     assert "3 games at a time on 2 processor cores" in done.stderr
     assert "the last one has no counterpart" in done.stderr
@@ -215,7 +216,7 @@ def test_a_command_is_run_at_the_end_without_a_shell_and_changes_no_exit_code(
         ([sys.executable, "-c", "print('out')"], "out\n"),
         ([str(tmp_path / "gone")], "gone: cannot be started (No such file or directory)\n"),
     ):
-        run_on_end(command, tmp_path, tmp_path, 0)
+        run_on_end(command, tmp_path / "summary.json", 0)
         output = capfd.readouterr()
         assert output.out == ""
         assert output.err.endswith(line)

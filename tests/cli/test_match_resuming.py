@@ -19,6 +19,7 @@ from spielleiter.match.plan import Entrant, MatchSetup, Opening, PlannedGame, Pr
 from spielleiter.match.records import GameRecord, load_setup, open_journal, read_journal
 from spielleiter.match.verdict import Verdict
 from spielleiter.programs.command import Command
+from spielleiter.programs.this_platform import PLATFORM
 from tests.cli.background import misuse, run
 from tests.cli.matches import MATCH, play, setup_of
 from tests.documents import blocks
@@ -381,7 +382,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_file_in_the_document_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spielleiter.match.runner, "usable_cores", lambda: [0, 1, 2, 3])
+    monkeypatch.setattr(PLATFORM, "usable_cores", lambda: [0, 1, 2, 3])
     (block,) = blocks("docs/match.md", "toml", "A match in a file")
     (tmp_path / "new").mkdir()
     bot = tmp_path / "new" / "bot"

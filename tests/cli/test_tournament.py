@@ -21,6 +21,7 @@ from spielleiter.match.plan import MatchSetup, PlannedGame
 from spielleiter.match.records import GameRecord, load_setup, open_journal, read_journal
 from spielleiter.match.runner import Conditions
 from spielleiter.match.verdict import Verdict
+from spielleiter.programs.this_platform import PLATFORM
 from tests.cli.background import misuse, run
 from tests.cli.matches import FILE, STRENGTH, play_where_b_does_not_start
 from tests.match.sample_records import fault, game
@@ -303,7 +304,7 @@ def test_a_command_is_run_at_the_end(tmp_path: Path) -> None:
 def test_programs_have_settings_and_games_have_cores(
     tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spielleiter.match.runner, "usable_cores", lambda: [0, 1, 2])
+    monkeypatch.setattr(PLATFORM, "usable_cores", lambda: [0, 1, 2])
     settings = "cores_per_game = 2\nconcurrency = 2\nno_timeout = true\n"
     file = write(tmp_path, f"{settings}{FILE}time_factor = 2.0\nsoft_timeout = 700\n")
     done = run("tournament", file, "--out", str(out))

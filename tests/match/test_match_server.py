@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 import trio
 import trio.testing
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from spielleiter.client.client_errors import ClientError
 from spielleiter.client.player import Player
@@ -24,13 +26,20 @@ from spielleiter.match.match_server import (
     MAX_CONNECTIONS,
     MAX_CONNECTIONS_PER_GAME,
     InternalRoom,
+    ReplayRecorder,
     match_server_config,
     open_match_server,
 )
 from spielleiter.match.plan import Entrant, MatchSetup, Opening, PlannedGame
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
+from spielleiter.protocol.dialect import PACKET_INDENT
+from spielleiter.protocol.messages import MoveData, RoomMessage, Slot
 from spielleiter.server import events
-from spielleiter.server.core.room import Phase
+from spielleiter.server.core.clock import Arrival
+from spielleiter.server.core.room import Peer, Phase, SentCallback
+from spielleiter.server.editions import EDITIONS
+from spielleiter.server.replay import replay_pieces
+from tests.server.room_harness import RoomHarness, first_move
 from tests.timeouts import HANG_TIMEOUT
 
 SETUP = MatchSetup(
@@ -308,3 +317,58 @@ async def test_a_connection_that_is_closed_before_its_owner_is_known_is_reported
             await listener.wait_for(events.ConnectionRefused)
             assert listener.programs_of(events.ConnectionRefused) == [None]
             assert not listener.programs_of(events.PlayerJoined)
+
+
+NAMES = st.text("ab <>&\"'\n\t\r\U0001f600", max_size=12)
+
+
+class Taker:
+    """A sink that takes every packet at once."""
+
+    def send_nowait(self, _packet: bytes, on_sent: SentCallback | None = None) -> None:
+        if on_sent is not None:
+            on_sent(0.0)
+
+    def end_nowait(self, *, with_end_tag: bool = True) -> None: ...
+
+    def has_unread_input(self) -> bool:
+        return False
+
+
+def replays_of(
+    edition: str, names: tuple[str, str], plies: int, hints: tuple[str, ...] = (), *, reads_packets: bool = True
+) -> tuple[bytes | None, bytes]:
+    """Play a game that is cancelled after some plies; return its replay as it was recorded, and as it is encoded."""
+    harness = RoomHarness()
+    room = harness.lobby.open_prepared(EDITIONS[edition], [Slot(name) for name in names])
+    recorder = ReplayRecorder(harness.lobby, room)
+    peers = []
+    for player_slot in room.player_slots:
+        peer = Peer("player", Taker(), EDITIONS[edition])
+        peer.reads_packets = reads_packets
+        harness.lobby.take_reserved_slot(peer, room, player_slot)
+        peers.append(peer)
+    for _ in range(plies):
+        data = MoveData(first_move(room), hints)
+        room.move(peers[room.state.seat_on_turn], RoomMessage(room.id, data), Arrival(0.0), 0.0)
+    if room.phase is not Phase.OVER:
+        room.cancel()
+    recorder.close()
+    return recorder.content(room.record), b"".join(replay_pieces(room.edition.dialect, "", room.record, PACKET_INDENT))
+
+
+@settings(max_examples=5, deadline=None)
+@given(names=st.tuples(NAMES, NAMES), plies=st.integers(0, 6))
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_recorded_replay_has_the_bytes_of_an_encoded_one(edition: str, names: tuple[str, str], plies: int) -> None:
+    recorded, encoded = replays_of(edition, names, plies)
+    assert recorded == encoded
+
+
+@pytest.mark.parametrize(("reads_packets", "hints"), [(True, ("this one",)), (False, ())])
+def test_a_replay_with_hints_or_packets_that_no_player_reads_is_not_recorded(
+    *, reads_packets: bool, hints: tuple[str, ...]
+) -> None:
+    recorded, encoded = replays_of("blokus-2021-r3", ("one", "two"), 1, hints, reads_packets=reads_packets)
+    assert recorded is None
+    assert all(hint.encode() in encoded for hint in hints)

@@ -314,7 +314,10 @@ async def test_a_program_that_does_not_take_its_seat_in_time_loses(
 
 
 @pytest.mark.slow
-async def test_a_program_that_takes_its_seat_and_ends_before_the_game_loses(tmp_path: Path) -> None:
+async def test_a_program_that_takes_its_seat_and_ends_before_the_game_loses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spielleiter.match.referee.LEAVING_TIMEOUT", HANG_TIMEOUT)
     record = await play(tmp_path, python(LEAVES), shell("trap : TERM; sleep 500 & wait"))
     assert (record.verdict, record.offender, record.winner) == (Verdict.CRASH, 0, 1)
     assert record.reason == "ended with exit code 3"

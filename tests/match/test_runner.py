@@ -42,7 +42,6 @@ from spielleiter.match.runner import (
     MACHINE_FAILURES,
     Cores,
     allocate_cores,
-    count_cores,
     fair_concurrency,
     play_games,
 )
@@ -228,7 +227,7 @@ async def test_the_second_signal_cuts_off_running_games(harness: RunnerHarness) 
 
 @pytest.fixture
 def five_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spielleiter.match.runner, "usable_cores", lambda: [0, 2, 4, 6, 8])
+    monkeypatch.setattr(PLATFORM, "usable_cores", lambda: [0, 2, 4, 6, 8])
 
 
 @pytest.mark.usefixtures("five_cores")
@@ -267,10 +266,6 @@ def test_concurrency_is_limited_by_the_number_of_cores() -> None:
     assert str(why).startswith(f"{most + 1} games at a time are too many for 5 processor cores")
     assert fair_concurrency(2, 2) == (2, None)
     assert fair_concurrency(3, 2) == (2, "5 processor cores, 2 for each game: 2 games at a time, not 3")
-
-
-def test_cores_are_counted() -> None:
-    assert 1 <= count_cores() <= (os.cpu_count() or 1)
 
 
 # -- whole matches ----------------------------------------------------------------------------------------------------

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from spielleiter.match.pairings import Reason
+from spielleiter.match.pairings import Reason, ScheduledMatch
 from spielleiter.match.plan import Entrant, Opening
 from spielleiter.match.records import GameRecord
 from spielleiter.match.tournament import KindOptions, Tournament, TournamentKind
-from spielleiter.match.tournament_progress import ScheduledMatch, TournamentProgress, is_over
+from spielleiter.match.tournament_progress import TournamentProgress, is_over
 from spielleiter.match.verdict import Verdict
 from tests.match.sample_records import absence, fault, game
 
@@ -61,17 +61,18 @@ def test_encounters_are_played_in_order(
     kind: TournamentKind, options: KindOptions, pairings: list[tuple[int, int]]
 ) -> None:
     progress = play(make_tournament(kind, options))
-    assert [each.encounter.pairing for each in progress.played] == pairings
+    assert [each.pairing for each in progress.encounters] == pairings
     first = pairings[0]
-    assert progress.played[0].matches[0][0].folder == f"matches/001_{'abcde'[first[0]]}_{'abcde'[first[1]]}"
+    assert progress.encounters[0].matches[0][0].folder == f"matches/001_{'abcde'[first[0]]}_{'abcde'[first[1]]}"
 
 
 def test_play_offs_decide_an_even_match() -> None:
     progress = play(make_tournament(TournamentKind.KNOCK_OUT), second_wins_a_play_off)
-    matches = [match for match, _ in progress.played[0].matches]
+    matches = [match for match, _ in progress.encounters[0].matches]
     folder = "matches/001_d_e"
     assert [match.folder for match in matches] == [folder, f"{folder}_play-off1", f"{folder}_play-off2"]
-    assert (progress.outcomes[1].winner, progress.outcomes[1].reason) == (4, Reason.PLAY_OFF)
+    first = progress.encounters[0]
+    assert (first.winner, first.reason, first.score) == (4, Reason.PLAY_OFF, (1, 1))
     setups = [progress.setup_of(match, "run") for match in matches]
     assert [setup.games for setup in setups] == [4, 2, 2]
     assert len({setup.seed for setup in setups}) == 3
@@ -94,8 +95,8 @@ def test_a_knock_out_ends_with_a_champion(
 ) -> None:
     options = KindOptions(seeding="listed", play_offs=most)
     progress = play(make_tournament(TournamentKind.KNOCK_OUT, options), records_of)
-    assert [len(each.matches) for each in progress.played] == 4 * [matches]
-    assert (progress.outcomes[4].winner, progress.outcomes[4].reason) == (winner, reason)
+    assert [len(each.matches) for each in progress.encounters] == 4 * [matches]
+    assert (progress.encounters[-1].winner, progress.encounters[-1].reason) == (winner, reason)
     # pairs of games are numbered over all matches of a pairing
     pairs = [record.pair for record in progress.games_by_pairing[3, 4]]
     assert pairs == sorted(pairs)
@@ -118,11 +119,12 @@ def test_a_resumed_tournament_is_paired_like_an_uninterrupted_one(kind: Tourname
         winner = sum(match.encounter.pairing) % 3
         return [game(number, winner if winner < 2 else number % 2) for number in range(1, 5)]
 
-    whole = play(make_tournament(kind, KindOptions()), records_of)
-    matches = [match for each in whole.played for match, _ in each.matches]
-    again = play(make_tournament(kind, KindOptions()), records_of)
-    assert [match for each in again.played for match, _ in each.matches] == matches
-    assert again.outcomes == whole.outcomes
+    def played() -> list[object]:
+        progress = play(make_tournament(kind, KindOptions()), records_of)
+        decided = [(each.pairing, each.winner, each.reason) for each in progress.encounters]
+        return [decided, *(match.folder for each in progress.encounters for match, _ in each.matches)]
+
+    assert played() == played()
 
 
 def won(count: int, winner: int = 0) -> list[GameRecord]:

@@ -10,7 +10,7 @@ import pytest
 from lxml import etree
 
 from spielleiter.common.errors import JournalError
-from spielleiter.match.pairings import Pairing
+from spielleiter.match.pairings import Pairing, ScheduledMatch
 from spielleiter.match.plan import Entrant
 from spielleiter.match.records import GameRecord
 from spielleiter.match.reports.tournament_reports import (
@@ -22,7 +22,7 @@ from spielleiter.match.reports.tournament_reports import (
     write_tournament,
 )
 from spielleiter.match.tournament import KindOptions, Tournament, TournamentKind
-from spielleiter.match.tournament_progress import ScheduledMatch, TournamentProgress
+from spielleiter.match.tournament_progress import TournamentProgress
 from spielleiter.match.verdict import Attempt, Verdict
 from tests.match.sample_records import absence, fault, game
 
@@ -127,7 +127,7 @@ def test_every_match_of_a_round_robin_is_there(tmp_path: Path) -> None:
     content = json.loads(whole)
     assert content["standings"] is None
     assert [each["programs"] for each in content["rounds"][0]["matches"]] == [
-        [NAMES[index] for index in each.encounter.pairing] for each in progress.played
+        [NAMES[index] for index in each.pairing] for each in progress.encounters
     ]
     assert "<caption>Matches</caption>" in page
     links = [link.get("href") for link in etree.HTML(page).iter("a")]

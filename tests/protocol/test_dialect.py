@@ -117,9 +117,10 @@ def test_text_that_looks_like_a_packet_is_not_read_as_one(inside: bytes, cut: Cu
     assert packets(stream_of(b"<join x=''/>", inside), cut=cut) == without[:-2]
 
 
-def test_the_parser_reads_if_the_form_does_not_fit() -> None:
-    deep = BLOKUS_2021_R3.evolve(plain_forms=(dataclasses.replace(JOIN, depth=99),))
-    connection = Connection(Role.SERVER, deep, AFTER_JOIN)
+@pytest.mark.parametrize("limit", ["depth", "attributes", "children"])
+def test_the_parser_reads_if_the_form_does_not_fit(limit: str) -> None:
+    large = dataclasses.replace(JOIN, **{limit: getattr(AFTER_JOIN, limit) + 1})
+    connection = Connection(Role.SERVER, BLOKUS_2021_R3.evolve(plain_forms=(large,)), AFTER_JOIN)
     assert all_events(connection, whole(stream_of(b"<join/><join/>")))[:2] == [m.JoinRequest(None)] * 2
 
 

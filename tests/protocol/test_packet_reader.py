@@ -134,6 +134,11 @@ def test_has_partial_packet(stream: bytes, is_partial: bool, cut: Cut) -> None:
     assert all_packets(cut(stream))[1].has_partial_packet is is_partial
 
 
+def test_a_text_that_is_longer_than_the_buffer_of_the_parser() -> None:
+    packets, _ = all_packets(whole(b"<protocol><a>" + b"a&amp;" * 2_000 + b"</a>"), FROM_SERVER)
+    assert packets == [("a", "a&" * 2_000, ())]
+
+
 @pytest.mark.parametrize("control", [*range(9), 0x0B, 0x0C, *range(0x0E, 0x20)])
 @pytest.mark.parametrize("cut", CUTS)
 def test_a_control_character_anywhere_in_a_packet(control: int, cut: Cut) -> None:

@@ -243,6 +243,11 @@ def test_other_names_of_an_enumeration(text: str) -> None:
         ("><name><x/>b</name>", {"name": ""}),
         ('NAME="a" Name="b" foo="c" id="1" reference="../x">', {}),
         (">text<name>a</name>text", {"name": "a"}),
+        ('flag="TrUe">', {"flag": True}),
+        *(
+            (f"><flag>{text}</flag>", {"flag": False})
+            for text in ("", "1", "t", "yes", "wahr", " true", "true ", "ＴＲＵＥ")
+        ),
         ('turned="RIGHT">', {}),
         ("><turned>RIGHT</turned>", {"turned": Rotation.RIGHT}),
         ('old="x">', {"old": "x"}),

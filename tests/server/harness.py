@@ -26,8 +26,7 @@ from spielleiter.protocol.messages import Message, MoveData, RoomMessage
 from spielleiter.server import events
 from spielleiter.server.app import Server
 from spielleiter.server.config import Config
-from spielleiter.server.core.lobby import DedicatedPort
-from spielleiter.server.core.room import Room
+from spielleiter.server.core.room import DedicatedPort, Room
 from spielleiter.server.editions import EDITIONS, choose_editions
 from spielleiter.server.net.wire import Wire
 from spielleiter.wire.trace_writer import Recorder

@@ -108,8 +108,8 @@ class RoomHarness:
     def fake_peer(self, name: str, *, is_admin: bool = False) -> FakePeer:
         fake_peer = FakePeer(self, name)
         if is_admin:
-            fake_peer.member.is_admin = True
-            self.lobby.admins[fake_peer.member] = None
+            fake_peer.peer.is_admin = True
+            self.lobby.admins[fake_peer.peer] = None
         return fake_peer
 
     def peers(self) -> tuple[FakePeer, FakePeer, FakePeer]:
@@ -144,7 +144,7 @@ class RoomHarness:
         two.send(JoinRequest(GAME_TYPE))
         one.receive()
         two.receive()
-        (room,) = one.member.rooms.values()
+        (room,) = one.peer.rooms.values()
         return room, one, two
 
     def happened(self, kind: type[events.ServerEvent]) -> list[Any]:
@@ -161,7 +161,6 @@ class FakePeer:
         self.is_ended = False
         self.last_message: Message | None = None
         self.peer = Peer(name, self, harness.lobby.default_edition)
-        self.member = harness.lobby.connect(self.peer)
         self._writing = Connection(Role.SERVER, harness.edition.dialect)
         self._reading = Connection(Role.CLIENT, harness.edition.dialect)
         self._received: list[str] = []
@@ -207,10 +206,10 @@ class FakePeer:
         self.harness.advance(after)
         now = self.harness.now
         try:
-            dispatch(self.harness.lobby, self.member, message, Arrival(now), now)
+            dispatch(self.harness.lobby, self.peer, message, Arrival(now), now)
         except RequestError as error:
             self.end_nowait()
-            self.harness.lobby.drop(self.member)
+            self.harness.lobby.drop(self.peer)
             return error
         return None
 
@@ -218,7 +217,7 @@ class FakePeer:
         return self.send(RoomMessage(room.id, MoveData(move, hints)), after=after)
 
     def leave(self) -> None:
-        self.harness.lobby.drop(self.member)
+        self.harness.lobby.drop(self.peer)
 
     def receive(self) -> list[str]:
         """Return everything that was received since the last call."""

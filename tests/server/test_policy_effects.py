@@ -156,7 +156,7 @@ def test_scores_only_expected(is_only_expected: bool, after_leaving: str, after_
         if is_cancelled:
             room.cancel()
         else:
-            harness.lobby.drop(one.member)
+            harness.lobby.drop(one.peer)
         assert admin.receive() == [after_cancelling if is_cancelled else after_leaving, "left"]
 
 

@@ -12,7 +12,7 @@ from spielleiter.protocol.limits import REPORT_FROM_SERVER
 from spielleiter.protocol.messages import PauseRequest, Slot, Status
 from spielleiter.server import events
 from spielleiter.server.config import Config
-from spielleiter.server.core.lobby import Member
+from spielleiter.server.core.room import Peer
 from spielleiter.server.status import CLOSED, LISTED, TEXT, Snapshot, StatusBoard
 from tests.server.harness import PATIENT, open_harness
 from tests.server.room_harness import RoomHarness
@@ -25,7 +25,7 @@ class FakeConnection:
     """A connection with the given attributes."""
 
     label: str
-    member: Member
+    peer: Peer
     queued_bytes: int = 0
     address: str = "host:1"
 
@@ -38,7 +38,7 @@ class BoardHarness:
         self.connections: list[FakeConnection] = []
         self.stream = events.EventStream()
         self._readings = 0
-        self.board = StatusBoard(self.rooms.lobby.rooms, self.connections, self.stream, self._now)
+        self.board = StatusBoard(self.rooms.lobby.rooms, self.connections, self.stream, self._now)  # type: ignore[arg-type]
 
     def _now(self) -> datetime:
         self._readings += 1
@@ -56,7 +56,7 @@ def test_a_snapshot_counts_rooms_by_phase_and_unread_bytes() -> None:
     assert harness.board.snapshot() == Snapshot({"open": 0, "running": 0, "paused": 0}, 0, 0, 0, 0)
     room, admin, one, _ = harness.rooms.game()
     harness.rooms.prepare(admin)
-    harness.connections += [FakeConnection("c1", admin.member, 700), FakeConnection("c2", one.member, 20)]
+    harness.connections += [FakeConnection("c1", admin.peer, 700), FakeConnection("c2", one.peer, 20)]
     assert harness.board.snapshot() == Snapshot({"open": 1, "running": 1, "paused": 0}, 2, 1, 720, 700)
     admin.send(PauseRequest(room.id, is_paused=True))
     assert harness.board.snapshot().rooms == {"open": 1, "running": 0, "paused": 1}
@@ -156,7 +156,7 @@ async def test_the_largest_report_fits_into_one_packet() -> None:
         harness.rooms.prepare(admin, *[Slot("&" * 100, is_reserved=False)] * 2)
         harness.connect(f"c{number}")
         harness.close(f"c{number}", "\N{EM DASH}" * 100)
-    harness.connections += [FakeConnection(f"c{number}", admin.member) for number in range(LISTED + 1)]
+    harness.connections += [FakeConnection(f"c{number}", admin.peer) for number in range(LISTED + 1)]
     report = harness.board.report()
     assert (len(report["connections"]), report["connectionCount"]) == (LISTED, LISTED + 1)
     text = json.dumps(report, ensure_ascii=False, separators=(",", ":"))

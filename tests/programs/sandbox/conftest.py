@@ -17,7 +17,7 @@ def images() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=KINDS)
-def sandbox(request: pytest.FixtureRequest) -> Sandbox:
+@pytest.fixture(params=KINDS, scope="session")
+def sandbox(request: pytest.FixtureRequest, images: None) -> Sandbox:
     """Each kind of sandbox, one after the other."""
     return make_sandbox(request.param)

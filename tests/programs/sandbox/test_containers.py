@@ -19,7 +19,7 @@ from spielleiter.common.errors import SetupError
 from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.platform_api import ProcessSpec
 from spielleiter.programs.sandbox.containers import ContainerSandbox, engine_problem
-from spielleiter.programs.sandbox.sandbox import InnerCommand, Layout
+from spielleiter.programs.sandbox.sandbox import Layout
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the engine is a shell script")
 
@@ -72,10 +72,8 @@ def layout(tmp_path: Path) -> Layout:
 
 
 def spec_of(sandbox: ContainerSandbox, layout: Layout, inner: tuple[str, ...] = ("inner",)) -> list[str]:
-    spec = sandbox.process_spec(
-        ProcessSpec(["./bot"], "/elsewhere", {"A": "b"}), InnerCommand(inner, {"B": "c"}), layout
-    )
-    assert (spec.cwd, spec.environment) == (str(layout.root), {"A": "b"})
+    spec = sandbox.process_spec(ProcessSpec(["./bot"], "/elsewhere", {"A": "b"}), inner, {"B": "c"}, layout)
+    assert (spec.cwd, spec.environment) == (str(layout.root), {**os.environ, "A": "b"})  # the engine's own
     return list(spec.arguments)
 
 

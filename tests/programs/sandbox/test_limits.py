@@ -10,6 +10,7 @@ if sys.platform != "linux":
     pytest.skip("only Linux has the limits that are tested here", allow_module_level=True)
 assert sys.platform == "linux"  # for mypy
 
+import functools
 import itertools
 import os
 import signal
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from spielleiter.programs.sandbox import bubblewrap, helper
 from spielleiter.programs.sandbox.containers import ENGINES
-from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE
+from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE, Sandbox
 from tests.programs.sandbox.sandboxes import ISOLATED, KINDS, Ran, make_sandbox, python, run_in
 
 MEBIBYTE = 1024 * 1024
@@ -33,9 +34,15 @@ def _few_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spielleiter.programs.sandbox.sandbox_run.PROCESS_LIMIT", PROCESSES)
 
 
-async def ran_with(kind: str, tmp_path: Path, code: str, memory: int = SMALL) -> Ran:
+@functools.cache
+def known_sandbox(kind: str, memory: int) -> Sandbox:
     sandbox = make_sandbox(kind, memory)
     sandbox.disk = DISK
+    return sandbox
+
+
+async def ran_with(kind: str, tmp_path: Path, code: str, memory: int = SMALL) -> Ran:
+    sandbox = known_sandbox(kind, memory)
     return await run_in(sandbox, tmp_path, python(sandbox, code))
 
 
@@ -92,19 +99,22 @@ os._exit(os.wait()[1] != 0)
 HOGS = {
     "one process": "data = []\nwhile True: data.append(b'x' * 1_000_000)",
     "all processes": ALL_PROCESSES,
-    "files in memory": MEMFD,
 }
-HOGS_OF_THE_KERNEL = {"segments": SEGMENTS, **{name: QUEUES.format(pair) for name, pair in SOCKETS.items()}}
+HOGS_IN_NO_PROCESS = {
+    "files in memory": MEMFD,
+    "segments": SEGMENTS,
+    **{name: QUEUES.format(pair) for name, pair in SOCKETS.items()},
+}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("hog", "kind"),
-    [*((hog, kind) for kind in KINDS for hog in HOGS), *((hog, BUBBLEWRAP) for hog in HOGS_OF_THE_KERNEL)],
+    [*itertools.product(HOGS, KINDS), *itertools.product(HOGS_IN_NO_PROCESS, [BUBBLEWRAP])],
 )
 async def test_a_program_that_uses_too_much_memory_is_killed(hog: str, kind: str, tmp_path: Path) -> None:
     """Also if it is in a file without a name, in a segment, or in the queues of sockets, and so in no mapping."""
-    ran = await ran_with(kind, tmp_path, (HOGS | HOGS_OF_THE_KERNEL)[hog])
+    ran = await ran_with(kind, tmp_path, (HOGS | HOGS_IN_NO_PROCESS)[hog])
     assert ran.program.exceeded == "memory"
     assert ran.observations.exceeded_memory
     assert hog == "all processes" or ran.program.returncode == -signal.SIGKILL
@@ -135,9 +145,12 @@ async def test_an_older_bubblewrap_keeps_shared_memory_on_the_disk(
 ) -> None:
     """It cannot limit the size of a folder in memory."""
     monkeypatch.setattr(bubblewrap, "_has_size_option", lambda: False)
-    ran = await ran_with(BUBBLEWRAP, tmp_path, "open('/dev/shm/a', 'w').write('1'); print(open('/dev/shm/a').read())")
+    sandbox = make_sandbox(BUBBLEWRAP, SMALL)
+    sandbox.disk = DISK
+    code = "open('/dev/shm/a', 'w').write('1'); print(open('/dev/shm/a').read())"
+    ran = await run_in(sandbox, tmp_path, python(sandbox, code))
     assert (ran.output, ran.error) == (["1"], [])
-    ran = await ran_with(BUBBLEWRAP, tmp_path, DELETED.replace("{}", "'/dev/shm/x'"))
+    ran = await run_in(sandbox, tmp_path, python(sandbox, DELETED.replace("{}", "'/dev/shm/x'")))
     assert ran.program.exceeded == "disk"
 
 
@@ -243,14 +256,14 @@ for number in itertools.count():
 """,
     "deleted files": DELETED.replace("{}", "'x'"),
     "a locked folder": "import os\nos.mkdir('d'); os.chdir('d'); os.chmod('.', 0)" + HOLDING,
-    "nested folders": "import os\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')" + HOLDING,
+    "nested folders": "import os\nfor _ in range(30): os.mkdir('d' * 200); os.chdir('d' * 200)" + HOLDING,
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("writer", "kind"),
-    [*itertools.product(WRITERS, [NONE, BUBBLEWRAP]), *itertools.product(["one file", "deleted files"], ENGINES)],
+    [*itertools.product(WRITERS, [BUBBLEWRAP]), *itertools.product(["one file"], [NONE, *ENGINES])],
 )
 async def test_a_program_that_writes_too_much_is_killed(writer: str, kind: str, tmp_path: Path) -> None:
     if writer == "a locked folder" and kind == NONE and os.geteuid() == 0:
@@ -398,7 +411,8 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str) -> P
 async def test_a_cgroup_is_used_if_it_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = SMALL + 128 * MEBIBYTE, 512 + 64
     log = installed(tmp_path, monkeypatch, f"{expected[0]} {expected[1]}")
-    ran = await ran_with(BUBBLEWRAP, tmp_path, "import os\nprint(os.environ.get('XDG_RUNTIME_DIR'))")
+    sandbox = make_sandbox(BUBBLEWRAP, SMALL)
+    ran = await run_in(sandbox, tmp_path, python(sandbox, "import os\nprint(os.environ.get('XDG_RUNTIME_DIR'))"))
     assert (ran.output, ran.error) == (["None"], [])
     calls = log.read_text().splitlines()
     assert len(calls) == 2

@@ -33,6 +33,7 @@ from spielleiter.programs.sandbox.sandbox_run import (
     NAME,
     Control,
     Observations,
+    RunReport,
     SandboxEndedError,
     SandboxRun,
     Scratch,
@@ -40,6 +41,7 @@ from spielleiter.programs.sandbox.sandbox_run import (
 )
 from spielleiter.programs.temporary_folders import remove_folder
 from tests.programs.sandbox.sandboxes import ISOLATED, make_sandbox, python, run_in
+from tests.programs.test_temporary_folders import nest
 
 pytestmark = pytest.mark.slow
 
@@ -71,81 +73,82 @@ async def write_file(path: Path, content: str) -> None:
     await new.rename(path)
 
 
+INSIDE = """
+import json, os, socket, sys, time
+copied, near, outside, host, isolated = sys.argv[1:]
+print(open(copied).read(), *(os.environ.get(name) for name in ("DISPLAY", "https_proxy")), len(os.sched_getaffinity(0)))
+for name, content in (("data", "changed"), ("new", "new"), (os.path.join(os.environ["TMPDIR"], "t"), "t")):
+    open(name, "w").write(content)
+if isolated:
+    for name in ("/usr/x", "/etc/x", "/bin/x", "/x", "/.spielleiter/x", "/home/x", outside, "/tmp/x"):
+        try: open(name, "w").close(); print(name)
+        except OSError: pass
+    print(*map(socket.gethostbyname, ("gameserver", socket.gethostname(), "localhost")))
+    print(socket.socket().connect_ex(("127.0.0.1", int(near))) == 0)
+while not os.path.exists("port"): time.sleep(0.001)
+sock = socket.create_connection((host, int(open("port").read())))
+sock.sendall(b"hello")
+print(sock.recv(100).decode())
+sys.exit("_tkinter.TclError: no display name and no $DISPLAY environment variable")
+"""
 NO_WINDOW = "_tkinter.TclError: no display name and no $DISPLAY environment variable"
 
 
-@pytest.mark.parametrize(("script", "code"), [("exit 3", 3), ("kill -SEGV $$", -signal.SIGSEGV)])
-async def test_the_end_of_a_program_and_what_it_wrote_are_known(
-    script: str, code: int, sandbox: Sandbox, tmp_path: Path
-) -> None:
-    ran = await run_in(sandbox, tmp_path, ["sh", "-c", f'echo out; echo "$0" >&2; {script}', NO_WINDOW])
-    assert (ran.output, ran.error[:1]) == (["out"], [NO_WINDOW])
-    assert (ran.program.returncode, ran.program.leftovers) == (code, ())
-    observed = ran.observations
-    assert observed.output_size == len("out\n") + sum(len(line) + 1 for line in ran.error)
-    assert (observed.sandbox, observed.exceeded_memory) == (sandbox.name, False)
-    assert observed.window_attempts == (NO_WINDOW,)
-
-
-async def test_a_program_runs_in_a_copy_of_its_folder(
+async def test_a_program_in_a_copy_of_its_folder_reaches_the_server_and_nothing_else(
     sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The path of the copy, and of the Unix socket beside it, may be longer than addresses of sockets."""
-    temporary = tmp_path / ("x" * 150)
+    """The path of the copy, and of the Unix socket beside it, may be longer than addresses of sockets.
+
+    Without a sandbox, it has at least one core and no screen. The names of its own machine are no attempts.
+    """
+    temporary, package = tmp_path / ("x" * 150), tmp_path / "package"
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    package = tmp_path / "package"
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setenv("https_proxy", "http://proxy.example:8080")
     for folder in (temporary, package):
         folder.mkdir()
-    (package / "data").write_text("data\n")
-    script = 'cat data; echo more >>data; echo new >new; echo t >"$TMPDIR/t"; echo "$@"'
-    (package / "bot.sh").write_text(f"#!/bin/sh\n{script}\n")
-    (package / "bot.sh").chmod(0o755)
-    ran = await run_in(sandbox, tmp_path, [str(package / "bot.sh"), "-h", "host"])  # a path that leads into the copy
-    assert (ran.output, ran.error) == (["data", "-h host"], [])
-    assert (ran.observations.files_written, ran.observations.bytes_written) == (3, len("data\nmore\nnew\nt\n"))
-    assert sorted(path.name for path in package.iterdir()) == ["bot.sh", "data"]
-    assert (package / "data").read_text() == "data\n"
-
-
-async def test_a_program_that_cannot_be_started_is_named(sandbox: Sandbox, tmp_path: Path) -> None:
-    package = tmp_path / "package"
-    package.mkdir()
-    (package / "bot").write_text("#!/does/not/exist\n")
-    (package / "bot").chmod(0o755)
-    with pytest.raises(BaseException) as missing:
-        await run_in(sandbox, tmp_path, ["./missing"])
-    assert missing.group_contains(NotStartedError, match=r"^\./missing: there is no such program$")
-    with pytest.raises(BaseException) as interpreter:
-        await run_in(sandbox, tmp_path, ["./bot"])
-    assert interpreter.group_contains(NotStartedError, match="the interpreter that its first line names does not exist")
-
-
-async def test_a_program_reaches_the_server(sandbox: Sandbox, tmp_path: Path) -> None:
+    (package / "data").write_text("data")
     received: list[bytes] = []
 
     async def serve(run: SandboxRun, _program: Program) -> None:
+        assert run.address[0] == sandbox.host
+        await write_file(run.folder / "program" / "port", f"{run.address[1]:09}")
         listener = trio.SocketListener(trio.socket.from_stdlib_socket((await run.listener()).dup()))
         async with listener, await listener.accept() as stream:
             received.append(bytes(await stream.receive_some()))
             await stream.send_all(b"welcome")
 
-    own_network = sandbox.has_own_network
-    code = f"""
-import os, socket, time
-while not os.path.exists("port"): time.sleep(0.001)
-sock = socket.create_connection(({sandbox.host!r}, int(open("port").read())))
-sock.sendall(b"hello")
-print(sock.recv(100).decode())
-"""
+    isolated = "isolated" if sandbox.name in ISOLATED else ""
+    with socket.create_server(("127.0.0.1", 0)) as near:
+        words = [str(package / "data"), str(near.getsockname()[1]), str(tmp_path / "outside"), sandbox.host, isolated]
+        ran = await run_in(sandbox, tmp_path, [*python(sandbox, INSIDE), *words], serve)
+    seen = ["/tmp/x", "127.0.0.2 127.0.1.1 127.0.0.1", "False"] if isolated else []
+    assert (ran.output, ran.error) == (["data None None 1", *seen, "welcome"], [NO_WINDOW])
+    assert received == [b"hello"]
+    assert (ran.program.returncode, ran.program.leftovers) == (1, ())
+    observed = ran.observations
+    assert (observed.sandbox, observed.exceeded_memory) == (sandbox.name, False)
+    assert (observed.window_attempts, observed.network_attempts) == ((NO_WINDOW,), 0 if isolated else None)
+    assert observed.output_size == sum(len(line) + 1 for line in ran.output + ran.error)
+    assert observed.files_written == (5 if isolated else 4)
+    assert observed.bytes_written == len("changednewt") + 9
+    assert [path.name for path in package.iterdir()] == ["data"]
+    assert (package / "data").read_text() == "data"
+    for path in ("/usr/x", "/etc/x", "/x", str(tmp_path / "outside")):
+        assert not await trio.Path(path).exists()
 
-    async def write_port_and_serve(run: SandboxRun, program: Program) -> None:
-        assert run.address[0] == sandbox.host
-        await write_file(run.folder / "program" / "port", str(run.address[1]))
-        await serve(run, program)
 
-    ran = await run_in(sandbox, tmp_path, python(sandbox, code), write_port_and_serve)
-    assert (received, ran.output, ran.error) == ([b"hello"], ["welcome"], [])
-    assert ran.observations.network_attempts == (0 if own_network else None)
+async def test_a_signal_that_ended_a_program_is_known(tmp_path: Path) -> None:
+    ran = await run_in(make_sandbox(BUBBLEWRAP), tmp_path, ["sh", "-c", "kill -SEGV $$"])
+    assert ran.program.returncode == -signal.SIGSEGV
+
+
+async def test_a_program_that_cannot_be_started_is_named(sandbox: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    await write_file(tmp_path / "package" / "bot", "#!/does/not/exist\n")
+    with pytest.raises(BaseException) as error:
+        await run_in(sandbox, tmp_path, ["./bot"])
+    assert error.group_contains(NotStartedError, match="the interpreter that its first line names does not exist")
 
 
 ATTEMPTS = """
@@ -173,40 +176,6 @@ async def test_the_network_is_out_of_reach_and_attempts_are_counted(kind: str, t
     ran = await run_in(sandbox, tmp_path, python(sandbox, lookup))
     assert ran.output == ["unknown"]
     assert ran.observations.network_attempts
-
-
-LOOKING_AROUND = """
-import json, os, socket, sys
-port, outside = int(sys.argv[1]), sys.argv[2]
-written = []
-for name in ("/usr/x", "/etc/x", "/bin/x", "/x", "/.spielleiter/x", "/home/x", outside, "x", "/tmp/x"):
-    if port:
-        try: open(name, "w").close(); written.append(name)
-        except OSError: pass
-names = ("gameserver", socket.gethostname(), "localhost") if port else ()
-print(json.dumps([
-    len(os.sched_getaffinity(0)), os.environ.get("DISPLAY"), os.environ.get("https_proxy"), written,
-    [socket.gethostbyname(each) for each in names], bool(port) and socket.socket().connect_ex(("127.0.0.1", port)) == 0
-]))
-"""
-
-
-async def test_a_program_sees_nothing_of_this_machine(
-    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without a sandbox, it has at least one core and no screen. The names of its own machine are no attempts."""
-    monkeypatch.setenv("DISPLAY", ":0")
-    monkeypatch.setenv("https_proxy", "http://proxy.example:8080")
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1] if sandbox.name in ISOLATED else 0
-        command = [*python(sandbox, LOOKING_AROUND), str(port), str(tmp_path / "outside")]
-        ran = await run_in(sandbox, tmp_path, command)
-    assert ran.error == []
-    seen = [["x", "/tmp/x"], ["127.0.0.2", "127.0.1.1", "127.0.0.1"], False] if port else [[], [], False]
-    assert json.loads(ran.output[0]) == [1, None, None, *seen]
-    assert not ran.observations.network_attempts
-    for path in ("/usr/x", "/etc/x", "/x", str(tmp_path / "outside")):
-        assert not await trio.Path(path).exists()
 
 
 async def test_processes_that_outlive_the_program_are_named_and_ended(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -313,7 +282,10 @@ async def test_a_program_finds_the_python_of_the_contest(
     assert "Python 3.12.1" in sandbox.gaps[Condition.IMAGE]
 
 
-@pytest.mark.parametrize("data", [b"", b"nonsense\n", b"[1]\n", b"\xff\n", b"x" * 3_000_000])
+OTHER = b'{"exit": 0, "cpu": 0, "peak": 0, "killed": "sunshine", "hidden": false, "left": []}\n'
+
+
+@pytest.mark.parametrize("data", [b"", b"nonsense\n", b"[1]\n", b"\xff\n", OTHER, b"x" * 3_000_000])
 async def test_nonsense_from_inside_is_an_error(data: bytes, tmp_path: Path) -> None:
     """Also a message without an end."""
     control = Control(tmp_path)
@@ -329,7 +301,7 @@ async def test_nonsense_from_inside_is_an_error(data: bytes, tmp_path: Path) -> 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(send)
         with pytest.raises(SandboxEndedError):
-            await control.receive()
+            await control.receive(RunReport)
         control.close()
 
 
@@ -377,12 +349,7 @@ def test_new_and_changed_files_of_a_copy_are_counted(source: Path, monkeypatch: 
     assert scratch.written() == (23, 10)
     monkeypatch.setattr(module, "MAX_COUNTED", 10)
     assert scratch.written()[0] <= 10
-    below = os.open(home, os.O_RDONLY)
-    for _ in range(2100):
-        os.mkdir("d", dir_fd=below)
-        above, below = below, os.open("d", os.O_RDONLY, dir_fd=below)
-        os.close(above)
-    os.close(below)
+    nest(home, 30, "d" * 200)
     assert scratch.written()[0] <= 10  # although no path leads to the innermost one
     scratch.remove()
     assert not scratch.layout.root.exists()
@@ -391,10 +358,7 @@ def test_new_and_changed_files_of_a_copy_are_counted(source: Path, monkeypatch: 
 def test_nothing_is_left_if_the_copy_fails(source: Path) -> None:
     with pytest.raises(FileNotFoundError):
         Scratch(source / "missing")
-    inner = source
-    for _ in range(1500):
-        inner /= "d"
-        inner.mkdir()
+    nest(source, 600, "d")
     with pytest.raises(OSError, match="name too long"):
         Scratch(source)
     assert list(source.parent.glob("*/*-*")) == []

@@ -471,6 +471,14 @@ def test_optional_children_may_be_missing() -> None:
     assert memento.names == ("", "")
 
 
+def test_a_position_is_written_and_read_again_with_an_indent_of_its_own() -> None:
+    """No other test uses this indent, for which each field is written once."""
+    memento = memento_of(STATE)
+    written = BLOKUS_2021_R3.encode(RoomMessage("r", memento), "\n\t")
+    assert b'\n\t        <field x="18" y="0" content="BLUE"/>' in written
+    assert memento_of(written) == memento
+
+
 def test_entries_in_any_order() -> None:
     assert memento_of(STATE.replace("<lastMoveMono/>", MONO)).state.mono_last == (True, None, None, False)
 

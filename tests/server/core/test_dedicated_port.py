@@ -8,8 +8,7 @@ import trio
 from spielleiter.protocol.messages import Slot
 from spielleiter.server import events
 from spielleiter.server.core.clock import TokenBucket
-from spielleiter.server.core.lobby import DedicatedPort
-from spielleiter.server.core.room import Phase, Room
+from spielleiter.server.core.room import DedicatedPort, Phase, Room
 from spielleiter.server.errors import Fault
 from tests.server.harness import GAME_TYPE, NOWHERE, PATIENT, ServerHarness, legal_move, open_harness, refusals
 

@@ -40,7 +40,7 @@ def test_two_players_that_join_play_each_other_and_a_third_waits(harness: RoomHa
     assert fake_peers[2].send(JoinRequest(GAME_TYPE)) is None  # it never plays against itself
     assert len(harness.lobby.rooms) == 3
     assert list(harness.lobby.waiting) == ["id-2", "id-3"]
-    assert fake_peers[0].member.rooms == fake_peers[1].member.rooms != fake_peers[2].member.rooms
+    assert fake_peers[0].peer.rooms == fake_peers[1].peer.rooms != fake_peers[2].peer.rooms
 
 
 def test_administrators_are_told_of_every_join_after_the_packets_of_the_start(harness: RoomHarness) -> None:
@@ -95,7 +95,7 @@ def test_reserved_seats_are_not_given_to_plain_joins(harness: RoomHarness) -> No
     room_id, _ = harness.prepare(admin)
     assert fault_of(one.send(JoinRoomRequest(room_id))) is Fault.ROOM_FULL
     two.send(JoinRequest(GAME_TYPE))
-    assert room_id not in two.member.rooms
+    assert room_id not in two.peer.rooms
 
 
 def test_a_reservation_can_be_used_once(harness: RoomHarness) -> None:
@@ -120,7 +120,7 @@ def test_the_right_password_makes_an_administrator_without_a_reply(harness: Room
     fake_peer = harness.fake_peer("admin")
     assert fake_peer.send(AuthenticateRequest("secret")) is None
     assert fake_peer.send(AuthenticateRequest("secret")) is None
-    assert fake_peer.member.is_admin
+    assert fake_peer.peer.is_admin
     assert fake_peer.receive() == []
     assert len(harness.happened(events.AdminAuthenticated)) == 1
 
@@ -129,7 +129,7 @@ def test_the_right_password_makes_an_administrator_without_a_reply(harness: Room
 def test_a_wrong_password_is_refused(harness: RoomHarness, password: str | None) -> None:
     fake_peer = harness.fake_peer("admin")
     assert fault_of(fake_peer.send(AuthenticateRequest(password))) is Fault.WRONG_PASSWORD
-    assert not fake_peer.member.is_admin
+    assert not fake_peer.peer.is_admin
 
 
 @pytest.mark.parametrize("password", ["", "examplepassword"])
@@ -138,7 +138,7 @@ def test_a_server_without_its_own_password_refuses_administrators_with_the_reaso
     error = fake_peer.send(AuthenticateRequest(password))
     assert fault_of(error) is Fault.WRONG_PASSWORD
     assert str(error).endswith("has the well-known password: choose another one (--password)")
-    assert not fake_peer.member.is_admin
+    assert not fake_peer.peer.is_admin
 
 
 # -- limits -----------------------------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def test_the_seats_of_a_connection_are_limited_except_for_administrators(kind: t
     admin, greedy = harness.fake_peer("admin", is_admin=True), harness.fake_peer("greedy")
     for _ in range(5):
         assert admin.send(JoinRequest(GAME_TYPE)) is None  # it may prepare any number of rooms anyway
-    assert len(admin.member.rooms) == 5
+    assert len(admin.peer.rooms) == 5
     for _ in range(2):
         assert greedy.send(JoinRequest(GAME_TYPE)) is None
     room_id, (code,) = harness.prepare(admin, Slot("Eins"), Slot("Zwei", is_reserved=False))
@@ -159,7 +159,7 @@ def test_the_seats_of_a_connection_are_limited_except_for_administrators(kind: t
         JoinRoomRequest: JoinRoomRequest(room_id),
         JoinPreparedRequest: JoinPreparedRequest(code),
     }
-    rooms = set(harness.lobby.rooms) - set(greedy.member.rooms)
+    rooms = set(harness.lobby.rooms) - set(greedy.peer.rooms)
     assert fault_of(greedy.send(requests[kind])) is Fault.SEATS_PER_CONNECTION
     assert set(harness.lobby.rooms) == rooms
     assert set(harness.lobby.reservations) == {code}
@@ -175,7 +175,7 @@ IDLE = JoinRequest("swc_2027_blokus")
     ("act", "is_ended"),
     [
         (lambda _one: None, True),
-        (lambda one: setattr(one.member, "packets_received", 1), False),  # as a session counts them
+        (lambda one: setattr(one.peer, "packets_received", 1), False),  # as a session counts them
         (lambda one: one.send(IDLE), False),
     ],
     ids=["silent", "sends", "plays again"],

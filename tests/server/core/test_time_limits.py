@@ -52,7 +52,7 @@ def test_a_server_that_sleeps_through_the_hard_limit_judges_by_the_arrival(
     assert room.phase is Phase.RUNNING
     one.has_unread = False
     move = RoomMessage(room.id, MoveData(first_move(room)))
-    dispatch(harness.lobby, one.member, move, Arrival(arrival, StampSource.KERNEL), harness.now)
+    dispatch(harness.lobby, one.peer, move, Arrival(arrival, StampSource.KERNEL), harness.now)
     if arrival < 10.0:
         assert harness.happened(events.MovePlayed)[-1].think_time == pytest.approx(arrival)
         assert two.receive()[-1] == "request"

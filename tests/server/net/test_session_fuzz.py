@@ -145,7 +145,7 @@ class RandomCallers:
 
     async def _administer(self) -> None:
         """Let an administrator send a command for a game."""
-        admins = {member.peer.label for member in self._harness.server.lobby.admins}
+        admins = {peer.label for peer in self._harness.server.lobby.admins}
         for caller in self._callers:
             if caller.label in admins:
                 await self._send(caller, self._chance.choice(COMMANDS))
@@ -160,6 +160,25 @@ class RandomCallers:
             await self._hang_up(caller)
 
 
+def check_lobby(harness: ServerHarness) -> None:
+    """Check that the lobby keeps nothing of closed rooms, and that at most one clock runs in each room."""
+    lobby = harness.server.lobby
+    assert {room_id for room_id, room in lobby.rooms.items() if room.phase is Phase.OPEN} == set(lobby.waiting)
+    for code, (room, player_slot) in lobby.reservations.items():
+        assert lobby.rooms[room.id] is room
+        assert (player_slot.reservation, player_slot.peer) == (code, None)
+    for room in lobby.rooms.values():
+        is_running = room.phase is Phase.RUNNING
+        assert len(room.players) == 2 if is_running else len(room.players) in (int(not room.is_prepared), 1)
+        clocks = sum(player_slot.clock.is_running for player_slot in room.player_slots)
+        assert clocks in (int(is_running and not room.is_paused), int(is_running))
+        assert all(peer.rooms[room.id] is room for peer in room.players)
+        assert all(peer.observed[room.id] is room for peer in room.observers)
+    for session in harness.server.sessions:
+        assert all(lobby.rooms[room_id].slot_of(session.peer) for room_id in session.peer.rooms)
+        assert all(session.peer in lobby.rooms[room_id].observers for room_id in session.peer.observed)
+
+
 async def run_callers(edition: str, seed: int, steps: int) -> None:
     chosen = EDITIONS[edition]
     async with trio.open_nursery() as nursery:
@@ -170,12 +189,13 @@ async def run_callers(edition: str, seed: int, steps: int) -> None:
         callers = RandomCallers(harness, random.Random(seed))
         for _ in range(steps):
             await callers.act()
+            check_lobby(harness)
         await callers.all_hang_up()
         await trio.sleep(1000.0)  # unused reservations expire
         await wait_all_tasks_blocked()
         assert [bug.error for bug in harness.happened(events.InternalError)] == []
         lobby = harness.server.lobby
-        assert (lobby.rooms, lobby.waiting, lobby.reservations, lobby.admins, lobby.members) == ({}, {}, {}, {}, {})
+        assert (lobby.rooms, lobby.waiting, lobby.reservations, lobby.admins) == ({}, {}, {}, {})
         opened, closed = harness.happened(events.ConnectionOpened), harness.happened(events.ConnectionClosed)
         assert len(opened) == len(closed)
         assert harness.server.sessions == {}
