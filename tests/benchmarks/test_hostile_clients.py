@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ REFUSED = {"protocol_broken", "request_refused", "move_refused", "peer_too_slow"
 REASONS = {"first_packet", "packet_size", "doctype", "names"}
 
 
-def read(path: Path) -> list[dict[str, str]]:
+def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -35,8 +36,8 @@ def test_only_the_offenders_are_affected(tmp_path: Path) -> None:
             assert hostile.stdout.readline() == "ready\n"
             play = [*PLAY, "--port", str(server.port), "--edition", "blokus-2021-r3"]
             for _ in range(GAMES):
-                players = [subprocess.Popen(play, stdout=subprocess.DEVNULL) for _ in range(2)]
-                assert [each.wait(HANG_TIMEOUT) for each in players] == [0, 0]
+                started = [subprocess.Popen(play, stdout=subprocess.DEVNULL) for _ in range(2)]
+                assert [each.wait(HANG_TIMEOUT) for each in started] == [0, 0]
             deadline = time.monotonic() + HANG_TIMEOUT
             while not {each["refusal"] for each in read(tmp_path / "log") if "refusal" in each} >= REASONS:
                 assert time.monotonic() < deadline
