@@ -27,9 +27,11 @@ EXTENDED = (
     "tests/benchmarks/",
     "tests/cli/test_bench.py",
     "tests/cli/test_replay.py::test_the_commands_of_the_document_work",
+    "tests/cluster/test_dask_commands.py::test_a_match_outlives_its_scheduler",
     "tests/cluster/test_dask_commands.py::test_the_pairs_of_a_silent_worker_are_played_by_others",
-    "tests/cluster/test_venue.py::test_a_machine_that_becomes_ten_times_slower_plays_less_and_loses_nothing",
-    "tests/cluster/test_venue.py::test_forty_pairs_are_the_same_games_as_on_one_machine",
+    "tests/cluster/test_two_machines.py::test_a_machine_that_becomes_ten_times_slower_plays_less_and_loses_nothing",
+    "tests/cluster/test_two_machines.py::test_a_worker_is_killed_and_then_all_sites",
+    "tests/cluster/test_two_machines.py::test_the_starter_is_killed_and_the_match_resumed",
     "tests/contest/test_check.py::test_a_built_in_player_is_fit",
     "tests/game/blokus/test_oracle.py::test_all_games[games",  # excerpts of them are in the repository
     "tests/match/test_error_rates.py",
