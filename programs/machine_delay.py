@@ -46,7 +46,7 @@ class MeasuredProcesses(Protocol):
 
 @dataclass
 class _Sleep:
-    """A sleep of a thread, seen at one look or several without running in between; times are seconds since the request."""
+    """A sleep of a thread, seen at one look or several without running in between. Seconds since the request."""
 
     begin: float
     waited_before: float
