@@ -20,10 +20,9 @@ import trio
 
 from spielleiter.common.errors import NotStartedError
 from spielleiter.programs import program as program_module
-from spielleiter.programs.platform_api import READ_SIZE, JobLimits, Platform, ProcessSpec
+from spielleiter.programs.platform_api import READ_SIZE, JobLimits, ProcessSpec
 from spielleiter.programs.program import Program
 from spielleiter.programs.psutil_processes import ProcessTree
-from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.programs.windows import (
     CREATION_FLAGS,
     BasicAccounting,
@@ -145,20 +144,6 @@ def windows() -> Windows:
     return Windows()
 
 
-@pytest.fixture(
-    params=[(), ("create",), ("assign",), ("query", "terminate")], ids=["job", "no job", "refused", "broken"]
-)
-def any_windows(request: pytest.FixtureRequest, windows: Windows) -> Windows:
-    """Windows with a job, and with each way in which there may be none."""
-    windows.kernel.failing = set(request.param)
-    return windows
-
-
-async def read(stream: trio.abc.ReceiveStream) -> bytes:
-    async with stream:
-        return b"".join([bytes(chunk) async for chunk in stream])
-
-
 async def wait_until_ready(process: WindowsProcess) -> None:
     out, _ = process.open_outputs()
     assert (await out.receive_some(READ_SIZE)).strip() == b"ready"
@@ -169,56 +154,6 @@ async def finish(process: WindowsProcess) -> None:
         await process.end()
         for stream in process.open_outputs():
             await stream.aclose()
-
-
-@pytest.mark.slow
-async def test_a_program_runs_to_its_end(windows: Windows) -> None:
-    process = await windows.start("import sys; print('to out'); print('to error', file=sys.stderr); sys.exit(6)")
-    out, error = process.open_outputs()
-    with trio.fail_after(HANG_TIMEOUT):
-        assert (await read(out)).split() == [b"to", b"out"]
-        assert (await read(error)).split() == [b"to", b"error"]
-        await process.wait()
-        await process.wait_for_children()
-    assert process.has_ended
-    assert (process.returncode, process.leftovers) == (6, ())
-    assert (process.cpu_seconds, process.peak_memory) == (2.0, 123_456)
-    await finish(process)
-    assert windows.kernel.is_closed
-    assert process.survivors == ()
-
-
-@pytest.mark.slow
-async def test_everything_that_a_program_has_started_ends_with_it(any_windows: Windows) -> None:
-    process = await any_windows.start(CHILD + READY + SLEEP)
-    await wait_until_ready(process)
-    pids = process.find_all()
-    assert len(pids) == 2
-    assert not process.has_ended
-    process.terminate()
-    with trio.fail_after(HANG_TIMEOUT):
-        await process.wait()
-    assert process.returncode not in {0, None}
-    assert process.cpu_seconds_so_far >= 0
-    await finish(process)
-    assert [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie"] == []
-
-
-@pytest.mark.slow
-async def test_a_child_that_outlives_the_program_is_named_and_killed(windows: Windows, tmp_path: Path) -> None:
-    wait = f"import os, time\nwhile not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.001)\nsys.exit(3)"
-    process = await windows.start(CHILD + READY + wait)
-    process.child_exit_timeout = 0.0
-    await wait_until_ready(process)
-    assert len(process.pids) == 2
-    (tmp_path / "go").touch()
-    with trio.fail_after(HANG_TIMEOUT):
-        await process.wait()
-        await process.wait_for_children()
-    assert process.returncode == 3
-    assert [each.name for each in process.leftovers] == [Path(sys.executable).name]
-    await finish(process)
-    assert process.survivors == ()
 
 
 @pytest.mark.slow
@@ -299,10 +234,10 @@ def test_a_process_is_created_suspended_and_apart_from_ctrl_c() -> None:
 
 @pytest.mark.slow
 async def test_a_whole_program_is_run_on_windows(
-    any_windows: Windows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    windows: Windows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With its outputs in files, as in a match."""
-    monkeypatch.setattr(program_module, "PLATFORM", any_windows.platform)
+    monkeypatch.setattr(program_module, "PLATFORM", windows.platform)
     out, error = tmp_path / "out", tmp_path / "error"
     program = Program([sys.executable, "-c", READY + SLEEP], "tag", out, error)
     async with trio.open_nursery() as nursery:
@@ -315,6 +250,8 @@ async def test_a_whole_program_is_run_on_windows(
     assert program.was_ended
     assert program.returncode not in {0, None}
     assert program.survivors == ()
+    assert (program.cpu_seconds, program.peak_memory) == (2.0, 123_456)
+    assert windows.kernel.is_closed
     missing = Program(["./no-such-program"], "tag", out, error)
     with pytest.raises(NotStartedError, match="there is no such program"):
         await missing.run()
@@ -390,18 +327,3 @@ def test_a_real_job_can_be_opened_and_closed() -> None:
     job = open_job(1 << 30)
     assert job.pids() == ()
     job.close()
-
-
-def test_every_platform_but_linux_says_what_it_cannot_do() -> None:
-    platforms: list[Platform] = [PLATFORM, WindowsPlatform()]
-    if sys.platform != "win32":
-        from spielleiter.programs.macos import MacPlatform
-
-        platforms.append(MacPlatform())
-    for platform in platforms:
-        assert (platform.gaps == ()) == (platform.name == "Linux")
-        assert all(gap.startswith(f"{platform.name} does not ") for gap in platform.gaps)
-        assert platform.start_stamp(os.getpid()) is not None
-        assert platform.start_stamp(2**22 + 1) is None  # more than any system gives out
-    assert {"linux": "Linux", "win32": "Windows", "darwin": "macOS"}[sys.platform] == PLATFORM.name
-    assert PLATFORM.usable_cores()
