@@ -26,6 +26,8 @@ EXTENDED = (
     "tests/bench/",
     "tests/benchmarks/",
     "tests/cli/test_bench.py",
+    "tests/cli/test_match_processes.py::test_a_package_of_the_official_builder_for_python_plays_as_it_comes",
+    "tests/cli/test_match_processes.py::test_a_tournament_keeps_its_workers_for_all_matches",
     "tests/cluster/test_dask_commands.py::test_the_pairs_of_a_silent_worker_are_played_by_others",
     "tests/cluster/test_venue.py::test_a_machine_that_becomes_ten_times_slower_plays_less_and_loses_nothing",
     "tests/cluster/test_venue.py::test_forty_pairs_are_the_same_games_as_on_one_machine",
