@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,7 +27,7 @@ from spielleiter.cli.options import (
     variable_options,
 )
 from spielleiter.cli.output import fitted, print_line
-from spielleiter.cli.running import EXIT_FAULT, EXIT_MACHINE, Misuse, run_until_stopped
+from spielleiter.cli.running import EXIT_FAULT, EXIT_MACHINE, Misuse, machine_failures, run_until_stopped
 from spielleiter.common.files import require_writable, write_whole
 from spielleiter.common.process import hide_this_process
 from spielleiter.common.terminal import shows_colours, understands_escapes
@@ -131,7 +130,7 @@ def check(context: click.Context, /, command: str, parameters: tuple[str, ...], 
 
     The exit code is 0 if the program is fit, 3 if it is not, and 4 if this machine failed or was too busy to decide.
     """
-    from spielleiter.common.errors import SetupError, os_error_text
+    from spielleiter.common.errors import os_error_text
     from spielleiter.contest.check import CheckSetup
     from spielleiter.contest.package_games import PackageCheckSetup
     from spielleiter.match.plan import ProgramTimeouts
@@ -159,10 +158,7 @@ def check(context: click.Context, /, command: str, parameters: tuple[str, ...], 
         raise Misuse(os_error_text(error)) from None
     hide_this_process()
     timeouts = ProgramTimeouts(start=options["start_timeout"], exit=options["exit_timeout"])
-    try:
-        parsed = Command.parse(command)
-    except SetupError as error:
-        raise Misuse(str(error)) from None
+    parsed = Command.parse(command)
     if parsed.is_package:
         for name in _FOR_A_COMMAND:
             if is_given(context, name):
@@ -189,11 +185,8 @@ def check(context: click.Context, /, command: str, parameters: tuple[str, ...], 
         if parameters:
             raise Misuse(f"{parameters[0]!r} is one word too many; put the whole command line in quotation marks")
         passed = options["pass_env"] or ()
-        try:
-            require_set(passed)
-            require_startable(parsed)
-        except SetupError as error:
-            raise Misuse(str(error)) from None
+        require_set(passed)
+        require_startable(parsed)
         setup = CheckSetup(
             command,
             chosen.game_type,
@@ -210,21 +203,6 @@ def check(context: click.Context, /, command: str, parameters: tuple[str, ...], 
         raise click.exceptions.Exit(EXIT_MACHINE)
     if not is_fit:
         raise click.exceptions.Exit(EXIT_FAULT)
-
-
-@contextmanager
-def _failing_in_one_line() -> Iterator[None]:
-    """Settings that cannot be used are misuse; what this machine fails at is one line and the exit code for it."""
-    from spielleiter.common.errors import MatchError, SetupError, os_error_text
-
-    try:
-        yield
-    except SetupError as error:
-        raise Misuse(str(error)) from None
-    except (MatchError, OSError) as error:
-        text = os_error_text(error) if isinstance(error, OSError) else error
-        print_line(f"spielleiter check: {text}", err=True)
-        raise click.exceptions.Exit(EXIT_MACHINE) from None
 
 
 # -- a command line ---------------------------------------------------------------------------------------------------
@@ -250,7 +228,7 @@ def _check_command(setup: CheckSetup, out: Path | None, junit: Path | None) -> b
             print_line(f"        kept in:  {out / result.folder}")
 
     season = season_text(setup.game_type, setup.edition)
-    with _failing_in_one_line():
+    with machine_failures("check"):
         print_platform_gaps()
         print_line(f"{season}: checking {setup.command}")
         raise_on_ctrl_c()
@@ -304,7 +282,7 @@ def check_package_in_terminal(
     folder = out or Path(tempfile.mkdtemp(prefix="spielleiter-check-"))
     is_kept = out is not None
     screen = PackageScreen(folder)
-    with _failing_in_one_line():
+    with machine_failures("check"):
         try:
             report = run_until_stopped(lambda: check_package(setup, folder, screen))
             is_kept = is_kept or (bool(report.games) and not report.is_fit)

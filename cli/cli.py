@@ -12,7 +12,7 @@ import click
 
 from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED
 from spielleiter.cli.output import prepare_streams, print_line
-from spielleiter.cli.running import EXIT_BUG, EXIT_FAILURE, SUBCOMMANDS
+from spielleiter.cli.running import EXIT_BUG, EXIT_FAILURE, EXIT_MISUSE, SUBCOMMANDS
 
 COMMANDS = {
     "serve": ("spielleiter.cli.serve:serve", "Start the server."),
@@ -90,14 +90,19 @@ class LazyGroup(click.Group):
             sys.exit(error.exit_code)
         except click.Abort:
             sys.exit(EXIT_INTERRUPTED)
-        except OSError as error:  # a full disk, a file without permission: no bug
-            from spielleiter.common.errors import os_error_text
+        except Exception as error:
+            from spielleiter.common.errors import JournalError, SetupError, os_error_text
+            from spielleiter.server.errors import StartError
 
-            print_line(f"{extra.get('prog_name') or self.name}: {os_error_text(error)}", err=True)
-            sys.exit(EXIT_FAILURE)
-        except Exception:
-            traceback.print_exc()
-            sys.exit(EXIT_BUG)
+            if isinstance(error, SetupError | JournalError | StartError):
+                text, code = str(error), EXIT_MISUSE
+            elif isinstance(error, OSError):  # a full disk, a file without permission: no bug
+                text, code = os_error_text(error), EXIT_FAILURE
+            else:
+                traceback.print_exc()
+                sys.exit(EXIT_BUG)
+            print_line(f"{extra.get('prog_name') or self.name}: {text}", err=True)
+            sys.exit(code)
         sys.exit(code if isinstance(code, int) else 0)
 
 

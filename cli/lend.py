@@ -55,19 +55,14 @@ def lend(
     """
     import trio
 
-    from spielleiter.common.errors import SetupError
     from spielleiter.programs.command import Command
     from spielleiter.programs.environment import added_variables, require_set
     from spielleiter.programs.remote import DEFAULT_REMOTE_PROGRAM_PORT, MAX_PROGRAMS, serve_remote_program
     from spielleiter.programs.startable import require_startable
 
-    try:
-        program = Command.parse(command)
-        require_startable(program)
-        require_set(pass_env or ())
-    except SetupError as error:
-        raise Misuse(str(error)) from None
-
+    program = Command.parse(command)
+    require_startable(program)
+    require_set(pass_env or ())
     hide_this_process()
     environment = added_variables(pass_env or (), env or {})
     wanted = DEFAULT_REMOTE_PROGRAM_PORT if port is None else port

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from spielleiter.cli.ctrl_c import raise_on_ctrl_c
 from spielleiter.cli.match_and_tournament import (
     PROGRAMS_AT_FAULT,
     cluster_of,
@@ -18,6 +17,7 @@ from spielleiter.cli.match_and_tournament import (
     exit_code_of_games,
     fault_kinds,
     on_cluster,
+    play_and_exit,
     prepare_machine,
     print_package_warnings,
     run_on_end,
@@ -28,7 +28,7 @@ from spielleiter.cli.match_and_tournament import (
 from spielleiter.cli.match_options import FOLDERS, match_options, refuse_changed_options, setup_of
 from spielleiter.cli.options import chosen_edition, is_given
 from spielleiter.cli.output import print_line
-from spielleiter.cli.running import EXIT_FAILURE, EXIT_MACHINE, Misuse, run_async
+from spielleiter.cli.running import EXIT_FAILURE, Misuse, run_async
 from spielleiter.common.text import count_text, escaped, text_width
 
 if TYPE_CHECKING:
@@ -69,7 +69,6 @@ def match_command(context: click.Context, /, resume: Path | None, combine: bool,
     demands; 2 for misuse; 3 if a program failed and --fail-on names this fault; 4 if the server or the machine failed,
     or if no game counts; 5 if a program cannot play at all, which ends the match; 130 if it was interrupted.
     """
-    from spielleiter.common.errors import JournalError, MatchError, SetupError, os_error_text
     from spielleiter.match.preparation import load_match, require_enough_games
     from spielleiter.match.records import save_setup
     from spielleiter.match.runner import Conditions, allocate_cores
@@ -81,7 +80,7 @@ def match_command(context: click.Context, /, resume: Path | None, combine: bool,
         given = [name for name in ("resume", *options) if is_given(context, name)]
         result = _combine(context.meta[FOLDERS], folder, given, faults_of)
         code = _exit_code(result, fail_on, options["require"], faults_of)
-        run_on_end(options["on_end"], folder, folder / "summary.json", code)
+        run_on_end(options["on_end"], folder / "summary.json", code)
         raise click.exceptions.Exit(code)
     chosen = chosen_edition(options["game"], options["edition"])
     conditions = Conditions(
@@ -93,45 +92,38 @@ def match_command(context: click.Context, /, resume: Path | None, combine: bool,
     )
     if resume is not None and context.default_map:
         raise click.UsageError("expected a FILE, or --resume DIR, and not both")
-    try:
-        cluster = cluster_of(options)
+    cluster = cluster_of(options)
+    if cluster is None:
+        allocate_cores(conditions)
+    if resume is not None:
+        folder = resume
+        begun = load_match(folder, options["password"], is_played_elsewhere=cluster is not None)
+        refuse_changed_options(folder, begun, {name: options[name] for name in options if is_given(context, name)})
+        setup = dataclasses.replace(begun, games=options["games"]) if is_given(context, "games") else begun
+        if setup.games > begun.games:
+            print_line(f"extended from {begun.games} to {setup.games} games", err=True)
+            if setup.sprt is None and setup.significance is None:
+                print_line(
+                    "the interval holds only if the match is not extended because of its result; a match with "
+                    "--sprt or --significance may be",
+                    err=True,
+                )
+    else:
+        setup = setup_of(context, {**options, "game": chosen.game_type}, is_played_elsewhere=cluster is not None)
         if cluster is None:
-            allocate_cores(conditions)
-        if resume is not None:
-            folder = resume
-            begun = load_match(folder, options["password"], is_played_elsewhere=cluster is not None)
-            refuse_changed_options(folder, begun, {name: options[name] for name in options if is_given(context, name)})
-            setup = dataclasses.replace(begun, games=options["games"]) if is_given(context, "games") else begun
-            if setup.games > begun.games:
-                print_line(f"extended from {begun.games} to {setup.games} games", err=True)
-                if setup.sprt is None and setup.significance is None:
-                    print_line(
-                        "the interval holds only if the match is not extended because of its result; a match with "
-                        "--sprt or --significance may be",
-                        err=True,
-                    )
-        else:
-            setup = setup_of(context, {**options, "game": chosen.game_type}, is_played_elsewhere=cluster is not None)
-            if cluster is None:
-                print_package_warnings(setup.entrants, setup.cwd)
-        if options["require"] is not None:
-            require_enough_games(setup, f"--require {options['require']}")
-        if resume is None:
-            save_setup(folder, setup.to_json())
-    except (SetupError, JournalError) as error:
-        raise Misuse(str(error)) from None
-    raise_on_ctrl_c()
-    try:
+            print_package_warnings(setup.entrants, setup.cwd)
+    if options["require"] is not None:
+        require_enough_games(setup, f"--require {options['require']}")
+    if resume is None:
+        save_setup(folder, setup.to_json())
+
+    def play() -> int:
         has_concurrency = is_given(context, "concurrency")
-        with on_cluster(cluster, setup.cwd, conditions, has_concurrency=has_concurrency) as conditions:
-            result = _play(setup, folder, conditions, options["report_every"], options["pages"], faults_of)
-        code = _exit_code(result, fail_on, options["require"], faults_of)
-    except (MatchError, OSError) as error:
-        text = os_error_text(error) if isinstance(error, OSError) else error
-        print_line(f"spielleiter match: {text}", err=True)
-        code = EXIT_MACHINE
-    run_on_end(options["on_end"], folder, folder / "summary.json", code)
-    raise click.exceptions.Exit(code)
+        with on_cluster(cluster, setup.cwd, conditions, has_concurrency=has_concurrency) as settled:
+            result = _play(setup, folder, settled, options["report_every"], options["pages"], faults_of)
+        return _exit_code(result, fail_on, options["require"], faults_of)
+
+    play_and_exit("match", play, options["on_end"], folder / "summary.json")
 
 
 def _exit_code(result: MatchResult, fail_on: frozenset[str], require: str | None, faults_of: tuple[int, ...]) -> int:
@@ -152,7 +144,6 @@ def _combine(folders: Sequence[Path], out: Path, given: Sequence[str], faults_of
 
     Raises Misuse if the matches cannot be combined, or if `out` is the folder of one of them.
     """
-    from spielleiter.common.errors import JournalError, SetupError
     from spielleiter.match.combining import combine_matches
     from spielleiter.match.records import SETUP
     from spielleiter.match.runner import EndReason, MatchResult, write_match_reports
@@ -167,8 +158,6 @@ def _combine(folders: Sequence[Path], out: Path, given: Sequence[str], faults_of
         combined = combine_matches(folders, out)
         out.mkdir(parents=True, exist_ok=True)
         summary = write_match_reports(combined.setup, out, combined.records, faults_of)
-    except (SetupError, JournalError) as error:
-        raise Misuse(str(error)) from None
     except OSError as error:
         raise Misuse(f"{out}: cannot be written to ({error.strerror or error})") from None
     names = combined.setup.names

@@ -7,18 +7,18 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
-from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED
+from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED, raise_on_ctrl_c
 from spielleiter.cli.options import Number, WholeNumber, together
 from spielleiter.cli.output import print_line
-from spielleiter.cli.running import EXIT_FAULT, EXIT_MACHINE, EXIT_UNFIT, Misuse
+from spielleiter.cli.running import EXIT_FAULT, EXIT_MACHINE, EXIT_UNFIT, Misuse, machine_failures
 from spielleiter.common.process import hide_this_process
 from spielleiter.server.setting import MAX_WHOLE_NUMBER
 
@@ -167,20 +167,15 @@ def on_cluster(
     """The conditions with the venue that `settings` describe, which is closed at the end; unchanged without one.
 
     `cwd` is the directory that the paths to be shipped start from. `has_concurrency` says whether the user has limited
-    the number of concurrent games. Raises MatchError, and Misuse if something cannot be shipped.
+    the number of concurrent games. Raises MatchError; SetupError if something cannot be shipped.
     """
     if settings is None:
         yield conditions
         return
     from spielleiter.cluster.venue import open_cluster
-    from spielleiter.common.errors import SetupError
 
     concurrency = conditions.concurrency if has_concurrency else 0
-    with ExitStack() as stack:
-        try:
-            venue = stack.enter_context(open_cluster(settings, Path(cwd), lambda text: print_line(text, err=True)))
-        except SetupError as error:
-            raise Misuse(str(error)) from None
+    with open_cluster(settings, Path(cwd), lambda text: print_line(text, err=True)) as venue:
         yield dataclasses.replace(conditions, concurrency=concurrency, venue=venue)
 
 
@@ -401,16 +396,32 @@ def read_on_end(text: str) -> list[str]:
     return words
 
 
-def run_on_end(words: list[str] | None, folder: Path, summary: Path, exit_code: int) -> None:
-    """Run the command, if there is one, and print a line if it fails. `summary` is the file with the answer.
+def play_and_exit(command: str, play: Callable[[], int], on_end: list[str] | None, summary: Path) -> NoReturn:
+    """Exit with the code that `play` returns, after the command of --on-end; `command` is `match` or `tournament`.
 
-    No shell interprets it. Its output goes to standard error, since standard output contains only the answer.
+    What this machine fails at is one line, and the exit code EXIT_MACHINE. Raises SetupError.
+    """
+    raise_on_ctrl_c()
+    try:
+        with machine_failures(command):
+            code = play()
+    except click.exceptions.Exit as failed:
+        code = failed.exit_code
+    run_on_end(on_end, summary, code)
+    raise click.exceptions.Exit(code)
+
+
+def run_on_end(words: list[str] | None, summary: Path, exit_code: int) -> None:
+    """Run the command, if there is one, and print a line if it fails.
+
+    `summary` is the file with the answer; it is in the folder of the match or tournament.
+    No shell interprets the command. Its output goes to standard error, since standard output has only the answer.
     """
     if words is None:
         return
     from spielleiter.programs.windows_command import command_line, windows_words
 
-    paths = [str(folder.absolute()), str(summary.absolute())]
+    paths = [str(summary.parent.absolute()), str(summary.absolute())]
     variables = {"MATCH_FOLDER": paths[0], "MATCH_SUMMARY": paths[1], "MATCH_EXIT_CODE": str(exit_code)}
     sys.stderr.flush()
     try:

@@ -106,18 +106,13 @@ _SERVER: Final = ("start_server", "server", "host", "port")
 
 
 def _read_paths(context: click.Context, _parameter: click.Parameter, paths: tuple[Path, ...]) -> None:
-    """Keep the folders of --combine, or read the file."""
-    from spielleiter.common.errors import SetupError
-
+    """Keep the folders of --combine, or read the file. Raises SetupError and UsageError."""
     if context.params.get("combine"):
         context.meta[FOLDERS] = paths
     elif len(paths) > 1:
         raise click.UsageError(f"expected one FILE, found {len(paths)}; the folders of matches need --combine")
     elif paths:
-        try:
-            context.default_map = _values_in_file(context, paths[0])
-        except SetupError as error:
-            raise Misuse(str(error)) from None
+        context.default_map = _values_in_file(context, paths[0])
 
 
 def _values_in_file(context: click.Context, file: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import click
 
 from spielleiter.cli.options import listening_address, target_option
 from spielleiter.cli.output import print_line
-from spielleiter.cli.running import Misuse, run_async
+from spielleiter.cli.running import run_async
 from spielleiter.protocol.defaults import DEFAULT_PORT
 from spielleiter.server.setting import shown_address
 
@@ -45,7 +45,6 @@ def proxy(listen: tuple[str, int], to: tuple[str, int], trace: Path | None) -> N
 
     from spielleiter.common.process import stop_signals
     from spielleiter.server.config import is_loopback
-    from spielleiter.server.errors import StartError
     from spielleiter.server.net.sockets import connections_possible
     from spielleiter.server.net.sockets import listen as open_sockets
     from spielleiter.wire.proxy import MOST_CONNECTIONS, Proxy
@@ -55,14 +54,11 @@ def proxy(listen: tuple[str, int], to: tuple[str, int], trace: Path | None) -> N
         print_line(f"spielleiter proxy: {line}", err=True)
 
     with contextlib.ExitStack() as stack:
-        try:
-            sockets = [stack.enter_context(sock) for sock in open_sockets(*listen, option="--listen")]
-            recorder = None
-            if trace is not None:
-                recorder = Recorder(trace, lambda path, why: say(f"{path}: {why}"), option="--trace")
-                stack.callback(recorder.close)
-        except StartError as error:
-            raise Misuse(str(error)) from None
+        sockets = [stack.enter_context(sock) for sock in open_sockets(*listen, option="--listen")]
+        recorder = None
+        if trace is not None:
+            recorder = Recorder(trace, lambda path, why: say(f"{path}: {why}"), option="--trace")
+            stack.callback(recorder.close)
         relay = Proxy(to, recorder, say, connections_possible(2 * MOST_CONNECTIONS) // 2)
 
         async def main() -> None:

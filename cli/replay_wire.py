@@ -59,18 +59,12 @@ def replay_wire(
     one prepared it: their packets are sent in the recorded order, each after all answers that came before it.
     """
     from spielleiter.wire.comparison import TREATED_AS_EQUAL
-    from spielleiter.wire.replayer import Replayer, UnreachableError
-    from spielleiter.wire.trace_reader import RecordingError, read_recordings
+    from spielleiter.wire.replayer import Replayer
+    from spielleiter.wire.trace_reader import read_recordings
 
-    try:
-        recording = read_recordings(list(files))
-    except RecordingError as error:
-        raise Misuse(str(error)) from None
+    recording = read_recordings(list(files))
     replayer = Replayer(recording, to, timeout=timeout, password=password, keeps_times=keep_times)
-    try:
-        report = run_until_stopped(replayer.run)
-    except UnreachableError as error:
-        raise Misuse(str(error)) from None
+    report = run_until_stopped(replayer.run)
     for difference in report.differences[:show]:
         print_line(f"{difference.where}: {difference.what}")
         for line in difference.lines:

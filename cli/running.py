@@ -1,18 +1,21 @@
 """How commands run and end: exit codes, failures, and trio.
 
 A failure is one line on standard error and an exit code. 130 is that of Ctrl-C, and 141 (without a line) says that
-nobody reads the output any more.
+nobody reads the output any more. SetupError, JournalError and StartError, which name what the user has to change, may
+leave a command: they are misuse.
 """
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import click
 
 from spielleiter.cli.ctrl_c import raise_on_ctrl_c
+from spielleiter.cli.output import print_line
 
 T = TypeVar("T")
 
@@ -41,6 +44,24 @@ class Misuse(click.ClickException):
     """The user asked for something that the command cannot do, or not with these values; the text is one line."""
 
     exit_code = EXIT_MISUSE
+
+
+@contextmanager
+def machine_failures(command: str) -> Iterator[None]:
+    """What this machine fails at while `command` plays is one line, and the exit code EXIT_MACHINE.
+
+    A SetupError is misuse here as well.
+    """
+    from spielleiter.common.errors import MatchError, SetupError, os_error_text
+
+    try:
+        yield
+    except SetupError:
+        raise
+    except (MatchError, OSError) as error:
+        text = os_error_text(error) if isinstance(error, OSError) else error
+        print_line(f"spielleiter {command}: {text}", err=True)
+        raise click.exceptions.Exit(EXIT_MACHINE) from None
 
 
 def run_async(main: Callable[[], Awaitable[T]]) -> T:

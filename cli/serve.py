@@ -12,10 +12,9 @@ import click
 
 from spielleiter.cli.completion import completing, editions_of_games, game_option_values, game_types
 from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED
-from spielleiter.cli.running import Misuse, run_async
+from spielleiter.cli.running import run_async
 from spielleiter.common.process import HANGUP, hide_this_process, stop_signals
 from spielleiter.server.config import IGNORED, PROPERTIES_FILE, SETTINGS, Config, load_config
-from spielleiter.server.errors import StartError
 from spielleiter.server.setting import Setting
 
 _VALUES: Final[Mapping[str, Callable[[], Iterable[str]]]] = MappingProxyType(
@@ -45,7 +44,7 @@ class _ServeCommand(click.Command):
 def _option(setting: Setting) -> click.Option:
     """The option of a setting. Its value stays a text; `load_config` reads the texts from all sources alike."""
     kind = setting.kind
-    help_text = f"{setting.help} [{setting.default_text}]" if setting.default_text else setting.help
+    help_text = f"{setting.help} [{setting.default}]" if setting.default else setting.help
     spellings = [*setting.options, setting.field]
     if kind.is_switch:
         spellings[0] = f"{setting.option}/{setting.negative_option}"
@@ -72,22 +71,19 @@ def _serve(config: str | None, plugins: str | None, **options: Any) -> None:
     """
     hide_this_process()  # programs of a match on this server may run as the same user
     texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in options.items()}
-    try:
-        loaded = load_config({**texts, "config": config, "plugins": plugins}, os.environ)
-        if loaded.game_options:
-            from spielleiter.server.editions import choose_default, choose_editions, game_option_problem
+    loaded = load_config({**texts, "config": config, "plugins": plugins}, os.environ)
+    if loaded.game_options:
+        from spielleiter.server.editions import choose_default, choose_editions, game_option_problem
 
-            # options without effect in the default game are no misuse, since other games may take them
-            edition = choose_default(loaded.default_game, choose_editions(loaded.editions, {}))
-            ignored = [
-                f"{name}={value} (in the default game: {why})"
-                for name, value in loaded.game_options.items()
-                if (why := game_option_problem(edition, name, value)) is not None
-            ]
-            loaded = dataclasses.replace(loaded, ignored=(*loaded.ignored, *ignored))
-        run(loaded)
-    except StartError as error:
-        raise Misuse(str(error)) from error
+        # options without effect in the default game are no misuse, since other games may take them
+        edition = choose_default(loaded.default_game, choose_editions(loaded.editions, {}))
+        ignored = [
+            f"{name}={value} (in the default game: {why})"
+            for name, value in loaded.game_options.items()
+            if (why := game_option_problem(edition, name, value)) is not None
+        ]
+        loaded = dataclasses.replace(loaded, ignored=(*loaded.ignored, *ignored))
+    run(loaded)
 
 
 serve = _ServeCommand(

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spielleiter.cli.ctrl_c import raise_on_ctrl_c
 from spielleiter.cli.match_and_tournament import (
     MAX_CONCURRENCY,
     cluster_of,
@@ -28,10 +27,10 @@ from spielleiter.cli.match_and_tournament import (
     on_cluster,
     on_end_option,
     pages_option,
+    play_and_exit,
     prepare_machine,
     print_package_warnings,
     read_on_end,
-    run_on_end,
     show_unfit,
     usable_journal,
     write_pages,
@@ -39,7 +38,7 @@ from spielleiter.cli.match_and_tournament import (
 from spielleiter.cli.match_options import spelled
 from spielleiter.cli.options import Number, WholeNumber, chosen_edition, edition_options, folder_option, is_given
 from spielleiter.cli.output import print_line
-from spielleiter.cli.running import EXIT_FAULT, EXIT_MACHINE, Misuse, run_async
+from spielleiter.cli.running import EXIT_FAULT, Misuse, run_async
 from spielleiter.common.files import write_whole
 
 if TYPE_CHECKING:
@@ -123,7 +122,6 @@ def tournament(context: click.Context, /, file: Path | None, resume: Path | None
 
     The folder contains table.md, report.html, table.json, tournament.json, and a folder for each match as for `match`.
     """  # noqa: D301 - click's mark for text that must not be wrapped
-    from spielleiter.common.errors import MatchError, SetupError, os_error_text
     from spielleiter.match.preparation import require_playable
     from spielleiter.match.runner import Conditions, allocate_cores
     from spielleiter.match.tournament import read_tournament, with_contents, with_openings
@@ -131,70 +129,61 @@ def tournament(context: click.Context, /, file: Path | None, resume: Path | None
     if file is None and resume is None:
         raise click.UsageError("expected a FILE, or --resume DIR")
     named_game = options["game"] or ""
-    try:
-        begun = None if resume is None else read_tournament(resume / _COPY, named_game, is_copy=True)
-        described = begun if file is None else read_tournament(file, named_game)
-        assert described is not None
-        fail_on = fault_kinds(options["fail_on"] or described.fail_on)
-        new = described.out or f"tournament-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}"
-        folder = resume or options["out"] or Path(new)
-        asked = {name: options[name] or None for name in ("game", "edition", "significance", "min_tests", "no_timeout")}
-        if begun is not None:
-            _refuse_changed_options(folder, begun, asked)
-            asked = _planned(begun)
-        if file is not None:
-            if begun is not None:  # the file takes precedence over what the tournament was begun with
-                asked |= {name: said for name, said in _planned(described).items() if said is not None}
-            described = _with_options(file, described, asked)
-        edition = described.edition or asked["edition"]
-        chosen = chosen_edition(described.game_type or asked["game"], edition)
-        cwd = described.cwd or (begun.cwd if begun is not None else "") or str(Path.cwd())
-        anchor = options["anchor"] or described.anchor
-        described = with_openings(
-            replace(described, cwd=cwd, game_type=chosen.game_type, edition=edition, anchor=anchor)
-        )
-        if begun is not None and file is not None:
-            _refuse_changed_plan(folder, with_openings(begun), described)
-        conditions = Conditions(
-            options["concurrency"] or described.concurrency,
-            is_fail_fast=options["fail_fast"] or described.is_fail_fast,
-            is_pinned=options["pin"] or described.is_pinned,
-            cores_per_game=options["cores_per_game"] or described.cores_per_game,
-            **conditions_of({name: options[name] if is_given(context, name) else None for name in options}, described),
-        )
-        described = replace(described, keeps_playing=conditions.keeps_playing)
-        cluster = cluster_of(options)
-        if cluster is None:
-            allocate_cores(conditions)
-        at_end = options["on_end"]
-        if at_end is None and described.on_end is not None:
-            try:
-                at_end = read_on_end(described.on_end)
-            except ValueError as error:
-                raise Misuse(f"on_end {described.on_end!r}: {error}") from None
-        for pairing in described.pairings():
-            require_playable(described.match_of(pairing, ""), is_played_elsewhere=cluster is not None)
-        if cluster is None:
-            print_package_warnings(described.entrants, described.cwd)
-            described = with_contents(described)
-        if file is not None:
-            _write_copy(file, folder, described, is_begun=begun is not None)
-    except SetupError as error:
-        raise Misuse(str(error)) from None
+    begun = None if resume is None else read_tournament(resume / _COPY, named_game, is_copy=True)
+    described = begun if file is None else read_tournament(file, named_game)
+    assert described is not None
+    fail_on = fault_kinds(options["fail_on"] or described.fail_on)
+    new = described.out or f"tournament-{datetime.now().astimezone():%Y-%m-%d_%H-%M-%S}"
+    folder = resume or options["out"] or Path(new)
+    asked = {name: options[name] or None for name in ("game", "edition", "significance", "min_tests", "no_timeout")}
+    if begun is not None:
+        _refuse_changed_options(folder, begun, asked)
+        asked = _planned(begun)
+    if file is not None:
+        if begun is not None:  # the file takes precedence over what the tournament was begun with
+            asked |= {name: said for name, said in _planned(described).items() if said is not None}
+        described = _with_options(file, described, asked)
+    edition = described.edition or asked["edition"]
+    chosen = chosen_edition(described.game_type or asked["game"], edition)
+    cwd = described.cwd or (begun.cwd if begun is not None else "") or str(Path.cwd())
+    anchor = options["anchor"] or described.anchor
+    described = with_openings(replace(described, cwd=cwd, game_type=chosen.game_type, edition=edition, anchor=anchor))
+    if begun is not None and file is not None:
+        _refuse_changed_plan(folder, with_openings(begun), described)
+    conditions = Conditions(
+        options["concurrency"] or described.concurrency,
+        is_fail_fast=options["fail_fast"] or described.is_fail_fast,
+        is_pinned=options["pin"] or described.is_pinned,
+        cores_per_game=options["cores_per_game"] or described.cores_per_game,
+        **conditions_of({name: options[name] if is_given(context, name) else None for name in options}, described),
+    )
+    described = replace(described, keeps_playing=conditions.keeps_playing)
+    cluster = cluster_of(options)
+    if cluster is None:
+        allocate_cores(conditions)
+    at_end = options["on_end"]
+    if at_end is None and described.on_end is not None:
+        try:
+            at_end = read_on_end(described.on_end)
+        except ValueError as error:
+            raise Misuse(f"on_end {described.on_end!r}: {error}") from None
+    for pairing in described.pairings():
+        require_playable(described.match_of(pairing, ""), is_played_elsewhere=cluster is not None)
+    if cluster is None:
+        print_package_warnings(described.entrants, described.cwd)
+        described = with_contents(described)
+    if file is not None:
+        _write_copy(file, folder, described, is_begun=begun is not None)
     has_concurrency = options["concurrency"] is not None or described.concurrency > 1
     report_every = options["report_every"] or described.report_every
     pages = options["pages"] if is_given(context, "pages") else described.pages
-    raise_on_ctrl_c()
-    try:
-        with on_cluster(cluster, described.cwd, conditions, has_concurrency=has_concurrency) as conditions:
-            end, records = _play(described, folder, conditions, report_every, pages)
-        code = exit_code_of_games(end, records, fail_on)
-    except (MatchError, OSError) as error:
-        text = os_error_text(error) if isinstance(error, OSError) else error
-        print_line(f"spielleiter tournament: {text}", err=True)
-        code = EXIT_MACHINE
-    run_on_end(at_end, folder, folder / "table.json", code)
-    raise click.exceptions.Exit(code)
+
+    def play() -> int:
+        with on_cluster(cluster, described.cwd, conditions, has_concurrency=has_concurrency) as settled:
+            end, records = _play(described, folder, settled, report_every, pages)
+        return exit_code_of_games(end, records, fail_on)
+
+    play_and_exit("tournament", play, at_end, folder / "table.json")
 
 
 def _planned(described: Tournament) -> dict[str, Any]:

@@ -14,7 +14,7 @@ class MatchError(Exception):
 
 
 class SetupError(MatchError):
-    """The match cannot be played as described (a command line, an opening, a number); the text says what to change."""
+    """What was asked for cannot be done as described (a command line, an opening, a file); the text says why."""
 
 
 class JournalError(MatchError):

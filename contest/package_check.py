@@ -80,15 +80,17 @@ class OptionForm:
     """One way to give a program its options.
 
     `names` are the options in their order, `code` is that of the fault of a program that does not understand this.
+    `has_parameters_last` says whether further parameters follow the options instead of preceding them.
     """
 
     names: tuple[tuple[str, str], ...]
     code: str
+    has_parameters_last: bool = False
 
     def arguments(self, values: Mapping[str, str], parameters: Sequence[str] = ()) -> list[str]:
         """Return the words after the main file; `values` has ``host``, ``port`` and ``reservation``."""
         options = [word for key, option in self.names for word in (option, values[key])]
-        return [*options, *parameters] if self.code == "parameter-order" else [*parameters, *options]
+        return [*options, *parameters] if self.has_parameters_last else [*parameters, *options]
 
     def text(self, parameters: Sequence[str] = ()) -> str:
         """The form as a person writes it."""
@@ -103,7 +105,7 @@ def option_forms(parameters: Sequence[str] = ()) -> tuple[OptionForm, ...]:
     others = ((reservation, host, port), (port, host, reservation), mixed)
     forms += [OptionForm(names, "option-names") for names in others]
     if parameters:
-        forms.append(OptionForm(forms[0].names, "parameter-order"))
+        forms.append(OptionForm(forms[0].names, "parameter-order", has_parameters_last=True))
     return tuple(forms)
 
 

@@ -18,7 +18,7 @@ import random
 import re
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -580,7 +580,7 @@ async def open_scripted_server(
     """
     with _failures_of_this_machine():
         await trio.Path(folder).mkdir(parents=True, exist_ok=True)
-        with WireLog(folder / WIRE_LOG) as log:
+        with closing(WireLog(folder / WIRE_LOG)) as log:
             async with _open_port(confined) as port:
                 host, number = port.address
                 values = {"host": host, "port": str(number), "reservation": RESERVATION, "seed": "1"}

@@ -97,29 +97,43 @@ class PoolPlayer:
         return self._think_time.seconds_lost(trio.current_time())
 
     async def choose_move(self, state: State, on_started: Callable[[float], object]) -> ChosenMove:
-        """Return the move in the position `state`.
+        """Return the move in the position `state`. If this is cancelled, the worker that computes it is ended.
 
         `on_started` is called with the present instant in seconds when a worker begins with the move for the first
-        time; the clock of the request starts then. Raises MachineError if the workers end again and again.
+        time; the clock of the request starts then. Raises MachineError if MAX_DEATHS workers have ended, or could not
+        be started.
         """
         think_time = self._think_time = ThinkTime()
-
-        def begin(cpu_seconds: Callable[[], float | None]) -> None:
-            is_first = think_time.started_at is None
-            started_at = think_time.begin(trio.current_time(), cpu_seconds)
-            if is_first:
-                on_started(started_at)
-
-        def interrupt() -> None:
-            think_time.interrupt()
-            self.interruptions += 1
-
         request = encode((self.strategy, self.generator, state, self.wait))
-        move, seconds, cpu_seconds, problem, was_cut, self.generator = await self._pool.ask(request, begin, interrupt)
-        self.cut_searches += was_cut
-        think_time.end(seconds, cpu_seconds)
-        assert think_time.started_at is not None
-        return ChosenMove(move, think_time.started_at, seconds, cpu_seconds, problem)
+        how = ""
+        async with self._pool.slots:
+            for deaths in range(MAX_DEATHS):
+                if deaths > 1:
+                    await trio.sleep(self._pool.restart_pause)
+                try:
+                    async with self._pool.worker() as worker:
+                        is_first = think_time.started_at is None
+                        started_at = think_time.begin(trio.current_time(), worker.cpu_stopwatch())
+                        if is_first:
+                            on_started(started_at)
+                        try:
+                            answer = await worker.ask(request)
+                        except _WorkerEndedError:
+                            # first of all: from now on, the processor time of the process is unknown
+                            think_time.interrupt()
+                            self.interruptions += 1
+                            raise
+                except _WorkerEndedError as error:
+                    how = str(error)
+                else:
+                    move, seconds, cpu_seconds, problem, was_cut, self.generator = answer
+                    self.cut_searches += was_cut
+                    think_time.end(seconds, cpu_seconds)
+                    return ChosenMove(move, started_at, seconds, cpu_seconds, problem)
+        raise MachineError(
+            "the processes that compute the moves of built-in players end again and again "
+            f"(the last one {how}); see whether this machine has enough memory, then resume the match"
+        )
 
 
 class ThinkTime:
@@ -168,69 +182,43 @@ class ThinkingPool:
     """The worker processes of a match; see `open_thinking_pool`."""
 
     def __init__(self, max_workers: int, restart_pause: float) -> None:
-        self._restart_pause = restart_pause
-        self._slots = trio.Semaphore(max_workers)
+        self.restart_pause = restart_pause
+        self.slots = trio.Semaphore(max_workers)
+        """To be acquired before a worker is asked for."""
         self._idle: list[_Worker] = []
 
-    async def ask(
-        self,
-        request: bytes,
-        on_begin: Callable[[Callable[[], float | None]], object],
-        on_interrupt: Callable[[], object],
-    ) -> Any:
-        """Return a worker's answer to `request`. If it is cancelled, its worker is ended.
+    @asynccontextmanager
+    async def worker(self) -> AsyncIterator[_Worker]:
+        """Provide an idle worker, or a new one. It is ended if this context is left with an error.
 
-        `on_begin` is called when a worker begins with it, `on_interrupt` when that worker has ended without an answer.
-        Raises MachineError if MAX_DEATHS workers have ended, or could not be started.
+        Raises _WorkerEndedError if it ends or cannot be started; its text says how.
         """
-        how = ""
-        async with self._slots:
-            for deaths in range(MAX_DEATHS):
-                if deaths > 1:
-                    await trio.sleep(self._restart_pause)
-                worker = await self._idle_worker()
-                try:
-                    if worker is None:
-                        worker = _Worker(
-                            await trio.lowlevel.open_process(
-                                worker_command(),
-                                stdin=subprocess.PIPE,
-                                stdout=subprocess.PIPE,
-                                env=own_variables(),  # a program can read them
-                                **_OWN_SESSION,
-                            )
-                        )
-                        await worker.receive(NoneType)  # it is ready
-                    on_begin(worker.cpu_stopwatch())
-                    try:
-                        answer = await worker.ask(request)
-                    except _WorkerEndedError:
-                        on_interrupt()  # first of all: from now on, the processor time of the process is unknown
-                        raise
-                except OSError as error:
-                    how = f"could not be started: {os_error_text(error)}"
-                except _WorkerEndedError:
-                    assert worker is not None
-                    how = await worker.end()
-                except BaseException:
-                    if worker is not None:
-                        await worker.end()
-                    raise
-                else:
-                    self._idle.append(worker)
-                    return answer
-        raise MachineError(
-            "the processes that compute the moves of built-in players end again and again "
-            f"(the last one {how}); see whether this machine has enough memory, then resume the match"
-        )
-
-    async def _idle_worker(self) -> _Worker | None:
-        while self._idle:
+        worker = None
+        while worker is None and self._idle:
             worker = self._idle.pop()
-            if worker.process.returncode is None:
-                return worker
-            await worker.end()
-        return None
+            if worker.process.returncode is not None:
+                await worker.end()
+                worker = None
+        try:
+            if worker is None:
+                process = await trio.lowlevel.open_process(
+                    worker_command(),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    env=own_variables(),  # a program can read them
+                    **_OWN_SESSION,
+                )
+                worker = _Worker(process)
+                await worker.receive(NoneType)  # it is ready
+            yield worker
+        except BaseException as error:
+            how = "" if worker is None else await worker.end()
+            if isinstance(error, OSError):
+                raise _WorkerEndedError(f"could not be started: {os_error_text(error)}") from None
+            if isinstance(error, _WorkerEndedError):
+                raise _WorkerEndedError(how) from None
+            raise
+        self._idle.append(worker)
 
     async def end(self) -> None:
         """End all workers."""

@@ -1,7 +1,7 @@
 """The files in a game's folder, and which folders are kept once their game is over.
 
 The logs are compressed files with a maximum size, which say where they were cut. While a game is played, what they get
-is only buffered; it is encoded and compressed when they are closed, or when there is much of it.
+is only buffered; it is compressed when they are closed, or when there is much of it.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ from __future__ import annotations
 import enum
 import json
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Generic, Self, TypeVar
+from typing import Final
 
 import trio
 from zlib_ng import gzip_ng
@@ -31,24 +29,37 @@ LEVEL: Final = 6
 FAST_LEVEL: Final = 4
 """A compression level with two thirds of the time of LEVEL and a fifth more bytes."""
 
-Item = TypeVar("Item")
+BUFFERED_BYTES: Final = 2 * 1024 * 1024
+"""The number of bytes after which the buffer is compressed; most games have fewer."""
 
 
-class BufferedFile(ABC, Generic[Item]):
-    """Buffers items for the file `path`, which `close` completes. `limit` is its maximum size before compression."""
+class BoundedFile:
+    """Collects bytes for the compressed file `path`, which `close` completes.
 
-    def __init__(self, path: Path, limit: int) -> None:
+    `limit` is its maximum size in bytes before compression; `cut` is its last line if there were more.
+    """
+
+    def __init__(self, path: Path, limit: int, cut: bytes) -> None:
         self._path = path
         self._remaining = limit
-        self._buffer: list[Item] = []
+        self._cut = cut
+        self._buffer: list[bytes | memoryview] = []
+        self._buffered_bytes = 0
         self._file: gzip_ng.GzipNGFile | None = None
 
-    @abstractmethod
-    def _encode(self) -> bytes:
-        """The buffered items as bytes of the file."""
+    def _append(self, *pieces: bytes | memoryview) -> None:
+        """Add pieces, which must not change afterwards, unless the file is full. Raises OSError."""
+        size = sum(map(len, pieces))
+        self._remaining -= size
+        self._buffered_bytes += size
+        self._buffer += pieces
+        if self._remaining <= 0:
+            self._buffer.append(self._cut)
+        if self._buffered_bytes >= BUFFERED_BYTES:
+            self._flush()
 
     def close(self) -> None:
-        """Write the buffered items and close the file. This takes some milliseconds, so it may be called in a thread.
+        """Write the buffered bytes and close the file. This takes some milliseconds, so it may be called in a thread.
 
         Raises OSError.
         """
@@ -58,26 +69,18 @@ class BufferedFile(ABC, Generic[Item]):
             self.discard()
 
     def discard(self) -> None:
-        """Drop the buffered items; if a part of the file is already written, that part is kept."""
+        """Drop the buffered bytes; if a part of the file is already written, that part is kept."""
         self._buffer.clear()
         self._remaining = 0
         if self._file is not None:
             self._file.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _flush(self) -> None:
-        data = self._encode()
         if self._file is None:
             self._file = gzip_ng.open(self._path, "wb", LEVEL)
-        self._file.write(data)
+        self._file.write(b"".join(self._buffer))
         self._buffer.clear()
+        self._buffered_bytes = 0
 
 
 WIRE_LOG: Final = "wire.log.gz"
@@ -88,17 +91,13 @@ WIRE_LIMIT: Final = 64 * 1024 * 1024
 MIN_SHARED: Final = 256
 """The length in bytes from which a chunk is not repeated if the next chunk begins with it."""
 
-BUFFERED_BYTES: Final = 2 * 1024 * 1024
-"""The number of bytes after which the buffer is compressed; most games have fewer."""
 
-
-class WireLog(BufferedFile[bytes | memoryview]):
-    """Collects the bytes of all connections of a game for the file `path`, which `close` completes."""
+class WireLog(BoundedFile):
+    """Collects the bytes of all connections of a game."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, WIRE_LIMIT)
+        super().__init__(path, WIRE_LIMIT, b"\n--- the rest was not kept\n")
         self._started = trio.current_time()
-        self._buffered_bytes = 0
         self._previous = b""
         """The previous chunk; empty if it is too short for the next chunk to refer to it."""
 
@@ -121,20 +120,7 @@ class WireLog(BufferedFile[bytes | memoryview]):
                 self._previous = data if len(data) >= MIN_SHARED else b""
         else:  # the rest of a chunk that was not sent at once
             self._previous = b""
-        self._remaining -= len(head) + len(data)
-        self._buffered_bytes += len(head) + len(data)
-        self._buffer += (f"{head}\n".encode(), data)
-        if self._remaining <= 0:
-            self._buffer.append(b"\n--- the rest was not kept\n")
-        if self._buffered_bytes >= BUFFERED_BYTES:
-            self._flush()
-
-    def _encode(self) -> bytes:
-        return b"".join(self._buffer)
-
-    def _flush(self) -> None:
-        super()._flush()
-        self._buffered_bytes = 0
+        self._append(f"{head}\n".encode(), data)
 
 
 class LoggedWire:
@@ -183,36 +169,19 @@ class LoggedWire:
 SERVER_LOG: Final = "server.log.gz"
 
 LOG_LIMIT: Final = 4 * 1024 * 1024
-"""The maximum size of a game's log, in characters before compression."""
-
-BUFFERED_EVENTS: Final = 2000
-"""The number of events after which the buffer is converted to text; most games have about a hundred."""
+"""The maximum size of a game's log in bytes before compression."""
 
 
-class GameLog(BufferedFile[tuple[float, events.ServerEvent]]):
-    """Collects the events of a game for the file `path`, which `close` completes."""
+class GameLog(BoundedFile):
+    """Collects the events of a game."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, LOG_LIMIT)
+        super().__init__(path, LOG_LIMIT, b"(the rest was not kept)\n")
 
     def add(self, event: events.ServerEvent) -> None:
         """Add an event. Raises OSError."""
         if self._remaining > 0:
-            self._buffer.append((time.time(), event))
-            if len(self._buffer) >= BUFFERED_EVENTS:
-                self._flush()
-
-    def _encode(self) -> bytes:
-        lines = []
-        for instant, event in self._buffer:
-            if self._remaining <= 0:
-                break
-            lines.append(json_line(event, instant) + "\n")
-            self._remaining -= len(lines[-1])
-            if self._remaining <= 0:
-                lines.append("(the rest was not kept)\n")
-        self._buffer.clear()
-        return "".join(lines).encode("utf-8", "backslashreplace")
+            self._append(f"{json_line(event, time.time())}\n".encode("utf-8", "backslashreplace"))
 
 
 GAMES: Final = "games"

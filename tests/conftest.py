@@ -26,10 +26,16 @@ EXTENDED = (
     "tests/bench/",
     "tests/benchmarks/",
     "tests/cli/test_bench.py",
+    "tests/cli/test_match_processes.py::test_a_package_of_the_official_builder_for_python_plays_as_it_comes",
+    "tests/cli/test_match_processes.py::test_a_tournament_keeps_its_workers_for_all_matches",
+    "tests/cli/test_replay.py::test_the_commands_of_the_document_work",
+    "tests/cluster/test_dask_commands.py::test_a_match_outlives_its_scheduler",
     "tests/cluster/test_dask_commands.py::test_the_pairs_of_a_silent_worker_are_played_by_others",
-    "tests/cluster/test_venue.py::test_a_machine_that_becomes_ten_times_slower_plays_less_and_loses_nothing",
-    "tests/cluster/test_venue.py::test_forty_pairs_are_the_same_games_as_on_one_machine",
+    "tests/cluster/test_two_machines.py::test_a_machine_that_becomes_ten_times_slower_plays_less_and_loses_nothing",
+    "tests/cluster/test_two_machines.py::test_a_worker_is_killed_and_then_all_sites",
+    "tests/cluster/test_two_machines.py::test_the_starter_is_killed_and_the_match_resumed",
     "tests/contest/test_check.py::test_a_built_in_player_is_fit",
+    "tests/game/blokus/test_oracle.py::test_all_games[games",  # excerpts of them are in the repository
     "tests/match/test_error_rates.py",
     "tests/match/test_fair_play.py::test_no_program_can_take_its_opponents_seat_by_a_plain_join[flood-elsewhere]",
     "tests/match/test_program_variables.py::test_a_program_gets_a_few_variables_and_a_home_folder_of_its_own[cluster]",
@@ -37,22 +43,19 @@ EXTENDED = (
     "tests/release/test_build.py",
     "tests/test_action.py",
     "tests/test_adding_a_game.py",
-    "tests/test_ci.py::test_a_complete_python_is_preferred_to_an_incomplete_one",
+    "tests/test_ci.py",
     "tests/test_docker.py",
-    "tests/test_foreign_modules.py::test_bench",
+    "tests/test_foreign_modules.py",
     "tests/test_fuzz.py::test_a_short_run_finds_nothing_or_says_what_to_install",
-    "tests/test_documents.py::test_the_commands_of_a_page_work_in_order",
-    "tests/test_documents.py::test_the_function_plays_and_reports_its_mistake",
-    "tests/test_documents.py::test_the_log_names_the_turn_to_start_from",
     "tests/test_packaging.py",
     "tests/test_without_posix.py",
     "tests/viewer/browser/test_seat.py::test_a_person_plays_a_whole_game",
     "tests/viewer/browser/test_seat.py::test_hase_und_igel_is_played_by_keys",
 )
-"""What `make test` leaves to `make test-rest`: tests that take about five seconds or more, and files full of them.
+"""What `make test` leaves to `make test-rest`, beside tests with the mark: what takes about five seconds or more.
 
-They are the measurements, the builds, whole pages of the documents, and the longest attacks and searches. Continuous
-integration runs them on one version of Python.
+They are the measurements, the builds, the longest attacks and searches, and further variants (another season, sandbox
+or command) of what another test shows. Continuous integration runs them on one version of Python.
 """
 
 LONGEST_REPORT = 20_000

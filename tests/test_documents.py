@@ -106,7 +106,7 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return saved_game(tmp_path_factory.mktemp("replay"))
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 @pytest.mark.parametrize("block", RUN.values(), ids=str)
 def test_commands_work_as_shown(block: Block, tmp_path: Path, replay: bytes) -> None:
     (tmp_path / "replays").mkdir()
@@ -121,7 +121,7 @@ def test_commands_work_as_shown(block: Block, tmp_path: Path, replay: bytes) -> 
         assert "server_started" in output
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 def test_the_ten_lines_play_a_whole_game(tmp_path: Path) -> None:
     with shell(tmp_path) as (here, server):
         for play in ("python3 tiny.py & spielleiter play", "spielleiter play & python3 tiny.py"):
@@ -131,7 +131,7 @@ def test_the_ten_lines_play_a_whole_game(tmp_path: Path) -> None:
     assert {10} < {points for each in ended for _, points in each["parts"]}
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 def test_the_function_plays_a_whole_game(tmp_path: Path) -> None:
     with shell(tmp_path, seed=1) as (here, server):
         server.add_player("random", seed=1)
@@ -163,7 +163,7 @@ def test_the_ten_lines_know_every_start_piece(shape: Shape) -> None:
     assert [state.points(0), state.points(1)] == [(10,), (10,)]
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 def test_a_game_in_several_terminals(tmp_path: Path) -> None:
     prepare, observe, first, second, step = (block.text for block in blocks("README.md", "sh", "Administer games"))
     with shell(tmp_path) as (here, server):
@@ -181,7 +181,7 @@ def test_a_game_in_several_terminals(tmp_path: Path) -> None:
     assert re.match(r"over: (Alice|Bob) wins \d+:\d+$", lines[-1])
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 def test_the_script_plays_a_prepared_game(tmp_path: Path) -> None:
     (script,) = blocks("README.md", "bash", "Administer games")
     with shell(tmp_path) as (here, server):
@@ -199,7 +199,7 @@ def test_the_script_plays_a_prepared_game(tmp_path: Path) -> None:
 ADMINISTRATORS = {"connect_admin()": "connect_admin(port={})", "AdminClient.connect()": "AdminClient.connect(port={})"}
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 @pytest.mark.parametrize("number", [0, 1])
 def test_an_administrator_in_python(number: int, tmp_path: Path) -> None:
     scripts = blocks("README.md", "python", "Administer games")
@@ -223,7 +223,7 @@ PAGES = sorted(f"docs/de/{path.name}" for path in (ROOT / "docs" / "de").glob("*
 INSTALLING = "python3 -m venv .venv"  # test_docker.py builds the wheel and starts what is in it
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_of_a_page_work_in_order(page: str, tmp_path: Path, replay: bytes) -> None:
     (tmp_path / "replays").mkdir()
@@ -242,7 +242,7 @@ def test_the_commands_of_a_page_work_in_order(page: str, tmp_path: Path, replay:
                 assert "server_started" in output
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 def test_the_log_names_the_turn_to_start_from(replay: bytes, tmp_path: Path) -> None:
     """The log names the turn of the replay, as `warum-verloren.md` says, also in a game that began at a later turn."""
     path = tmp_path / "game.xml"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import gzip
 import json
-import math
 import os
 import re
 import stat
@@ -18,7 +17,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO, Final, TypeAlias
+from typing import Annotated, Any, BinaryIO, Final, Literal, TypeAlias
+
+import msgspec
 
 from spielleiter.game.api import Seat
 from spielleiter.match.game_folder import SERVER_LOG
@@ -29,8 +30,10 @@ from spielleiter.viewer.game_json import Details
 from spielleiter.viewer.positions.view import Words
 
 LONGEST_TEXT: Final = 1000
-_MOST_SECONDS: Final = 1e9
-_MOST_COUNTED: Final = 1_000_000_000
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
+Seconds: TypeAlias = Annotated[float, msgspec.Meta(ge=0, lt=1e9)]
+OneSeat: TypeAlias = Literal[0, 1]
+BothSeats: TypeAlias = tuple[OneSeat, OneSeat]
 RESULTS: Final = "results.jsonl"
 VERDICT: Final = "verdict.json"
 _MOST_BYTES: Final = 4 * 1024 * 1024
@@ -92,34 +95,24 @@ def parse_object(content: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def text_in(value: Any) -> str | None:
-    """Return a text, cut to `LONGEST_TEXT` characters; None for anything else."""
-    return value[:LONGEST_TEXT] if isinstance(value, str) else None
-
-
-def seconds_in(value: Any) -> float | None:
-    """Return a number of seconds, None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+def known(values: dict[str, Any] | None, key: str, kind: Any) -> Any:
+    """Return the value of a key in a JSON object; None if it is missing, or not of the type `kind`."""
+    try:
+        return msgspec.convert((values or {}).get(key), kind)
+    except msgspec.ValidationError:
         return None
-    return float(value) if 0 <= value < _MOST_SECONDS and math.isfinite(value) else None
 
 
-def count_in(value: Any) -> int | None:
-    """Return a whole number from 0, None for anything else."""
-    return value if type(value) is int and 0 <= value <= _MOST_COUNTED else None
+def known_text(values: dict[str, Any] | None, key: str) -> str | None:
+    """Return a text in a JSON object, cut to `LONGEST_TEXT` characters; None if there is none."""
+    text: str | None = known(values, key, str)
+    return None if text is None else text[:LONGEST_TEXT]
 
 
-def seat_in(value: Any) -> Seat | None:
-    """Return the number of one of two players or programs, 0 or 1; None for anything else."""
-    return value if type(value) is int and value in (0, 1) else None
-
-
-def seats_in(value: Any) -> tuple[Seat, Seat] | None:
-    """Return both numbers in the order of a list; None if `value` is not a list of both."""
-    if not isinstance(value, list) or len(value) != 2:
-        return None
-    first, second = (seat_in(each) for each in value)
-    return None if first is None or second is None or first == second else (first, second)
+def known_seats(record: dict[str, Any] | None) -> tuple[Seat, Seat] | None:
+    """Return the program in each seat of a game of a match; None if its record does not say so."""
+    seats: tuple[Seat, Seat] | None = known(record, "seats", BothSeats)
+    return None if seats is None or seats[0] == seats[1] else seats
 
 
 def stderr_log(program: int) -> str:
@@ -136,17 +129,15 @@ def read_outputs(folder: Path, record: dict[str, Any], seats: Sequence[int], off
     - `offender`: the seat of the program at fault, whose last request has no move; None if neither is.
     """
     requests = _requests(folder / SERVER_LOG, offender)
-    starts = record.get("program_starts")
+    starts = known(record, "program_starts", tuple[Any, Any])
     begin = _instant(record.get("started_at"))
-    if requests is None or begin is None or not isinstance(starts, list) or len(starts) != 2:
+    if requests is None or begin is None or starts is None:
         return None, None
     found: list[Sequence[Sequence[str]] | None] = [None, None]
     for seat, program in enumerate(seats):
-        start = seconds_in(starts[program])
-        if start is None or not requests[seat]:
-            continue
         lines = _stamped_lines(folder / stderr_log(program))
-        if lines is None:
+        start = known({"start": starts[program]}, "start", Seconds)
+        if lines is None or start is None or not requests[seat]:
             continue
         # to each request belong the lines that were written after it and before the next one
         answers: list[list[str]] = [[] for _ in requests[seat]]
@@ -165,7 +156,8 @@ def _requests(path: Path, offender: Seat | None) -> tuple[list[float], list[floa
     requests: tuple[list[float], list[float]] = ([], [])
     latest: float | None = None
     for event in _events(path):
-        name, instant, seat = event.get("event"), _instant(event.get("timestamp")), seat_in(event.get("seat"))
+        name, instant = event.get("event"), _instant(event.get("timestamp"))
+        seat: Seat | None = known(event, "seat", OneSeat)
         if instant is None:
             continue
         if name == GAME_STARTED:
@@ -272,22 +264,20 @@ def details_beside(replay: Path) -> Details:
     stem = replay.name.removesuffix(".gz").removesuffix(".xml")
     line = read_object(replay.with_name(f"{stem}.json"), _MOST_BYTES) or _line_of(folder / RESULTS, replay.name)
     if line is not None:
-        return Details(_times(line.get("think_times")))
+        return Details(_times(line))
     record = read_object(folder / VERDICT, _MOST_BYTES)
-    seats = None if record is None else seats_in(record.get("seats"))
+    seats = known_seats(record)
     if record is None or seats is None or record.get("replay") != replay.name:
         return Details()
     # a game of a match, in whose record lists are by program
-    times = _times(record.get("think_times"))
-    offender = seat_in(record.get("offender"))
-    verdict = text_in(record.get("verdict"))
+    times = _times(record)
+    offender: Seat | None = known(record, "offender", OneSeat)
+    verdict = known_text(record, "verdict")
     words = None
     if verdict is not None:
-        names = record.get("names")
-        name = None
-        if offender is not None and isinstance(names, list) and len(names) == 2:
-            name = text_in(names[offender])
-        words = verdict_words(verdict, name, text_in(record.get("reason")) or "")
+        names = known(record, "names", tuple[str, str])
+        name = None if offender is None or names is None else names[offender][:LONGEST_TEXT]
+        words = verdict_words(verdict, name, known_text(record, "reason") or "")
     return Details(
         (times[seats[0]], times[seats[1]]),
         _soft_limit(read_object(folder.parent.parent / SETUP, _MOST_BYTES)),
@@ -299,17 +289,15 @@ def details_beside(replay: Path) -> Details:
 
 def _soft_limit(setup: dict[str, Any] | None) -> float | None:
     """Return the shorter one of both programs' limits for a move; None if neither has one that is enforced."""
-    if setup is None:
-        return None
-    options = setup.get("server_options")
-    common = seconds_in(options.get("soft_timeout")) if isinstance(options, dict) else None
-    limits = []
-    entrants = setup.get("entrants")
-    for entrant in entrants if isinstance(entrants, list) else ():
-        if isinstance(entrant, dict) and entrant.get("can_timeout") is True:
-            own = seconds_in(entrant.get("soft_timeout")) or common or Config().soft_timeout
-            limits.append(own * (seconds_in(entrant.get("time_factor")) or 1.0))
-    return min(limits, default=None)
+    common = known(known(setup, "server_options", dict), "soft_timeout", Seconds) or Config().soft_timeout
+    return min(
+        (
+            (known(entrant, "soft_timeout", Seconds) or common) * (known(entrant, "time_factor", Seconds) or 1.0)
+            for entrant in known(setup, "entrants", list[dict[str, Any]]) or ()
+            if entrant.get("can_timeout") is True
+        ),
+        default=None,
+    )
 
 
 def _line_of(results: Path, name: str) -> dict[str, Any] | None:
@@ -330,11 +318,7 @@ def _line_of(results: Path, name: str) -> dict[str, Any] | None:
     return found
 
 
-def _times(value: Any) -> _Times:
-    """Return think times in seconds for two players; empty lists for anything else."""
-    if not isinstance(value, list) or len(value) != 2 or not all(isinstance(times, list) for times in value):
-        return (), ()
-    first, second = ([seconds_in(time) for time in times[:_MOST_ANSWERS]] for times in value)
-    if None in first or None in second:
-        return (), ()
-    return [time for time in first if time is not None], [time for time in second if time is not None]
+def _times(values: dict[str, Any]) -> _Times:
+    """Return the think times of both players in seconds; empty lists if they are not known."""
+    times: _Times | None = known(values, "think_times", tuple[list[Seconds], list[Seconds]])
+    return ((), ()) if times is None else (times[0][:_MOST_ANSWERS], times[1][:_MOST_ANSWERS])

@@ -216,7 +216,7 @@ def test_a_command_is_run_at_the_end_without_a_shell_and_changes_no_exit_code(
         ([sys.executable, "-c", "print('out')"], "out\n"),
         ([str(tmp_path / "gone")], "gone: cannot be started (No such file or directory)\n"),
     ):
-        run_on_end(command, tmp_path, tmp_path, 0)
+        run_on_end(command, tmp_path / "summary.json", 0)
         output = capfd.readouterr()
         assert output.out == ""
         assert output.err.endswith(line)

@@ -11,7 +11,7 @@ from spielleiter.game.hase_und_igel import HASE_UND_IGEL_2018
 from spielleiter.game.perft import perft
 from tests.game.blokus.oracle import parse_position, read_perft
 
-FAST, SLOW = 1500, 75_000
+FAST, SLOW, EXTENDED = 1500, 6000, 75_000
 """The number of positions before the last move that a test may visit."""
 
 
@@ -20,9 +20,9 @@ def table() -> list[object]:
     params: list[object] = []
     for line in read_perft():
         for depth, (parents, count) in enumerate(zip([1, *line["perft"]], line["perft"], strict=False), 1):
-            if parents <= SLOW:
+            if parents <= EXTENDED:
                 state = parse_position(line["season"], line["position"])
-                marks = [] if parents <= FAST else [pytest.mark.slow]
+                marks = [] if parents <= FAST else [pytest.mark.slow if parents <= SLOW else pytest.mark.extended]
                 params.append(pytest.param(state, depth, count, marks=marks, id=f"{line['id']}-{depth}"))
     return params
 

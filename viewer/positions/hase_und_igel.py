@@ -12,6 +12,9 @@ from spielleiter.game.hase_und_igel.board import (
     Action,
     Advance,
     Card,
+    EatSalad,
+    ExchangeCarrots,
+    FallBack,
     HaseUndIgelMove,
     PlayerColor,
     Skip,
@@ -159,10 +162,19 @@ def _own(state: State) -> HaseUndIgelState:
 
 def _described(action: Action) -> Json:
     """Return an action: its name on the wire, its distance or value, and its card."""
-    name = type(action).__name__
-    value = action.distance if isinstance(action, Advance) else getattr(action, "value", None)
-    card = action.type.name if isinstance(action, Card) else None
-    return {"type": name[0].lower() + name[1:], "value": value, "card": card}
+    match action:
+        case Advance(distance):
+            return {"type": "advance", "value": distance, "card": None}
+        case Card(card, value):
+            return {"type": "card", "value": value, "card": card.name}
+        case ExchangeCarrots(value):
+            return {"type": "exchangeCarrots", "value": value, "card": None}
+        case EatSalad():
+            return {"type": "eatSalad", "value": None, "card": None}
+        case FallBack():
+            return {"type": "fallBack", "value": None, "card": None}
+        case Skip():
+            return {"type": "skip", "value": None, "card": None}
 
 
 def _count(state: HaseUndIgelState) -> int:

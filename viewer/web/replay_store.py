@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import unquote
 
 import msgspec
@@ -32,12 +32,13 @@ from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.game_details import (
     VERDICT,
-    count_in,
+    Count,
+    OneSeat,
     details_beside,
+    known,
+    known_seats,
+    known_text,
     read_object,
-    seat_in,
-    seats_in,
-    text_in,
 )
 from spielleiter.viewer.game_json import Details, describe_game, distinct_positions, shown_name
 from spielleiter.viewer.positions.describe import describe_legal_moves
@@ -64,6 +65,7 @@ _TOURNAMENT: Final = "tournament.json"
 _MOST_LINE_BYTES: Final = 64 * 1024
 _MOST_SUMMARY_BYTES: Final = 1024 * 1024
 
+_BothPoints: TypeAlias = tuple[tuple[Count], tuple[Count]]
 _T = TypeVar("_T")
 
 
@@ -270,37 +272,32 @@ def _subfolders(folder: Path, *, newest_first: bool = False) -> list[Path]:
 
 
 def _listed_replay(path: Path) -> dict[str, Any]:
-    beside = path.with_name(path.name.removesuffix(".gz").removesuffix(".xml") + ".json")
-    line = read_object(beside, _MOST_LINE_BYTES) or {}
-    edition = EDITIONS.get(str(line.get("edition")))
-    parts = line.get("parts")  # of two scores, whose first part says who has won
-    points = None
-    if isinstance(parts, list):
-        points = [part[1] if isinstance(part, list) and len(part) > 1 else None for part in parts]
+    line = read_object(path.with_name(path.name.removesuffix(".gz").removesuffix(".xml") + ".json"), _MOST_LINE_BYTES)
+    edition = EDITIONS.get(known(line, "edition", str) or "")
+    parts = known(line, "parts", tuple[list[Any], list[Any]])  # of two scores, whose first part says who has won
+    points = None if parts is None else known({"points": [part[1:2] for part in parts]}, "points", _BothPoints)
     return {
         "name": path.name,
         "gameType": None if edition is None else edition.game_type,
-        "players": _names(line.get("names")),
-        "points": _pair(points),
-        "ended": text_in(line.get("ended_at")),
-        "plies": count_in(line.get("plies")),
+        "players": _names(line),
+        "points": None if points is None else [first for (first,) in points],
+        "ended": known_text(line, "ended_at"),
+        "plies": known(line, "plies", Count),
     }
 
 
 def _listed_tournament(folder: Path) -> dict[str, Any]:
     """Return a tournament with its table and its matches, in the order of playing."""
-    found = read_object(folder / _TOURNAMENT, _MOST_SUMMARY_BYTES) or {}
-    lines = found.get("table")
+    found = read_object(folder / _TOURNAMENT, _MOST_SUMMARY_BYTES)
     table = []
-    for line in lines[:MOST_LISTED] if isinstance(lines, list) else ():
-        known = line if isinstance(line, dict) else {}
-        numbers = {key: count_in(known.get(key)) for key in ("points", "games", "wins", "draws", "losses")}
-        name = known.get("name")
-        table.append({"name": shown_name(name) if isinstance(name, str) else "", **numbers})
+    for line in (known(found, "table", list[Any]) or [])[:MOST_LISTED]:
+        programs = line if isinstance(line, dict) else None
+        numbers = {key: known(programs, key, Count) for key in ("points", "games", "wins", "draws", "losses")}
+        table.append({"name": shown_name(known(programs, "name", str) or ""), **numbers})
     return {
         "name": folder.name,
-        "season": text_in(found.get("season")),
-        "kind": text_in(found.get("kind")),
+        "season": known_text(found, "season"),
+        "kind": known_text(found, "kind"),
         "table": table,
         "matches": [
             _listed_match(f"{folder.name}:{match.name}", match)
@@ -312,17 +309,14 @@ def _listed_tournament(folder: Path) -> dict[str, Any]:
 
 def _listed_match(name: str, folder: Path) -> dict[str, Any]:
     """Return a match with its result and its games. The score counts a draw as half a point."""
-    summary = read_object(folder / _SUMMARY, _MOST_SUMMARY_BYTES) or {}
-    results = summary.get("results")
-    wins, draws, losses = (
-        count_in(results.get(key)) if isinstance(results, dict) else None for key in ("wins", "draws", "losses")
-    )
-    is_known = wins is not None and draws is not None and losses is not None
+    summary = read_object(folder / _SUMMARY, _MOST_SUMMARY_BYTES)
+    results = known(summary, "results", dict)
+    wins, draws, losses = (known(results, key, Count) for key in ("wins", "draws", "losses"))
     return {
         "name": name,
-        "players": _names(summary.get("names")),
-        "score": [wins + draws / 2, losses + draws / 2] if is_known else None,  # type: ignore[operator]
-        "planned": count_in(summary.get("planned")),
+        "players": _names(summary),
+        "score": None if None in {wins, draws, losses} else [wins + draws / 2, losses + draws / 2],
+        "planned": known(summary, "planned", Count),
         "games": [
             _listed_game(name, game) for game in _subfolders(folder / GAMES)[:MOST_LISTED] if _is_file(game / REPLAY)
         ],
@@ -330,9 +324,9 @@ def _listed_match(name: str, folder: Path) -> dict[str, Any]:
 
 
 def _listed_game(match_name: str, folder: Path) -> dict[str, Any]:
-    record = read_object(folder / VERDICT, _MOST_LINE_BYTES) or {}
-    names, seats, winner = _names(record.get("names")), seats_in(record.get("seats")), seat_in(record.get("winner"))
-    points = _pair(record.get("points"))
+    record = read_object(folder / VERDICT, _MOST_LINE_BYTES)
+    names, seats, winner = _names(record), known_seats(record), known(record, "winner", OneSeat)
+    points = known(record, "points", tuple[Count, Count])
     return {
         "name": f"{match_name}:{folder.name}",
         "number": int(folder.name) if folder.name.isdecimal() and len(folder.name) < 9 else None,
@@ -342,17 +336,9 @@ def _listed_game(match_name: str, folder: Path) -> dict[str, Any]:
     }
 
 
-def _pair(values: Any) -> list[int] | None:
-    """Return two whole numbers; None for anything else."""
-    if not isinstance(values, list) or len(values) != 2:
-        return None
-    first, second = map(count_in, values)
-    return None if first is None or second is None else [first, second]
-
-
-def _names(names: Any) -> list[str]:
-    if not isinstance(names, list) or len(names) != 2:
-        return []
+def _names(values: dict[str, Any] | None) -> list[str]:
+    """Return the names of both players, the empty one for a name that is no text; no names if they are not known."""
+    names = known(values, "names", tuple[Any, Any]) or ()
     return [shown_name(name) if isinstance(name, str) else "" for name in names]
 
 

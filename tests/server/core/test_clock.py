@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spielleiter.server.core.clock import SHORTEST, START_TOLERANCE, MoveClock, TimeLimits, TokenBucket
+from spielleiter.server.core.clock import SHORTEST, MoveClock, TimeLimits, TokenBucket
 from spielleiter.server.errors import ClockError
 
 instants = st.floats(0, 1e6, allow_nan=False)
@@ -24,16 +24,6 @@ def test_the_think_time_runs_from_the_start_to_the_arrival_and_is_never_0(start:
     clock.abandon()  # leaves no think time
     assert clock.think_times == [think_time, 0.0]
     assert not clock.is_running
-
-
-@pytest.mark.parametrize(
-    ("at", "precedes"), [(10 - 2 * START_TOLERANCE, True), (10 - START_TOLERANCE / 2, False), (11.0, False)]
-)
-def test_an_arrival_before_the_start_is_told_from_a_quick_answer(at: float, precedes: bool) -> None:
-    clock = MoveClock(LIMITS)
-    assert not clock.precedes_start(at)
-    clock.start(10.0)
-    assert clock.precedes_start(at) is precedes
 
 
 @pytest.mark.parametrize(

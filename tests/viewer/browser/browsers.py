@@ -110,13 +110,18 @@ class Visit:
         """The width of the content; more than that of the window would need a horizontal scroll bar."""
         return int(self.page.evaluate("document.documentElement.scrollWidth"))
 
-    def accessibility_violations(self) -> list[str]:
-        """Return what axe-core finds wrong with the page. Skips the test if axe-core is not installed."""
+    def accessibility_violations(self, *rules: str) -> list[str]:
+        """Return what axe-core finds wrong with the page, by default under all of its rules.
+
+        Skips the test if axe-core is not installed.
+        """
         if not AXE.exists():
             pytest.skip("axe-core is missing (npm ci --prefix tests/viewer/browser)")
-        # in the page's own world: its policy allows no further script
-        self.page.evaluate(AXE.read_text(encoding="utf-8"))
-        found = self.page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+        if not self.page.evaluate("'axe' in window"):
+            # in the page's own world: its policy allows no further script
+            self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
+        found = self.page.evaluate("(options) => axe.run(document, options)", options)
         return [
             f"{rule['id']}: {rule['help']} – {node['html'][:150]} – {node['failureSummary'][:300]}"
             for rule in found["violations"]

@@ -74,7 +74,8 @@ def test_every_view_is_accessible_and_needs_no_horizontal_scroll_bar(
             page.keyboard.press("l")
             page.locator(".marks .legal").first.wait_for(state="attached")
         looking.screenshot(f"{view}-{scheme}")
-        found[view] = looking.accessibility_violations()
+        # both schemes have the same elements
+        found[view] = looking.accessibility_violations(*(["color-contrast"] if scheme == "dark" else []))
         for width in (360, 768, 1920, 1280) if scheme == "light" else ():
             page.set_viewport_size({"width": width, "height": 740})
             if looking.width() > width:
