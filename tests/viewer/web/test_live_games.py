@@ -39,10 +39,14 @@ async def play(pages: Pages, code: str | None, strategy: str) -> None:
 
 
 async def play_game(
-    pages: Pages, first: str = "first", second: str = "first", names: tuple[str, str] = ("A", "B")
+    pages: Pages,
+    first: str = "first",
+    second: str = "first",
+    names: tuple[str, str] = ("A", "B"),
+    state: State | None = None,
 ) -> str:
-    """Play a game to its end; return the id of its room."""
-    room = pages.open_room(*names)
+    """Play a game, from `state` if it is given, to its end; return the id of its room."""
+    room = pages.open_room(*names, state=state)
     async with trio.open_nursery() as nursery:
         for slot, strategy in zip(room.player_slots, (first, second), strict=True):
             nursery.start_soon(play, pages, slot.reservation, strategy)
