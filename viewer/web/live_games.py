@@ -37,12 +37,12 @@ from spielleiter.viewer.game_json import (
 )
 from spielleiter.viewer.positions.describe import describe_legal_moves, describe_position, view_of
 from spielleiter.viewer.web.answers import (
-    FrameSource,
+    EventStreamResponse,
+    SendFrame,
     Versions,
     WebError,
     frame,
     json_response,
-    newest_frames,
     single_frame,
     unknown_ply,
     unknown_room,
@@ -422,24 +422,24 @@ class Hub:
         if not self._streams:
             self._has_streams = trio.Event()
 
-    def watch_list(self, address: str) -> FrameSource:
-        """Return the frames of the list of rooms for one page. Raises WebError if there are too many pages."""
+    def watch_list(self, address: str) -> EventStreamResponse:
+        """Return a stream of the list of rooms for one page. Raises WebError if there are too many pages."""
         self.open_stream(address)
         self._list_watchers += 1
         if self._list_watchers == 1:
             self._refresh_list()  # it is as old as the last page
-        version = 0
 
-        async def next_frame() -> bytes:
-            nonlocal version
-            version = await self._list_versions.newer_than(version)
-            return self._list_frame
+        async def write(send_frame: SendFrame) -> None:
+            version = 0
+            while True:
+                version = await self._list_versions.newer_than(version, send_frame)
+                await send_frame(self._list_frame)
 
         def close() -> None:
             self._list_watchers -= 1
             self.close_stream(address)
 
-        return FrameSource(next_frame, close)
+        return EventStreamResponse(write, close)
 
     def game(self, room_id: str) -> WatchedGame:
         """Return the game in the room `room_id`, running, over or not started. Raises WebError if there is none."""
@@ -457,8 +457,8 @@ class Hub:
         await self._describe_whole(watched)
         return watched.as_replay()
 
-    def watch_game(self, room_id: str, address: str) -> FrameSource:
-        """Return the frames of one game for one page: everything at first, and then what is new.
+    def watch_game(self, room_id: str, address: str) -> EventStreamResponse:
+        """Return a stream of one game for one page: everything at first, and then what is new.
 
         Raises WebError if there is no such game, or if there are too many pages.
         """
@@ -466,25 +466,17 @@ class Hub:
         self.open_stream(address)
         watched.watchers += 1
         self._watched[room_id] = watched
-        version: int | None = None
-        content: object = None
-        known = 0
-        is_gone = False
 
-        async def next_frame() -> bytes | None:
-            nonlocal version, content, known, is_gone
-            if is_gone:
-                return None
-            if version is None:
-                await self._describe_first(watched)
-            while version is not None and watched.content() == content:
-                version = await watched.versions.newer_than(version)
-            version, content = watched.versions.newest, watched.content()
-            if watched.is_gone:
-                is_gone = True
-                return GONE
-            data, known = watched.frame_after(known)
-            return data
+        async def write(send_frame: SendFrame) -> None:
+            known = 0
+            await self._describe_first(watched)
+            while not watched.is_gone:
+                version, content = watched.versions.newest, watched.content()
+                data, known = watched.frame_after(known)
+                await send_frame(data)
+                while watched.content() == content:
+                    version = await watched.versions.newer_than(version, send_frame)
+            await send_frame(GONE)
 
         def close() -> None:
             watched.watchers -= 1
@@ -492,12 +484,12 @@ class Hub:
                 self._watched.pop(watched.game.id, None)
             self.close_stream(address)
 
-        return FrameSource(next_frame, close)
+        return EventStreamResponse(write, close)
 
     async def _describe_first(self, watched: WatchedGame) -> None:
         """Describe a game that a page has just opened: all of it, or only the newest position if the server is busy."""
         has_changed = watched.refresh(trio.current_time())
-        if self._is_busy:
+        if self._is_busy or self._describing.statistics().tasks_waiting >= MOST_WAITING:
             await watched.describe_new(trio.lowlevel.checkpoint)
         else:
             await self._describe_whole(watched)
@@ -584,7 +576,7 @@ def room_routes(hub: Hub) -> list[BaseRoute]:
         return json_response(describe_legal_moves(hub.game(request.path_params["room"]).position(ply), ply))
 
     async def list_events(request: Request) -> Response:
-        return newest_frames(hub.watch_list(client_share(request)))
+        return hub.watch_list(client_share(request))
 
     async def room_events(request: Request) -> Response:
         room_id = request.path_params["room"]
@@ -592,7 +584,7 @@ def room_routes(hub: Hub) -> list[BaseRoute]:
             hub.game(room_id)
         except WebError:  # a page with an event stream cannot read the body of a refusal
             return single_frame(GONE)
-        return newest_frames(hub.watch_game(room_id, client_share(request)))
+        return hub.watch_game(room_id, client_share(request))
 
     return [
         Route("/api/rooms", rooms),
