@@ -27,7 +27,7 @@ from spielleiter.game.api import State
 from spielleiter.protocol.messages import Memento, Result, RoomData
 from spielleiter.server import events
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.core.room import Phase, PlayerSlot, Room
+from spielleiter.server.core.room import PendingRequest, Phase, Room
 from spielleiter.viewer.game_json import (
     describe_end,
     describe_frame,
@@ -114,14 +114,14 @@ class LiveGame:
     is_prepared: bool
     soft_limit: float | None
     think_times: tuple[Sequence[float], Sequence[float]]
-    slots: Sequence[PlayerSlot] = ()
+    pending: PendingRequest | None = None
 
     def to_move(self, now: float) -> dict[str, Any] | None:
         """Return the seat whose move is requested, and for how many seconds; None if none is."""
-        for slot in self.slots:
-            if slot.clock.is_running:
-                return {"player": slot.seat, "since": round(slot.clock.elapsed(now), 3)}
-        return None
+        elapsed = None if self.pending is None else self.pending.elapsed(now)
+        if self.pending is None or elapsed is None:
+            return None
+        return {"player": self.pending.player_slot.seat, "since": round(elapsed, 3)}
 
     def summary(self) -> dict[str, Any]:
         """Return one line of the list of rooms; the points are those of the result, as soon as there is one."""
@@ -146,7 +146,7 @@ def game_in(room: Room) -> LiveGame:
     """Return the game in an open room."""
     is_open = room.phase is Phase.OPEN
     slots = room.player_slots
-    limits = [slot.clock.limits.soft_timeout for slot in slots]
+    limits = [slot.limits.soft_timeout for slot in slots]
     return LiveGame(
         room.id,
         room.edition,
@@ -159,8 +159,8 @@ def game_in(room: Room) -> LiveGame:
         sum(slot.peer is None and slot.reservation is None for slot in slots) if is_open else 0,
         room.is_prepared,
         min((limit for limit in limits if limit is not None), default=None),
-        (slots[0].clock.think_times, slots[1].clock.think_times),
-        slots,
+        (slots[0].think_times, slots[1].think_times),
+        room.pending,
     )
 
 
@@ -196,7 +196,7 @@ class LiveGames:
             is_paused=False,
             free_seats=0,
             think_times=ended.think_times,
-            slots=(),
+            pending=None,
         )
         while len(self._ended) > ENDED_GAMES:
             self._ended.popitem(last=False)
