@@ -310,6 +310,5 @@ def test_defaults_that_refuse_no_ordinary_client() -> None:
     config = Config()
     assert (config.grace, config.close_timeout, config.soft_timeout, config.hard_timeout) == (5.0, 5.0, 2.0, 10.0)
     assert config.password == DEFAULT_PASSWORD
-    assert Config(host="0.0.0.0").has_public_password
     most = config.seats_per_connection * config.connections_per_address
     assert most < config.rooms_waiting  # one address cannot take all of them
