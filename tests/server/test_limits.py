@@ -58,14 +58,6 @@ def administrator(data: str) -> Beyond:
     return sends(f'<protocol><authenticate password="{PASSWORD}"/>', data)
 
 
-async def sends_nothing(harness: ServerHarness) -> Caller:
-    caller = await connect_and_send(harness, "<protocol>")
-    await trio.sleep(29.9)
-    assert not harness.server.stream.refusals
-    await trio.sleep(0.2)
-    return caller
-
-
 async def stops_within_a_packet(harness: ServerHarness) -> Caller:
     """Let a player whose game is over begin a packet and then send nothing for some time."""
     caller = await harness.call()
@@ -210,12 +202,6 @@ ROWS = {
         sends('<?xml version="1.0" encoding="UTF-16"?>'),
         ("ProtocolBroken", "encoding"),
         "only UTF-8 is understood",
-    ),
-    "time to the first packet": Row(
-        {"first_packet_timeout": 30.0},
-        sends_nothing,
-        ("ProtocolBroken", "first_packet"),
-        "No packet came within 30 s",
     ),
     "time of a packet": Row(
         {"packet_timeout": 10.0},
