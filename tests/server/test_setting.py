@@ -104,8 +104,10 @@ def test_a_secret_is_not_shown_and_spaces_may_be_part_of_a_value() -> None:
         (
             directory_switch("replays"),
             "flase",
-            "'flase' cannot be used, expected true (the directory replays), false or a directory"
-            " (did you mean 'false'?)",
+            (
+                "'flase' cannot be used, expected true (the directory replays), false or a directory"
+                " (did you mean 'false'?)"
+            ),
         ),
         (path(), "\n", "'' cannot be used, expected a path"),
     ],
