@@ -53,16 +53,6 @@ async def test_the_return_code_and_the_outputs_are_recorded(script: str, code: i
     assert all(0 <= float(line[:9]) < HANG_TIMEOUT for line in runner.out.read_text().splitlines())
 
 
-async def test_a_line_that_arrives_in_pieces_has_one_time(runner: Runner) -> None:
-    # the second piece is written only after the first one was read, so they cannot arrive together
-    script = f"mkfifo {runner.out}.pipe; printf on; (read x < {runner.out}.pipe; echo e; echo two) & "
-    async with trio.open_nursery() as nursery:
-        await nursery.start(runner.program(script + "wait").run)
-        await wait_until(lambda: has_written(runner.out, "  on"))
-        await trio.Path(f"{runner.out}.pipe").write_text("go\n")
-    assert lines(runner.out) == ["one", "two"]
-
-
 BURNING = """
 import subprocess, sys, threading, time
 def burn():

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from spielleiter.programs import socket_owners
 from spielleiter.programs.socket_owners import (
-    MOST_AT_ONCE,
     Attribution,
     FarSocket,
     Look,
@@ -219,10 +219,11 @@ for _ in range(threads): threading.Thread(target=time.sleep, args=(500,), daemon
 """
 
 
-def test_a_program_with_very_many_open_files_hides_them() -> None:
+def test_a_program_with_very_many_open_files_hides_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are not read, or it could delay the decision about a connection, and the end of the game, for minutes."""
+    monkeypatch.setattr(socket_owners, "MOST_AT_ONCE", 5000)
     files = 900
-    with connected(MANY_FILES + CONNECT, str(MOST_AT_ONCE // files + 1), str(files)) as (process, far):
+    with connected(MANY_FILES + CONNECT, "6", str(files)) as (process, far):
         assert not has_socket([process.pid], far)
         assert Sign.HAS_HIDDEN_FILES in look_into(process, far).signs
         assert find_holders([far]) == {}
