@@ -28,7 +28,7 @@ from spielleiter.programs.linux_processes import TAG_VARIABLE
 from spielleiter.programs.program import begin
 from spielleiter.programs.sandbox.sandbox_run import SandboxEndedError
 from spielleiter.programs.windows import WindowsPlatform
-from tests.match.shell_programs import Runner, has_written, lines, wait_until
+from tests.programs.shell_programs import Runner, has_written, lines, wait_until
 from tests.timeouts import HANG_TIMEOUT
 
 
