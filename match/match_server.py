@@ -201,7 +201,7 @@ class MatchServer:
             room = server.lobby.open_prepared(edition, slots, self._starting_state(planned, edition))
             for player_slot, program in zip(room.player_slots, planned.seats, strict=True):
                 if self._setup.entrants[program].can_timeout:
-                    player_slot.clock.next_limits = limits_of(self._setup, server.config, program)
+                    player_slot.limits = limits_of(self._setup, server.config, program)
             own = InternalRoom(room, planned.seats, (first, second), logs, listener, ReplayRecorder(server.lobby, room))
             self._rooms[room.id] = own
             try:
