@@ -26,6 +26,8 @@ EXTENDED = (
     "tests/bench/",
     "tests/benchmarks/",
     "tests/cli/test_bench.py",
+    "tests/cli/test_match_processes.py::test_a_package_of_the_official_builder_for_python_plays_as_it_comes",
+    "tests/cli/test_match_processes.py::test_a_tournament_keeps_its_workers_for_all_matches",
     "tests/cli/test_replay.py::test_the_commands_of_the_document_work",
     "tests/cluster/test_dask_commands.py::test_a_match_outlives_its_scheduler",
     "tests/cluster/test_dask_commands.py::test_the_pairs_of_a_silent_worker_are_played_by_others",

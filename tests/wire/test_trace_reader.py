@@ -163,7 +163,7 @@ def test_all_transcripts_of_official_servers_can_be_read() -> None:
 
 @pytest.mark.parametrize("is_compressed", [False, True])
 def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_compressed: bool) -> None:
-    monkeypatch.setattr(recording_module, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(recording_module, "MOST_BYTES", 1000)
     path = tmp_path / "trace.txt"
     for size, is_refused in ((1000, False), (1001, True)):
         line = b"   0.100000   +0.100  c1     ->  <a/>"
@@ -179,7 +179,7 @@ def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_short_line_that_stands_for_very_many_bytes_takes_no_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recording_module, "_MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(recording_module, "MOST_BYTES", 1_000_000)
     path = tmp_path / "trace.txt"
     path.write_text("   0.100000   +0.100  c1     -> +" + 20_000 * " " + 5000 * "<a/> ", encoding="utf-8")
     tracemalloc.start()
@@ -202,7 +202,7 @@ def test_files_that_are_missing_or_have_no_time(tmp_path: Path) -> None:
 
 def test_lines_that_together_stand_for_too_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each blank between two elements stands for a line feed and the indentation of the line."""
-    monkeypatch.setattr(recording_module, "_MOST_BYTES", 10_000)
+    monkeypatch.setattr(recording_module, "MOST_BYTES", 10_000)
     path = tmp_path / "trace.txt"
     joined = 100 * " " + 60 * "<a/> "
     path.write_text(f"   0.100000   +0.100  c1     -> +{joined}\n{32 * ' '}+{joined}\n", encoding="utf-8")

@@ -67,5 +67,4 @@ def test_a_prepared_slot_has_the_name_the_limits_and_the_code_of_the_request() -
     room_id, codes = harness.prepare(admin, Slot("Eins", can_timeout=False), Slot("Zwei", is_reserved=False))
     one, two = harness.lobby.rooms[room_id].player_slots
     assert (one.name, two.name, one.reservation, two.reservation) == ("Eins", "Zwei", codes[0], None)
-    assert (one.clock.limits, two.clock.limits) == (UNLIMITED, LIMITS)
-    assert one.clock is not two.clock
+    assert (one.limits, two.limits) == (UNLIMITED, LIMITS)
