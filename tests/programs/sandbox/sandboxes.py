@@ -18,7 +18,6 @@ from typing import Final
 import pytest
 import trio
 
-from spielleiter.programs.linux_processes import find_processes
 from spielleiter.programs.program import Program
 from spielleiter.programs.sandbox.bubblewrap import BubblewrapSandbox, bubblewrap_problem
 from spielleiter.programs.sandbox.containers import ENGINES, ContainerSandbox, engine_problem, limit_options
@@ -26,6 +25,7 @@ from spielleiter.programs.sandbox.plain import PlainSandbox
 from spielleiter.programs.sandbox.pythons import python_inside, python_outside
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, MEMORY_LIMIT, NONE, Sandbox
 from spielleiter.programs.sandbox.sandbox_run import Observations, SandboxRun, open_run
+from spielleiter.programs.this_platform import PLATFORM
 from tests.timeouts import HANG_TIMEOUT
 
 KINDS: Final = (NONE, BUBBLEWRAP, *ENGINES)
@@ -138,7 +138,7 @@ async def run_in(
                     await while_running(run, program)
         observations = run.observe((out, error), program.output_size)
     assert not scratch.exists()
-    assert find_processes(str(folder)) == ()
+    assert PLATFORM.find_tagged(str(folder)) == ()
     return Ran(program, observations, _lines(out), _lines(error))
 
 
