@@ -9,8 +9,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -89,15 +88,6 @@ def remove_images() -> None:
     for engine, image in _images.items():
         subprocess.run([engine, "rmi", "--force", image], check=False, capture_output=True)
     _images.clear()
-
-
-@contextmanager
-def built_images() -> Iterator[None]:
-    """Remove the images at the end."""
-    try:
-        yield
-    finally:
-        remove_images()
 
 
 def python(sandbox: Sandbox, code: str) -> list[str]:
