@@ -213,7 +213,7 @@ def attacker(folder: Path) -> tuple[str, str]:
 
 def attack(folder: Path, *options: str) -> dict[str, Any]:
     """What the attacker finds in a match with these options."""
-    words = ("match", *attacker(folder), "--player2", "builtin:greedy", "-n", "1", "--out", "out", *options)
+    words = ("match", *attacker(folder), "--player2", "builtin:first", "-n", "1", "--out", "out", *options)
     done = run(folder, *words)
     found: dict[str, Any] = json.loads((folder / "found.json").read_text())
     assert done.returncode == 0 or found["answers"], done.stderr
