@@ -282,11 +282,11 @@ def with_openings(tournament: Tournament) -> Tournament:
     openings = openings_of(
         Path(kind_options.book),
         kind_options.opening_turn,
-        kind_options.order,
-        tournament.seed,
         tournament.game_type,
-        tournament.edition,
-        tournament.server_options,
+        edition=tournament.edition,
+        server_options=tournament.server_options,
+        order=kind_options.order,
+        seed=tournament.seed,
     )
     return replace(tournament, openings=openings)
 
