@@ -44,7 +44,7 @@ class _ServeCommand(click.Command):
 def _option(setting: Setting) -> click.Option:
     """The option of a setting. Its value stays a text; `load_config` reads the texts from all sources alike."""
     kind = setting.kind
-    help_text = f"{setting.help} [{setting.default_text}]" if setting.default_text else setting.help
+    help_text = f"{setting.help} [{setting.default}]" if setting.default else setting.help
     spellings = [*setting.options, setting.field]
     if kind.is_switch:
         spellings[0] = f"{setting.option}/{setting.negative_option}"

@@ -1,6 +1,6 @@
 """Dask distributed, as seen by the process that started the match.
 
-Invariants: all methods of `DaskEngine` block, so they are called in threads. What is started here listens on the
+Invariants: Dask is called in threads only, and every wait for it can be cancelled. What is started here listens on the
 loopback interface only, and talks only to those who have the certificate of this run.
 """
 
@@ -14,17 +14,19 @@ import re
 import signal
 import ssl
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+import trio
 
 from spielleiter.common.errors import ClusterError, SetupError
 from spielleiter.common.files import temporary_directory
 from spielleiter.server.config import is_loopback
 
 if TYPE_CHECKING:
-    from distributed import Client, Security, Worker
+    from distributed import Client, Future, Security, Worker
 
 MAX_LOCAL_WORKERS: Final = 256
 CONNECT_TIMEOUT: Final = 20.0
@@ -34,6 +36,13 @@ LOGGER: Final = "distributed.comm.tcp"
 TOPIC: Final = "spielleiter-refused"
 """The topic under which workers log the connections that they have refused."""
 
+CORES: Final = "cores"
+"""The Dask resource that pairs take; a worker without it is given as many as it has threads."""
+
+_LOST_STATES: Final = frozenset({"cancelled", "lost"})
+_LOST_ERRORS: Final = frozenset(
+    {"CancelledError", "ClosedClientError", "CommClosedError", "FutureCancelledError", "FutureLostError"}
+)
 _LOOPBACK: Final = "127.0.0.1"
 _NO_PAGES: Final[dict[str, list[str]]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
 """Dask's pages about the state of a cluster have no TLS."""
@@ -80,25 +89,41 @@ def require_distributed() -> None:
         ) from None
 
 
+class TaskLostError(Exception):
+    """A task was lost with the connection to the scheduler, or with the scheduler itself, which is nobody's fault."""
+
+
+class DaskTask:
+    """A task that a worker has finished, and its result."""
+
+    def __init__(self, future: Future[Any], result: Any) -> None:
+        self.result = result
+        self._future = future
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the scheduler has forgotten the task, since the connection to it was lost in between."""
+        return self._future.status in _LOST_STATES
+
+
 class DaskEngine:
     """A connection to the scheduler at `address`, or to one with workers of its own on this machine.
 
-    `tell` is called with a line of text for people when the latter have refused connections: once for the first, and at
-    the end with the number of all.
+    `tell` is called with a line of text for people, in some thread: when the connection was made again, and when the
+    workers of this machine have refused connections, once for the first and at the end with the number of all.
     """
 
     def __init__(self, address: ClusterAddress, tell: Callable[[str], object] = lambda _text: None) -> None:
         self._address = address
         self._tell = tell
         self._stack = ExitStack()
+        self._lock = threading.Lock()
         self._client: Client | None = None
         self._scheduler = address.text
         self._security: Security | None = None
         """The certificate of the scheduler that was started here; None for another one."""
         self.refused = 0
         """The number of connections to what was started here that were refused, since they had no certificate of it."""
-        self._first_refused = ""
-        self._has_told = False
 
     @property
     def client(self) -> Client:
@@ -108,12 +133,12 @@ class DaskEngine:
         return self._client
 
     def open(self) -> None:
-        """Connect to the scheduler; start one if the address says so. Raises ClusterError."""
+        """Connect to the scheduler; start one if the address says so. Blocks. Raises ClusterError."""
         if self._address.local_workers is not None:
             from distributed import Security
 
             self._security = Security.temporary()
-            self._stack.enter_context(reporting_refusals(self._note_refusal))
+            self._stack.callback(report_refusals(self._note_refusal))
             self._scheduler = self._stack.enter_context(_local_scheduler(self._address.local_workers, self._security))
         self._connect()
 
@@ -159,63 +184,107 @@ class DaskEngine:
                 f"({_reason(error)}); see docs/cluster.md"
             ) from None
 
-    @property
-    def is_connected(self) -> bool:
-        """Whether there is a connection, or Dask is making it again at the moment."""
-        return self._client is not None and self._client.status in {"running", "connecting", "newly-created"}
-
-    def reconnect(self) -> bool:
-        """Connect again after the connection was lost for good; return whether there is one now."""
-        if self._client is not None:
-            with contextlib.suppress(Exception):
-                self._client.close(timeout=1)
-            self._client = None
-        try:
-            self._connect()
-        except ClusterError:
-            return False
-        return True
-
-    def _note_refusal(self, address: str) -> None:
-        """Called in Dask's thread."""
-        self._first_refused = self._first_refused or address
-        self.refused += 1
-
-    def _tell_refusals(self) -> None:
-        if self.refused and not self._has_told:
-            self._has_told = True
-            self._tell(
-                f"{self._address.text}: another process tried to reach the workers from {self._first_refused}; it was "
-                "refused, since it has no certificate of this run"
-            )
-
     def close(self) -> None:
-        """Close the connection, and end what was started here."""
-        self._tell_refusals()
+        """Close the connection, and end what was started here. Blocks."""
         if self.refused > 1:
             self._tell(f"{self._address.text}: {self.refused} connections were refused in this way")
-        if self._client is not None:
-            with contextlib.suppress(Exception):
-                self._client.close(timeout=5)
-            self._client = None
+        self._close_client(timeout=5)
         self._stack.close()
 
-    def workers(self) -> dict[str, str]:
-        """The host of each worker, by its address. Raises ClusterError if the scheduler does not answer."""
+    def _close_client(self, timeout: float) -> None:
+        if self._client is not None:
+            with contextlib.suppress(Exception):
+                self._client.close(timeout=timeout)
+            self._client = None
+
+    def _note_refusal(self, address: str) -> None:
+        """Called in threads of Dask."""
+        with self._lock:
+            self.refused += 1
+            is_first = self.refused == 1
+        if is_first:
+            self._tell(
+                f"{self._address.text}: another process tried to reach the workers from {address}; it was refused, "
+                "since it has no certificate of this run"
+            )
+
+    async def workers(self) -> dict[str, str]:
+        """The host of each worker, by its address. Raises ClusterError if the scheduler does not answer.
+
+        Connects again if the connection was lost for good.
+        """
+        if self._client is None or self._client.status not in {"running", "connecting", "newly-created"}:
+            await trio.to_thread.run_sync(self._reconnect)
+        return await trio.to_thread.run_sync(self._workers, abandon_on_cancel=True)
+
+    def _reconnect(self) -> None:
+        self._close_client(timeout=1)
+        self._connect()
+        self._tell("connected to the scheduler again")
+
+    def _workers(self) -> dict[str, str]:
         try:
             found = self.client.scheduler_info(n_workers=-1)["workers"]
         except (OSError, TimeoutError, RuntimeError, ValueError) as error:
             raise ClusterError(f"{self._address.text}: the scheduler does not answer ({error})") from None
-        self._tell_refusals()
         return {str(address): str(worker.get("host", "")) for address, worker in found.items()}
 
-    def call(self, workers: Sequence[str], function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Call a function in some workers, outside their queues of tasks.
+    async def call(self, address: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function in the worker at `address`, outside its queue of tasks, and return its result.
 
-        Returns the results in the order of `workers`; the exception for a worker in which one was raised.
+        Raises what the function raises, and OSError if the worker has left.
         """
-        answers = self.client.run(function, *arguments, workers=list(workers), on_error="return")
-        return [answers.get(each, OSError("the worker has left")) for each in workers]
+
+        def call() -> Any:
+            return self.client.run(function, *arguments, workers=[address], on_error="return")
+
+        answers = await trio.to_thread.run_sync(call, abandon_on_cancel=True)
+        answer = answers.get(address, OSError("the worker has left"))
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    @asynccontextmanager
+    async def task(
+        self, address: str, key: str, function: Callable[..., Any], *arguments: Any, cores: float = 0.0
+    ) -> AsyncIterator[DaskTask]:
+        """Let the worker at `address` call a function when it has `cores` free; yields when it has returned.
+
+        However the context is left, the scheduler then forgets the task, whether it has ended or not. Raises what the
+        function raises, TaskLostError, and ClusterError and whatever Dask raises if the worker or the connection fails.
+        """
+        has_ended, token = trio.Event(), trio.lowlevel.current_trio_token()
+
+        def end(_future: object) -> None:  # in a thread of Dask
+            with contextlib.suppress(trio.RunFinishedError):
+                token.run_sync_soon(has_ended.set)
+
+        def submit() -> Future[Any]:
+            future = self.client.submit(
+                function,
+                *arguments,
+                key=key,
+                workers=[address],
+                allow_other_workers=False,
+                resources={CORES: cores} if cores else None,
+                pure=False,
+            )
+            future.add_done_callback(end)
+            return future
+
+        future = None
+        try:
+            future = await trio.to_thread.run_sync(submit)
+            await has_ended.wait()
+            yield DaskTask(future, await trio.to_thread.run_sync(future.result, abandon_on_cancel=True))
+        except Exception as error:
+            if type(error).__name__ in _LOST_ERRORS or (future is not None and future.status in _LOST_STATES):
+                raise TaskLostError(key) from error
+            raise
+        finally:
+            if future is not None:
+                with contextlib.suppress(Exception):  # without a connection it is forgotten anyway
+                    future.release()
 
 
 def _reason(error: Exception) -> str:
@@ -281,17 +350,22 @@ class _Reporter(logging.Handler):
                 self._report(str(address))
 
 
-@contextmanager
-def reporting_refusals(report: Callable[[str], object]) -> Iterator[None]:
-    """Call `report` in Dask's thread with the address of each connection that this process refuses."""
-    reporter = _report_refusals(report)
-    try:
-        yield
-    finally:
-        logger = logging.getLogger(LOGGER)
+def report_refusals(report: Callable[[str], object]) -> Callable[[], None]:
+    """Call `report` in Dask's thread with the address of each connection that this process refuses.
+
+    Returns what ends this.
+    """
+    logger, reporter = logging.getLogger(LOGGER), _Reporter(report)
+    logger.addHandler(reporter)
+    logger.setLevel(logging.WARNING)
+    logger.propagate = False  # nothing of Dask is printed
+
+    def end() -> None:
         logger.removeHandler(reporter)
         logger.setLevel(logging.NOTSET)
         logger.propagate = True
+
+    return end
 
 
 def dask_setup(worker: Worker) -> None:
@@ -301,12 +375,4 @@ def dask_setup(worker: Worker) -> None:
         with contextlib.suppress(Exception):  # whatever Dask raises while the worker is not connected yet
             worker.log_event(TOPIC, address)
 
-    _report_refusals(report)
-
-
-def _report_refusals(report: Callable[[str], object]) -> _Reporter:
-    logger, reporter = logging.getLogger(LOGGER), _Reporter(report)
-    logger.addHandler(reporter)
-    logger.setLevel(logging.WARNING)
-    logger.propagate = False  # nothing of Dask is printed
-    return reporter
+    report_refusals(report)

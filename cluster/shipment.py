@@ -107,12 +107,18 @@ def _pack(entries: Iterable[tuple[str, Path]]) -> bytes:
     return buffer.getvalue()
 
 
-def unpack_item(item: Item, scratch: Path) -> None:
+def incoming(scratch: Path, number: int) -> Path:
+    """The file in the scratch folder that an item arrives in; `number` is its place among all items."""
+    return scratch / f"incoming-{number}"
+
+
+def unpack_item(item: Item, number: int, scratch: Path) -> None:
     """Put an item that has arrived in its place. Raises OSError, and SetupError if it is damaged."""
-    content = Path(item.incoming).read_bytes()
+    arrived = incoming(scratch, number)
+    content = arrived.read_bytes()
     if hashlib.sha256(content).hexdigest() != item.digest:
         raise SetupError(f"{item.target}: it was damaged on its way")
-    Path(item.incoming).unlink()
+    arrived.unlink()
     place = scratch / item.target
     if not place.resolve().is_relative_to(scratch.resolve()):
         raise SetupError(f"{item.target}: its place is outside the scratch folder")

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-PROTOCOL: Final = 1
+PROTOCOL: Final = 2
 """Changed whenever a message changes; machines with different numbers do not play together."""
 
 MAX_RESULT: Final = 64 * 1024 * 1024
@@ -37,8 +37,6 @@ class Ready(msgspec.Struct, frozen=True, tag=True):
 class Item(msgspec.Struct, frozen=True):
     """A shipped file or folder, which has arrived on the machine."""
 
-    incoming: str
-    """The path of the received file."""
     target: str
     """Where it belongs, relative to the scratch folder."""
     digest: str
@@ -125,7 +123,6 @@ class PairRefused(msgspec.Struct, frozen=True, tag=True):
 
 ToSite: TypeAlias = Prepare | PlayPair | CancelPair
 FromSite: TypeAlias = Ready | SitePrepared | Unable | PairPlayed | PairRefused
-PairAnswer: TypeAlias = PairPlayed | PairRefused
 
 encode: Final[Callable[[ToSite | FromSite], bytes]] = msgspec.msgpack.Encoder().encode
 """Encodes a message, without its length."""
@@ -133,6 +130,10 @@ decode_to_site: Final[Callable[[bytes], ToSite]] = msgspec.msgpack.Decoder(ToSit
 """Decodes a message to a site. Raises msgspec.DecodeError."""
 decode_from_site: Final[Callable[[bytes], FromSite]] = msgspec.msgpack.Decoder(FromSite).decode
 """Decodes a message of a site. Raises msgspec.DecodeError."""
+decode_pair_answer: Final[Callable[[bytes], PairPlayed | PairRefused]] = msgspec.msgpack.Decoder(
+    PairPlayed | PairRefused
+).decode
+"""Decodes an answer to `PlayPair`. Raises msgspec.DecodeError."""
 
 
 def framed(message: ToSite | FromSite) -> bytes:

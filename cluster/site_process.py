@@ -30,7 +30,6 @@ from spielleiter.cluster.site_messages import (
     PROTOCOL,
     CancelPair,
     FromSite,
-    PairAnswer,
     PairPlayed,
     PairRefused,
     PlayPair,
@@ -92,21 +91,20 @@ class LoopLag:
         self._lags = [(at, seconds) for at, seconds in self._lags if at > now - MEMORY]
         self._lags.append((now, lag))
 
-    def largest(self, now: float) -> float:
-        """Return the largest lag of the last MEMORY seconds."""
-        return max((seconds for at, seconds in self._lags if at > now - MEMORY), default=0.0)
-
     async def catch_up(self) -> float:
         """Wait until the lag is low again, for at most CATCH_UP_TIMEOUT. Returns the lag if it is still too high, or 0.
 
         `run` must be running.
         """
         deadline = trio.current_time() + CATCH_UP_TIMEOUT
-        while (lag := self.largest(trio.current_time())) > MAX_LAG:
-            if trio.current_time() >= deadline:
+        while True:
+            now = trio.current_time()
+            lag = max((seconds for at, seconds in self._lags if at > now - MEMORY), default=0.0)
+            if lag <= MAX_LAG:
+                return 0.0
+            if now >= deadline:
                 return lag
             await trio.sleep(INTERVAL)
-        return 0.0
 
 
 class PairSite:
@@ -166,8 +164,8 @@ class PairSite:
 
     def _prepare(self, request: Prepare, run_id: str) -> MatchSetup:
         """Unpack what was shipped, and check that this machine can start the programs. Raises OSError, SetupError."""
-        for item in request.items:
-            unpack_item(item, self._scratch)
+        for number, item in enumerate(request.items):
+            unpack_item(item, number, self._scratch)
         setup = setup_at(MatchSetup.from_json(request.setup), self._scratch, run_id)
         require_playable(setup)
         return setup
@@ -190,9 +188,11 @@ class PairSite:
                     if isinstance(answer, PairRefused):
                         break
 
-    async def _answer(self, job: PlayPair, play: Callable[[PlannedGame, Path], Awaitable[GameRecord]]) -> PairAnswer:
+    async def _answer(
+        self, job: PlayPair, play: Callable[[PlannedGame, Path], Awaitable[GameRecord]]
+    ) -> PairPlayed | PairRefused:
         """Play the games of a pair with `play`, unless this machine is busy or fails, or the pair is called off."""
-        answer: PairAnswer = PairRefused(job.key, "the pair was called off")
+        answer: PairPlayed | PairRefused = PairRefused(job.key, "the pair was called off")
         try:
             with self._scopes[job.key]:
                 if lag := await self.lag.catch_up():

@@ -1,29 +1,30 @@
 """The venue of a match on a cluster: hands its pairs to Dask, and keeps what comes back.
 
 Invariants: this process alone writes the folder of the match. What a machine sends back is compared with the plan
-before it is written, and a pair is written once. However this ends, the pairs under way are called off, and the sites
-that can still be reached are closed. Dask is called in threads only, and every wait for it can be cancelled.
+before it is written, and a pair is written once: it is either waiting, or under way on one machine, or written. However
+this ends, the pairs under way are called off, and the sites that can still be reached are closed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import secrets
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import msgspec
 import trio
 
 from spielleiter.cluster import worker
-from spielleiter.cluster.allocation import Allocation, Machine, PairAttempt, Standing
-from spielleiter.cluster.dask_engine import ClusterAddress, DaskEngine, require_distributed
+from spielleiter.cluster.allocation import Machine, Standing, choose_machine, is_hopeless, machine_name, too_slow
+from spielleiter.cluster.dask_engine import ClusterAddress, DaskEngine, TaskLostError, require_distributed
 from spielleiter.cluster.pair_files import checked_records, read_opening, write_pair
 from spielleiter.cluster.shipment import Shipped, read_shipment, setup_to_send
 from spielleiter.cluster.site_messages import (
@@ -36,6 +37,7 @@ from spielleiter.cluster.site_messages import (
     Ready,
     Unable,
     decode_from_site,
+    decode_pair_answer,
     encode,
 )
 from spielleiter.cluster.worker import SiteGoneError
@@ -45,9 +47,6 @@ from spielleiter.match.records import GameRecord
 from spielleiter.match.runner import Conditions, MatchRun
 from spielleiter.match.stopping import was_played
 from spielleiter.match.verdict import Verdict
-
-if TYPE_CHECKING:
-    from distributed import Future
 
 CHUNK: Final = 8 * 1024 * 1024
 """Bytes of a shipped file that are sent at once."""
@@ -61,158 +60,6 @@ MAX_LOSSES: Final = 5
 """The match is interrupted if this many attempts of one pair end by an error of its worker."""
 MAX_REOPENINGS: Final = 3
 """A machine whose site was lost more often than this, without a pair played in between, gets no more pairs."""
-
-_LOST: Final = frozenset(
-    {"CancelledError", "ClosedClientError", "CommClosedError", "FutureCancelledError", "FutureLostError"}
-)
-"""Errors that mean that the scheduler or the connection is gone, which is nobody's fault."""
-
-
-class Call:
-    """A Dask task and the event that is set when it has ended in any way."""
-
-    def __init__(self) -> None:
-        self.has_ended = trio.Event()
-        self.future: Future[Any] | None = None
-
-
-class Sites:
-    """The sites of one match; `name` is the beginning of their names."""
-
-    def __init__(
-        self, engine: DaskEngine, name: str, setup: MatchSetup, shipment: Sequence[Shipped], conditions: Conditions
-    ) -> None:
-        self.name = name
-        self.cores = conditions.cores_per_game or (2 if conditions.is_pinned else 1)
-        """The number of cores that a pair takes."""
-        self.by_address: dict[str, str] = {}
-        """By address of a worker: the name of its site, once that can play."""
-        self._opened: dict[str, str] = {}
-        self._engine = engine
-        self._setup = setup
-        self._shipment = shipment
-        self._conditions = conditions
-        self._leases: dict[str, Call] = {}
-        self._numbers = itertools.count()
-
-    async def open(self, address: str) -> tuple[str, float, Ready]:
-        """Open the site of a worker. Returns the worker's label, its cores, and the description of its machine.
-
-        Raises ClusterError, and whatever a function raises on that machine.
-        """
-        name = f"{self.name}-{next(self._numbers)}"
-        lease = self._leases[address] = await self.submit(address, name, worker.open_site, name, name)
-        label, cores, data = await self.result(lease)
-        ready = decode_from_site(data)
-        if not isinstance(ready, Ready) or ready.protocol != PROTOCOL or ready.version != version("spielleiter"):
-            raise ClusterError(f"it has another version of spielleiter, expected {version('spielleiter')} as here")
-        self._opened[address] = name
-        return label, cores, ready
-
-    async def prepare(self, address: str, cores: float, offset: int) -> int:
-        """Prepare an open site, and return the number of pairs that it plays at a time. Raises what `open` raises.
-
-        `offset` is the number of workers on the same host that come before it.
-        """
-        pairs = int(cores // self.cores)
-        if pairs < 1:
-            raise ClusterError(f"it offers {cores:g} cores, and a game needs {self.cores}")
-        name, items = self._opened[address], []
-        for number, each in enumerate(self._shipment):
-            path = ""
-            for start in range(0, max(1, len(each.content)), CHUNK):
-                chunk = each.content[start : start + CHUNK]
-                path = await self._call(address, worker.receive, name, str(number), chunk)
-            items.append(Item(path, each.target, each.digest, each.is_folder))
-        request = Prepare(
-            self._setup.to_json(),
-            pairs,
-            self._conditions.cores_per_game,
-            self._conditions.is_pinned,
-            offset * int(cores),
-            self._conditions.keep.value,
-            self._conditions.is_restarting,
-            tuple(items),
-        )
-        answer = decode_from_site(await self._call(address, worker.prepare, name, encode(request)))
-        if isinstance(answer, Unable):
-            raise ClusterError(answer.reason)
-        self.by_address[address] = name
-        return pairs
-
-    def forget(self, address: str) -> None:
-        """Forget the site of a worker that has left."""
-        self.by_address.pop(address, None)
-        if lease := self._leases.pop(address, None):
-            self.release(lease)
-
-    def is_lost(self, address: str) -> bool:
-        """Whether the lease of a site has ended, since the connection to the scheduler was lost in between."""
-        lease = self._leases.get(address)
-        return lease is not None and lease.future is not None and lease.future.status in {"cancelled", "lost"}
-
-    def close_all(self) -> None:
-        """Close all sites that can be reached. Blocks."""
-        for lease in self._leases.values():
-            self.release(lease)
-        with contextlib.suppress(Exception):  # the workers close them as well when the leases have ended
-            self._engine.call(tuple(self._leases), worker.close_sites, self.name)
-
-    async def _call(self, address: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        call = self._engine.call
-        [answer] = await trio.to_thread.run_sync(call, [address], function, *arguments, abandon_on_cancel=True)
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
-
-    async def submit(
-        self, address: str, key: str, function: Callable[..., Any], *arguments: Any, cores: float = 0.0
-    ) -> Call:
-        """Let Dask call a function on the worker at `address`. Raises ClusterError and whatever Dask raises."""
-        call, token = Call(), trio.lowlevel.current_trio_token()
-
-        def end(_future: object) -> None:  # in a thread of Dask
-            with contextlib.suppress(trio.RunFinishedError):
-                token.run_sync_soon(call.has_ended.set)
-
-        def submit() -> None:
-            call.future = self._engine.client.submit(
-                function,
-                *arguments,
-                key=key,
-                workers=[address],
-                allow_other_workers=False,
-                resources={worker.CORES: cores} if cores else None,
-                pure=False,
-            )
-            call.future.add_done_callback(end)
-
-        await trio.to_thread.run_sync(submit)
-        return call
-
-    async def result(self, call: Call) -> Any:
-        """Wait for the result of a task. Raises what it has raised, or CancelledError if it was lost."""
-        await call.has_ended.wait()
-        assert call.future is not None
-        return await trio.to_thread.run_sync(call.future.result, abandon_on_cancel=True)
-
-    def release(self, call: Call) -> None:
-        """Let the scheduler forget a task, whether it has ended or not."""
-        if call.future is not None:
-            with contextlib.suppress(Exception):  # without a connection it is forgotten anyway
-                call.future.release()
-
-
-def machine_name(label: str, host: str, taken: Collection[str]) -> str:
-    """The name of a machine: that of its Dask worker, or its host's if the worker is only numbered or has none.
-
-    Further workers on the same host are numbered.
-    """
-    if not (label.isdecimal() or "://" in label):
-        return label
-    if host not in taken:
-        return host
-    return next(name for number in itertools.count(2) if (name := f"{host}-{number}") not in taken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,16 +101,14 @@ def open_cluster(
         engine.close()
 
 
+@dataclass(frozen=True, slots=True)
 class ClusterVenue:
     """The machines of a cluster, for one match after the other; see `Venue` in match/runner.py."""
 
-    def __init__(
-        self, engine: DaskEngine, settings: ClusterSettings, shipment: Sequence[Shipped], tell: Callable[[str], object]
-    ) -> None:
-        self.engine = engine
-        self.settings = settings
-        self.shipment = shipment
-        self.tell = tell
+    engine: DaskEngine
+    settings: ClusterSettings
+    shipment: Sequence[Shipped]
+    tell: Callable[[str], object]
 
     async def play(
         self,
@@ -276,18 +121,15 @@ class ClusterVenue:
         """Play `games` on the machines of the cluster. Raises MatchError."""
         if setup.server is not None:
             raise SetupError("a match on a cluster has servers of its own on each machine, expected no other server")
-        name = f"spielleiter-{setup.run_id}-{secrets.token_hex(4)}"
-        sites = Sites(self.engine, name, setup_to_send(setup, self.shipment), self.shipment, conditions)
-        await ClusterMatch(self, sites, setup, games, folder, conditions, progress).run()
+        await _ClusterMatch(self, setup, games, folder, conditions, progress).run()
 
 
-class ClusterMatch:
+class _ClusterMatch:
     """One match on a cluster. All decisions are made in this process's event loop."""
 
     def __init__(
         self,
         venue: ClusterVenue,
-        sites: Sites,
         setup: MatchSetup,
         games: Sequence[PlannedGame],
         folder: Path,
@@ -296,57 +138,92 @@ class ClusterMatch:
     ) -> None:
         self._engine = venue.engine
         self._tell = venue.tell
-        self._sites = sites
-        self._games = {pair: tuple(each) for pair, each in itertools.groupby(games, key=lambda game: game.pair)}
-        self._allocation = Allocation(self._games, conditions.concurrency or None, venue.settings.max_slowdown)
+        self._max_slowdown = venue.settings.max_slowdown
+        self._shipment = venue.shipment
         self._setup = setup
         self._folder = folder
         self._progress = progress
-        self._machine_names: dict[str, str] = {}
-        """By address: the name of the machine, also of one that has left."""
-        self._reopenings: Counter[str] = Counter()
-        """By address: how often its site was lost since a pair was played there."""
-        self._scopes: dict[str, trio.CancelScope] = {}
-        """By address: the scope in which its site is opened."""
-        self._attempts: dict[int, trio.CancelScope] = {}
-        """By number of an attempt: the scope in which its answer is awaited."""
+        self._name = f"spielleiter-{setup.run_id}-{secrets.token_hex(4)}"
+        """The beginning of the names of the sites."""
+        self._numbers = itertools.count()
+        """Makes the names of sites and attempts unique."""
+        self._cores = conditions.cores_per_game or (2 if conditions.is_pinned else 1)
+        """The number of cores that a pair takes."""
+        self._limit = conditions.concurrency or math.inf
+        self._preparation = Prepare(
+            setup_to_send(setup, self._shipment).to_json(),
+            0,
+            conditions.cores_per_game,
+            conditions.is_pinned,
+            0,
+            conditions.keep.value,
+            conditions.is_restarting,
+            tuple(Item(each.target, each.digest, each.is_folder) for each in self._shipment),
+        )
+        self._games = {pair: tuple(each) for pair, each in itertools.groupby(games, key=lambda game: game.pair)}
+        self._pairs = deque(self._games)
+        """The pairs that are waiting."""
         self._announced: set[int] = set()
         """The pairs whose games were reported as started."""
         self._losses: Counter[int] = Counter()
-        self._starters: dict[str, set[int]] = {}
-        """By address: the programs that have played there."""
-        self._held: list[tuple[PairAttempt, list[GameRecord], PairPlayed]] = []
+        self._held: dict[int, tuple[Machine, list[GameRecord], PairPlayed]] = {}
         """Pairs in which a program did not start on a machine; they count if no machine can start it."""
-        self._told: set[str] = set()
+        self._machines: dict[str, Machine] = {}
+        """By address, also those that have left."""
+        self._nurseries: dict[Machine, trio.Nursery] = {}
+        """Everything that concerns a machine that has joined; it is cancelled when the machine leaves."""
+        self._told: set[Machine] = set()
         self._changed = trio.Event()
 
     async def run(self) -> None:
         """Play all pairs, or until the match is ending. Raises ClusterError if no machine can play."""
+        machines = self._machines.values()
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._watch_workers, nursery)
-                while not (self._allocation.is_done or (self._progress.is_ending and not self._allocation.running)):
+                while True:
                     changed = self._changed = trio.Event()
                     if not self._progress.is_ending:
-                        for attempt in self._allocation.next_attempts(trio.current_time()):
-                            self._attempts[attempt.number] = trio.CancelScope()
-                            nursery.start_soon(self._play, attempt)
-                    if self._allocation.is_hopeless and not self._allocation.running:
-                        # no machine can start the programs that have not started, so these pairs count
-                        held, self._held = self._held, []
-                        for each in held:
-                            await self._keep(*each)
-                        if not held and not self._progress.is_ending:
-                            machines = self._allocation.machines.values()
-                            reasons = "; ".join(f"{each.name or each.address}: {each.reason}" for each in machines)
-                            raise ClusterError(f"no machine of the cluster can play ({reasons})")
-                        continue
+                        self._hand_out()
+                    if not any(each.pairs for each in machines):
+                        if not self._pairs or self._progress.is_ending:
+                            break
+                        if is_hopeless(machines):
+                            await self._keep_held()
+                            continue
                     with trio.move_on_after(POLL_INTERVAL):
                         await changed.wait()
                 nursery.cancel_scope.cancel()
         finally:
             with trio.move_on_after(CLOSE_TIMEOUT, shield=True):
-                await trio.to_thread.run_sync(self._sites.close_all, abandon_on_cancel=True)
+                async with trio.open_nursery() as nursery:
+                    for machine in machines:
+                        nursery.start_soon(self._close_sites, machine)
+
+    async def _close_sites(self, machine: Machine) -> None:
+        with contextlib.suppress(Exception):  # the workers close them as well when their leases have ended
+            await self._engine.call(machine.address, worker.close_sites, self._name)
+
+    def _hand_out(self) -> None:
+        """Start the pairs that can be played now."""
+        machines = [each for each, nursery in self._nurseries.items() if not nursery.cancel_scope.cancel_called]
+        while self._pairs and sum(len(each.pairs) for each in self._machines.values()) < self._limit:
+            machine = choose_machine(machines, trio.current_time(), self._max_slowdown)
+            if machine is None:
+                return
+            pair = self._pairs.popleft()
+            machine.pairs.add(pair)
+            self._nurseries[machine].start_soon(self._play, machine, pair)
+
+    async def _keep_held(self) -> None:
+        """Keep the pairs whose programs no machine can start. Raises ClusterError if there are none."""
+        if not self._held:
+            present = (each for each in self._machines.values() if each.standing is not Standing.ABSENT)
+            reasons = "; ".join(f"{each.name or each.address}: {each.reason}" for each in present)
+            raise ClusterError(f"no machine of the cluster can play ({reasons})")
+        for pair, (machine, records, played) in tuple(self._held.items()):
+            self._pairs.remove(pair)
+            await self._keep(machine, pair, records, played)
 
     # -- machines ---------------------------------------------------------------------------------------------------
 
@@ -356,18 +233,18 @@ class ClusterMatch:
         while True:
             problem = "no worker has joined the cluster"
             try:
-                if not self._engine.is_connected and await trio.to_thread.run_sync(self._engine.reconnect):
-                    self._tell("connected to the scheduler again")
-                found = await trio.to_thread.run_sync(self._engine.workers, abandon_on_cancel=True)
+                found = await self._engine.workers()
             except ClusterError as error:
                 problem = str(error)
             else:
-                machines = self._allocation.machines
-                for address in [each for each in machines if each not in found or self._sites.is_lost(each)]:
-                    self.remove(address)
-                for address in [each for each in found if each not in machines]:
-                    scope = self._scopes[address] = trio.CancelScope()
-                    nursery.start_soon(self._open_site, self._allocation.join(address, found[address]), scope)
+                for machine in tuple(self._nurseries):
+                    if machine.address not in found:
+                        self._nurseries[machine].cancel_scope.cancel()
+                for address, host in found.items():
+                    machine = self._machines.setdefault(address, Machine(address, host))
+                    if machine.standing is Standing.ABSENT:
+                        machine.join(self._machines.values())
+                        await nursery.start(self._run_machine, machine)
                 if found:
                     deadline = trio.current_time() + ABSENCE_TIMEOUT
             if trio.current_time() > deadline:
@@ -376,153 +253,154 @@ class ClusterMatch:
                 )
             await trio.sleep(POLL_INTERVAL)
 
-    def remove(self, address: str) -> None:
-        """Remove a machine whose worker has left, or whose site is lost; if the worker is there, it joins again."""
-        if scope := self._scopes.pop(address, None):
-            scope.cancel()
-        self._sites.forget(address)
-        for attempt in self._allocation.leave(address):
-            self._attempts[attempt.number].cancel()
-        self._changed.set()
+    async def _run_machine(self, machine: Machine, task_status: trio.TaskStatus[None]) -> None:
+        """Open a site on a worker and let it play, until the worker leaves or the site is lost.
+
+        If the worker is still there then, it joins again.
+        """
+        try:
+            async with trio.open_nursery() as nursery:
+                self._nurseries[machine] = nursery
+                task_status.started()
+                machine.site = name = f"{self._name}-{next(self._numbers)}"
+                try:
+                    async with self._engine.task(machine.address, name, worker.open_site, name, name) as lease:
+                        await self._prepare(machine, *lease.result)
+                        self._changed.set()
+                        while not lease.is_lost:  # noqa: ASYNC110 - Dask tells nobody
+                            await trio.sleep(POLL_INTERVAL)
+                except TaskLostError:
+                    pass
+                except SiteGoneError as error:
+                    self._lose_site(machine, str(error))
+                except Exception as error:  # whatever a function raises on another machine
+                    self._exclude(machine, _text_of(error))
+                if machine.standing is Standing.UNABLE:
+                    self._changed.set()
+                    await trio.sleep_forever()
+                nursery.cancel_scope.cancel()
+        finally:
+            del self._nurseries[machine]
+            machine.standing = Standing.ABSENT
+            self._changed.set()
+
+    async def _prepare(self, machine: Machine, label: str, cores: float, answer: bytes) -> None:
+        """Make a machine ready whose site is open: `label` is its worker's name, `cores` what it offers.
+
+        Raises ClusterError, and whatever a function raises on that machine.
+        """
+        ready = decode_from_site(answer)
+        if not isinstance(ready, Ready) or ready.protocol != PROTOCOL or ready.version != version("spielleiter"):
+            raise ClusterError(f"it has another version of spielleiter, expected {version('spielleiter')} as here")
+        machine.name = machine.name or machine_name(label, ready.host, {each.name for each in self._nurseries})
+        machine.speed = ready.speed
+        machine.slots = int(cores // self._cores)
+        if machine.slots < 1:
+            raise ClusterError(f"it offers {cores:g} cores, and a game needs {self._cores}")
+        for number, each in enumerate(self._shipment):
+            for start in range(0, max(1, len(each.content)), CHUNK):
+                chunk = each.content[start : start + CHUNK]
+                await self._engine.call(machine.address, worker.receive, machine.site, number, chunk)
+        request = msgspec.structs.replace(
+            self._preparation, slots=machine.slots, first_core=machine.offset * int(cores)
+        )
+        answer = await self._engine.call(machine.address, worker.prepare, machine.site, encode(request))
+        prepared = decode_from_site(answer)
+        if isinstance(prepared, Unable):
+            raise ClusterError(prepared.reason)
+        machine.standing = Standing.READY
+        for slow in too_slow(self._machines.values(), self._max_slowdown) - self._told:
+            self._told.add(slow)
+            self._tell(f"{slow.name} gets no pairs: its cores are {slow.speed:.2g} times as fast as the contest's")
 
     def _lose_site(self, machine: Machine, reason: str) -> None:
         """Let a machine join again whose site is lost, unless that has happened too often."""
-        self._reopenings[machine.address] += 1
-        if self._reopenings[machine.address] > MAX_REOPENINGS:
+        machine.reopenings += 1
+        if machine.reopenings > MAX_REOPENINGS:
             self._exclude(machine, reason)
         else:
             self._tell(f"{machine.name or machine.address} is prepared again: {reason}")
-            self.remove(machine.address)
-
-    async def _open_site(self, machine: Machine, scope: trio.CancelScope) -> None:
-        """Let the machine play, or note why it cannot. `scope` is cancelled if it leaves before."""
-        address = machine.address
-        with scope:
-            try:
-                label, cores, ready = await self._sites.open(address)
-                if address not in self._machine_names:
-                    names = {each.name for each in self._allocation.machines.values()}
-                    self._machine_names[address] = machine_name(label, ready.host, names)
-                machine.name, machine.speed = self._machine_names[address], ready.speed
-                slots = await self._sites.prepare(address, cores, machine.offset)
-            except SiteGoneError as error:
-                self._lose_site(machine, str(error))
-            except Exception as error:  # whatever a function raises on another machine
-                if not self._sites.is_lost(machine.address):  # otherwise it is prepared again
-                    self._exclude(machine, _text_of(error))
-            else:
-                if self._is_present(machine):
-                    self._allocation.make_ready(machine.address, machine.name, slots, machine.speed)
-                    for each in self._allocation.machines.values():
-                        is_ready = each.standing is Standing.READY
-                        if is_ready and each.address not in self._told and self._allocation.too_slow(each):
-                            self._told.add(each.address)
-                            self._tell(
-                                f"{each.name} gets no pairs: its cores are {each.speed:.2g} times as fast as the "
-                                "contest's"
-                            )
-        if self._is_present(machine):
-            del self._scopes[machine.address]
-        self._changed.set()
-
-    def _is_present(self, machine: Machine) -> bool:
-        """Whether the machine has not left, nor joined again, in the meantime."""
-        return self._allocation.machines.get(machine.address) is machine
+            self._nurseries[machine].cancel_scope.cancel()
 
     def _exclude(self, machine: Machine, reason: str) -> None:
-        if self._is_present(machine) and machine.standing is not Standing.UNABLE:
-            self._allocation.make_unable(machine.address, reason)
+        if machine.exclude(reason):
             self._tell(f"{machine.name or machine.address} gets no pairs: {reason}")
 
     # -- pairs ------------------------------------------------------------------------------------------------------
 
-    async def _play(self, attempt: PairAttempt) -> None:
-        """Let the cluster play a pair, and keep the result."""
-        if attempt.pair not in self._announced:
-            self._announced.add(attempt.pair)
-            for planned in self._games[attempt.pair]:
-                self._progress.start(planned)
-        answer = None
+    async def _play(self, machine: Machine, pair: int) -> None:
+        """Let a machine play a pair, and keep the result; otherwise the pair is played again, before all others."""
+        is_kept = False
         try:
-            with self._attempts[attempt.number]:
-                answer = await self._play_there(attempt)
-            if answer is not None:  # outside the scope, since an accepted pair must be kept
-                await self._take(attempt, *answer)
+            data = await self._answer_of(machine, pair)
+            if data is not None:
+                with trio.CancelScope(shield=True):  # a pair that was played is kept, even if its machine has left
+                    is_kept = await self._take(machine, pair, data)
         finally:
-            self._allocation.lose(attempt)  # does nothing if it has an answer
-            del self._attempts[attempt.number]
+            machine.pairs.remove(pair)
+            if not is_kept:
+                self._pairs.appendleft(pair)
             self._changed.set()
 
-    async def _play_there(self, attempt: PairAttempt) -> tuple[str, bytes] | None:
-        """The name of the machine's site, and its answer; None if the attempt was lost.
+    async def _answer_of(self, machine: Machine, pair: int) -> bytes | None:
+        """The answer of a machine that was asked to play a pair; None if it was lost.
 
         Raises ClusterError if the workers that played this pair have failed too often.
         """
-        games, sites = self._games[attempt.pair], self._sites
-        key = f"{sites.name}-pair-{attempt.pair}-{attempt.number}"
+        games = self._games[pair]
+        if pair not in self._announced:
+            self._announced.add(pair)
+            for planned in games:
+                self._progress.start(planned)
+        key = f"{self._name}-pair-{pair}-{next(self._numbers)}"
         opening = await trio.to_thread.run_sync(read_opening, games[0])
         seats = tuple((each.game, each.seats) for each in games)
-        request = encode(PlayPair(key, attempt.pair, games[0].seed, seats, opening))
-        name = sites.by_address.get(attempt.address, "")
-        call = None
+        request = encode(PlayPair(key, pair, games[0].seed, seats, opening))
+        task = self._engine.task(machine.address, key, worker.play_pair, machine.site, key, request, cores=self._cores)
         try:
-            call = await sites.submit(attempt.address, key, worker.play_pair, name, key, request, cores=sites.cores)
-            data: bytes = await sites.result(call)
-        except Exception as error:  # whatever Dask raises if the worker, the scheduler or the connection is gone
-            # ABSENCE_TIMEOUT limits how long the scheduler may be gone
-            if type(error).__name__ not in _LOST and not isinstance(error, (OSError, ClusterError)):
-                self._losses[attempt.pair] += 1
-                if self._losses[attempt.pair] >= MAX_LOSSES:
-                    raise ClusterError(
-                        f"pair {attempt.pair} cannot be played on the cluster: {_text_of(error)}"
-                    ) from error
-            await trio.sleep(POLL_INTERVAL)
-            return None
-        finally:
-            if call is not None:
-                sites.release(call)
-        return name, data
+            async with task as played:
+                data: bytes = played.result
+                return data
+        except (TaskLostError, OSError, ClusterError):  # ABSENCE_TIMEOUT limits how long the scheduler may be gone
+            pass
+        except Exception as error:  # whatever Dask raises if the worker fails
+            self._losses[pair] += 1
+            if self._losses[pair] >= MAX_LOSSES:
+                raise ClusterError(f"pair {pair} cannot be played on the cluster: {_text_of(error)}") from error
+        await trio.sleep(POLL_INTERVAL)
+        return None
 
-    async def _take(self, attempt: PairAttempt, site: str, data: bytes) -> None:
-        """Take the answer of a site; keep a played pair, unless a program has not started and may start elsewhere."""
-        address = attempt.address
-        name = self._machine_names.get(address, address)
-        machine = self._allocation.machines.get(address) or Machine(address, name=name)
+    async def _take(self, machine: Machine, pair: int, data: bytes) -> bool:
+        """Take the answer of a machine; return whether the pair is written.
+
+        It is not if a program has not started there, and may start elsewhere.
+        """
         records: list[GameRecord] = []
         try:
-            answer = decode_from_site(data)
+            answer = decode_pair_answer(data)
             if isinstance(answer, PairPlayed):
-                records = checked_records(answer, self._games[attempt.pair], self._setup.names, name)
+                records = checked_records(answer, self._games[pair], self._setup.names, machine.name)
         except (msgspec.DecodeError, ClusterError) as error:
             answer = PairRefused("", str(error))
-        if isinstance(answer, PairPlayed):
-            started = self._starters.setdefault(address, set())
-            started.update(program for program in (0, 1) if any(was_played(record, program) for record in records))
-            failed = [each for each in records if each.verdict == Verdict.NO_START and each.offender not in started]
-            if not failed:
-                await self._keep(attempt, records, answer)
-                return
-            self._held.append((attempt, records, answer))
-            self._allocation.lose(attempt)
-            self._exclude(machine, f"{failed[0].names[failed[0].offender or 0]} does not start ({failed[0].reason})")
-            return
-        if isinstance(answer, PairRefused) and answer.is_site_gone:
-            self._allocation.lose(attempt)
-            if self._sites.by_address.get(address) == site and self._is_present(machine):
+        if isinstance(answer, PairRefused):
+            if answer.is_site_gone:
                 self._lose_site(machine, answer.reason)
-            return
-        reason = answer.reason if isinstance(answer, PairRefused) else "it has sent another answer than expected"
-        is_overloaded = isinstance(answer, PairRefused) and answer.is_overloaded
-        standing = machine.standing
-        self._allocation.refuse(attempt, reason, trio.current_time(), is_overloaded=is_overloaded)
-        if machine.standing is not standing:
-            self._tell(f"{machine.name} gets no more pairs: {reason}")
+            elif machine.refuse(answer.reason, trio.current_time(), is_overloaded=answer.is_overloaded):
+                self._tell(f"{machine.name} gets no more pairs: {answer.reason}")
+            return False
+        machine.started.update(program for program in (0, 1) if any(was_played(each, program) for each in records))
+        for each in records:
+            if each.verdict == Verdict.NO_START and each.offender not in machine.started:
+                self._held.setdefault(pair, (machine, records, answer))
+                self._exclude(machine, f"{each.names[each.offender or 0]} does not start ({each.reason})")
+                return False
+        await self._keep(machine, pair, records, answer)
+        return True
 
-    async def _keep(self, attempt: PairAttempt, records: list[GameRecord], played: PairPlayed) -> None:
-        """Write a played pair into the folder and the journal, unless that was done before."""
-        if not self._allocation.accept(attempt):
-            return
-        self._reopenings.pop(attempt.address, None)
+    async def _keep(self, machine: Machine, pair: int, records: list[GameRecord], played: PairPlayed) -> None:
+        """Write a played pair into the folder and the journal."""
+        self._held.pop(pair, None)
+        machine.accept()
         await trio.to_thread.run_sync(write_pair, self._folder, records, played)
         for game, name in played.omitted:
             self._tell(f"game {game}: {name} was left out, since its files are too large or too many")

@@ -17,17 +17,17 @@ import subprocess
 import tempfile
 import threading
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from spielleiter.cluster.dask_engine import CORES
+from spielleiter.cluster.shipment import incoming
 from spielleiter.cluster.site_messages import (
     HEAD,
     CancelPair,
     FromSite,
-    PairAnswer,
     PairPlayed,
     PairRefused,
     PlayPair,
@@ -50,12 +50,10 @@ if TYPE_CHECKING:
 SCRATCH_PREFIX: Final = "spielleiter-site-"
 CLOSE_TIMEOUT: Final = 15.0
 """Seconds for the process to end its programs before it is killed."""
-CORES: Final = "cores"
-"""The Dask resource that pairs take; a worker without it is given as many as it has threads."""
 POLL_INTERVAL: Final = 0.2
 """Seconds between two checks whether the lease and the pairs still exist."""
 
-_GONE: Final = "the process that plays the games has ended"
+_READY, _PREPARED = "ready", "prepared"
 _ENDED: Final = frozenset({"cancelled", "released", "forgotten"})
 """The states of a Dask task that is not wanted any more."""
 
@@ -65,16 +63,16 @@ class SiteGoneError(Exception):
 
 
 class SiteProcess:
-    """A running site process. `ready` and `prepared` are its answers to having been started and to `prepare`."""
+    """A running site process, and the answers that it owes."""
 
     def __init__(self) -> None:
         self.scratch = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX))
-        self.ready: Future[FromSite] = _pending()
-        self.prepared: Future[FromSite] = _pending()
-        self._pairs: dict[str, Future[PairAnswer]] = {}
+        self._answers: dict[str, Future[FromSite]] = {}
+        """By key of a pair; those to having been started and to `prepare` have keys of their own."""
         self._lock = threading.Lock()
         self._is_gone = False
         self._tag = ""
+        self.ready = self._expect(_READY)
         self._process = subprocess.Popen(  # noqa: S603 - our own program
             [*own_python(), "-P", "-m", "spielleiter.cluster.site_process", str(self.scratch)],
             stdin=subprocess.PIPE,
@@ -87,17 +85,13 @@ class SiteProcess:
     def prepare(self, message: Prepare) -> Future[FromSite]:
         """Let the process get ready for a match. Its programs are tagged, so that `close` finds them."""
         self._tag = f"{message.setup.get('run_id', '')}-{secrets.token_hex(4)}"
+        answer = self._expect(_PREPARED)
         self._send(msgspec.structs.replace(message, setup={**message.setup, "run_id": self._tag}))
-        return self.prepared
+        return answer
 
-    def play(self, message: PlayPair) -> Future[PairAnswer]:
+    def play(self, message: PlayPair) -> Future[FromSite]:
         """Let the process play a pair."""
-        answer: Future[PairAnswer] = _pending()
-        with self._lock:
-            if self._is_gone:
-                answer.set_exception(SiteGoneError(_GONE))
-                return answer
-            self._pairs[message.key] = answer
+        answer = self._expect(message.key)
         self._send(message)
         return answer
 
@@ -125,6 +119,20 @@ class SiteProcess:
             PLATFORM.kill(PLATFORM.find_tagged(f"{self._tag}/"))
         remove_folder(self.scratch)
 
+    def _expect(self, key: str) -> Future[FromSite]:
+        """What will be the answer with this key; SiteGoneError if the process ends before."""
+        answer: Future[FromSite] = Future()
+        answer.set_running_or_notify_cancel()  # so that it can be set for somebody who waits no more
+        with self._lock:
+            self._answers[key] = answer
+            if self._is_gone:
+                self._give_up()
+        return answer
+
+    def _give_up(self) -> None:
+        while self._answers:
+            self._answers.popitem()[1].set_exception(SiteGoneError("the process that plays the games has ended"))
+
     def _send(self, message: ToSite) -> None:
         assert self._process.stdin is not None
         with self._lock, contextlib.suppress(OSError, ValueError):  # `_read` notices that the process is gone
@@ -139,44 +147,60 @@ class SiteProcess:
                     (size,) = HEAD.unpack(head)
                     if len(data := answers.read(size)) < size:
                         break
-                    match decode_from_site(data):
-                        case Ready() as message:
-                            self.ready.set_result(message)
-                        case PairPlayed(key) | PairRefused(key) as message:
-                            with self._lock:
-                                answer = self._pairs.pop(key)
-                            answer.set_result(message)
-                        case message:
-                            self.prepared.set_result(message)
+                    message = decode_from_site(data)
+                    if isinstance(message, PairPlayed | PairRefused):
+                        key = message.key
+                    else:
+                        key = _READY if isinstance(message, Ready) else _PREPARED
+                    with self._lock:
+                        answer = self._answers.pop(key)
+                    answer.set_result(message)
         finally:
             with self._lock:
                 self._is_gone = True
-                waiting: list[Future[Any]] = [self.ready, self.prepared, *self._pairs.values()]
-                self._pairs.clear()
-            for each in waiting:
-                if not each.done():
-                    each.set_exception(SiteGoneError(_GONE))
+                self._give_up()
 
 
-def _pending() -> Future[Any]:
-    """A future that cannot be cancelled, so that an answer to somebody who has gone can be set as well."""
-    future: Future[Any] = Future()
-    future.set_running_or_notify_cancel()
-    return future
-
-
-@dataclass
 class _Lease:
-    """A site and the Dask tasks that it depends on."""
+    """A site, which lives as long as the Dask task `key`, and the tasks of its pairs."""
 
-    site: SiteProcess
-    key: str
-    pairs: set[str] = field(default_factory=set)
-    closed: threading.Event = field(default_factory=threading.Event)
+    def __init__(self, name: str, key: str, worker: Worker) -> None:
+        self.site = SiteProcess()
+        self.key = key
+        self.pairs: set[str] = set()
+        self.closed = threading.Event()
+        self._name = name
+        self._worker = worker
+        _LEASES[name] = self
+        threading.Thread(target=self._watch, name="spielleiter-lease", daemon=True).start()
+
+    def _watch(self) -> None:
+        """Cut off pairs that are not wanted any more, and close the site at the end of its lease."""
+        while self.site.is_running and self._is_wanted(self.key):
+            for key in tuple(self.pairs):
+                if not self._is_wanted(key):
+                    self.site.cancel(key)
+                    self.pairs.discard(key)
+            self.closed.wait(POLL_INTERVAL)
+        self.site.close()
+        _LEASES.pop(self._name, None)
+        self.closed.set()
+
+    def _is_wanted(self, key: str) -> bool:
+        """Whether the scheduler still wants the result of a task."""
+        task = self._worker.state.tasks.get(key)
+        return bool(key) and task is not None and task.state not in _ENDED
 
 
 _LEASES: Final[dict[str, _Lease]] = {}
 """The sites of this worker process, by name."""
+
+
+def _lease_of(name: str) -> _Lease:
+    lease = _LEASES.get(name)
+    if lease is None:
+        raise SiteGoneError("this worker does not know the match")
+    return lease
 
 
 async def open_site(name: str, key: str) -> tuple[str, float, bytes]:
@@ -191,31 +215,28 @@ async def open_site(name: str, key: str) -> tuple[str, float, bytes]:
     worker = get_worker()
     if CORES not in worker.state.total_resources:
         await worker.set_resources(**{CORES: worker.state.nthreads})
-    site = await asyncio.to_thread(SiteProcess)
-    lease = _LEASES[name] = _Lease(site, key)
-    threading.Thread(target=_watch, args=(worker, name, lease), name="spielleiter-lease", daemon=True).start()
-    ready = await asyncio.wrap_future(site.ready)
+    lease = await asyncio.to_thread(_Lease, name, key, worker)
+    ready = await asyncio.wrap_future(lease.site.ready)
     slots = min(worker.state.nthreads, worker.state.total_resources[CORES])
     return str(worker.name), slots, encode(ready)
 
 
-async def receive(name: str, file: str, chunk: bytes) -> str:
-    """Append `chunk` to a file in the scratch folder of the site; return its path. Raises OSError, SiteGoneError."""
-    path = _lease_of(name).site.scratch / f"incoming-{file}"
+async def receive(name: str, number: int, chunk: bytes) -> None:
+    """Append `chunk` to a shipped file in the scratch folder of the site. Raises OSError, SiteGoneError."""
+    path = incoming(_lease_of(name).site.scratch, number)
 
     def append() -> None:
         with path.open("ab") as out:
             out.write(chunk)
 
     await asyncio.to_thread(append)
-    return str(path)
 
 
 async def prepare(name: str, message: bytes) -> bytes:
     """Prepare the site for the match, and return its answer. Raises SiteGoneError."""
     request = decode_to_site(message)
     assert isinstance(request, Prepare)
-    answer: FromSite = await asyncio.wrap_future(_lease_of(name).site.prepare(request))
+    answer = await asyncio.wrap_future(_lease_of(name).site.prepare(request))
     return encode(answer)
 
 
@@ -227,7 +248,7 @@ async def play_pair(name: str, key: str, message: bytes) -> bytes:
         lease = _lease_of(name)
         lease.pairs.add(key)
         try:
-            answer: FromSite = await asyncio.wrap_future(lease.site.play(request))
+            answer = await asyncio.wrap_future(lease.site.play(request))
         except asyncio.CancelledError:
             lease.site.cancel(key)
             raise
@@ -244,29 +265,3 @@ async def close_sites(prefix: str) -> None:
         if name.startswith(prefix):
             lease.key = ""
             await asyncio.to_thread(lease.closed.wait)
-
-
-def _lease_of(name: str) -> _Lease:
-    lease = _LEASES.get(name)
-    if lease is None:
-        raise SiteGoneError("this worker does not know the match")
-    return lease
-
-
-def _watch(worker: Worker, name: str, lease: _Lease) -> None:
-    """Cut off pairs that are not wanted any more, and close the site at the end of its lease."""
-    while lease.site.is_running and _is_wanted(worker, lease.key):
-        for key in tuple(lease.pairs):
-            if not _is_wanted(worker, key):
-                lease.site.cancel(key)
-                lease.pairs.discard(key)
-        lease.closed.wait(POLL_INTERVAL)
-    lease.site.close()
-    _LEASES.pop(name, None)
-    lease.closed.set()
-
-
-def _is_wanted(worker: Worker, key: str) -> bool:
-    """Whether the scheduler still wants the result of a task."""
-    task = worker.state.tasks.get(key)
-    return bool(key) and task is not None and task.state not in _ENDED

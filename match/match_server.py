@@ -33,6 +33,7 @@ from spielleiter.programs.socket_owners import (
     Attribution,
     FarSocket,
     Look,
+    Sign,
     attribute,
     far_socket,
     find_holders,
@@ -200,7 +201,7 @@ class MatchServer:
             room = server.lobby.open_prepared(edition, slots, self._starting_state(planned, edition))
             for player_slot, program in zip(room.player_slots, planned.seats, strict=True):
                 if self._setup.entrants[program].can_timeout:
-                    player_slot.clock.next_limits = limits_of(self._setup, server.config, program)
+                    player_slot.limits = limits_of(self._setup, server.config, program)
             own = InternalRoom(room, planned.seats, (first, second), logs, listener, ReplayRecorder(server.lobby, room))
             self._rooms[room.id] = own
             try:
@@ -465,7 +466,7 @@ def _look_at_both(
         first = look(own.find_all, left)
         second = look(lambda: [pid for each in opponents for pid in each.find_all()], left)
         found |= {each: (found[each][0] | first[each], found[each][1] | second[each]) for each in left}
-        left = [each for each in left if not any(seen.has_socket for seen in found[each])]
+        left = [each for each in left if not any(Sign.HAS_SOCKET in seen.signs for seen in found[each])]
         if not left:
             break
     return found

@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -172,28 +172,50 @@ def kill_processes(processes: Iterable[ProcessInfo]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """Nanoseconds that each thread has run on a processor, and has been runnable but waiting for one."""
+class ThreadUsage:
+    """What a thread has used so far, or between two looks, and what it does."""
 
-    threads: Mapping[int, tuple[int, int]]
+    ran: float
+    """The seconds for which it has run on a processor."""
+    waited: float
+    """The seconds for which it has been runnable, but waiting for a processor."""
+    started: int = -1
+    """When it was started, in the system's clock ticks."""
+    cores: frozenset[int] | None = None
+    """The processor cores that it may use; None: not known."""
+    switches: int | None = None
+    """How often it has begun to wait for anything other than a processor; None: not known."""
+    is_yielding: bool = False
+    """Whether it has made way for others itself, by a lower priority than that of this process."""
+    is_asleep: bool = False
+    """Whether it sleeps until a time that it has chosen (`sleep`, `nanosleep`)."""
+    is_listening: bool = False
+    """Whether it waits for messages, so that a request can wake it without the help of another thread."""
+
+    def since(self, before: ThreadUsage) -> ThreadUsage:
+        """Return what it has used since `before`, with the fewer cores of both, and yielding if it was at either."""
+        cores = [each.cores for each in (self, before) if each.cores is not None]
+        return replace(
+            self,
+            ran=self.ran - before.ran,
+            waited=self.waited - before.waited,
+            cores=min(cores, key=len, default=None),
+            switches=None if self.switches is None or before.switches is None else self.switches - before.switches,
+            is_yielding=self.is_yielding or before.is_yielding,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the threads of some processes have used so far, by their ids."""
+
+    threads: Mapping[int, ThreadUsage]
     machine_busy: float | None = None
     """Seconds for which the processors of this machine have been busy, all together; None: not known."""
-    yielding: frozenset[int] = frozenset()
-    """The threads that have made way for others themselves, by a lower priority than that of this process."""
     processor: float | None = None
     """Processor time in seconds, with that of ended threads and of children that were waited for; None: not known."""
-    started: Mapping[int, int] = field(default_factory=dict)
-    """When each thread was started, in the system's clock ticks."""
     taken_at: int | None = None
-    """When this was measured, in the same ticks; None: at a time when none of the threads was there."""
-    cores: Mapping[int, frozenset[int]] = field(default_factory=dict)
-    """The processor cores that each thread may use."""
-    asleep: frozenset[int] = frozenset()
-    """The threads that sleep until a time that they have chosen (`sleep`, `nanosleep`)."""
-    listening: frozenset[int] = frozenset()
-    """The threads that wait for messages, so that a request can wake them without the help of another thread."""
-    switches: Mapping[int, int] = field(default_factory=dict)
-    """How often each thread has begun to wait for anything other than a processor."""
+    """When this was measured, in the system's clock ticks; None: at a time when none of the threads was there."""
 
     @classmethod
     def of(cls, pids: Iterable[int], processor: float | None = None) -> Usage:
@@ -203,45 +225,33 @@ class Usage:
         """
         if sys.platform != "linux":
             return cls({})
-        threads, started, cores, switches = {}, {}, {}, {}
-        yielding, asleep, listening = set[int](), set[int](), set[int]()
+        threads = {}
         nice, policy, group = os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0), _group_nice(os.getpid())
         found = tuple(pids)
         for pid in found:
             is_lower = _group_nice(pid) > group
             for name in _entries(f"{_PROC}/{pid}/task"):
                 with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended in the meantime
-                    thread = int(name)
-                    run_time, wait_time, *_ = _read(f"{_PROC}/{pid}/task/{thread}/schedstat").split()
-                    threads[thread] = int(run_time), int(wait_time)
-                    fields = _read(f"{_PROC}/{pid}/task/{thread}/stat").rpartition(b")")[2].split()
-                    started[thread] = int(fields[_START_TIME])
-                    cores[thread] = frozenset(os.sched_getaffinity(thread))
-                    if is_lower or int(fields[_NICE]) > nice or int(fields[_POLICY]) in _LOW_POLICIES - {policy}:
-                        yielding.add(thread)
-                    place = _read(f"{_PROC}/{pid}/task/{thread}/wchan")
-                    if place == _SLEEP:
-                        asleep.add(thread)
-                    elif place.startswith(_LISTENING):
-                        listening.add(thread)
-                    status = _read(f"{_PROC}/{pid}/task/{thread}/status")
-                    switches[thread] = int(status.partition(_SWITCHES)[2].split(maxsplit=1)[0])
+                    folder = f"{_PROC}/{pid}/task/{name}"
+                    ran, waited, *_ = map(int, _read(f"{folder}/schedstat").split())
+                    fields = _read(f"{folder}/stat").rpartition(b")")[2].split()
+                    place = _read_if_shown(f"{folder}/wchan")
+                    switches = _read_if_shown(f"{folder}/status").partition(_SWITCHES)[2].split(maxsplit=1)
+                    threads[int(name)] = ThreadUsage(
+                        ran * 1e-9,
+                        waited * 1e-9,
+                        int(fields[_START_TIME]),
+                        frozenset(os.sched_getaffinity(int(name))),
+                        int(switches[0]) if switches else None,
+                        is_lower or int(fields[_NICE]) > nice or int(fields[_POLICY]) in _LOW_POLICIES - {policy},
+                        place == _SLEEP,
+                        place.startswith(_LISTENING),
+                    )
         if not threads:
             return cls({})
         used = cpu_seconds_of(found) if processor is None else processor
         now = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
-        return cls(
-            threads,
-            machine_busy(),
-            frozenset(yielding),
-            used,
-            started,
-            now,
-            cores,
-            frozenset(asleep),
-            frozenset(listening),
-            switches,
-        )
+        return cls(threads, machine_busy(), used, now)
 
     def seconds_lost(self, since: Usage, elapsed: float, cores: int) -> float:
         """Return an upper bound for how much longer the last `elapsed` seconds took than on an idle machine.
@@ -256,13 +266,13 @@ class Usage:
 
     def longest_wait(self, since: Usage, elapsed: float, cores: int) -> float:
         """Return the seconds that the thread waited that waited most, of those that have kept their priority."""
-        ran, waited = self._of_threads(since)
-        allowed = {thread: self._cores_of(thread, since) for thread in ran}
+        changes = self._changes(since).values()
         longest = 0.0
-        for own_cores in set(allowed.values()):
-            lost = max((waited[thread] for thread in waited if allowed[thread] == own_cores), default=0.0)
+        for own_cores in {each.cores for each in changes}:
+            kept = (each.waited for each in changes if each.cores == own_cores and not each.is_yielding)
+            lost = max(kept, default=0.0)
             if own_cores is not None and len(own_cores) < cores:
-                competing = sum(ran[thread] for thread, theirs in allowed.items() if theirs and theirs <= own_cores)
+                competing = sum(each.ran for each in changes if each.cores and each.cores <= own_cores)
                 lost = min(lost, elapsed - competing / len(own_cores))
             longest = max(longest, lost)
         return longest
@@ -274,14 +284,15 @@ class Usage:
         """
         if elapsed <= 0:
             return {}
-        waited = self._of_threads(since)[1]
-        allowed = {thread: self._cores_of(thread, since) for thread in waited.keys() & since.threads.keys()}
-        free = (thread for thread, own_cores in allowed.items() if own_cores is None or len(own_cores) >= cores)
-        return {thread: min(1.0, waited[thread] / elapsed) for thread in free}
+        return {
+            thread: min(1.0, each.waited / elapsed)
+            for thread, each in self._changes(since).items()
+            if thread in since.threads and not each.is_yielding and (each.cores is None or len(each.cores) >= cores)
+        }
 
     def most_caused_by_others(self, since: Usage, elapsed: float, cores: int) -> float:
         """Return for how many seconds others can have delayed these processes, however long they waited."""
-        running = sum(self._of_threads(since)[0].values())
+        running = sum(each.ran for each in self._changes(since).values())
         if self.processor is not None and since.processor is not None:
             running = max(running, self.processor - since.processor - _TICKS)
         most = elapsed - running / cores
@@ -289,35 +300,16 @@ class Usage:
             most = min(most, self.machine_busy - since.machine_busy - running + _TICKS)
         return most
 
-    def of_thread(self, thread: int, since: Usage) -> tuple[float, float, int | None]:
-        """Return for how many seconds a thread has run since, and waited, and how often it began to wait otherwise.
-
-        If the thread has ended, it is (0, 0, None); the last is None also if it is not known.
-        """
-        if thread not in self.threads or thread not in since.threads:
-            return 0.0, 0.0, None
-        (ran, waited), (ran_before, waited_before) = self.threads[thread], since.threads[thread]
-        switches, before = self.switches.get(thread), since.switches.get(thread)
-        times = (ran - ran_before) * 1e-9, (waited - waited_before) * 1e-9
-        return *times, None if switches is None or before is None else switches - before
-
-    def _of_threads(self, since: Usage) -> tuple[dict[int, float], dict[int, float]]:
-        """Return for how many seconds each thread has run since, and waited, if it has kept its priority."""
-        ran, waited = dict[int, float](), dict[int, float]()
-        for thread, (run_time, wait_time) in self.threads.items():
-            before = since.threads.get(thread)
-            if before is None and since.taken_at is not None and self.started.get(thread, -1) < since.taken_at:
-                continue  # it was there, but not found: how long it has waited since is not known
-            run_before, wait_before = before or (0, 0)
-            ran[thread] = (run_time - run_before) * 1e-9
-            if thread not in self.yielding and thread not in since.yielding:
-                waited[thread] = (wait_time - wait_before) * 1e-9
-        return ran, waited
-
-    def _cores_of(self, thread: int, since: Usage) -> frozenset[int] | None:
-        """Return the cores that a thread was restricted to, now or at the usage `since`; None: not known."""
-        now, before = self.cores.get(thread), since.cores.get(thread)
-        return before if now is None or (before is not None and len(before) < len(now)) else now
+    def _changes(self, since: Usage) -> dict[int, ThreadUsage]:
+        """Return what each thread has used since."""
+        changes = {}
+        for thread, now in self.threads.items():
+            if before := since.threads.get(thread):
+                changes[thread] = now.since(before)
+            elif since.taken_at is None or now.started >= since.taken_at:
+                changes[thread] = now
+            # else it was there, but not found: how long it has waited since is not known
+        return changes
 
 
 def machine_busy() -> float | None:
@@ -357,6 +349,14 @@ def _read(path: str) -> bytes:
     finally:
         os.close(descriptor)
     return b"".join(parts)
+
+
+def _read_if_shown(path: str) -> bytes:
+    """Return the whole file; nothing if it is not there, or if this process may not read it."""
+    try:
+        return _read(path)
+    except OSError:
+        return b""
 
 
 def _name(pid: int) -> str:

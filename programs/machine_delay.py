@@ -22,7 +22,7 @@ from typing import Final, Protocol
 
 import trio
 
-from spielleiter.programs.linux_processes import Usage, machine_busy
+from spielleiter.programs.linux_processes import ThreadUsage, Usage, machine_busy
 
 FIRST_LOOK: Final = 0.02
 """The seconds from a request to the next look at the processes, and the shortest time between two looks."""
@@ -46,30 +46,33 @@ class MeasuredProcesses(Protocol):
 
 @dataclass
 class _Sleep:
-    """A thread that slept at one look or at several ones without running in between; seconds since the request."""
+    """A sleep of a thread, seen at one look or several without running in between. Seconds since the request."""
 
     begin: float
     waited_before: float
     """The waiting of all threads before `begin`."""
     last: float
     """The last of these looks."""
-    usage: Usage
-    """The usage at that look."""
-    after: Usage | None = None
-    """The usage at the next look, when the thread was awake."""
+    usage: ThreadUsage
+    """What the thread had used at that look."""
+    after: ThreadUsage | None = None
+    """What it had used at the next look, when it was awake; None if it had ended."""
     after_at: float = math.inf
+    """The time of that look; infinite if the thread has slept at all looks."""
 
-    def end(self, thread: int, answer: float) -> float:
-        """Return when `thread` awoke, or the last look at which it slept if that is not known.
+    def end(self, answer: float) -> float:
+        """Return when the thread awoke, or the last look at which it slept if that is not known.
 
         The program has answered at `answer`, maybe before the next look.
         """
-        if self.after is None:
+        if self.after_at == math.inf:
             return answer
-        ran, waited, switches = self.after.of_thread(thread, self.usage)
-        has_answered = self.after_at >= answer and thread in self.after.listening
-        if switches == 0 or (has_answered and _is_short(switches, answer - self.last)):
-            return max(self.last, min(self.after_at, answer) - ran - waited)
+        if self.after is None:
+            return self.last
+        change = self.after.since(self.usage)
+        has_answered = self.after_at >= answer and self.after.is_listening
+        if change.switches == 0 or (has_answered and _is_short(change.switches, answer - self.last)):
+            return max(self.last, min(self.after_at, answer) - change.ran - change.waited)
         return self.last
 
 
@@ -94,10 +97,10 @@ class SchedulingDelayMeter:
         """The waiting until the last look."""
         self._shares: dict[int, float] = {}
         """The part of the time between the last two looks that each thread waited."""
-        self._sleeps: list[tuple[int, _Sleep]] = []
-        """The sleeps of threads since the request, with the thread."""
+        self._sleeps: list[_Sleep] = []
+        """The sleeps of threads since the request."""
         self._asleep: dict[int, _Sleep] = {}
-        """Those that lasted at the last look."""
+        """Those that lasted at the last look, by the thread."""
 
     async def run(self) -> None:
         """Look at the program that was asked while it thinks, until cancelled."""
@@ -126,8 +129,8 @@ class SchedulingDelayMeter:
             return 0.0
         self.look(think_time)
         most = self._last.most_caused_by_others(self._at_request, think_time, self._cores)
-        for thread, sleep in self._sleeps:
-            end = min(think_time, sleep.end(thread, think_time))
+        for sleep in self._sleeps:
+            end = min(think_time, sleep.end(think_time))
             most = min(most, think_time - max(0.0, end - sleep.begin))
             if end >= self._limits[program] + _AT_LIMIT:  # it would not have answered in time, whatever others did
                 most = min(most, sleep.waited_before + think_time - end)
@@ -145,22 +148,23 @@ class SchedulingDelayMeter:
         ended = self._shares.keys() - now.threads.keys()
         self._waited += max(longest, unseen * max((self._shares[thread] for thread in ended), default=0.0))
         self._shares = now.waiting_shares(self._last, at - self._last_at, self._cores)
-        known = self._at_request.threads.keys() - self._at_request.asleep
-        asleep = now.asleep & known
         for thread, sleep in tuple(self._asleep.items()):
-            if thread in asleep and now.threads[thread][0] == sleep.usage.threads[thread][0]:
-                sleep.last, sleep.usage = thought, now
-                continue
-            del self._asleep[thread]
-            sleep.after, sleep.after_at = now, thought
-        for thread in asleep - self._asleep.keys():
-            if thought < answer:
+            usage = now.threads.get(thread)
+            if usage is not None and usage.is_asleep and usage.ran == sleep.usage.ran:
+                sleep.last, sleep.usage = thought, usage
+            else:
+                del self._asleep[thread]
+                sleep.after, sleep.after_at = usage, thought
+        for thread, before in self._at_request.threads.items():
+            usage = now.threads.get(thread)
+            is_new = usage is not None and usage.is_asleep and not before.is_asleep and thread not in self._asleep
+            if usage is not None and is_new and thought < answer:
                 begin, waited_before = thought, self._waited
-                ran, waited, switches = now.of_thread(thread, self._at_request)
-                if thread in self._at_request.listening and _is_short(switches, thought):
-                    begin, waited_before = min(thought, ran + waited), waited
-                self._asleep[thread] = _Sleep(begin, waited_before, thought, now)
-                self._sleeps.append((thread, self._asleep[thread]))
+                change = usage.since(before)
+                if before.is_listening and _is_short(change.switches, thought):
+                    begin, waited_before = min(thought, change.ran + change.waited), change.waited
+                self._asleep[thread] = _Sleep(begin, waited_before, thought, usage)
+                self._sleeps.append(self._asleep[thread])
         self._last, self._last_at = now, at
 
 

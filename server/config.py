@@ -71,16 +71,16 @@ class Config:
         group="Listening",
     )
     port: int = setting(
-        DEFAULT_PORT, whole_number(0, 65535, "PORT"), "Port to listen on; 0: any free one.", short_option="-p"
+        str(DEFAULT_PORT), whole_number(0, 65535, "PORT"), "Port to listen on; 0: any free one.", short_option="-p"
     )
     is_local: bool = setting(
-        True,
+        "true",
         switch(),
         "The official name for host: true is 127.0.0.1, false 0.0.0.0. A host from a source of higher precedence wins.",
         name="local",
     )
     port_file: Path | None = setting(  # noqa: RUF009 - a dataclass field
-        None, optional(path()), "File to write the port to once clients can connect; scripts can wait for it."
+        "", optional(path()), "File to write the port to once clients can connect; scripts can wait for it."
     )
     password: str = setting(
         DEFAULT_PASSWORD,
@@ -89,70 +89,73 @@ class Config:
         is_secret=True,
     )
     grace: float = setting(
-        5.0,
+        "5",
         seconds(can_be_zero=True),
         "Seconds that running games have to finish after the server has received a signal to stop.",
     )
 
     default_game: str | None = setting(
-        None,
+        "",
         optional(text("GAMETYPE")),
         "The gameType of a join that names none; empty: that of the current season.",
         group="Games",
     )
     editions: Mapping[str, str] = setting(
-        MappingProxyType({}),
+        "",
         _EDITIONS,
         "The edition in which a gameType is played. In server.properties: edition.<gameType> = <edition>. Repeatable.",
         name="edition",
     )
     is_paused: bool = setting(
-        False, switch(), "Games that are started by join are paused until an administrator resumes them.", name="paused"
+        "false",
+        switch(),
+        "Games that are started by join are paused until an administrator resumes them.",
+        name="paused",
     )
     soft_timeout: float = setting(
-        2.0, milliseconds(), "Milliseconds that a player may think about a move; checked when the move arrives."
+        "2000", milliseconds(), "Milliseconds that a player may think about a move; checked when the move arrives."
     )
     hard_timeout: float = setting(
-        10.0, milliseconds(), "Milliseconds after which a game ends if the player to move has not sent a move."
+        "10000", milliseconds(), "Milliseconds after which a game ends if the player to move has not sent a move."
     )
     has_timeouts: bool = setting(
-        True,
+        "true",
         switch(),
         "Whether the time limits apply; false (--no-timeout): thinking time is unlimited.",
         name="timeout",
     )
     game_end: str | None = setting(
-        None,
+        "",
         optional(choice("colorFinished", "noMovesLeft")),
         "Blokus: the game ends as in the published rules, with the round in which a colour has placed its last piece "
         "and after 25 rounds at most (colorFinished), or as in the release, when no colour can move and after 24 "
         "rounds at most, in 2021 after 25 (noMovesLeft); empty: as in the edition.",
     )
     start_piece: str | None = setting(
-        None,
+        "",
         optional(text("SHAPE")),
         "Blokus: the shape with which every colour begins; empty: drawn at random for each game.",
     )
     seed: int | None = setting(
-        None,
+        "",
         optional(whole_number(0, MAX_SEED)),
         "Seed for the starting positions, which are then the same in every run; empty: they differ.",
     )
     seeds_ids: bool = setting(
-        False,
+        "false",
         switch(),
         "The seed determines ids and reservation codes as well; anyone who knows one can guess the others. For tests.",
         name="seedIds",
     )
     is_test_mode: bool = setting(
-        False,
+        "false",
         switch(),
         "Keep a score sheet of finished games by display name, from the start of the server.",
         name="testMode",
     )
 
     replay_directory: Path | None = setting(  # noqa: RUF009 - a dataclass field
-        None,
+        "false",
         directory_switch("replays"),
         "Save a replay of every game: true in the directory replays, or the name of a directory.",
         name="saveReplay",
@@ -160,51 +163,51 @@ class Config:
         group="Replays",
     )
     results_file: Path | None = setting(  # noqa: RUF009 - a dataclass field
-        None,
+        "",
         optional(path()),
         "File to which each finished game adds a line of JSON; empty: results.jsonl beside the replays, if any.",
         name="results",
     )
     load_game_file: Path | None = setting(  # noqa: RUF009 - a dataclass field
-        None,
+        "",
         optional(path()),
         "Start every game of the replay's season from this replay.",
         other_options=("--loadGameFile",),
     )
     turn: int = setting(
-        0,
+        "0",
         whole_number(0),
         "The turn of the replay from which games start, as the log names it.",
         other_names=("turnToLoad",),
     )
     ply: int | None = setting(
-        None,
+        "",
         optional(whole_number(0)),
         "The number of moves in the replay before the position from which games start, as the pages count them; "
         "instead of turn.",
     )
 
     viewer: tuple[str, int] | None = setting(
-        (DEFAULT_HOST, DEFAULT_VIEWER_PORT),
+        f"{DEFAULT_HOST}:{DEFAULT_VIEWER_PORT}",
         address_or_off(),
         "Address or port of the pages to watch games and to play in the browser, and of /healthz and /metrics; if the "
         "port is taken, any free one; off: no pages.",
         group="Viewer",
     )
     viewer_password: str | None = setting(
-        None,
+        "",
         optional(text("PASSWORD", keeps_spaces=True)),
         "Password that the browser asks for before it shows a page, with any user name; empty: none.",
         is_secret=True,
     )
     is_viewer_open: bool = setting(
-        False,
+        "false",
         switch(),
         "Let everybody who can reach the pages watch and play without a password, also from other machines.",
         name="viewerOpen",
     )
     viewer_matches: Path | None = setting(  # noqa: RUF009 - a dataclass field
-        None,
+        "",
         optional(path("DIR")),
         "Folder of a match (`spielleiter match --out`), or a folder of such folders, whose games the pages list.",
     )
@@ -218,101 +221,103 @@ class Config:
     log_level: str = setting("info", choice("debug", "info", "warning", "error"), "The lowest level of events to log.")
 
     trace_directory: Path | None = setting(  # noqa: RUF009 - a dataclass field
-        None,
+        "",
         optional(path("DIR")),
         "Directory for traces: each connection's conversation as a text file, in which what was wrong is marked; "
         "empty: none.",
         name="trace",
     )
     metrics: tuple[str, int] | None = setting(
-        None,
+        "",
         optional(address()),
         "Address or port that serves /healthz and /metrics (in the format of Prometheus) alone, without a password; "
         "empty: only the viewer has them.",
     )
 
     packet_bytes_before: int = setting(
-        8192,
+        "8192",
         whole_number(256),
         "Maximum bytes of a packet before the sender has joined or authenticated.",
         group="Limits",
     )
-    packet_bytes_player: int = setting(16384, whole_number(256), "Maximum bytes of a packet of a player: a move.")
-    packet_bytes: int = setting(65536, whole_number(256), "Maximum bytes of a packet of an administrator.")
-    packet_depth: int = setting(32, whole_number(4), "Maximum depth of nested elements in a packet.")
-    packet_attributes: int = setting(64, whole_number(4), "Maximum number of attributes of an element.")
-    packet_children: int = setting(4096, whole_number(4), "Maximum number of elements in a packet of an administrator.")
+    packet_bytes_player: int = setting("16384", whole_number(256), "Maximum bytes of a packet of a player: a move.")
+    packet_bytes: int = setting("65536", whole_number(256), "Maximum bytes of a packet of an administrator.")
+    packet_depth: int = setting("32", whole_number(4), "Maximum depth of nested elements in a packet.")
+    packet_attributes: int = setting("64", whole_number(4), "Maximum number of attributes of an element.")
+    packet_children: int = setting(
+        "4096", whole_number(4), "Maximum number of elements in a packet of an administrator."
+    )
     packet_children_player: int = setting(
-        64, whole_number(4), "Maximum number of elements in a packet of any other peer."
+        "64", whole_number(4), "Maximum number of elements in a packet of any other peer."
     )
     connection_share: float = setting(
-        0.1,
+        "0.1",
         fraction(),
         "Share of one processor that a connection may use in the long run, apart from a player's accepted packets.",
     )
     strangers_share: float = setting(
-        0.25,
+        "0.25",
         fraction(),
         "Share of one processor for all connections that have not joined or were refused something, while others play.",
     )
     first_packet_timeout: float = setting(
-        30.0, seconds(), "Seconds within which a connection from another machine must send its first packet."
+        "30", seconds(), "Seconds within which a connection from another machine must send its first packet."
     )
     packet_timeout: float = setting(
-        10.0,
+        "10",
         seconds(),
         "Seconds within which a packet from another machine must be complete once its first byte has arrived; players "
         "and administrators are exempt.",
     )
     idle_timeout: float = setting(
-        60.0,
+        "60",
         seconds(),
         "Seconds within which a player from another machine must send something after its last game, in editions that "
         "leave players connected (2027).",
     )
     bounds_loopback: bool = setting(
-        False,
+        "false",
         switch(),
         "Whether these three limits apply to peers on this machine as well; the official server has none of them.",
         name="loopbackTimeouts",
     )
     outbox_bytes: int = setting(
-        4 * 1024 * 1024, whole_number(65536), "Maximum bytes that may wait for a peer that does not read."
+        "4194304", whole_number(65536), "Maximum bytes that may wait for a peer that does not read."
     )
     outbox_timeout: float = setting(
-        10.0, seconds(), "Seconds within which such a peer must read something; otherwise it is dropped."
+        "10", seconds(), "Seconds within which such a peer must read something; otherwise it is dropped."
     )
     delivery_timeout: float = setting(
-        1.0, seconds(), "Seconds after which a player's clock runs even if it has not read the request for its move."
+        "1", seconds(), "Seconds after which a player's clock runs even if it has not read the request for its move."
     )
     close_timeout: float = setting(
-        5.0,
+        "5",
         seconds(),
         "Seconds that a peer has to close once the server has ended its stream; at most one when the server stops.",
     )
-    connections: int = setting(4096, whole_number(1), "Maximum number of simultaneous connections.")
+    connections: int = setting("4096", whole_number(1), "Maximum number of simultaneous connections.")
     connections_per_address: int = setting(
-        256, whole_number(1), "Maximum number of simultaneous connections from one address; loopback is exempt."
+        "256", whole_number(1), "Maximum number of simultaneous connections from one address; loopback is exempt."
     )
     password_attempts: int = setting(
-        5,
+        "5",
         whole_number(1),
         "Number of wrong passwords from one address after which the answers to further wrong ones are delayed.",
     )
-    password_window: float = setting(60.0, seconds(), "Seconds for which a wrong password counts.")
+    password_window: float = setting("60", seconds(), "Seconds for which a wrong password counts.")
     password_delay: float = setting(
-        30.0, seconds(can_be_zero=True), "The longest such delay in seconds; each further attempt adds one second."
+        "30", seconds(can_be_zero=True), "The longest such delay in seconds; each further attempt adds one second."
     )
-    rooms_waiting: int = setting(1024, whole_number(1), "Maximum number of rooms that wait for a player.")
+    rooms_waiting: int = setting("1024", whole_number(1), "Maximum number of rooms that wait for a player.")
     seats_per_connection: int = setting(
-        3,
+        "3",
         whole_number(1),
         "Maximum number of seats of one connection in waiting and running games; administrators are exempt.",
     )
     reservation_timeout: float = setting(
-        600.0, seconds(), "Seconds after which a reserved seat that was not taken is released."
+        "600", seconds(), "Seconds after which a reserved seat that was not taken is released."
     )
-    observers_per_room: int = setting(64, whole_number(0), "Maximum number of observers of a room.")
+    observers_per_room: int = setting("64", whole_number(0), "Maximum number of observers of a room.")
 
     properties_file: Path | None = None
     """The properties file that was read; None if there was none."""

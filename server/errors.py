@@ -1,4 +1,4 @@
-"""The errors of the server: those of a peer's request, of the operator's configuration, and of the server itself."""
+"""The errors of the server: those of a peer's request, and of the operator's configuration."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ import enum
 
 class ServerError(Exception):
     """The base class of this package's errors; never raised itself."""
-
-
-class ClockError(ServerError):
-    """A clock was used incorrectly, which is a bug of this server."""
 
 
 class StartError(ServerError):

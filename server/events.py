@@ -202,39 +202,35 @@ class GameStarted(ServerEvent, frozen=True):
     turn: int
 
 
-class MovePlayed(ServerEvent, frozen=True):
-    """`ply` is the number of moves that were played in this room before; `hints` are the player's debug texts."""
+class MoveEvent(ServerEvent, frozen=True):
+    """Base of the events about a move: its player, and the number of moves that were played in this room before.
+
+    `turn` is that of the position, from which a new game can start (`--turn`).
+    """
 
     room: str
     seat: Seat
     name: str
     ply: int
     turn: int
+
+
+class MovePlayed(MoveEvent, frozen=True):
+    """`turn` is that of the new position; `hints` are the player's debug texts."""
+
     move: Move
     think_time: float
     hints: tuple[str, ...]
 
 
-class MoveRefused(ServerEvent, frozen=True):
-    """`ply` is as in MovePlayed; `turn` is that of the position, from which a new game can start (`--turn`)."""
-
-    room: str
-    seat: Seat
-    name: str
-    ply: int
-    turn: int
+class MoveRefused(MoveEvent, frozen=True):
     fault: Fault
     text: str
 
 
-class TimeVerdict(ServerEvent, frozen=True):
+class TimeVerdict(MoveEvent, frozen=True):
     """A player exceeded a time limit; `source` is a `StampSource`, `loop_lag` the delay caused by the server itself."""
 
-    room: str
-    seat: Seat
-    name: str
-    ply: int
-    turn: int
     think_time: float
     limit: float
     is_hard: bool
@@ -348,7 +344,7 @@ class InternalError(ServerEvent, frozen=True):
 
 KINDS: frozenset[type[ServerEvent]] = frozenset(
     kind for kind in globals().values() if isinstance(kind, type) and issubclass(kind, ServerEvent)
-) - {ServerEvent}
+) - {ServerEvent, MoveEvent}
 """All kinds of events."""
 
 _Event = TypeVar("_Event", bound=ServerEvent)

@@ -26,17 +26,15 @@ MAX_SECONDS: Final = 366 * 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class ValueKind(Generic[T]):
-    """The type of a setting: how its text is parsed and shown.
+    """The type of a setting: how its text is parsed.
 
-    `parse` raises ValueError for an invalid text; `allowed` then completes "expected …" in the message. `show` is the
-    inverse of `parse`. `metavar` stands for the value in the help. `keeps_spaces`: white space around the value is part
-    of it.
+    `parse` raises ValueError for an invalid text; `allowed` then completes "expected …" in the message. `metavar`
+    stands for the value in the help. `keeps_spaces`: white space around the value is part of it.
     """
 
     allowed: str
     parse: Callable[[str], T]
     metavar: str
-    show: Callable[[T], str] = str
     choices: tuple[str, ...] = ()
     is_switch: bool = False
     keeps_spaces: bool = False
@@ -71,7 +69,6 @@ def optional(kind: ValueKind[T]) -> ValueKind[T | None]:
         f"{kind.allowed}, or nothing",
         lambda text: kind.parse(text) if text else None,
         kind.metavar,
-        lambda value: "" if value is None else kind.show(value),
         kind.choices,
         kind.is_switch,
         kind.keeps_spaces,
@@ -99,7 +96,6 @@ def milliseconds() -> ValueKind[float]:
         f"milliseconds as a whole number from 1 to {MAX_WHOLE_NUMBER}",
         lambda text: number.parse(text) / 1000,
         "MS",
-        lambda value: str(round(value * 1000)),
     )
 
 
@@ -110,7 +106,7 @@ def _number(allowed: str, high: float, metavar: str, *, can_be_zero: bool = Fals
             raise ValueError(text)
         return value
 
-    return ValueKind(allowed, parse, metavar, lambda value: f"{value:g}")
+    return ValueKind(allowed, parse, metavar)
 
 
 def seconds(*, can_be_zero: bool = False) -> ValueKind[float]:
@@ -136,7 +132,6 @@ def switch() -> ValueKind[bool]:
         "true or false",
         parse,
         "true|false",
-        lambda value: "true" if value else "false",
         choices=("true", "false"),
         is_switch=True,
     )
@@ -173,7 +168,7 @@ def address() -> ValueKind[tuple[str, int]]:
             raise ValueError(text)
         return host or "127.0.0.1", number.parse(port)
 
-    return ValueKind("host:port, or a port of this machine's loopback", parse, "ADDR", shown_address)
+    return ValueKind("host:port, or a port of this machine's loopback", parse, "ADDR")
 
 
 def address_or_off() -> ValueKind[tuple[str, int] | None]:
@@ -183,7 +178,6 @@ def address_or_off() -> ValueKind[tuple[str, int] | None]:
         f"{kind.allowed}, or off",
         lambda text: None if text.lower() == "off" else kind.parse(text),
         "ADDR|off",
-        lambda value: "off" if value is None else kind.show(value),
         choices=("off",),
     )
 
@@ -213,7 +207,6 @@ def directory_switch(default: str) -> ValueKind[Path | None]:
         f"true (the directory {default}), false or a directory",
         parse,
         "DIR",
-        lambda value: "false" if value is None else str(value),
         choices=("true", "false"),
         flag_text="true",
     )
@@ -235,7 +228,6 @@ def pairs(key: str, value: str) -> ValueKind[Mapping[str, str]]:
         f"{key}={value} (several with commas between them, each {key} once)",
         parse,
         f"{key}={value}".upper(),
-        lambda found: ",".join(f"{each}={found[each]}" for each in found),
         is_repeatable=True,
     )
 
@@ -249,15 +241,15 @@ def _words(name: str) -> list[str]:
 class Setting:
     """One key of the configuration.
 
-    `field` is the attribute of the configuration and `name` the property; `other_names` are further names of the
-    property in the official releases. `other_options` include their dashes. The value of a secret setting is not shown
-    in errors.
+    `field` is the attribute of the configuration and `name` the property; `default` is the text of its default value.
+    `other_names` are further names of the property in the official releases. `other_options` include their dashes. The
+    value of a secret setting is not shown in errors.
     """
 
     field: str
     name: str
     kind: ValueKind[Any]
-    default: Any
+    default: str
     group: str
     help: str
     short_option: str = ""
@@ -286,11 +278,6 @@ class Setting:
         """The environment variable, such as ``SPIELLEITER_SOFT_TIMEOUT``."""
         return "SPIELLEITER_" + "_".join(_words(self.name)).upper()
 
-    @property
-    def default_text(self) -> str:
-        """The default as it is written in `server.properties`."""
-        return self.kind.show(self.default)
-
     def read(self, text: str, spelling: str) -> Any:
         """Parse `text`.
 
@@ -318,7 +305,7 @@ def suggestion(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
 
 
 def setting(
-    default: T,
+    default: str,
     kind: ValueKind[T],
     help_text: str,
     *,
@@ -327,13 +314,14 @@ def setting(
     is_secret: bool = False,
     **more: Any,
 ) -> T:
-    """Declare a field of a dataclass as a setting, with its default; see `Setting` for the arguments.
+    """Declare a field of a dataclass as a setting, with the text of its default; see `Setting` for the arguments.
 
     `name` is needed only where it is not the name of the field in camelCase, `group` only for the first of a group.
     """
     given = Setting("", name, kind, default, group, help_text, is_secret=is_secret, **more)
+    value = kind.parse(default)
     # a factory, because dataclasses refuse a mapping as a default, even one that never changes
-    return dataclasses.field(default_factory=lambda: default, repr=not is_secret, metadata={"setting": given})
+    return dataclasses.field(default_factory=lambda: value, repr=not is_secret, metadata={"setting": given})
 
 
 def settings_of(configuration: Any) -> tuple[Setting, ...]:

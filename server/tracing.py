@@ -113,6 +113,19 @@ class _Traced:
         """The number of the packet whose move was refused last."""
 
 
+_NOTED: Final = (
+    events.ProtocolBroken,
+    events.RequestRefused,
+    events.ContentIgnored,
+    events.PlayerJoined,
+    events.MoveRefused,
+    events.TimeVerdict,
+    events.PeerTooSlow,
+    events.ConnectionClosed,
+    events.RoomClosed,
+)
+
+
 class Tracer:
     """Traces connections into `folder`, and publishes failures in `stream`. Raises StartError."""
 
@@ -122,21 +135,7 @@ class Tracer:
         self._token: trio.lowlevel.TrioToken | None = None
         self._connections: dict[str, _Traced] = {}
         self._seats: dict[tuple[str, Seat], str] = {}
-        stream.on(
-            events.ProtocolBroken,
-            lambda event: self._note_packet(event.connection, event.text, is_handled=False, position=event.position),
-        )
-        stream.on(events.RequestRefused, self._request_refused)
-        stream.on(
-            events.ContentIgnored,
-            lambda event: self._note_packet(event.connection, f"ignored: {'; '.join(event.ignored)}"),
-        )
-        stream.on(events.PlayerJoined, self._player_joined)
-        stream.on(events.MoveRefused, self._move_refused)
-        stream.on(events.TimeVerdict, self._time_verdict)
-        stream.on(events.PeerTooSlow, lambda event: self._note(event.connection, event.why))
-        stream.on(events.ConnectionClosed, self._connection_closed)
-        stream.on(events.RoomClosed, self._room_closed)
+        stream.subscribe(self._note_event, _NOTED)
 
     def trace(self, wire: Wire, label: str, address: str) -> Wire:
         """Begin the trace of a connection; return the wire that its session has to use."""
@@ -162,41 +161,44 @@ class Tracer:
 
     # -- what the server says ---------------------------------------------------------------------------------------
 
+    def _note_event(self, event: events.ServerEvent) -> None:
+        match event:
+            case events.ProtocolBroken():
+                if traced := self._connections.get(event.connection):  # about the packet that could not be read
+                    self._note(event.connection, event.text, traced.packet_count() + 1, event.position)
+            case events.RequestRefused():
+                traced = self._connections.get(event.connection)
+                if traced is not None and traced.refused != traced.packet_count():  # else the move was refused already
+                    self._note_packet(event.connection, f"refused ({event.fault.value}): {event.text}")
+            case events.ContentIgnored():
+                self._note_packet(event.connection, f"ignored: {'; '.join(event.ignored)}")
+            case events.PlayerJoined():
+                self._seats[event.room, event.seat] = event.connection
+            case events.MoveRefused():
+                label = self._seats.get((event.room, event.seat), "")
+                self._note_packet(label, f"refused ({event.fault.value}): {event.text}")
+                if traced := self._connections.get(label):
+                    traced.refused = traced.packet_count()
+            case events.TimeVerdict():
+                which = "no move came within the hard limit" if event.is_hard else "the move came after the soft limit"
+                text = f"{which}: {event.think_time:.3f} s, the limit is {event.limit:g} s"
+                self._note(self._seats.get((event.room, event.seat), ""), text)
+            case events.PeerTooSlow():
+                self._note(event.connection, event.why)
+            case events.ConnectionClosed():
+                self._connections.pop(event.connection, None)
+            case events.RoomClosed():
+                for key in [key for key in self._seats if key[0] == event.room]:
+                    del self._seats[key]
+
     def _note(self, label: str, text: str, packet: int | None = None, position: int | None = None) -> None:
         if traced := self._connections.get(label):
             traced.trace.note(trio.current_time(), text, packet, position)
 
-    def _note_packet(self, label: str, text: str, *, is_handled: bool = True, position: int | None = None) -> None:
-        """Add a note about the packet that is being handled, or (if not `is_handled`) that could not be read."""
+    def _note_packet(self, label: str, text: str) -> None:
+        """Add a note about the packet that is being handled."""
         if traced := self._connections.get(label):
-            packet = traced.packet_count() + (not is_handled)
-            traced.trace.note(trio.current_time(), text, packet, position)
-
-    def _request_refused(self, event: events.RequestRefused) -> None:
-        traced = self._connections.get(event.connection)
-        if traced is not None and traced.refused != traced.packet_count():  # otherwise the move was refused already
-            self._note_packet(event.connection, f"refused ({event.fault.value}): {event.text}")
-
-    def _player_joined(self, event: events.PlayerJoined) -> None:
-        self._seats[event.room, event.seat] = event.connection
-
-    def _move_refused(self, event: events.MoveRefused) -> None:
-        label = self._seats.get((event.room, event.seat), "")
-        self._note_packet(label, f"refused ({event.fault.value}): {event.text}")
-        if traced := self._connections.get(label):
-            traced.refused = traced.packet_count()
-
-    def _time_verdict(self, event: events.TimeVerdict) -> None:
-        if label := self._seats.get((event.room, event.seat)):
-            which = "no move came within the hard limit" if event.is_hard else "the move came after the soft limit"
-            self._note(label, f"{which}: {event.think_time:.3f} s, the limit is {event.limit:g} s")
-
-    def _connection_closed(self, event: events.ConnectionClosed) -> None:
-        self._connections.pop(event.connection, None)
-
-    def _room_closed(self, event: events.RoomClosed) -> None:
-        for key in [key for key in self._seats if key[0] == event.room]:
-            del self._seats[key]
+            self._note(label, text, traced.packet_count())
 
     # -- failures ---------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,8 @@
 """Pictures of a game: a position as a PNG file, a whole game as an animated GIF.
 
-Needs Pillow. Every picture uses the same palette, so that an animation needs one palette only and no frame has to be
-converted. Text is drawn smoothly by mixing: between two colours that meet in text, the palette has some in between.
-Colours are never the only difference: everything coloured has a letter as well.
+Needs Pillow. Every picture is saved with the same palette, so that an animation needs one only. Between two colours
+that meet in text, the palette has some in between, for smooth edges. Colours are never the only difference: everything
+coloured has a letter as well.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from spielleiter.common.text import escaped
 from spielleiter.viewer.positions.view import Json
 
 _STEPS: Final = 8
-"""The number of palette entries from the background of a text to its ink."""
+"""The number of colours from the background of a text to its ink."""
 
 PAPER: Final = (250, 249, 246)
 INK: Final = (33, 33, 36)
@@ -54,23 +54,20 @@ INK_ON: Final = {"BLUE": "white", "YELLOW": "ink", "RED": "white", "GREEN": "ink
 """The colour of a letter on a colour of the game."""
 
 
-def _make_palette() -> tuple[list[int], dict[str, int], dict[tuple[str, str], int]]:
-    """Return the palette as Pillow wants it, the index of each colour, and where the mixed colours of a pair begin."""
-    values: list[int] = []
-    indices: dict[str, int] = {}
-    for name, color in _BASE.items():
-        indices[name] = len(values) // 3
-        values += color
-    ramps: dict[tuple[str, str], int] = {}
+def _make_palette() -> Image.Image:
+    """Return an image whose palette has every colour, and the mixtures for texts."""
+    colors = list(_BASE.values())
     for back, ink in _TEXTS:
-        ramps[back, ink] = len(values) // 3
-        for step in range(_STEPS):
+        for step in range(1, _STEPS - 1):
             share = step / (_STEPS - 1)
-            values += [round(a + (b - a) * share) for a, b in zip(_BASE[back], _BASE[ink], strict=True)]
-    return values, indices, ramps
+            red, green, blue = (round(a + (b - a) * share) for a, b in zip(_BASE[back], _BASE[ink], strict=True))
+            colors.append((red, green, blue))
+    image = Image.new("P", (1, 1))
+    image.putpalette([part for color in colors for part in color])
+    return image
 
 
-_PALETTE, _INDICES, _RAMPS = _make_palette()
+_PALETTE: Final = _make_palette()
 
 
 @lru_cache(maxsize=16)
@@ -79,103 +76,53 @@ def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 
 
 def _width(text: str, size: int) -> int:
-    words = text.split(" ")
-    return sum(_word_width(word, size) for word in words) + (len(words) - 1) * _space(size)
-
-
-@lru_cache(maxsize=1024)
-def _word_width(word: str, size: int) -> int:
-    return round(_font(size).getlength(word))
-
-
-def _space(size: int) -> int:
-    """Return the width of a space, which the font makes too narrow after some letters."""
-    return max(3, round(size * 0.28))
+    return round(_font(size).getlength(text))
 
 
 class Picture:
     """An image of `width` by `height` pixels, empty at first."""
 
     def __init__(self, width: int, height: int) -> None:
-        self.image = Image.new("P", (width, height), _INDICES["paper"])
-        self.image.putpalette(_PALETTE)
+        self.image = Image.new("RGB", (width, height), PAPER)
         self._draw = ImageDraw.Draw(self.image)
 
     def fill(self, left: int, top: int, width: int, height: int, color: str) -> None:
         """Fill a rectangle."""
-        self._draw.rectangle((left, top, left + width - 1, top + height - 1), fill=_INDICES[color])
+        self._draw.rectangle((left, top, left + width - 1, top + height - 1), fill=_BASE[color])
 
     def frame(self, left: int, top: int, width: int, height: int, color: str, thickness: int = 1) -> None:
         """Draw the outline of a rectangle, inside of it."""
-        self._draw.rectangle((left, top, left + width - 1, top + height - 1), outline=_INDICES[color], width=thickness)
+        self._draw.rectangle((left, top, left + width - 1, top + height - 1), outline=_BASE[color], width=thickness)
 
     def line(self, start: tuple[int, int], end: tuple[int, int], color: str, thickness: int = 1) -> None:
         """Draw a line."""
-        self._draw.line((*start, *end), fill=_INDICES[color], width=thickness)
+        self._draw.line((*start, *end), fill=_BASE[color], width=thickness)
 
     def paste(self, other: Picture, left: int, top: int) -> None:
         """Copy another canvas to this place."""
         self.image.paste(other.image, (left, top))
 
-    def text(
-        self,
-        left: int,
-        top: int,
-        text: str,
-        size: int,
-        *,
-        color: str = "ink",
-        background: str = "paper",
-        width: int | None = None,
-    ) -> None:
+    def text(self, left: int, top: int, text: str, size: int, *, color: str = "ink", width: int | None = None) -> None:
         """Draw a line of text; it is cut where it would be wider than `width` pixels.
 
-        The space below it has to have the colour `background`; both colours have to be one of the pairs of texts.
+        Its colour and that of the space below it have to be one of the pairs of texts.
         """
-        space = self.image.width - left if width is None else width
-        picture = _text_image(text, size, space, _RAMPS[background, color])
-        if picture is not None:
-            self.image.paste(picture, (left, top))
+        line = fitted(escaped(text), size, self.image.width - left if width is None else width)
+        self._draw.text((left, top), line, fill=_BASE[color], font=_font(size))
 
     def centered(
-        self,
-        left: int,
-        top: int,
-        width: int,
-        height: int,
-        text: str,
-        size: int,
-        *,
-        color: str = "ink",
-        background: str = "paper",
+        self, left: int, top: int, width: int, height: int, text: str, size: int, *, color: str = "ink"
     ) -> None:
         """Draw a short text in the middle of a rectangle."""
         box = _font(size).getbbox(text)
         x = left + round((width - (box[2] - box[0])) / 2 - box[0])
         y = top + round((height - (box[3] - box[1])) / 2 - box[1])
-        self.text(x, y, text, size, color=color, background=background)
+        self.text(x, y, text, size, color=color)
 
     def badge(self, left: int, top: int, width: int, height: int, name: str, size: int) -> None:
         """Draw a rectangle in a colour of the game, with the colour's letter in the middle."""
         self.fill(left, top, width, height, name)
-        self.centered(left, top, width, height, name[0], size, color=INK_ON[name], background=name)
-
-
-@lru_cache(maxsize=512)
-def _text_image(text: str, size: int, width: int, ramp: int) -> Image.Image | None:
-    """Return a line of text, cut to `width` pixels; None if there is nothing to draw.
-
-    `ramp` is the palette entry of its background, which the mixed colours follow.
-    """
-    line = fitted(escaped(text), size, width)
-    if not line:
-        return None
-    mask = Image.new("L", (_width(line, size) + 2, round(size * 1.4)), 0)
-    draw, x = ImageDraw.Draw(mask), 0
-    for word in line.split(" "):
-        draw.text((x, 0), word, fill=255, font=_font(size))
-        x += _word_width(word, size) + _space(size)
-    return mask.point([ramp + ink * (_STEPS - 1) // 255 for ink in range(256)])  # the palette entry of each share
+        self.centered(left, top, width, height, name[0], size, color=INK_ON[name])
 
 
 def fitted(text: str, size: int, width: int) -> str:
@@ -409,8 +356,8 @@ class HaseUndIgelDrawing(Drawing):
             row, column = divmod(field["index"], _IN_A_ROW)
             left, top = MARGIN + column * _FIELD, MARGIN + row * _FIELD
             canvas.fill(left, top, _FIELD - 3, _FIELD - 3, "board")
-            canvas.text(left + 3, top + 2, str(field["index"]), SMALL, color="muted", background="board")
-            canvas.text(left + 3, top + 48, _WORDS[field["type"]], SMALL, background="board", width=_FIELD - 8)
+            canvas.text(left + 3, top + 2, str(field["index"]), SMALL, color="muted")
+            canvas.text(left + 3, top + 48, _WORDS[field["type"]], SMALL, width=_FIELD - 8)
             here = [player["color"] for player in position["players"] if player["field"] == field["index"]]
             for number, name in enumerate(here):
                 x = left + 3 + 28 * number
@@ -448,7 +395,7 @@ def _draw(game: Json, positions: Sequence[Json]) -> list[Image.Image]:
     pictures = [Picture(drawing.width, drawing.height) for _ in positions]
     for picture, position in zip(pictures, positions, strict=True):
         drawing.draw(picture, position)
-    return [picture.image for picture in pictures]
+    return [picture.image.quantize(palette=_PALETTE, dither=Image.Dither.NONE) for picture in pictures]
 
 
 def render_png(game: Json, ply: int = -1) -> bytes:

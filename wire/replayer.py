@@ -29,7 +29,7 @@ _NOT_REPEATED: Final = frozenset({NOTE, STAYS_OPEN})
 _RECEIVE_BYTES: Final = 65536
 _MOST_WAITING: Final = 256
 """Packets of one connection that wait to be compared."""
-_MOST_WAITING_BYTES: Final = 16 * MIB
+MOST_WAITING_BYTES: Final = 16 * MIB
 """Bytes of one connection that wait to be compared."""
 _LONGEST_PACKET: Final = 8 * MIB
 _QUIET: Final = 0.1
@@ -74,7 +74,7 @@ class _Stop(Exception):  # noqa: N818 - not an error
     """The replay ends here."""
 
 
-class _Connection:
+class ReplayConnection:
     """One connection to the server, which is read while `read` runs."""
 
     def __init__(self, name: str, stream: trio.SocketStream) -> None:
@@ -97,7 +97,7 @@ class _Connection:
         await self._put.send(_ENDED)
 
     async def _add(self, packet: bytes) -> None:
-        while self._waiting_bytes and self._waiting_bytes + len(packet) > _MOST_WAITING_BYTES:
+        while self._waiting_bytes and self._waiting_bytes + len(packet) > MOST_WAITING_BYTES:
             await self._taken.wait()
         self._waiting_bytes += len(packet)
         await self._put.send(packet)
@@ -137,7 +137,7 @@ class Replayer:
         self._timeout = timeout
         self._keeps_times = keeps_times
         self._comparison = Comparison(password.encode())
-        self._connections: dict[str, _Connection] = {}
+        self._connections: dict[str, ReplayConnection] = {}
         self._report = ReplayReport()
         self._lag = -math.inf
         """The most seconds by which the replay was behind the recording, on the clocks of both."""
@@ -192,7 +192,7 @@ class Replayer:
                         stream = await trio.open_tcp_stream(*self._address)
                 except (OSError, UnicodeError, trio.TooSlowError) as error:
                     raise UnreachableError(server_problem(self._address, error)) from None
-                connection = self._connections[step.connection] = _Connection(step.connection, stream)
+                connection = self._connections[step.connection] = ReplayConnection(step.connection, stream)
                 nursery.start_soon(connection.read)
             if step.event == CUT:
                 self._stop(step, f"the recording ends early ({step.text})")
@@ -210,7 +210,7 @@ class Replayer:
             previous = step.instant
             self._lag = max(self._lag, trio.current_time() - previous)
 
-    async def _send(self, connection: _Connection, step: Step) -> None:
+    async def _send(self, connection: ReplayConnection, step: Step) -> None:
         report, stream = self._report, connection.stream
         if step.left_out:
             self._stop(step, f"the recording lacks {count_text(step.left_out, 'byte')} that the client sent")
@@ -234,7 +234,7 @@ class Replayer:
             self._differ(step, what, (self._first_line(step.data),))
             raise _Stop from None
 
-    async def _compare(self, connection: _Connection, step: Step, since: float) -> None:
+    async def _compare(self, connection: ReplayConnection, step: Step, since: float) -> None:
         lacks = f"the recording lacks {count_text(step.left_out, 'byte')} that the server sent"
         if not step.data:
             self._stop(step, lacks)
@@ -254,7 +254,7 @@ class Replayer:
         else:
             self._differ(step, "the answer differs", tuple(self._comparison.difference(step.data, answer)))
 
-    async def _answer(self, connection: _Connection, step: Step, since: float) -> bytes | None:
+    async def _answer(self, connection: ReplayConnection, step: Step, since: float) -> bytes | None:
         has_left_out = max(0.0, self._lag - (trio.current_time() - (step.instant - since)))
         limit = self._timeout + since + min(_MOST_LEFT_OUT, has_left_out)
         with trio.move_on_after(limit):
@@ -262,7 +262,7 @@ class Replayer:
         self._differ(step, f"no answer came within {limit:.1f} s; stopped here", (self._first_line(step.data),))
         raise _Stop
 
-    async def _note_more(self, connection: _Connection) -> None:
+    async def _note_more(self, connection: ReplayConnection) -> None:
         """Say what the server sends after the last recorded answer."""
         first = None
         with trio.move_on_after(_QUIET):

@@ -39,7 +39,7 @@ _BETWEEN_LEAVES: Final = re.compile(r"(?<=>) (?=<)")
 _MOST_DIGITS: Final = 18
 _FOREIGN: Final = "is not a trace of `serve --trace` or `proxy --trace`, or a transcript"
 _FOREIGN_LINE: Final = "is not a line of a trace (`serve --trace`, `proxy --trace`) or of a transcript"
-_MOST_BYTES: Final = 256 * MIB
+MOST_BYTES: Final = 256 * MIB
 """The size of a file, also without its compression. A trace has 8 MiB at most."""
 
 
@@ -107,11 +107,11 @@ def read_recordings(paths: list[Path]) -> Recording:
 def _read(path: Path) -> tuple[list[Step], datetime | None]:
     try:
         with path.open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
+            content = file.read(MOST_BYTES + 1)
         if content.startswith(_GZIP):
             content = _decompressed(content)
-        if len(content) > _MOST_BYTES:
-            raise RecordingError(f"{path}: {_FOREIGN} (it is larger than {_MOST_BYTES // MIB} MiB)")
+        if len(content) > MOST_BYTES:
+            raise RecordingError(f"{path}: {_FOREIGN} (it is larger than {MOST_BYTES // MIB} MiB)")
         text = content.decode("utf-8-sig")  # an editor may have added a byte order mark
     except (OSError, EOFError, zlib.error) as error:
         raise RecordingError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
@@ -126,7 +126,7 @@ def _read(path: Path) -> tuple[list[Step], datetime | None]:
 def _decompressed(content: bytes) -> bytes:
     """Return what the parts of a compressed file contain, or its beginning if that is too much. Raises EOFError."""
     pieces = []
-    room = _MOST_BYTES + 1
+    room = MOST_BYTES + 1
     while content.startswith(_GZIP) and room:
         part = zlib.decompressobj(wbits=31)
         pieces.append(part.decompress(content, room))
@@ -233,15 +233,15 @@ class _Reader:
         else:
             indent = text[: len(text) - len(text.lstrip(" "))]
             # checked before: a short line with a long indentation may stand for very many bytes
-            if len(text) + len(indent) * sum(1 for _ in _BETWEEN_LEAVES.finditer(text)) > _MOST_BYTES:
+            if len(text) + len(indent) * sum(1 for _ in _BETWEEN_LEAVES.finditer(text)) > MOST_BYTES:
                 raise self._too_large(where)
             data += b"\n" + _unescaped(_BETWEEN_LEAVES.sub(lambda _: f"\n{indent}", text))
         self._size += len(data) - before
-        if self._size > _MOST_BYTES:  # joined lines may be much longer than their text
+        if self._size > MOST_BYTES:  # joined lines may be much longer than their text
             raise self._too_large(where)
 
     def _too_large(self, where: str) -> RecordingError:
-        return RecordingError(f"{where}: is more than {_MOST_BYTES // MIB} MiB of packets")
+        return RecordingError(f"{where}: is more than {MOST_BYTES // MIB} MiB of packets")
 
 
 def _unescaped(text: str) -> bytes:

@@ -110,7 +110,7 @@ def set_timeout(lobby: Lobby, peer: Peer, request: TimeoutRequest) -> None:
     room = lobby.find_room(peer, request.room_id)
     if not 0 <= request.slot < len(room.player_slots):
         raise RequestError(Fault.BAD_SLOTS, f"Room {room.id} has the slots 0 and 1, and no slot {request.slot}")
-    room.player_slots[request.slot].clock.next_limits = lobby.limits if request.is_active else UNLIMITED
+    room.player_slots[request.slot].limits = lobby.limits if request.is_active else UNLIMITED
 
 
 def set_test_mode(lobby: Lobby, peer: Peer, request: TestModeRequest) -> None:

@@ -29,7 +29,7 @@ from spielleiter.protocol.messages import (
 )
 from spielleiter.server import events
 from spielleiter.server.config import Config
-from spielleiter.server.core.clock import UNLIMITED, MoveClock, TimeLimits, Timer, TimerService
+from spielleiter.server.core.clock import UNLIMITED, TimeLimits, Timer, TimerService
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Peer, Phase, PlayerSlot, Room
 from spielleiter.server.core.scores import ScoreSheet
@@ -170,8 +170,7 @@ class Lobby:
         if found is None:
             limits = self.limits if edition.policy.judges_joined_games else UNLIMITED
             player_slots = [
-                PlayerSlot(seat, edition.dialect.unnamed, None, MoveClock(limits), is_expected=False)
-                for seat in range(SEATS)
+                PlayerSlot(seat, edition.dialect.unnamed, None, limits, is_expected=False) for seat in range(SEATS)
             ]
             room = self._open_room(edition, player_slots, is_prepared=False, is_paused=self.config.is_paused)
             player_slot = player_slots[0]
@@ -283,7 +282,7 @@ class Lobby:
                 seat,
                 slot.display_name or edition.dialect.unnamed,
                 self._new_id() if slot.is_reserved else None,
-                MoveClock(self.limits if slot.can_timeout else UNLIMITED),
+                self.limits if slot.can_timeout else UNLIMITED,
                 is_expected=slot is not ANYBODY,
             )
             for seat, slot in enumerate(slots)

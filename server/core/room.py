@@ -1,7 +1,7 @@
 """A room: one game, from the first player that joins to the result.
 
 Invariants: every decision is made synchronously, within one call. At most one move request is pending: while it is,
-neither resuming nor stepping requests another move. A room that is over sends nothing more, and its clocks are stopped.
+neither resuming nor stepping requests another move. A room that is over sends nothing more, and has no pending request.
 Source: the sections Order, Time and Faults of the edition's specification, and the recordings.
 """
 
@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Final, NoReturn, Protocol, TypeAlias
 
 from spielleiter.game.api import IllegalMoveError, IncompleteMoveError, Outcome, Seat, State
@@ -35,7 +34,15 @@ from spielleiter.protocol.messages import (
 )
 from spielleiter.protocol.texts import MoveRefusal
 from spielleiter.server import events
-from spielleiter.server.core.clock import Arrival, MoveClock, Timer, TimerService, TokenBucket
+from spielleiter.server.core.clock import (
+    SHORTEST,
+    START_TOLERANCE,
+    Arrival,
+    TimeLimits,
+    Timer,
+    TimerService,
+    TokenBucket,
+)
 from spielleiter.server.core.error_packets import shortened
 from spielleiter.server.core.policy import CancelWinner, Edition, TimeoutWinner
 from spielleiter.server.errors import Fault, RequestError
@@ -165,10 +172,13 @@ class PlayerSlot:
     name: str
     reservation: str | None
     """The code that has not been used yet; None: anyone may take the slot, or it is occupied."""
-    clock: MoveClock
+    limits: TimeLimits
+    """Those of its next move request."""
     peer: Peer | None = None
     is_expected: bool = True
     """False until somebody takes a slot that was not prepared: it may remain without a player."""
+    think_times: list[float] = field(default_factory=list)
+    """The think time of every answered request in seconds, in order."""
 
 
 class RoomHost(Protocol):
@@ -274,9 +284,10 @@ def leaders(state: State) -> tuple[Seat, ...]:
 class PendingRequest:
     """One move request to the player of `player_slot`, from the moment it is queued until its answer or its time limit.
 
-    The clock starts when the request has been handed to the kernel, or has been queued if that is impossible because
-    the player does not read (`spielleiter.server.net.outbox`). Where this cannot be told from a slow network, the clock
-    starts at the latest some time after the request was queued (`start_delivery_timeout`).
+    It measures the think time, from the moment it was handed to the kernel to the moment the answer's last byte reached
+    this machine. If it cannot be handed over because the player does not read, the clock starts when it is queued
+    (`spielleiter.server.net.outbox`). Where this cannot be told from a slow network, the clock starts at the latest
+    some time after the request was queued (`start_delivery_timeout`).
 
     The player's input is checked before the request is sent, when the clock starts and when a limit has passed: no
     verdict is made while bytes are unread, and if a check found nothing, bytes that come later cannot count as an
@@ -287,28 +298,25 @@ class PendingRequest:
     verdict and the server's own lateness, all in seconds. After `cancel`, a request does nothing.
     """
 
-    __slots__ = ("_had_input", "_is_closed", "_is_delivered", "_on_expired", "_player_slot", "_timer", "_timers")
+    __slots__ = ("_had_input", "_is_closed", "_on_expired", "_timer", "_timers", "limits", "player_slot", "started_at")
 
     def __init__(
         self, timers: TimerService, player_slot: PlayerSlot, on_expired: Callable[[float, float, float], None]
     ) -> None:
         self._timers = timers
-        self._player_slot = player_slot
+        self.player_slot = player_slot
+        self.limits = player_slot.limits
         self._on_expired = on_expired
         self._timer: Timer | None = None
-        self._is_delivered = False
-        """Whether the player's clock has been started."""
+        self.started_at: float | None = None
+        """The instant at which the clock was started; None until then."""
         self._is_closed = False
         """Whether the request was answered, has expired or was cancelled."""
         self._had_input = self._has_unread_input()  # before the request is sent
 
-    @property
-    def seat(self) -> int:
-        return self._player_slot.seat
-
     def start_delivery_timeout(self, timeout: float) -> None:
         """Start the clock after `timeout` seconds, unless the kernel has taken the queued request by then."""
-        if not (self._is_delivered or self._is_closed):
+        if self.started_at is None and not self._is_closed:
             self._timer = self._timers.call_after(timeout, self.start_clock)
 
     def start_clock(self, now: float) -> None:
@@ -316,35 +324,38 @@ class PendingRequest:
 
         Only the first call counts.
         """
-        if self._is_delivered or self._is_closed:
+        if self.started_at is not None or self._is_closed:
             return
-        self._is_delivered = True
-        clock = self._player_slot.clock
-        clock.start(now)
+        self.started_at = now
         self._has_unread_input()
-        soft, hard = clock.soft_deadline, clock.hard_deadline
+        soft, hard = self.limits.soft_timeout, self.limits.hard_timeout
         if soft is not None and (hard is None or soft + SOFT_CHECK_DELAY < hard):
-            self._call_at(soft + SOFT_CHECK_DELAY, self._soft_limit_passed)
+            self._call_at(now + soft + SOFT_CHECK_DELAY, self._soft_limit_passed)
         elif hard is not None:
-            self._start_hard_limit(hard)
+            self._start_hard_limit(now + hard)
 
     def is_answered_by(self, arrival: Arrival) -> bool:
         """Return whether bytes that arrived then can be an answer; False if they came before the request was sent."""
-        if not self._is_delivered or not self._had_input:  # a stamp alone is not exact enough to blame anybody
+        if self.started_at is None or not self._had_input:  # a stamp alone is not exact enough to blame anybody
             return True
-        return not self._player_slot.clock.precedes_start(arrival.instant)
+        return arrival.instant >= self.started_at - START_TOLERANCE
 
-    def stop_clock(self, arrival: Arrival) -> float:
-        """Close the answered request and return the think time in seconds.
+    def elapsed(self, now: float) -> float | None:
+        """Return the seconds from the start of the clock to `now`; None if it does not run."""
+        return None if self.started_at is None or self._is_closed else max(SHORTEST, now - self.started_at)
+
+    def stop_clock(self, now: float) -> float:
+        """Close the request, whose answer arrived at `now`; return the think time in seconds, which the slot keeps.
 
         The think time is 0 if the answer came before the request was delivered.
         """
+        think_time = self.elapsed(now) or 0.0
         self.cancel()
-        clock = self._player_slot.clock
-        return clock.stop(arrival.instant) if self._is_delivered else clock.record_instant_answer()
+        self.player_slot.think_times.append(think_time)
+        return think_time
 
     def cancel(self) -> None:
-        """Close the request without an answer. The caller has to take care of the clock."""
+        """Close the request without an answer."""
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
@@ -352,7 +363,7 @@ class PendingRequest:
 
     def _has_unread_input(self) -> bool:
         """Return whether the player has unread input; if it has none, its wire remembers the instant of this check."""
-        peer = self._player_slot.peer
+        peer = self.player_slot.peer
         return peer is not None and peer.sink.has_unread_input()
 
     def _call_at(self, deadline: float, callback: Callable[[float], None]) -> None:
@@ -362,9 +373,8 @@ class PendingRequest:
 
     def _soft_limit_passed(self, _now: float) -> None:
         self._has_unread_input()
-        hard = self._player_slot.clock.hard_deadline
-        if hard is not None:
-            self._start_hard_limit(hard)
+        if self.started_at is not None and self.limits.hard_timeout is not None:
+            self._start_hard_limit(self.started_at + self.limits.hard_timeout)
 
     def _start_hard_limit(self, deadline: float) -> None:
         self._call_at(deadline, lambda now: self._hard_limit_passed(now - deadline, now, now))
@@ -380,8 +390,7 @@ class PendingRequest:
             due = now + RECHECK_INTERVAL
             self._call_at(due, lambda later: self._hard_limit_passed(lateness + later - due, first_check, later))
             return
-        self.cancel()
-        self._on_expired(self._player_slot.clock.stop(now), now, max(0.0, lateness))
+        self._on_expired(self.stop_clock(now), now, max(0.0, lateness))
 
 
 # -- the room --------------------------------------------------------------------------------------------------------
@@ -429,7 +438,8 @@ class Room:
         self._texts = edition.dialect.texts
         self._writer = RoomWriter(edition.dialect, room_id)
         self._encoded_request: bytes | None = None
-        self._pending: PendingRequest | None = None
+        self.pending: PendingRequest | None = None
+        """The move request that has not been answered yet."""
 
     # -- players and observers --------------------------------------------------------------------------------------
 
@@ -511,8 +521,8 @@ class Room:
         player_slot = self.slot_of(peer)
         if player_slot is None:
             raise RequestError(Fault.NOT_A_MEMBER, self._texts.not_member(self.id))
-        pending = self._pending
-        if pending is None or pending.seat != player_slot.seat or not pending.is_answered_by(arrival):
+        pending = self.pending
+        if pending is None or pending.player_slot is not player_slot or not pending.is_answered_by(arrival):
             on_turn = self.state.seat_on_turn
             active = None if self.phase is Phase.OPEN else on_turn
             refusal = self._texts.out_of_turn(active, on_turn, player_slot.seat, self.names, shortened(data))
@@ -524,12 +534,11 @@ class Room:
                 self._disconnect(Fault.NOT_YOUR_TURN, refusal)
             self._end(self._lost_by(player_slot.seat, cause, refusal.reason))
             return
-        self._pending = None
-        clock = player_slot.clock
-        think_time = pending.stop_clock(arrival)
-        is_hard = clock.is_over_hard_limit(think_time)
-        if is_hard or clock.is_over_soft_limit(think_time):  # the game is over, regardless of the move
-            self._end_too_slow(player_slot, think_time, arrival, max(0.0, now - arrival.instant), is_hard=is_hard)
+        self.pending = None
+        think_time = pending.stop_clock(arrival.instant)
+        is_hard = pending.limits.is_over_hard_limit(think_time)
+        if is_hard or pending.limits.is_over_soft_limit(think_time):  # the game is over, regardless of the move
+            self._end_too_slow(pending, think_time, arrival, max(0.0, now - arrival.instant), is_hard=is_hard)
         elif isinstance(data, UnreadableData):
             refusal = self._texts.unreadable(player_slot.name, shortened(data))
             self._refuse(peer, player_slot, Fault.UNREADABLE_MOVE, refusal)
@@ -546,7 +555,7 @@ class Room:
         except IncompleteMoveError:
             self._publish_refused(player_slot, Fault.INCOMPLETE_MOVE, data.problem or "")
             raise RequestError(Fault.INCOMPLETE_MOVE, f"The move is incomplete: {data.problem}") from None
-        think_time, turn = player_slot.clock.think_times[-1], self.state.turn
+        think_time, turn = player_slot.think_times[-1], self.state.turn
         self._publish(
             events.MovePlayed(
                 self.id, player_slot.seat, player_slot.name, self.ply, turn, data.move, think_time, data.hints
@@ -583,9 +592,7 @@ class Room:
         player_slot = self.player_slots[self.state.seat_on_turn]
         player = player_slot.peer
         assert player is not None, "a player that leaves ends the game"
-        self._pending = pending = PendingRequest(
-            self._host.timers, player_slot, partial(self._request_expired, player_slot)
-        )
+        self.pending = pending = PendingRequest(self._host.timers, player_slot, self._request_expired)
         if self._encoded_request is None:
             self._encoded_request = self._writer.encode(MoveRequest())
         recipients = (*self.observers, *self.players)
@@ -599,14 +606,15 @@ class Room:
 
     # -- time limits ------------------------------------------------------------------------------------------------
 
-    def _request_expired(self, player_slot: PlayerSlot, think_time: float, now: float, lateness: float) -> None:
-        self._pending = None
-        self._end_too_slow(player_slot, think_time, Arrival(now), lateness, is_hard=True)
+    def _request_expired(self, think_time: float, now: float, lateness: float) -> None:
+        pending, self.pending = self.pending, None
+        assert pending is not None, "a request that is no longer pending is cancelled"
+        self._end_too_slow(pending, think_time, Arrival(now), lateness, is_hard=True)
 
     def _end_too_slow(
-        self, player_slot: PlayerSlot, think_time: float, arrival: Arrival, loop_lag: float, *, is_hard: bool
+        self, pending: PendingRequest, think_time: float, arrival: Arrival, loop_lag: float, *, is_hard: bool
     ) -> None:
-        policy, texts, limits = self.edition.policy, self._texts, player_slot.clock.limits
+        policy, texts, player_slot, limits = self.edition.policy, self._texts, pending.player_slot, pending.limits
         limit = limits.hard_timeout if is_hard else limits.soft_timeout
         assert limit is not None
         source = arrival.source.value
@@ -663,7 +671,7 @@ class Room:
         sends_first = self.edition.policy.tells_resuming_first
         if sends_first:
             self._send(told, Paused(is_paused))
-        if not is_paused and self.phase is Phase.RUNNING and self._pending is None:
+        if not is_paused and self.phase is Phase.RUNNING and self.pending is None:
             self._request_move(Memento(self.state, self.names))
         if not sends_first:
             self._send(told, Paused(is_paused))
@@ -674,7 +682,7 @@ class Room:
             why = "the game has not started"
         elif not self.is_paused:
             why = "the game is not paused"
-        elif self._pending is not None:
+        elif self.pending is not None:
             why = "a move request is pending"
         else:
             self._publish(events.GameStepped(self.id))
@@ -721,14 +729,12 @@ class Room:
     def _end(self, ending: Ending, offender: Peer | None = None) -> None:
         has_started = self.phase is Phase.RUNNING
         self.phase = Phase.OVER
-        if self._pending is not None:
-            self._pending.cancel()
-            self._pending = None
-        for player_slot in self.player_slots:
-            player_slot.clock.abandon()
+        if self.pending is not None:
+            self.pending.cancel()
+            self.pending = None
         result = ending.result(self.edition, self.state, self.names, self._scored_seats())
         if has_started:  # published before the result is sent, so that every known result is also recorded
-            think_times = tuple(self.player_slots[0].clock.think_times), tuple(self.player_slots[1].clock.think_times)
+            think_times = tuple(self.player_slots[0].think_times), tuple(self.player_slots[1].think_times)
             self.record.append(result)
             self._publish(
                 events.GameEnded(

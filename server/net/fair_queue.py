@@ -167,6 +167,18 @@ class ProcessorBudget:
     seconds.
     """
 
+    __slots__ = (
+        "_begun",
+        "_budget",
+        "_fair_queue",
+        "_is_player",
+        "_processor_time",
+        "_refused_at",
+        "has_granted",
+        "is_admin",
+        "plays",
+    )
+
     def __init__(self, fair_queue: FairQueue, share: float, processor_time: Callable[[], float]) -> None:
         self._fair_queue = fair_queue
         self._processor_time = processor_time

@@ -58,15 +58,14 @@ def test_a_board_has_a_letter_for_each_cell_and_two_for_the_last_piece() -> None
 @pytest.mark.parametrize("state", [played(BLOKUS, 30), played(TRACK, 12)], ids=["blokus", "track"])
 @pytest.mark.parametrize("columns", [23, 43, 59, 79])
 @pytest.mark.parametrize("rows", [20, 23, 49])
-@pytest.mark.parametrize("is_coloured", [True, False])
-def test_a_drawing_fits_and_splits_no_word(state: State, columns: int, rows: int, is_coloured: bool) -> None:
-    canvas = Canvas(columns, rows, is_coloured=is_coloured)
+def test_a_drawing_fits_and_splits_no_word(state: State, columns: int, rows: int) -> None:
+    canvas = Canvas(columns, rows, is_coloured=True)
     lines = draw(state, ("A name that is a little too long for any table", "Jörg"), canvas)
     if lines is None:
         assert columns < 59  # only the track, whose texts need more rows then
         return
     assert len(lines) <= rows
-    assert any("\033[" in line for line in lines) is is_coloured
+    assert any("\033[" in line for line in lines)
     plain = [click.unstyle(line) for line in lines]
     assert max(map(text_width, plain)) <= columns
     whole = draw(state, ("A name that is a little too long for any table", "Jörg"), Canvas(1000, 1000))
@@ -151,12 +150,6 @@ def test_a_game_without_a_drawing_has_none() -> None:
 
     assert draw(Chess(), NAMES, Canvas()) is None  # type: ignore[arg-type]
     assert colors_of(Chess(), 0) == ()  # type: ignore[arg-type]
-
-
-def test_the_colours_of_a_seat() -> None:
-    assert colors_of(BLOKUS, 0) == ("BLUE", "RED")
-    assert colors_of(BLOKUS, 1) == ("YELLOW", "GREEN")
-    assert colors_of(TRACK, 0) == ()
 
 
 @pytest.mark.parametrize("state", [played(BLOKUS, 30), played(TRACK, 12)], ids=["blokus", "track"])

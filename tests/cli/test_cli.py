@@ -193,7 +193,6 @@ def test_a_signal_ends_what_runs_until_stopped_like_ctrl_c() -> None:
         ("--help",),
         ("demo", "--first", "first", "--second", "first"),
         ("match", "--player1", "builtin:first", "--player2", "builtin:first", "-n", "2", "--no-timeout", "--out", "m"),
-        ("check", "builtin:first", "--pause", "0.1"),
     ],
     ids=" ".join,
 )

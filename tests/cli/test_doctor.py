@@ -68,6 +68,7 @@ def test_the_exit_code_says_whether_the_server_can_start(
     result = run("doctor")
     assert result.exit_code == code
     assert ("cannot start" in result.stdout.splitlines()[-1]) == (code == 1)
+    assert all(each.meaning in result.stdout for each in findings)
     as_json = json.loads(run("doctor", "--json").stdout)
     assert as_json["is_ready"] == (code == 0)
     assert as_json["findings"] == [
@@ -92,20 +93,16 @@ def test_no_color_turns_colors_off(no_color: str, is_colored: bool, monkeypatch:
 
 @pytest.mark.slow
 def test_a_real_machine_is_looked_at(current_folder: Path) -> None:
-    words = [sys.executable, "-P", "-m", "spielleiter", "doctor"]
-    as_json, text = (
-        subprocess.run([*words, *more], capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False)
-        for more in (("--json",), ())
-    )
-    assert (as_json.returncode, as_json.stderr, text.returncode, text.stderr) == (0, "", 0, "")
-    findings = json.loads(as_json.stdout)["findings"]
+    command = [sys.executable, "-P", "-m", "spielleiter", "doctor", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    findings = json.loads(done.stdout)["findings"]
     assert [each["name"] for each in findings] == [
         *("python", "system", "cores", "memory", "terminal", "browser", "settings", "connections", "game_port"),
         *("page_port", "clock", "time_stamps", "replays", "processes", "bubblewrap", "containers", "java"),
         "player_python",
     ]
     assert all(each["meaning"].endswith(".") for each in findings)
-    assert text.stdout.count("\n") > 2 * len(findings)
     assert list(current_folder.iterdir()) == []
 
 

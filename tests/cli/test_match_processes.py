@@ -49,7 +49,7 @@ GAPS = common_gaps("<Minix>")
 
 
 def start(folder: Path, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "spielleiter", *MATCH, *ENDLESS, "-n", "8", "-j", "2", "--out", str(folder)]
+    command = [sys.executable, "-m", "spielleiter", *MATCH, *ENDLESS, "-n", "6", "-j", "2", "--out", str(folder)]
     command += options
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -72,10 +72,10 @@ def processes_of(folder: Path) -> list[str]:
 @pytest.mark.slow
 def test_two_programs_play_as_processes(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = run(*MATCH, *ENDLESS, "-n", "6", "-j", "2", "--seed", "3", "--out", str(out))
+    done = run(*FIRST_MATCH, *ENDLESS, "-n", "4", "-j", "2", "--seed", "3", "--out", str(out))
     assert done.exit_code == 0, done.stderr
     records = read_journal(out)
-    assert [record.game for record in records] == [1, 2, 3, 4, 5, 6]
+    assert [record.game for record in records] == [1, 2, 3, 4]
     assert {record.verdict for record in records} == {Verdict.REGULAR}
     if sys.platform == "linux":  # other systems have gaps
         assert PLATFORM_GAPS not in (out / "report.html").read_text("utf-8")
@@ -88,7 +88,7 @@ def test_two_programs_play_as_processes(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_two_programs_play_on_a_running_server(tmp_path: Path) -> None:
     with background_server() as server:
-        done = run(*MATCH, *ENDLESS[1:], "-n", "2", "--out", str(tmp_path / "out"), "--port", str(server.port))
+        done = run(*FIRST_MATCH, *ENDLESS[1:], "--out", str(tmp_path / "out"), "--port", str(server.port))
     assert done.exit_code == 0, done.stderr
     assert {record.verdict for record in read_journal(tmp_path / "out")} == {Verdict.REGULAR}
 
@@ -105,15 +105,15 @@ def test_an_interrupted_match_is_resumed(is_killed: bool, tmp_path: Path) -> Non
         process.wait(HANG_TIMEOUT)
         assert process.returncode == (-signal.SIGKILL if is_killed else 130)
     earlier = {record.game: record for record in read_journal(out)}
-    assert 1 <= len(earlier) < 8
+    assert 1 <= len(earlier) < 6
     if not is_killed:
         assert processes_of(out) == []
     done = run("match", "--resume", str(out), "-j", "2")
     assert done.exit_code == 0, done.stderr
     records = {record.game: record for record in read_journal(out)}
-    assert sorted(records) == list(range(1, 9))
+    assert sorted(records) == list(range(1, 7))
     assert {number: records[number] for number in earlier} == earlier
-    assert len((out / "games.jsonl").read_text().splitlines()) == 8
+    assert len((out / "games.jsonl").read_text().splitlines()) == 6
     assert processes_of(out) == []
 
 
@@ -258,20 +258,14 @@ def test_without_the_extra_one_line_says_what_to_install(invoke: Invoke, monkeyp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("--cluster", "tcp://127.0.0.1:1"),
-        ("--cluster", "tcp://192.0.2.1:8786", "--unencrypted"),  # an address that nobody has
-    ],
-)
-def test_a_scheduler_that_cannot_be_reached_is_named(options: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_scheduler_that_cannot_be_reached_is_named(tmp_path: Path) -> None:
     patch = "import spielleiter.cluster.dask_engine as engine; engine.CONNECT_TIMEOUT = 0.5; "
     patch += "from spielleiter.cli.__main__ import main; main()"
-    command = [sys.executable, "-c", patch, *FIRST_MATCH, *options, "--out", str(tmp_path)]
+    address = "tcp://127.0.0.1:1"
+    command = [sys.executable, "-c", patch, *FIRST_MATCH, "--cluster", address, "--out", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 4
-    assert done.stderr.startswith(f"spielleiter match: {options[1]}: no Dask scheduler can be reached there")
+    assert done.stderr.startswith(f"spielleiter match: {address}: no Dask scheduler can be reached there")
 
 
 @pytest.mark.slow

@@ -203,8 +203,9 @@ def test_misuse_is_one_line(arguments: list[str], line: str) -> None:
     assert result.stderr.startswith(f"spielleiter play: {line}")
 
 
-def test_no_server_is_a_failure_with_advice() -> None:
-    result = run("play", "-p", "1")
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_no_server_is_a_failure_with_advice(form: tuple[str, ...]) -> None:
+    result = run("play", "-p", "1", *form)
     assert (result.exit_code, result.stderr) == (
         1,
         (

@@ -89,8 +89,8 @@ def test_each_option_sets_its_setting(served: _Served) -> None:
     options = dict(OPTIONS)
     for each in SETTINGS:
         if each.group == "Limits":
-            is_switch = isinstance(each.default, bool)
-            other = 1.0 if is_switch else each.default + 1 if each.default >= 1 else each.default / 2
+            is_switch, default = each.kind.is_switch, each.kind.parse(each.default)
+            other = 1.0 if is_switch else default + 1 if default >= 1 else default / 2
             options[each.field] = ([each.option] if is_switch else [each.option, f"{other:.10g}"], other)
     for field, (arguments, value) in options.items():
         result = run("serve", *arguments)

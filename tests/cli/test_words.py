@@ -1,27 +1,15 @@
-"""Lines for positions, results, reports and refusals."""
+"""Lines for results, reports and refusals; those for positions are tested with the commands that print them."""
 
 from __future__ import annotations
 
 import pytest
 
-from spielleiter.cli.words import (
-    failure_text,
-    last_move_text,
-    outcome_word,
-    refusal_text,
-    report_line,
-    result_line,
-    state_line,
-)
-from spielleiter.client.client_errors import CannotConnectError, RequestRefusedError
+from spielleiter.cli.words import outcome_word, refusal_text, report_line, result_line
 from spielleiter.client.player import GameEnd, GameReport
-from spielleiter.game.blokus.pieces import Shape
-from spielleiter.game.blokus.state import RULES_2021, BlokusState
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
-from spielleiter.protocol.messages import Cause, Memento, Result, Score
+from spielleiter.protocol.messages import Cause, Result, Score
 from spielleiter.server.core.lobby import NO_ADMINS
 
-START = BlokusState(RULES_2021, Shape.PENTO_I)
 NO_NAMES = ("", "")
 TEXTS = BLOKUS_2027.texts
 
@@ -47,14 +35,6 @@ def test_control_characters_are_escaped() -> None:
     assert report_line(lost) == r"the server refused - no \x9b2J"
 
 
-def test_a_position_is_a_line() -> None:
-    move = next(START.generate_legal_moves())
-    assert last_move_text(START) is None
-    assert last_move_text(START.play(move)) == str(move)
-    assert state_line(Memento(START)) == "turn   0  round  1      0:0  the game begins"
-    assert state_line(Memento(START.play(move))) == f"turn   1  round  1      5:0  {move}"
-
-
 @pytest.mark.parametrize(
     ("winners", "names", "line"),
     [
@@ -66,12 +46,6 @@ def test_a_position_is_a_line() -> None:
 )
 def test_a_result_is_a_line(winners: tuple[int, ...], names: tuple[str, str], line: str) -> None:
     assert result_line(_result(winners), names) == line
-
-
-def test_faults_are_part_of_the_line() -> None:
-    result = _result((0,), Cause.LEFT, Cause.SOFT_TIMEOUT)
-    line = "Alice wins 10:7; Alice: LEFT; player 2: SOFT_TIMEOUT (the server says: “too late”)"
-    assert result_line(result, ("Alice", "")) == line
 
 
 @pytest.mark.parametrize(
@@ -126,12 +100,3 @@ def test_known_refusals_say_what_to_do(message: str, advice: str) -> None:
 )
 def test_unknown_refusals_have_no_advice(message: str) -> None:
     assert refusal_text(message) == message.rpartition("Exception: ")[2]
-
-
-def test_scripts_get_a_refusal_but_not_our_own_words_unchanged() -> None:
-    for error, is_kept in (
-        (RequestRefusedError(TEXTS.unknown_room("x")), True),
-        (CannotConnectError("cannot connect to x:1 (nobody listens there)"), False),
-    ):
-        assert (failure_text(error, keeps_words=True) == str(error)) == is_kept
-        assert failure_text(error, keeps_words=False) == refusal_text(str(error))

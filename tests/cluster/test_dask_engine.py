@@ -8,6 +8,7 @@ from typing import Any
 
 import psutil
 import pytest
+import trio
 
 import spielleiter.cluster.dask_engine
 from spielleiter.cluster.dask_engine import MAX_LOCAL_WORKERS, ClusterAddress, DaskEngine
@@ -68,16 +69,15 @@ def test_what_is_started_here_listens_on_the_loopback_interface_only() -> None:
         started = [each for each in own.children(recursive=True) if each.pid not in before]
         workers = [each for each in started if _listening(each)]
         sockets = [sock for each in (own, *workers) for sock in _listening(each)]
-        [worker] = engine.workers()
+        [worker] = trio.run(engine.workers)
         assert {sock.laddr.ip for sock in sockets} == {"127.0.0.1"}
         assert int(worker.rpartition(":")[2]) in {sock.laddr.port for sock in sockets}
-        assert engine.is_connected
     finally:
         engine.close()
     assert workers
     assert not any(each.is_running() for each in workers)
     with pytest.raises(ClusterError, match="local:1: there is no connection to the scheduler"):
-        engine.workers()
+        _ = engine.client
 
 
 def _listening(process: psutil.Process) -> list[Any]:
@@ -89,8 +89,8 @@ def test_without_a_scheduler_there_is_an_error(monkeypatch: pytest.MonkeyPatch) 
     engine = DaskEngine(ClusterAddress.parse("tcp://127.0.0.1:1"))
     with pytest.raises(ClusterError, match="no Dask scheduler can be reached there"):
         engine.open()
-    assert not engine.is_connected
-    assert not engine.reconnect()
+    with pytest.raises(ClusterError, match="no Dask scheduler can be reached there"):
+        trio.run(engine.workers)  # it tries again
     engine.close()
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import spielleiter.cluster.shipment
-from spielleiter.cluster.shipment import Shipped, read_shipment, setup_at, setup_to_send, unpack_item
+from spielleiter.cluster.shipment import Shipped, incoming, read_shipment, setup_at, setup_to_send, unpack_item
 from spielleiter.cluster.site_messages import Item
 from spielleiter.common.errors import SetupError
 from spielleiter.match.plan import Entrant, MatchSetup
@@ -35,9 +35,8 @@ def here(tmp_path: Path) -> Path:
 def arrive(shipment: tuple[Shipped, ...], scratch: Path) -> None:
     scratch.mkdir(exist_ok=True)
     for number, each in enumerate(shipment):
-        incoming = scratch / f"incoming-{number}"
-        incoming.write_bytes(each.content)
-        unpack_item(Item(str(incoming), each.target, each.digest, each.is_folder), scratch)
+        incoming(scratch, number).write_bytes(each.content)
+        unpack_item(Item(each.target, each.digest, each.is_folder), number, scratch)
 
 
 def match_of(first: str, here: Path, **changes: Any) -> MatchSetup:
@@ -58,12 +57,12 @@ def test_a_folder_and_a_file_arrive(here: Path, tmp_path: Path) -> None:
 
 def test_what_was_damaged_is_refused(here: Path, tmp_path: Path) -> None:
     [shipped] = read_shipment([Path("player.zip")], here)
-    (tmp_path / "incoming").write_bytes(b"PX")
+    incoming(tmp_path, 0).write_bytes(b"PX")
     with pytest.raises(SetupError, match="damaged on its way"):
-        unpack_item(Item(str(tmp_path / "incoming"), "player.zip", shipped.digest, False), tmp_path)
-    (tmp_path / "incoming").write_bytes(b"PK")
+        unpack_item(Item("player.zip", shipped.digest, False), 0, tmp_path)
+    incoming(tmp_path, 0).write_bytes(b"PK")
     with pytest.raises(SetupError, match="outside the scratch folder"):
-        unpack_item(Item(str(tmp_path / "incoming"), "../player.zip", shipped.digest, False), tmp_path)
+        unpack_item(Item("../player.zip", shipped.digest, False), 0, tmp_path)
 
 
 @pytest.mark.parametrize("scratch_name", ["scratch", "with blanks and 'quotes'"])

@@ -210,11 +210,11 @@ async def test_a_machine_that_cannot_play_says_why(tmp_path: Path) -> None:
         answer = await running.ask(prepare_request("nowhere-at-all"))
         assert isinstance(answer, Unable)
         assert "there is no command nowhere-at-all" in answer.reason
-        (tmp_path / "incoming").write_bytes(b"x")
-        item = Item(str(tmp_path / "incoming"), "bot", hashlib.sha256(b"y").hexdigest(), False)
+        (tmp_path / "incoming-0").write_bytes(b"x")
+        item = Item("bot", hashlib.sha256(b"y").hexdigest(), False)
         assert await running.ask(prepare_request(items=(item,))) == Unable("bot: it was damaged on its way")
-        missing = Item(str(tmp_path / "missing"), "bot", "", False)
-        assert isinstance(await running.ask(prepare_request(items=(missing,))), Unable)
+        (tmp_path / "incoming-0").unlink()
+        assert isinstance(await running.ask(prepare_request(items=(item,))), Unable)
         assert isinstance(await running.ask(prepare_request(cores_per_game=10_000)), Unable)
 
 

@@ -1,20 +1,16 @@
-"""Matches on a cluster of two workers: the same games as on one machine, and what happens when something fails.
+"""Which machines of a cluster play which pairs, and which answers count. Workers and their time are simulated.
 
-After each match the journal has every game once, and no process or folder of it is left on a worker.
+After each match every game was finished once.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import shlex
-import signal
-import subprocess
-import sys
-import threading
+import itertools
+import random
 from collections import Counter
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,361 +19,451 @@ import pytest
 import trio
 import trio.testing
 
-from spielleiter.cluster.dask_engine import ClusterAddress
-from spielleiter.cluster.site_messages import PROTOCOL, Ready, encode
-from spielleiter.cluster.venue import (
-    MAX_LOSSES,
-    ClusterMatch,
-    ClusterSettings,
-    machine_name,
-    open_cluster,
+from spielleiter.cluster import worker
+from spielleiter.cluster.allocation import HOLD, MAX_FAILURES, MAX_HOLD, machine_name
+from spielleiter.cluster.dask_engine import ClusterAddress, TaskLostError
+from spielleiter.cluster.shipment import Shipped
+from spielleiter.cluster.site_messages import (
+    PROTOCOL,
+    FromSite,
+    PairPlayed,
+    PairRefused,
+    PlayPair,
+    Prepare,
+    Ready,
+    SitePrepared,
+    Unable,
+    decode_to_site,
+    encode,
 )
-from spielleiter.common.errors import ClusterError
-from spielleiter.match import Conditions, EndReason, GameRecord, MatchResult, play_match, prepare_match, read_journal
-from spielleiter.match.plan import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.cluster.venue import (
+    ABSENCE_TIMEOUT,
+    CHUNK,
+    MAX_LOSSES,
+    MAX_REOPENINGS,
+    ClusterSettings,
+    ClusterVenue,
+)
+from spielleiter.cluster.worker import SiteGoneError
+from spielleiter.common.errors import ClusterError, SetupError, first_error
+from spielleiter.match import Conditions, GameRecord, prepare_match
+from spielleiter.match.plan import PlannedGame
 from spielleiter.match.verdict import Verdict
-from tests.cluster.conftest import FAST, SLOW, TwoMachines, kill
-from tests.cluster.test_pair_files import PLAN, played
-from tests.interpreter import PYTHON
-from tests.match.sample_records import NAMES
-from tests.timeouts import HANG_TIMEOUT
+from tests.match.sample_records import absence, game
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]  # warnings of Dask are none of ours
-
-ENDLESS = ProgramTimeouts(start=HANG_TIMEOUT, exit=HANG_TIMEOUT, game=HANG_TIMEOUT)
-NEVER: dict[str, Any] = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT}
+FAST, SLOW = "tcp://fast:1", "tcp://slow:2"
+OVERLOADED = PairRefused("", "it is busy", is_overloaded=True)
+FAILED = PairRefused("", "disk full")
+GONE = PairRefused("", "it has ended", is_site_gone=True)
 
 
-def prepare(games: int, first: str | Entrant = "builtin:first", **options: Any) -> MatchSetup:
-    return prepare_match(first, "builtin:random", games=games, seed=7, is_played_elsewhere=True, **NEVER, **options)
+@pytest.fixture
+def clock() -> trio.testing.MockClock:
+    """A clock that jumps only when nothing has happened for a while, since threads take part."""
+    return trio.testing.MockClock(autojump_threshold=0.005)
 
 
-def play(
-    machines: TwoMachines,
-    setup: MatchSetup,
-    folder: Path,
-    on_game_finished: Callable[[GameRecord], object] | None = None,
-    tell: Callable[[str], object] = lambda _text: None,
-    concurrency: int = 0,
-    **settings: Any,
-) -> MatchResult:
-    """Play a match on both machines, and check that nothing is left and every game is in the journal once."""
-    cluster = ClusterSettings(ClusterAddress.parse(machines.address), **settings)
-    with open_cluster(cluster, Path(setup.cwd), tell) as venue:
-        conditions = Conditions(concurrency, venue=venue)
-        result = play_match(setup, folder, conditions=conditions, on_game_finished=on_game_finished)
-    machines.wait_until_clean()
-    numbers = [json.loads(line)["game"] for line in (folder / "games.jsonl").read_text().splitlines()]
-    assert len(numbers) == len(set(numbers))
-    return result
+def answer_to(request: PlayPair, **changes: Any) -> PairPlayed:
+    """What a machine sends that has played a pair."""
+    make = absence if changes.get("verdict") == Verdict.NO_START else game
+    options = {"names": ("first", "random"), "folder": "", "seed": request.seed, **changes}
+    if make is absence:
+        options = {**options, "offender": 0}
+    records = [make(number, seats=seats, pair=request.pair, **options) for number, seats in request.games]
+    return PairPlayed(request.key, tuple(each.to_json() for each in records), ())
 
 
-def essence(record: GameRecord) -> tuple[object, ...]:
-    """What does not depend on time or machine."""
-    return record.game, record.seed, record.start, record.seats, record.winner, record.points, record.plies
+class Cluster:
+    """A scheduler whose workers do what `play`, `open` and `prepare` say; it takes the place of a `DaskEngine`."""
+
+    def __init__(self, *addresses: str, slots: int = 1, speeds: tuple[float, ...] = ()) -> None:
+        self.workers_now = {each: each.removeprefix("tcp://").partition(":")[0] for each in addresses}
+        self.slots = slots
+        self.speeds = dict(zip(addresses, speeds, strict=False))
+        self.version = version("spielleiter")
+        self.lost: set[str] = set()
+        """The workers whose leases are lost."""
+        self.unable: dict[str, str] = {}
+        self.prepared: list[tuple[str, Prepare]] = []
+        self.received: list[tuple[int, bytes]] = []
+        self.played: list[tuple[str, int, float]] = []
+        """Address, pair and time of each attempt."""
+        self.running: Counter[str] = Counter()
+        self.told: list[str] = []
+        self.finished: list[GameRecord] = []
+        self.workers: Callable[[], Awaitable[dict[str, str]]] = self._workers
+        self.open: Callable[[str], Awaitable[object]] = self._open
+        """What happens when a site is opened."""
+        self.play: Callable[[str, PlayPair], Awaitable[FromSite]] = self._play
+        """How a worker plays."""
+
+    async def _workers(self) -> dict[str, str]:
+        await trio.lowlevel.checkpoint()
+        return dict(self.workers_now)
+
+    async def call(self, address: str, function: Callable[..., Any], *arguments: Any) -> bytes | None:
+        await trio.lowlevel.checkpoint()
+        if function is worker.receive:
+            self.received.append((arguments[1], arguments[2]))
+        if function is worker.prepare:
+            request = decode_to_site(arguments[1])
+            assert isinstance(request, Prepare)
+            self.prepared.append((address, request))
+            return encode(Unable(self.unable[address]) if address in self.unable else SitePrepared())
+        return None
+
+    @asynccontextmanager
+    async def task(
+        self, address: str, _key: str, function: Callable[..., Any], *arguments: Any, cores: float = 0
+    ) -> AsyncIterator[object]:
+        await trio.lowlevel.checkpoint()
+        if function is worker.open_site:
+            self.lost.discard(address)
+            await self.open(address)
+            host = self.workers_now[address]
+            ready = Ready(self.version, PROTOCOL, host, self.slots, self.speeds.get(address, 1.0))
+            yield Lease(self.lost, address, (host, float(self.slots), encode(ready)))
+            return
+        request = decode_to_site(arguments[2])
+        assert isinstance(request, PlayPair)
+        self.played.append((address, request.pair, trio.current_time()))
+        self.running[address] += 1
+        assert self.running[address] * cores <= self.slots
+        try:
+            answer = await self.play(address, request)
+        finally:
+            self.running[address] -= 1
+        yield SimpleNamespace(result=encode(answer))
+
+    async def _open(self, _address: str) -> None:
+        await trio.lowlevel.checkpoint()
+
+    async def _play(self, _address: str, request: PlayPair) -> FromSite:
+        await trio.sleep(2)
+        return answer_to(request)
+
+    async def match(self, folder: Path, pairs: int = 4, **settings: Any) -> list[GameRecord]:
+        """Play a match; afterwards nothing is under way. Returns the records in the order in which they were kept."""
+        setup = prepare_match("builtin:first", "builtin:random", games=2 * pairs, seed=7, is_played_elsewhere=True)
+        games = [
+            PlannedGame(2 * pair + side - 1, pair, pair, (side, 1 - side))
+            for pair in range(1, pairs + 1)
+            for side in (0, 1)
+        ]
+        progress = SimpleNamespace(start=lambda _: None, finish=self.finished.extend, is_ending=False)
+        conditions = Conditions(settings.pop("concurrency", 0))
+        shipment = settings.pop("shipment", ())
+        cluster = ClusterSettings(ClusterAddress("tcp://127.0.0.1:1"), **settings)
+        engine: Any = self
+        some: Any = progress
+        with trio.fail_after(10_000):
+            await ClusterVenue(engine, cluster, shipment, self.told.append).play(setup, games, folder, conditions, some)
+        assert not any(self.running.values())
+        assert sorted(each.game for each in self.finished) == list(range(1, 2 * pairs + 1))
+        return self.finished
 
 
-def test_forty_pairs_are_the_same_games_as_on_one_machine(machines: TwoMachines, tmp_path: Path) -> None:
-    setup = prepare(80)
-    there = play(machines, setup, tmp_path / "there")
-    here = play_match(dataclasses.replace(setup, run_id="here"), tmp_path / "here", conditions=Conditions(2))
-    assert there.end is here.end is EndReason.COMPLETED
-    assert sorted(map(essence, there.records)) == sorted(map(essence, here.records))
-    by_machine = Counter(record.machine for record in there.records)
-    assert by_machine.keys() == {FAST, SLOW}
-    assert sum(by_machine.values()) == 80
-    by_pair = {record.pair: record.machine for record in there.records}
-    assert all(by_pair[record.pair] == record.machine for record in there.records)
-    assert {each.name: each.games for each in there.summary.machines} == by_machine
-    for record in there.records:
-        folder = tmp_path / "there" / record.folder
-        files = {path.name for path in folder.iterdir()}
-        assert files == {path.name for path in (tmp_path / "here" / record.folder).iterdir()}
-        assert json.loads((folder / "verdict.json").read_text())["machine"] == record.machine
-    replays = [tmp_path / place / "games/0001/replay.xml.gz" for place in ("here", "there")]
-    assert replays[0].stat().st_size == pytest.approx(replays[1].stat().st_size, abs=200)
+class Lease:
+    def __init__(self, lost: set[str], address: str, result: object) -> None:
+        self._lost = lost
+        self._address = address
+        self.result = result
+
+    @property
+    def is_lost(self) -> bool:
+        return self._address in self._lost
 
 
-def test_a_worker_is_killed_in_the_middle_of_a_pair(machines: TwoMachines, tmp_path: Path) -> None:
-    killed: list[int] = []
+def playing(play: Callable[[str, PlayPair], FromSite | None], *addresses: str, **options: Any) -> Cluster:
+    """Workers that answer with what `play` returns; None means that they play."""
+    cluster = Cluster(*(addresses or (FAST,)), **options)
+    usual = cluster.play
 
-    def kill_once(record: GameRecord) -> None:
-        if not killed:
-            killed.append(machines.pid_of(record.machine))
-            kill(killed[0])
+    async def answer(address: str, request: PlayPair) -> FromSite:
+        answer = play(address, request)
+        return await usual(address, request) if answer is None else answer
 
-    result = play(machines, prepare(16), tmp_path / "match", kill_once)
-    assert killed
-    assert result.end is EndReason.COMPLETED
-    assert sorted(record.game for record in result.records) == list(range(1, 17))
-
-
-def test_a_site_is_killed_and_its_machine_plays_on(machines: TwoMachines, tmp_path: Path) -> None:
-    killed: list[int] = []
-    told: list[str] = []
-
-    def kill_once(record: GameRecord) -> None:
-        if not killed:
-            killed.extend(each.pid for each in machines.processes)
-            for pid in killed:
-                kill(pid)
-
-    result = play(machines, prepare(12), tmp_path / "match", kill_once, told.append)
-    assert len(killed) >= 1
-    assert result.end is EndReason.COMPLETED
-    assert sorted(record.game for record in result.records) == list(range(1, 13))
-    # the process has ended, or had no time to learn of the match
-    assert told
-    assert all(" is prepared again: " in text for text in told)
+    cluster.play = answer
+    return cluster
 
 
-def test_the_connection_of_the_starter_is_lost(machines: TwoMachines, tmp_path: Path) -> None:
-    told: list[str] = []
-    lost: list[GameRecord] = []
-    cluster = ClusterSettings(ClusterAddress.parse(machines.address))
-    with open_cluster(cluster, tmp_path, told.append) as venue:
-        client: Any = venue.engine.client
-
-        def lose_once(record: GameRecord) -> None:
-            if not lost:
-                client.loop.add_callback(client.scheduler_comm.comm.abort)
-                lost.append(record)
-
-        conditions = Conditions(0, venue=venue)
-        result = play_match(prepare(12), tmp_path / "match", conditions=conditions, on_game_finished=lose_once)
-    machines.wait_until_clean()
-    assert lost
-    assert result.end is EndReason.COMPLETED
-    assert sorted(record.game for record in result.records) == list(range(1, 13))
-    assert not any("gets no" in text for text in told)
+async def test_each_machine_plays_as_many_pairs_as_it_has_slots(clock: object, tmp_path: Path) -> None:
+    cluster = Cluster(FAST, SLOW, slots=2)
+    records = await cluster.match(tmp_path, 8)
+    assert {each.machine for each in records} == {"fast", "slow"}
+    assert [request.slots for _, request in cluster.prepared] == [2, 2]
+    assert Counter(address for address, _, _ in cluster.played) == {FAST: 4, SLOW: 4}
 
 
-def test_a_sequential_test_calls_off_the_pairs_under_way(machines: TwoMachines, tmp_path: Path) -> None:
-    setup = prepare(2000, "builtin:greedy", sprt="elo0=0 elo1=200")
-    result = play(machines, setup, tmp_path / "match")
-    assert result.end is EndReason.DECIDED
-    assert len(result.records) < 200
+async def test_no_more_pairs_are_played_than_the_user_allows(clock: object, tmp_path: Path) -> None:
+    cluster = Cluster(FAST, SLOW, slots=2)
+    await cluster.match(tmp_path, 4, concurrency=1)
+    times = [at for _, _, at in cluster.played]
+    assert all(after - before >= 2 for before, after in itertools.pairwise(times))
 
 
-def waiting_for(file: Path) -> str:
-    """A shell script of a program that plays as soon as this file exists."""
-    wait = f"while [ ! -e {shlex.quote(str(file))} ]; do sleep 0.1; done"
-    return f'{wait}\nexec {PYTHON} -m spielleiter play --strategy first "$@"\n'
+async def test_workers_on_one_host_use_cores_of_their_own(clock: object, tmp_path: Path) -> None:
+    cluster = Cluster("tcp://pc:1", "tcp://pc:2", slots=3)
+    await cluster.match(tmp_path)
+    assert [request.first_core for _, request in cluster.prepared] == [0, 3]
 
 
-def test_a_program_that_is_missing_on_one_machine(machines: TwoMachines, tmp_path: Path) -> None:
-    bot = machines.folder / f"bin-{FAST}" / "only-here"
-    has_told = tmp_path / "has-told"
-    bot.write_text(f"#!/bin/sh\n{waiting_for(has_told)}")
-    bot.chmod(0o755)
-    told: list[str] = []
-
-    def tell(text: str) -> None:
-        told.append(text)
-        has_told.touch()
-
-    result = play(machines, prepare(2, "only-here", timeouts=ENDLESS), tmp_path / "match", tell=tell)
-    assert result.end is EndReason.COMPLETED
-    assert {record.machine for record in result.records} == {FAST}
-    [text] = told
-    assert text.startswith(f"{SLOW} gets no pairs: program 'only-here': there is no command only-here")
+async def test_what_is_shipped_arrives_in_pieces(clock: object, tmp_path: Path) -> None:
+    cluster = Cluster(FAST)
+    content = bytes(CHUNK + 1)
+    shipment = (Shipped("/bot", "bot", content, is_folder=False), Shipped("/empty", "empty", b"", is_folder=False))
+    await cluster.match(tmp_path, shipment=shipment)
+    assert [(number, len(chunk)) for number, chunk in cluster.received] == [(0, CHUNK), (0, 1), (1, 0)]
+    assert [item.target for item in cluster.prepared[0][1].items] == ["bot", "empty"]
 
 
-def test_a_program_that_is_missing_everywhere_is_named_with_each_machine(machines: TwoMachines, tmp_path: Path) -> None:
-    with pytest.raises(ClusterError, match="no machine of the cluster can play") as caught:
-        play(machines, prepare(4, "nowhere-at-all"), tmp_path / "match")
-    assert str(caught.value).count("there is no command nowhere-at-all") == 2
-    machines.wait_until_clean()
+async def test_slow_machines_are_left_out(clock: object, tmp_path: Path) -> None:
+    cluster = Cluster(FAST, SLOW, speeds=(2.0, 0.6))
+    await cluster.match(tmp_path, max_slowdown=3.0)
+    assert {address for address, _, _ in cluster.played} == {FAST}
+    assert cluster.told == ["slow gets no pairs: its cores are 0.6 times as fast as the contest's"]
 
 
-def test_a_program_that_does_not_start_on_one_machine_loses_nothing_there(
-    machines: TwoMachines, tmp_path: Path
+async def test_a_machine_that_cannot_play_is_named(clock: object, tmp_path: Path) -> None:
+    cluster = Cluster(FAST, SLOW)
+    cluster.unable = {SLOW: "there is no command bot"}
+    await cluster.match(tmp_path)
+    assert {address for address, _, _ in cluster.played} == {FAST}
+    assert cluster.told == ["slow gets no pairs: there is no command bot"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"unable": {FAST: "no command bot"}}, "fast: no command bot"),
+        ({"version": "0.0"}, "another version of spielleiter"),
+        ({"slots": 0}, "fast: it offers 0 cores, and a game needs 1"),
+    ],
+    ids=["unable", "version", "cores"],
+)
+async def test_if_no_machine_can_play_the_reasons_are_given(
+    changes: Any, problem: str, clock: object, tmp_path: Path
 ) -> None:
-    has_failed = tmp_path / "has-failed"
-    fail = f'if [ "$MACHINE" != {FAST} ]; then touch {shlex.quote(str(has_failed))}; exit 127; fi'
-    script = f"{fail}\n{waiting_for(has_failed)}"
-    told: list[str] = []
-    bot = Entrant("", f"sh -c {shlex.quote(script)} bot", passed_variables=("MACHINE",))
-    setup = prepare(4, bot, timeouts=ENDLESS)
-    result = play(machines, setup, tmp_path / "match", tell=told.append)
-    assert result.end is EndReason.COMPLETED
-    assert {(record.machine, record.verdict) for record in result.records} == {(FAST, Verdict.REGULAR)}
-    assert [text.partition(" (")[0] for text in told] == [f"{SLOW} gets no pairs: {setup.names[0]} does not start"]
+    cluster = Cluster(FAST)
+    for name, value in changes.items():
+        setattr(cluster, name, value)
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await cluster.match(tmp_path)
+    error = first_error(caught.value)
+    assert isinstance(error, ClusterError)
+    assert str(error).startswith("no machine of the cluster can play (")
+    assert problem in str(error)
 
 
-def test_slow_machines_are_left_out(machines: TwoMachines, tmp_path: Path) -> None:
-    """If the slow one has joined first, it may have got one pair, since one is played at a time."""
-    has_told = tmp_path / "has-told"
-    told: list[str] = []
+async def test_whatever_a_machine_raises_while_it_is_prepared_excludes_it(clock: object, tmp_path: Path) -> None:
+    cluster = Cluster(FAST, SLOW)
 
-    def tell(text: str) -> None:
-        told.append(text)
-        has_told.touch()
+    async def fail(address: str) -> None:
+        await trio.lowlevel.checkpoint()
+        if address == SLOW:
+            raise OSError("no space\nleft")
 
-    setup = prepare(8, f"sh -c {shlex.quote(waiting_for(has_told))} bot", timeouts=ENDLESS)
-    result = play(machines, setup, tmp_path / "match", tell=tell, concurrency=1, max_slowdown=3.0)
-    assert Counter(record.machine for record in result.records)[FAST] >= 6
-    [text] = told
-    assert text.startswith(f"{SLOW} gets no pairs: its cores are 0.2 times as fast")
+    cluster.open = fail
+    await cluster.match(tmp_path)
+    assert cluster.told == [f"{SLOW} gets no pairs: OSError: no space left"]
 
 
-def test_a_machine_that_becomes_ten_times_slower_plays_less_and_loses_nothing(
-    machines: TwoMachines, tmp_path: Path
-) -> None:
-    with ExitStack() as stack:
-
-        def slow_down(record: GameRecord) -> None:
-            if record.machine == SLOW and not slowed:
-                stack.enter_context(machines.slowed(SLOW))
-                slowed.append(record.game)
-
-        slowed: list[int] = []
-        setup = prepare_match("builtin:first", "builtin:random", games=80, seed=7, is_played_elsewhere=True)
-        result = play(machines, setup, tmp_path / "match", slow_down)
-    assert slowed
-    assert sorted(record.game for record in result.records) == list(range(1, 81))
-    assert {record.verdict for record in result.records} == {Verdict.REGULAR}
-    by_machine = Counter(record.machine for record in result.records)
-    assert by_machine[FAST] > by_machine[SLOW]
-
-
-def test_a_shipped_program_plays_everywhere(machines: TwoMachines, tmp_path: Path) -> None:
-    (tmp_path / "bots").mkdir()
-    bot = tmp_path / "bots/bot.sh"
-    bot.write_text(
-        f'#!/bin/sh\nread strategy < "${{0%/*}}/strategy"\nexec {PYTHON} -m spielleiter play "$@" $strategy\n'
+async def test_a_program_that_does_not_start_on_one_machine_loses_nothing_there(clock: object, tmp_path: Path) -> None:
+    cluster = playing(
+        lambda address, request: answer_to(request, verdict=Verdict.NO_START) if address == SLOW else None, FAST, SLOW
     )
-    bot.chmod(0o755)
-    (tmp_path / "bots/strategy").write_text("--strategy first\n")
-    setup = prepare(2, "./bots/bot.sh", cwd=tmp_path)
-    result = play(machines, setup, tmp_path / "match", ship=(Path("bots"),))
-    assert [record.verdict for record in result.records] == [Verdict.REGULAR] * 2
+    records = await cluster.match(tmp_path)
+    assert {(each.machine, each.verdict) for each in records} == {("fast", Verdict.REGULAR)}
+    [text] = cluster.told
+    assert text.startswith("slow gets no pairs: first does not start (")
 
 
-@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
-def test_the_starter_is_interrupted(signal_number: signal.Signals, machines: TwoMachines, tmp_path: Path) -> None:
-    folder, at_end = tmp_path / "match", tmp_path / "at-end"
-    words = ["--player1", "builtin:first", "--player2", "builtin:random", "-n", "400", "--seed", "7", "--pages", "none"]
-    command = [
-        sys.executable,
-        "-m",
-        "spielleiter",
-        "match",
-        "--cluster",
-        machines.address,
-        *words,
-        "--out",
-        str(folder),
+async def test_a_program_that_starts_nowhere_loses_the_first_pair(clock: object, tmp_path: Path) -> None:
+    cluster = playing(lambda _, request: answer_to(request, verdict=Verdict.NO_START), FAST, SLOW)
+    records = await cluster.match(tmp_path, 1)
+    assert [each.verdict for each in records] == [Verdict.NO_START] * 2
+
+
+async def test_a_program_that_has_started_on_a_machine_may_fail_there_later(clock: object, tmp_path: Path) -> None:
+    cluster = playing(lambda _, request: answer_to(request, verdict=Verdict.NO_START) if request.pair == 3 else None)
+    records = await cluster.match(tmp_path)
+    assert [each.pair for each in records if each.verdict == Verdict.NO_START] == [3, 3]
+    assert cluster.told == []
+
+
+async def test_a_busy_machine_gets_no_pairs_for_a_growing_while(clock: object, tmp_path: Path) -> None:
+    cluster = playing(lambda _, __: OVERLOADED if len(cluster.played) <= 6 else None)
+    await cluster.match(tmp_path, 1)
+    times = [at for _, _, at in cluster.played]
+    waits = [after - before for before, after in itertools.pairwise(times)]
+    assert all(wait >= min(MAX_HOLD, HOLD * 2**number) for number, wait in enumerate(waits))
+    assert max(waits) < MAX_HOLD + 3
+    assert cluster.told == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [FAILED, PairPlayed("", (), ()), SitePrepared()],
+    ids=["refused", "records of other games", "no answer"],
+)
+async def test_a_machine_that_fails_repeatedly_gets_no_more_pairs(
+    answer: FromSite, clock: object, tmp_path: Path
+) -> None:
+    cluster = playing(lambda address, _: answer if address == SLOW else None, FAST, SLOW)
+    records = await cluster.match(tmp_path, 12)
+    assert {each.machine for each in records} == {"fast"}
+    assert sum(address == SLOW for address, _, _ in cluster.played) == MAX_FAILURES
+    [text] = cluster.told
+    assert text.startswith("slow gets no more pairs: ")
+
+
+async def test_a_lost_site_is_opened_again_but_not_for_ever(clock: object, tmp_path: Path) -> None:
+    cluster = playing(lambda address, _: GONE if address == SLOW else None, FAST, SLOW)
+    await cluster.match(tmp_path, 20)
+    assert Counter(address for address, _ in cluster.prepared) == {FAST: 1, SLOW: 1 + MAX_REOPENINGS}
+    assert cluster.told == [
+        *["slow is prepared again: it has ended"] * MAX_REOPENINGS,
+        "slow gets no pairs: it has ended",
     ]
-    command += ["--on-end", f"touch {shlex.quote(str(at_end))}"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as starter:
-        journal = folder / "games.jsonl"
-        while not journal.exists() or journal.read_bytes().count(b"\n") < 4:
-            assert starter.poll() is None
-            threading.Event().wait(0.02)
-        starter.send_signal(signal_number)
-        _, errors = starter.communicate()
-    assert starter.returncode == 130
-    assert "Traceback" not in errors
-    assert at_end.exists()
-    machines.wait_until_clean()
-    games = [record.game for record in read_journal(folder)]
-    assert 4 <= len(games) < 400
-    assert len(games) == len(set(games))
 
 
-def test_the_starter_is_killed_and_the_match_resumed(machines: TwoMachines, tmp_path: Path) -> None:
-    folder = tmp_path / "match"
-    words = ["--player1", "builtin:first", "--player2", "builtin:random", "-n", "24", "--seed", "7", "--pages", "none"]
-    command = [sys.executable, "-m", "spielleiter", "match", "--cluster", machines.address]
-    with subprocess.Popen([*command, *words, "--out", str(folder)], stderr=subprocess.DEVNULL) as starter:
-        journal = folder / "games.jsonl"
-        while not journal.exists() or journal.read_bytes().count(b"\n") < 4:
-            assert starter.poll() is None
-            threading.Event().wait(0.02)
-        kill(starter.pid)
-    machines.wait_until_clean()
-    before = len(read_journal(folder))
-    assert 4 <= before < 24
-    done = subprocess.run([*command, "--resume", str(folder)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "machines: " in done.stdout
-    machines.wait_until_clean()
-    assert [record.game for record in read_journal(folder)] == list(range(1, 25))
+async def test_a_site_that_ends_while_it_is_prepared_is_opened_again(clock: object, tmp_path: Path) -> None:
+    cluster = Cluster(FAST)
+    opened = []
+
+    async def fail_once(address: str) -> None:
+        await trio.lowlevel.checkpoint()
+        opened.append(address)
+        if len(opened) == 1:
+            raise SiteGoneError("it has ended")
+        if len(opened) == 2:
+            raise TaskLostError
+
+    cluster.open = fail_once
+    await cluster.match(tmp_path)
+    assert len(opened) == 3
+    assert cluster.told == [f"{FAST} is prepared again: it has ended"]
+
+
+async def test_a_worker_that_leaves_is_replaced_by_others(clock: object, tmp_path: Path) -> None:
+    cluster = Cluster(FAST)
+    usual = cluster.play
+
+    async def leave(address: str, request: PlayPair) -> FromSite:
+        if address == FAST and len(cluster.played) == 2:
+            cluster.workers_now = {SLOW: "slow"}
+            await trio.sleep_forever()
+        return await usual(address, request)
+
+    cluster.play = leave
+    records = await cluster.match(tmp_path)
+    assert [each.machine for each in records] == ["fast"] * 2 + ["slow"] * 6
+
+
+async def test_after_a_lost_connection_the_machines_are_prepared_again(clock: object, tmp_path: Path) -> None:
+    cluster = Cluster(FAST)
+    usual = cluster.play
+
+    async def lose(address: str, request: PlayPair) -> FromSite:
+        if len(cluster.played) == 2:
+            cluster.lost.add(address)
+            raise TaskLostError
+        return await usual(address, request)
+
+    cluster.play = lose
+    await cluster.match(tmp_path)
+    assert len(cluster.prepared) == 2
+    assert cluster.told == []
+
+
+async def test_a_pair_is_kept_if_its_machine_leaves_as_the_answer_arrives(clock: object, tmp_path: Path) -> None:
+    cluster = Cluster(FAST)
+
+    async def leave(_address: str, request: PlayPair) -> FromSite:
+        cluster.workers_now = {}
+        with trio.CancelScope(shield=True):
+            await trio.sleep(5)
+        return answer_to(request)
+
+    cluster.play = leave
+    await cluster.match(tmp_path, 1)
+    assert len(cluster.played) == 1
+
+
+@pytest.mark.parametrize("error", [ClusterError("there is no connection"), OSError(), TaskLostError()], ids=repr)
+async def test_a_scheduler_that_is_gone_is_no_fault_of_a_pair(error: Exception, clock: object, tmp_path: Path) -> None:
+    errors = iter([error] * (MAX_LOSSES + 1))
+
+    def fail(_address: str, _request: PlayPair) -> None:
+        if (each := next(errors, None)) is not None:
+            raise each
+
+    await playing(fail).match(tmp_path, 1)
+
+
+async def test_a_pair_that_no_worker_survives_ends_the_match(clock: object, tmp_path: Path) -> None:
+    def fail(_address: str, _request: PlayPair) -> FromSite:
+        raise ValueError("a worker fails")
+
+    cluster = playing(fail)
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await cluster.match(tmp_path)
+    assert str(first_error(caught.value)) == "pair 1 cannot be played on the cluster: ValueError: a worker fails"
+    assert len(cluster.played) == MAX_LOSSES
+
+
+@pytest.mark.parametrize("is_reached", [True, False])
+async def test_without_workers_the_match_is_interrupted(is_reached: bool, clock: object, tmp_path: Path) -> None:
+    cluster = Cluster()
+
+    async def fail() -> dict[str, str]:
+        await trio.lowlevel.checkpoint()
+        raise ClusterError("the scheduler does not answer")
+
+    if not is_reached:
+        cluster.workers = fail
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await cluster.match(tmp_path)
+    assert trio.current_time() > ABSENCE_TIMEOUT
+    problem = "no worker has joined the cluster" if is_reached else "the scheduler does not answer"
+    assert str(first_error(caught.value)).startswith(f"{problem} for 120 s; start `dask worker`")
+
+
+async def test_a_match_at_another_server_is_refused(clock: object, tmp_path: Path) -> None:
+    setup: Any = SimpleNamespace(server="localhost:13050")
+    venue: Any = ClusterVenue(Any, Any, (), print)  # type: ignore[arg-type]
+    with pytest.raises(SetupError, match="expected no other server"):
+        await venue.play(setup, (), tmp_path, Conditions(0), None)
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_every_pair_is_kept_once_whatever_happens(seed: int, clock: object, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    cluster = Cluster(*(f"tcp://pc{number}:1" for number in range(3)), slots=2)
+
+    async def anything(address: str, request: PlayPair) -> FromSite:
+        await trio.sleep(rng.choice((0.5, 1, 3)))
+        event = rng.random()
+        if event < 0.15:
+            new = f"tcp://pc{len(cluster.played)}:1"
+            cluster.workers_now = {**cluster.workers_now, new: new[6:-2]}
+            del cluster.workers_now[rng.choice(list(cluster.workers_now))]
+        elif event < 0.2:
+            cluster.lost.add(address)
+        elif event < 0.25:
+            raise TaskLostError
+        elif event < 0.35:
+            return rng.choice((OVERLOADED, FAILED, GONE))
+        elif event < 0.4:
+            with trio.CancelScope(shield=True):  # an answer that is late
+                await trio.sleep(3)
+        return answer_to(request)
+
+    cluster.play = anything
+    await cluster.match(tmp_path, 20)
 
 
 def test_machines_are_named_after_their_workers_or_hosts() -> None:
     assert machine_name("pc07", "host", ()) == "pc07"
     assert machine_name("tcp://10.0.0.7:4711", "pc07", ()) == "pc07"
     assert machine_name("1", "pc07", {"pc07", "pc07-2"}) == "pc07-3"
-
-
-class OneMachine:
-    """The scheduler of a cluster with one worker, and the site there, which has played every pair at once."""
-
-    name, cores, is_connected = "match", 1, True
-
-    def __init__(
-        self, submit: Callable[[], object] = lambda: None, result: Callable[[], object] = lambda: None
-    ) -> None:
-        self.by_address: dict[str, str] = {}
-        self._submit, self._result = submit, result
-
-    def workers(self) -> dict[str, str]:
-        return {"tcp://pc01": "pc01"}
-
-    async def open(self, _address: str) -> tuple[str, float, Ready]:
-        return "pc01", 1.0, Ready("", PROTOCOL, "pc01", 1, 1.0)
-
-    async def prepare(self, address: str, _cores: float, _offset: int) -> int:
-        self.by_address[address] = "site"
-        return 1
-
-    async def submit(self, *_: object, **__: object) -> None:
-        await trio.lowlevel.checkpoint()
-        self._submit()
-
-    async def result(self, _call: object) -> bytes:
-        await trio.lowlevel.checkpoint()
-        self._result()
-        return encode(played())
-
-    def is_lost(self, _address: str) -> bool:
-        return False
-
-    def forget(self, _address: str) -> None: ...
-
-    def close_all(self) -> None: ...
-
-    def match(self, folder: Path, finished: list[GameRecord]) -> ClusterMatch:
-        progress = SimpleNamespace(start=lambda _: None, finish=finished.extend, is_ending=False)
-        venue = SimpleNamespace(engine=self, tell=print, settings=SimpleNamespace(max_slowdown=None))
-        some: Any = (venue, self, SimpleNamespace(names=NAMES), PLAN, folder, Conditions(0), progress)
-        return ClusterMatch(*some)
-
-
-@pytest.fixture
-def clock() -> trio.testing.MockClock:
-    """A clock that jumps only when nothing has happened for a while, since threads take part."""
-    return trio.testing.MockClock(autojump_threshold=0.05)
-
-
-async def test_a_pair_is_kept_if_its_machine_leaves_as_the_answer_arrives(clock: object, tmp_path: Path) -> None:
-    finished: list[GameRecord] = []
-    machine = OneMachine(result=lambda: match.remove("tcp://pc01"))
-    match = machine.match(tmp_path, finished)
-    with trio.fail_after(1000):
-        await match.run()
-    assert [record.game for record in finished] == [1, 2]
-
-
-async def test_a_scheduler_that_is_gone_is_no_fault_of_a_pair(clock: object, tmp_path: Path) -> None:
-    gone = [ClusterError("there is no connection to the scheduler")] * (MAX_LOSSES + 1)
-    errors = iter([*gone, *[ValueError("a worker fails")] * MAX_LOSSES])
-
-    def fail() -> None:
-        raise next(errors)
-
-    with trio.fail_after(1000), pytest.RaisesGroup(pytest.RaisesExc(ClusterError, match="pair 1 cannot be played")):
-        await OneMachine(submit=fail).match(tmp_path, []).run()
-    assert next(errors, None) is None

@@ -31,7 +31,7 @@ from spielleiter.contest.scripted_server import (
     with_unknown_elements,
 )
 from spielleiter.programs.command import Command
-from spielleiter.programs.linux_processes import Usage, find_processes
+from spielleiter.programs.linux_processes import ThreadUsage, Usage, find_processes
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import Cause, Memento, MoveData, Result, RoomMessage
@@ -74,34 +74,35 @@ def sender(data: str, then: str = "") -> str:
     return f"""{PYTHON} -I -c "{script}; {then}" {{host}} {{port}}"""
 
 
-SECOND = 1_000_000_000
 BOT, LATER = 77, 78
 
 
 @pytest.fixture
-def wait_times(monkeypatch: pytest.MonkeyPatch) -> dict[int, int]:
-    """Nanoseconds that each process has waited for a processor so far."""
-    so_far = {os.getpid(): 5 * SECOND, BOT: 7 * SECOND}
+def wait_times(monkeypatch: pytest.MonkeyPatch) -> dict[int, float]:
+    """Seconds that each process has waited for a processor so far."""
+    so_far = {os.getpid(): 5.0, BOT: 7.0}
 
     def usage_of(pids: Iterable[int]) -> Usage:
-        return Usage({pid: (0, so_far[pid]) for pid in pids if pid in so_far})
+        return Usage({pid: ThreadUsage(0, so_far[pid]) for pid in pids if pid in so_far})
 
     monkeypatch.setattr(Usage, "of", usage_of)
     return so_far
 
 
-async def test_waiting_time_counts_from_the_start(wait_times: dict[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_waiting_time_counts_from_the_start(
+    wait_times: dict[int, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = 100.0
     monkeypatch.setattr("trio.current_time", lambda: now)
     stopwatch = Stopwatch([BOT])
     now += 10
     assert (stopwatch.seconds, stopwatch.seconds_lost()) == (10.0, 0.0)
-    wait_times[BOT] += 2 * SECOND
-    wait_times[os.getpid()] += SECOND
+    wait_times[BOT] += 2
+    wait_times[os.getpid()] += 1
     assert stopwatch.seconds_lost() == pytest.approx(3.0)
-    wait_times[LATER] = 4 * SECOND
+    wait_times[LATER] = 4
     assert stopwatch.seconds_lost([LATER]) == pytest.approx(5.0)
-    wait_times[BOT] += 50 * SECOND  # never more than the elapsed time
+    wait_times[BOT] += 50  # never more than the elapsed time
     assert stopwatch.seconds_lost() == pytest.approx(10.0)
 
 

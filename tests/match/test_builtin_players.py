@@ -34,7 +34,7 @@ from spielleiter.match.match_server import open_match_server
 from spielleiter.match.plan import Entrant
 from spielleiter.match.referee import play_game
 from spielleiter.match.verdict import Verdict
-from spielleiter.players.choosers import make_chooser
+from spielleiter.players.strategies import make_chooser
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
 from tests.match.players import LIGHT
@@ -235,10 +235,12 @@ def changed_worker(change: str) -> list[str]:
     """A worker whose choosers are changed by `change`, an expression of `name` and `choose`."""
     code = f"""if True:
         import os, runpy
-        from spielleiter.players import choosers
+        from dataclasses import replace
+        from spielleiter.players import strategies
         def changed(name, choose):
             return lambda state, rng, budget: ({change}) or choose(state, rng, budget)
-        choosers.CHOOSERS = {{name: changed(name, choose) for name, choose in choosers.CHOOSERS.items()}}
+        kinds = [kind for kind in strategies.STRATEGIES.values() if kind.choose]
+        strategies.STRATEGIES = {{kind.name: replace(kind, choose=changed(kind.name, kind.choose)) for kind in kinds}}
         runpy.run_module("spielleiter.match.builtin_process", run_name="__main__")
     """
     return [sys.executable, "-c", code]

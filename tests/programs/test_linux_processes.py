@@ -21,6 +21,7 @@ from pathlib import Path
 from spielleiter.programs.linux_processes import (
     TAG_VARIABLE,
     ProcessInfo,
+    ThreadUsage,
     Usage,
     descendants_of,
     find_processes,
@@ -64,49 +65,40 @@ def test_processes_are_found_by_the_beginning_of_their_tag(tmp_path: Path) -> No
     kill_processes(found)
 
 
-BILLION = 1_000_000_000
-BEFORE = Usage({1: (BILLION, BILLION)})
+T = ThreadUsage
+BEFORE = Usage({1: T(1, 1)})
+NEW = Usage({1: T(0, 0)})
 
 
 @pytest.mark.parametrize(
     ("before", "after", "elapsed", "cores", "lost"),
     [
-        (BEFORE, Usage({1: (2 * BILLION, 3 * BILLION)}), 3, 2, 2.0),  # it was waiting whenever it was not running
-        (BEFORE, Usage({1: (2 * BILLION, BILLION * 3 // 2)}), 3, 2, 0.5),
-        # its own threads competed with each other
-        (BEFORE, Usage({1: (3 * BILLION, 2 * BILLION), 2: (BILLION, BILLION * 3 // 2)}), 3, 1, 0.0),
-        # the thread that waited most counts
-        (BEFORE, Usage({1: (BILLION, BILLION * 11 // 10), 2: (BILLION // 2, 2 * BILLION)}), 3, 1, 2.0),
-        (BEFORE, Usage({1: (BILLION, BILLION * 9 // 10)}), 3, 1, 0.0),
+        (BEFORE, Usage({1: T(2, 3)}), 3, 2, 2.0),  # it was waiting whenever it was not running
+        (BEFORE, Usage({1: T(2, 1.5)}), 3, 2, 0.5),
+        (BEFORE, Usage({1: T(3, 2), 2: T(1, 1.5)}), 3, 1, 0.0),  # its own threads competed with each other
+        (BEFORE, Usage({1: T(1, 1.1), 2: T(0.5, 2)}), 3, 1, 2.0),  # the thread that waited most counts
+        (BEFORE, Usage({1: T(1, 0.9)}), 3, 1, 0.0),
         (BEFORE, Usage({}), 3, 1, 0.0),
         # no more than others have used, whatever made its thread wait; the system counts in ticks
-        (Usage({1: (0, 0)}, 100), Usage({1: (BILLION, 2 * BILLION)}, 101), 3, 2, 0.02),
-        (Usage({1: (0, 0)}, 100), Usage({1: (BILLION, 2 * BILLION)}, 101.5), 3, 2, 0.52),
-        (Usage({1: (0, 0)}, 100), Usage({1: (BILLION, 2 * BILLION)}, 109), 3, 2, 2.0),
+        (Usage(NEW.threads, 100), Usage({1: T(1, 2)}, 101), 3, 2, 0.02),
+        (Usage(NEW.threads, 100), Usage({1: T(1, 2)}, 101.5), 3, 2, 0.52),
+        (Usage(NEW.threads, 100), Usage({1: T(1, 2)}, 109), 3, 2, 2.0),
         # ended children compete like running ones, also those that were started and have ended since
-        (
-            Usage({1: (0, 0)}, 100, processor=50),
-            Usage({1: (BILLION // 2, BILLION * 3 // 2)}, 104, processor=54),
-            *(2, 2, 0.01),
-        ),
+        (Usage(NEW.threads, 100, processor=50), Usage({1: T(0.5, 1.5)}, 104, processor=54), 2, 2, 0.01),
         # threads that have ended are subtracted from what others have used
-        (
-            Usage({1: (0, 0), 2: (3 * BILLION, 0)}, 100, processor=3),
-            Usage({1: (BILLION // 2, BILLION * 3 // 2)}, 103, processor=5),
-            *(2, 4, 1.04),
-        ),
+        (Usage({1: T(0, 0), 2: T(3, 0)}, 100, processor=3), Usage({1: T(0.5, 1.5)}, 103, processor=5), 2, 4, 1.04),
         # an unknown thread counts only if it was started since: it may have been hidden from the match
-        (Usage({1: (0, 0)}, taken_at=1000), Usage({2: (0, BILLION // 2)}, started={2: 999}), 1, 2, 0.0),
-        (Usage({1: (0, 0)}, taken_at=1000), Usage({2: (0, BILLION // 2)}, started={2: 1000}), 1, 2, 0.5),
-        (Usage({1: (0, 0)}, taken_at=1000), Usage({2: (0, BILLION // 2)}), 1, 2, 0.0),
+        (Usage(NEW.threads, taken_at=1000), Usage({2: T(0, 0.5, started=999)}), 1, 2, 0.0),
+        (Usage(NEW.threads, taken_at=1000), Usage({2: T(0, 0.5, started=1000)}), 1, 2, 0.5),
+        (Usage(NEW.threads, taken_at=1000), Usage({2: T(0, 0.5)}), 1, 2, 0.0),
         # a thread that yields to others, now or at the request, has lost nothing
-        (Usage({}, 0), Usage({2: (0, 2 * BILLION)}, 9), 2, 2, 2.0),
-        (Usage({}, 0), Usage({2: (0, 2 * BILLION)}, 9, frozenset({2})), 2, 2, 0.0),
-        (Usage({}, 0, frozenset({2})), Usage({2: (0, 2 * BILLION)}, 9), 2, 2, 0.0),
+        (Usage({}, 0), Usage({2: T(0, 2)}, 9), 2, 2, 2.0),
+        (Usage({}, 0), Usage({2: T(0, 2, is_yielding=True)}, 9), 2, 2, 0.0),
+        (Usage({2: T(0, 0, is_yielding=True)}, 0), Usage({2: T(0, 2)}, 9), 2, 2, 0.0),
         # a thread on the first core waits half of the time, its sibling has the second core for itself
         (
             Usage({}, 100),
-            Usage({1: (BILLION,) * 2, 2: (2 * BILLION, 0)}, 104, cores={1: frozenset({0}), 2: frozenset({1})}),
+            Usage({1: T(1, 1, cores=frozenset({0})), 2: T(2, 0, cores=frozenset({1}))}, 104),
             *(2, 4, 1.0),
         ),
     ],
@@ -120,12 +112,13 @@ def test_only_waiting_for_other_programs_counts_as_lost_time(
 @pytest.mark.parametrize("is_restricted_before", [False, True])
 def test_a_program_that_restricts_itself_to_a_core_competes_for_that_core(is_restricted_before: bool) -> None:
     """Four threads on the first of two cores wait for each other, while others use the second core."""
-    times = dict.fromkeys(range(4), (500_000_000, 1_500_000_000))
-    one, both = (dict.fromkeys(times, frozenset(range(count))) for count in (1, 2))
-    before = Usage(dict.fromkeys(times, (0, 0)), 100.0, cores=one if is_restricted_before else both)
-    after = Usage(times, 104.0, cores=both if is_restricted_before else one)
+    one, both = (frozenset(range(count)) for count in (1, 2))
+    then, now = (one, both) if is_restricted_before else (both, one)
+    before = Usage({each: T(0, 0, cores=then) for each in range(4)}, 100.0)
+    after = Usage({each: T(0.5, 1.5, cores=now) for each in range(4)}, 104.0)
     assert after.seconds_lost(before, 2.0, 2) == pytest.approx(0.0)
-    assert Usage(times, 104.0, cores=both).seconds_lost(Usage({}, 100.0), 2.0, 2) == pytest.approx(1.0)
+    free = Usage({each: T(0.5, 1.5, cores=both) for each in range(4)}, 104.0)
+    assert free.seconds_lost(Usage({}, 100.0), 2.0, 2) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("how", ["os.nice(1)", "os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))"])
@@ -134,13 +127,14 @@ def test_usage_tells_what_a_program_has_chosen_and_when_it_began(how: str) -> No
     before = Usage.of([os.getpid()])
     with running(f"os.sched_setaffinity(0, {{{core}}}); {how}; ready()") as bot:
         usage = Usage.of([bot.pid, os.getpid()])
-        assert usage.yielding == {bot.pid}
+        own, of_bot = usage.threads[os.getpid()], usage.threads[bot.pid]
+        assert [thread for thread, each in usage.threads.items() if each.is_yielding] == [bot.pid]
         assert usage.machine_busy is not None
-        assert usage.cores[bot.pid] == frozenset({core})
+        assert of_bot.cores == frozenset({core})
         assert before.taken_at is not None
         assert usage.taken_at is not None
-        assert before.started[os.getpid()] < before.taken_at <= usage.started[bot.pid] <= usage.taken_at
-        assert usage.threads[os.getpid()][0] >= before.threads[os.getpid()][0] > 0
+        assert own.started < before.taken_at <= of_bot.started <= usage.taken_at
+        assert own.ran >= before.threads[os.getpid()].ran > 0
 
 
 @pytest.mark.parametrize(
@@ -163,8 +157,8 @@ def test_a_thread_that_sleeps_or_listens_is_told_from_one_that_waits_for_another
             usage = Usage.of([process.pid])
             is_asleep = b" S " in Path("/proc", str(process.pid), "stat").read_bytes()  # it waits for no processor
             is_blocked, before = is_asleep and usage.threads == before.threads, usage
-        assert before.asleep == ({process.pid} if state == "asleep" else set())
-        assert before.listening == ({process.pid} if state == "listening" else set())
+        thread = before.threads[process.pid]
+        assert (thread.is_asleep, thread.is_listening) == (state == "asleep", state == "listening")
 
 
 def test_usage_tells_how_often_a_thread_has_waited_otherwise() -> None:
@@ -172,27 +166,25 @@ def test_usage_tells_how_often_a_thread_has_waited_otherwise() -> None:
     for _ in range(3):
         time.sleep(0.001)
     after = Usage.of([os.getpid()])
-    ran, waited, switches = after.of_thread(thread, before)
-    assert ran > 0
-    assert waited >= 0
-    assert switches is not None
-    assert switches >= 3
-    assert after.of_thread(0, before) == (0.0, 0.0, None)
+    change = after.threads[thread].since(before.threads[thread])
+    assert change.ran > 0
+    assert change.waited >= 0
+    assert change.switches is not None
+    assert change.switches >= 3
 
 
 @pytest.mark.parametrize(
     ("after", "shares"),
     [
-        (Usage({1: (0, 500_000_000), 2: (0, 9_000_000_000)}), {1: 0.25}),  # the other one was not there before
-        (Usage({1: (0, 500_000_000)}, yielding=frozenset({1})), {}),
-        (Usage({1: (0, 500_000_000)}, cores={1: frozenset({0})}), {}),  # it may have waited for its siblings
-        (Usage({1: (0, 500_000_000)}, cores={1: frozenset({0, 1})}), {1: 0.25}),
+        (Usage({1: T(0, 0.5), 2: T(0, 9)}), {1: 0.25}),  # the other one was not there before
+        (Usage({1: T(0, 0.5, is_yielding=True)}), {}),
+        (Usage({1: T(0, 0.5, cores=frozenset({0}))}), {}),  # it may have waited for its siblings
+        (Usage({1: T(0, 0.5, cores=frozenset({0, 1}))}), {1: 0.25}),
     ],
 )
 def test_only_waiting_for_others_is_the_share_of_a_thread(after: Usage, shares: dict[int, float]) -> None:
-    before = Usage({1: (0, 0)})
-    assert after.waiting_shares(before, 2.0, 2) == shares
-    assert after.waiting_shares(before, 0.0, 2) == {}
+    assert after.waiting_shares(NEW, 2.0, 2) == shares
+    assert after.waiting_shares(NEW, 0.0, 2) == {}
 
 
 def test_the_processor_time_covers_children_that_have_ended() -> None:

@@ -14,7 +14,7 @@ from spielleiter.programs.machine_delay import AnswerMeter
 if sys.platform != "linux":
     pytest.skip("only Linux reports waiting times", allow_module_level=True)
 
-from spielleiter.programs.linux_processes import Usage
+from spielleiter.programs.linux_processes import ThreadUsage, Usage
 from spielleiter.programs.machine_delay import FIRST_LOOK, SchedulingDelayMeter
 
 LIMIT = 1.0
@@ -56,10 +56,16 @@ class Program:
         for thread, (begin, end, share) in self._threads.items():
             if thread in self.pids or begin < now <= end:
                 waited = max(0.0, min(now, end) - begin)
-                threads[thread] = int(waited * (1 - share) * 1e9), int(waited * share * 1e9)
-        asleep = frozenset(thread for thread, is_asleep in self._asleep.items() if is_asleep(now))
-        switches = {thread: sum(now > time for time in times) for thread, times in self._times.items()}
-        return Usage(threads, asleep=asleep, listening=frozenset(switches.keys() - asleep), switches=switches)
+                times = self._times.get(thread)
+                is_asleep = thread in self._asleep and self._asleep[thread](now)
+                threads[thread] = ThreadUsage(
+                    waited * (1 - share),
+                    waited * share,
+                    switches=None if times is None else sum(now > time for time in times),
+                    is_asleep=is_asleep,
+                    is_listening=times is not None and not is_asleep,
+                )
+        return Usage(threads)
 
 
 @pytest.fixture

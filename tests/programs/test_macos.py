@@ -13,18 +13,15 @@ assert sys.platform != "win32"  # for mypy
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
-import pytest
 import trio
 
 from spielleiter.programs import program as program_module
-from spielleiter.programs.linux_processes import TAG_VARIABLE, ProcessInfo, still_running
+from spielleiter.programs.linux_processes import TAG_VARIABLE, ProcessInfo
 from spielleiter.programs.macos import MacPlatform, UnsupervisedProcess
-from spielleiter.programs.platform_api import ProcessSpec
 from spielleiter.programs.psutil_processes import ProcessTree, infos_of, kill_by_ids
 from tests.interpreter import PYTHON
 from tests.timeouts import HANG_TIMEOUT
@@ -37,43 +34,6 @@ class Unkillable(UnsupervisedProcess):
 
     def signal_group(self, number: signal.Signals) -> None:
         """Do nothing."""
-
-
-def start(script: str) -> UnsupervisedProcess:
-    return UnsupervisedProcess(ProcessSpec(["sh", "-c", script], None, dict(os.environ)))
-
-
-async def finish(process: UnsupervisedProcess) -> None:
-    with trio.fail_after(HANG_TIMEOUT):
-        await process.end()
-    process.stdout.close()
-    process.stderr.close()
-
-
-async def test_an_unsupervised_process_ends_by_itself_or_is_terminated() -> None:
-    process = start("exit 3")
-    with trio.fail_after(HANG_TIMEOUT):
-        await process.wait()
-        await process.wait_for_children()
-    assert (process.returncode, process.has_ended, process.leftovers) == (3, True, ())
-    await finish(process)
-    process = start("echo ready; sleep 500")
-    assert process.stdout.readline() == b"ready\n"
-    assert not process.has_ended
-    process.terminate()
-    with trio.fail_after(HANG_TIMEOUT):
-        await process.wait()
-    assert process.returncode == -signal.SIGTERM
-    await finish(process)
-
-
-async def test_an_unsupervised_process_is_killed_with_its_group() -> None:
-    process = start("sleep 500 & echo ready; wait")
-    process.stdout.readline()
-    pids = process.find_all()
-    await finish(process)
-    assert process.returncode == -signal.SIGKILL
-    assert still_running(pids) == ()
 
 
 @pytest.mark.parametrize("is_cancelled", [True, False])
@@ -186,14 +146,6 @@ def test_processes_are_found_by_the_beginning_of_their_tag(tmp_path: Path) -> No
     finally:
         first.close()
         second.close()
-
-
-def test_the_stamp_of_a_process_does_not_change(family: Started) -> None:
-    stamp = PLATFORM.start_stamp(family.popen.pid)
-    assert stamp is not None
-    assert PLATFORM.start_stamp(family.popen.pid) == stamp
-    family.close()
-    assert PLATFORM.start_stamp(family.popen.pid) is None
 
 
 def test_what_a_program_is_called_may_be_unknown(family: Started, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import itertools
 import os
 import random
@@ -96,9 +95,6 @@ async def test_an_observer_receives_a_whole_game_of_two_built_in_players() -> No
     assert [*room_messages, result] == [RoomMessage(room_id, event) for event in seen]
 
 
-# -- administrators ---------------------------------------------------------------------------------------------------
-
-
 # -- misbehaviour and time --------------------------------------------------------------------------------------------
 
 
@@ -168,8 +164,7 @@ async def _answer_a_busy_server(monkeypatch: pytest.MonkeyPatch, limit: float) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_packed", [False, True])
-async def test_a_replay_is_written_and_can_be_started_from(tmp_path: Path, is_packed: bool) -> None:
+async def test_a_replay_is_written_and_can_be_started_from(tmp_path: Path) -> None:
     async with serving(replay_directory=tmp_path / "replays") as harness:
         _, _, seen = await play_game(harness, "random", "random")
     (path,) = replays_in(tmp_path / "replays")
@@ -177,9 +172,6 @@ async def test_a_replay_is_written_and_can_be_started_from(tmp_path: Path, is_pa
     assert [line["path"] for line in harness.logged("replay_saved")] == [str(path)]
     content = path.read_bytes()
     assert messages_of(content) == [RoomMessage(harness.logged("game_ended")[0]["room"], event) for event in seen]
-    if is_packed:
-        path = path.with_suffix(".xml.gz")
-        path.write_bytes(gzip.compress(content))
     state = seen[20].state
     async with serving(load_game_file=path, turn=state.turn) as harness:
         _, _, seen = await play_game(harness, "first", "first")

@@ -15,8 +15,7 @@ import trio
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol.connection import Connection
 from spielleiter.protocol.packet_reader import PacketReader, TreeBuilder
-from spielleiter.server.core.clock import MoveClock
-from spielleiter.server.core.room import Peer, PlayerSlot, Room
+from spielleiter.server.core.room import Peer, PendingRequest, PlayerSlot, Room
 from spielleiter.server.net.outbox import Outbox
 from spielleiter.server.net.session import Session
 from spielleiter.server.net.wire import SocketWire
@@ -38,7 +37,7 @@ TRANSIENT = (
     ThrottledWire,
     Room,
     PlayerSlot,
-    MoveClock,
+    PendingRequest,
     BlokusState,
 )
 """Classes whose instances live as long as a connection or a game."""

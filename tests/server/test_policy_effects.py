@@ -22,7 +22,8 @@ from spielleiter.protocol.messages import (
     TimeoutRequest,
 )
 from spielleiter.server import events
-from spielleiter.server.core.policy import CancelWinner
+from spielleiter.server.core.policy import CancelWinner, TimeoutWinner
+from spielleiter.server.core.room import Room
 from spielleiter.server.errors import Fault
 from tests.server.harness import GAME_TYPE, open_harness
 from tests.server.room_harness import FakePeer, RoomHarness, first_move
@@ -46,6 +47,15 @@ def prepared(harness: RoomHarness) -> tuple[str, list[str], FakePeer]:
     admin.send(ObserveRequest(room_id))
     admin.receive()
     return room_id, codes, admin
+
+
+def game_after(harness: RoomHarness, plies: int) -> tuple[Room, FakePeer]:
+    """Play some moves of an observed game; return its room and the administrator, which has read everything."""
+    room, admin, *players = harness.game()
+    for _ in range(plies):
+        players[room.state.seat_on_turn].moves(room, first_move(room))
+    admin.receive()
+    return room, admin
 
 
 @pytest.mark.parametrize("together", [False, True])
@@ -158,6 +168,39 @@ def test_scores_only_expected(is_only_expected: bool, after_leaving: str, after_
         else:
             harness.lobby.drop(one.peer)
         assert admin.receive() == [after_cancelling if is_cancelled else after_leaving, "left"]
+
+
+@pytest.mark.parametrize(
+    ("winner", "plies", "result"),
+    [
+        (CancelWinner.NOBODY, 1, "00 winners []"),
+        (CancelWinner.LEADER, 1, "00 winners [0]"),
+        (CancelWinner.LEADER, 2, "00 winners [0, 1]"),
+        (CancelWinner.BY_RULES, 1, "20 winners [0]"),
+        (CancelWinner.BY_RULES, 2, "11 winners [0, 1]"),
+    ],
+)
+def test_cancel_winner(winner: CancelWinner, plies: int, result: str) -> None:
+    room, admin = game_after(harness_with(cancel_winner=winner), plies)
+    room.cancel()
+    assert admin.receive() == [f"result REGULAR REGULAR {result}", "left"]
+
+
+@pytest.mark.parametrize(
+    ("winner", "plies", "result"),
+    [
+        (TimeoutWinner.OPPONENT, 1, "REGULAR LEFT 20 winners [0]"),
+        (TimeoutWinner.OPPONENT, 2, "LEFT REGULAR 02 winners [1]"),
+        (TimeoutWinner.LEADER, 1, "REGULAR LEFT 20 winners [0]"),
+        (TimeoutWinner.LEADER, 2, "LEFT REGULAR 02 winners [0, 1]"),
+    ],
+)
+def test_timeout_winner_and_hard_timeout_cause(winner: TimeoutWinner, plies: int, result: str) -> None:
+    """The player that is too slow has lost, whoever is named as the winner."""
+    harness = harness_with(timeout_winner=winner, hard_timeout_cause=Cause.LEFT)
+    _, admin = game_after(harness, plies)
+    harness.advance(10.0)
+    assert admin.receive() == [f"result {result}", "left"]
 
 
 def test_a_move_before_the_other_player_has_come_has_no_winner() -> None:

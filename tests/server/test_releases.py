@@ -1,7 +1,8 @@
 """What may be sent to the editions that follow a release, how games end otherwise, and what is said and written then.
 
-The outcomes are those of the releases: recorded, or derived from how they read packets (`docs/compatibility.md`). In
-the first turn BLUE has to place PENTO_U, which `placed()` does in the usual form.
+The outcomes are those of the releases: recorded, or derived from how they read packets (`docs/compatibility.md`). How
+single values and elements are read is tested in `tests/protocol/`; here are cases of each outcome. In the first turn
+BLUE has to place PENTO_U, which `placed()` does in the usual form.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import Final
 
 import pytest
 
-from spielleiter.game.blokus.moves import SetMove
 from spielleiter.protocol.messages import Cause
 from spielleiter.server import events
 from spielleiter.server.errors import Fault
@@ -53,9 +53,7 @@ MOVES: Final[list[tuple[str, Outcome]]] = [
     (placed(), PLAYED),
     # quotes, order, white space, empty elements
     (placed('"', "'"), PLAYED),
-    (placed('color="BLUE" kind="PENTO_U"', 'kind="PENTO_U"\n  color = "BLUE"'), PLAYED),
     (placed(POSITION, ' <position y="0" x="0"></position > '), PLAYED),
-    (placed("<piece ", "text<piece "), PLAYED),
     # unknown attributes, unknown elements, hints
     (placed('rotation="NONE"', 'rotation="NONE" foo="x" position="0,0" id="1" reference="../x"'), PLAYED),
     (placed("</piece>", "<foo/></piece>"), UNREADABLE),
@@ -80,72 +78,40 @@ MOVES: Final[list[tuple[str, Outcome]]] = [
     (placed() * 2, UNREADABLE),
     # names and case of names
     (placed("<piece ", "<Piece ").replace("</piece>", "</Piece>"), UNREADABLE),
-    (placed("position", "coordinates"), UNREADABLE),
     (placed("kind=", "Kind="), INCOMPLETE),
-    (placed("isFlipped=", "isflipped="), PLAYED),
     # case of and white space in values
     (placed("BLUE", "blue"), UNREADABLE),
-    (placed("BLUE", " BLUE"), UNREADABLE),
-    (placed("PENTO_U", "Pento_U"), UNREADABLE),
-    (placed("PENTO_U", "17"), UNREADABLE),
     (placed(' color="BLUE"', "").replace(POSITION, f"<color>blue</color>{POSITION}"), PLAYED),
-    (placed(' color="BLUE"', "").replace(POSITION, f"<color> BLUE</color>{POSITION}"), UNREADABLE),
     # numbers
-    *((placed('x="0"', f'x="{text}"'), PLAYED) for text in ("+0", "00", "0x0", "#0", "٠")),
-    *((placed('x="0"', f'x="{text}"'), LOST) for text in ("077", "0x1F", "4294967295")),  # outside the board
-    *((placed('x="0"', f'x="{text}"'), UNREADABLE) for text in ("", " 0", "0.0", "08", "4294967296", "0_0")),
+    *((placed('x="0"', f'x="{text}"'), PLAYED) for text in ("00", "0x0")),
+    *((placed('x="0"', f'x="{text}"'), LOST) for text in ("0x1F", "4294967295")),  # outside the board
+    *((placed('x="0"', f'x="{text}"'), UNREADABLE) for text in ("", "08")),
     # name spaces, comments, CDATA, entities, processing instructions
-    (placed("<piece ", '<piece xmlns="u" '), PLAYED),
-    (placed("piece", "p:piece"), UNREADABLE),
     (placed("<piece ", "<!-- c --><?pi x?><piece "), PLAYED),
-    (placed("PENTO_U", "PENTO&#95;U"), PLAYED),
-    (placed(' kind="PENTO_U"', "").replace(POSITION, f"<kind><![CDATA[PENTO_U]]></kind>{POSITION}"), PLAYED),
-    (placed(' kind="PENTO_U"', "").replace(POSITION, f"<kind>PENTO<!-- c -->_U<x/></kind>{POSITION}"), PLAYED),
     (placed("PENTO_U", "&foo;"), UNREADABLE),
     # control characters and the ends of sections
     (placed('kind="PENTO_U"', '\x01kind\0=\x1f"PENTO_U"\x0c'), PLAYED),
-    (placed("<piece ", "\0<!-- \1 --><?pi \2?><piece "), PLAYED),
-    (placed("PENTO_U", "PENTO_U\0"), UNREADABLE),
-    (placed("piece", "pi\0ece"), UNREADABLE),
     (placed("<piece ", "]]&gt;]] ><piece "), PLAYED),
     (placed("<piece ", "]]><piece "), UNREADABLE),
     (placed("<piece ", '<piece foo="]]>" '), UNREADABLE),
-    (placed("<piece ", '<piece foo="]]&gt;" '), PLAYED),
     # escaped names
     (placed("piece", "p_.0069ece"), PLAYED),
-    (placed("<position", "<pos_.0069tion"), PLAYED),
-    (placed("isFlipped=", "isFl_.0069pped="), PLAYED),
     (placed('isFlipped="false"', 'isFlipped="false" isFl_.0069pped="false"'), UNREADABLE),
-    (placed(' x="0"', ' _.0078="0"'), UNREADABLE),
-    (placed("kind=", "k_.0069nd="), UNREADABLE),
-    (placed("<piece ", '<piece a_-b="" a__b="" _.0061="" '), PLAYED),
-    (placed("<piece ", '<piece a_.00="" '), UNREADABLE),
-    (placed("<piece ", '<piece cl_.0061ss="foo" '), PLAYED),
     (placed().replace("class=", "cl_.0061ss="), UNREADABLE),
     (placed().replace("data", "d_.0061ta"), PLAYED),
     # classes
-    (placed("<piece ", '<piece class="piece" '), PLAYED),
-    (placed("<piece ", '<piece class="PACKAGE.Piece" '), PLAYED),
-    (placed("<piece ", '<piece resolves-to="piece" class="foo" '), PLAYED),
     (placed("<piece ", '<piece class="foo" '), UNREADABLE),
     (placed("<piece ", '<piece class="null" '), INCOMPLETE),
-    (placed("<piece ", '<piece defined-in="foo" '), UNREADABLE),
     (placed().replace('class="PACKAGE.SetMove"', 'resolves-to="PACKAGE.SetMove"'), PLAYED),
-    (placed().replace('class="PACKAGE.SetMove"', 'class="PACKAGE.SetMove" xsi:type="x"'), PLAYED),
     (placed().replace("PACKAGE.SetMove", "SetMove"), UNREADABLE),
-    (placed().replace("PACKAGE.SetMove", " PACKAGE.SetMove"), UNREADABLE),
-    (placed().replace("PACKAGE.SetMove", "PACKAGE.Move"), UNREADABLE),
     (placed().replace('class="PACKAGE.SetMove"', 'type="PACKAGE.SetMove"'), UNREADABLE),
     ("<data/>", UNREADABLE),
     ("<PACKAGE.SetMove/>", UNREADABLE),
-    ('<Data class="PACKAGE.SkipMove"/>', UNREADABLE),
     # skips; in the first turn a colour may not skip
     (skipped("<color>BLUE</color>"), LOST),
     (skipped(), LOST),
     (skipped(attributes=' color="BLUE"'), LOST),
     (skipped('<color class="null"/>'), LOST),
-    (skipped("<color/>"), UNREADABLE),
-    (skipped('<color name="BLUE"/>'), UNREADABLE),
     (skipped("<color>BLUE</color><color>BLUE</color>"), UNREADABLE),
     (skipped('<color>BLUE</color><hint content="x"/>'), UNREADABLE),
     # no moves
@@ -205,24 +171,6 @@ async def test_what_comes_around_a_move(edition: str, packet: str, outcome: Outc
         data = placed().replace("PACKAGE", EDITIONS[edition])
         await game.one.send(packet.replace("ID", game.id).replace("DATA", data))
         assert await outcome_of(harness, game, edition) is outcome
-
-
-@RELEASES
-@pytest.mark.parametrize(
-    ("text", "is_flipped"),
-    [
-        *((text, True) for text in ("true", "tRuE")),
-        *((text, False) for text in ("false", "1", "", " true")),
-    ],
-)
-async def test_every_text_is_a_boolean(edition: str, text: str, is_flipped: bool, autojump_clock: object) -> None:
-    async with open_harness(edition) as harness:
-        game = await harness.game()
-        data = placed("false", text).replace("PACKAGE", EDITIONS[edition])
-        await game.one.send(f'<room roomId="{game.id}">{data}</room>')
-        (played,) = harness.happened(events.MovePlayed)
-        assert isinstance(played.move, SetMove)
-        assert played.move.is_flipped is is_flipped
 
 
 async def outcome_of(harness: ServerHarness, game: Game, edition: str) -> Outcome:
@@ -338,48 +286,31 @@ REQUESTS: Final[list[tuple[str, str, str]]] = [
     (prepare('<slot displayName="a"/><slot displayName="b"/>'), "NO RESERVATION", "NO RESERVATION"),
     (prepare('<slot displayName="a" reserved="1"/><slot displayName="b" reserved=" true"/>'),)
     + ("NO RESERVATION",) * 2,
-    (prepare(A + '<slot displayName="b" reserved="TRUE"/>'), "reservation", "reservation"),
-    (prepare(A + "<slot><displayName>b</displayName><reserved>true</reserved></slot>"), "reservation", "reservation"),
-    (prepare(A + '<slotDescriptors displayName="b"/>'), "reservation", "reservation"),
     (prepare(A + '<slot displayName="b" shouldBePaused="true"/>'), "reservation", "reservation"),
     (prepare(A), "reservation", "reservation"),
     (prepare(""), "END", "END"),
     (prepare(A + "<slot/>"), "END", "END"),
-    (prepare(A + '<slot class="null"/>'), "END", "END"),
     (prepare(A + B + B), "END", "END"),
     (prepare(A + '<slot displayName="b"><foo/></slot>'), "END", "END"),
     (prepare(A + B + "<pause>true</pause>"), "END", "END"),
     (prepare(A + B).replace("GAME", "nonsense"), "END", "Unknown GameType"),
     (prepare(A + B).replace(' gameType="GAME"', ""), "reservation", "END"),
-    (prepare(A + B).replace(' gameType="GAME"', "").replace("</prepare>", "<gameType>GAME</gameType></prepare>"),)
-    + ("reservation",) * 2,
     ('<join gameType="GAME"/>', "joined", "joined"),
-    ('<join gameType="GAME" foo="x" id="1" reference="y">text<!-- c --></join>', "joined", "joined"),
-    ("<join><gameType>GAME</gameType></join>", "joined", "joined"),
     ('<join class="joinRoom" roomId="x"/>', "Couldn't find a room with id x", "Couldn't find a room with id x"),
     ('<foo class="join" gameType="GAME"/>', "joined", "joined"),
-    ('<sc.protocol.requests.JoinGameRequest gameType="GAME"/>', "joined", "joined"),
     ("<join/>", "joined", "END"),
-    ('<join GameType="GAME"/>', "joined", "END"),
     ('<join gameType="GAME "/>', "END", "Unknown GameType"),
     ('<join gameType=""/>', "END", "Unknown GameType"),
     ('<join gameType="GAME"><foo/></join>', "END", "END"),
-    ('<join gameType="GAME"><gameType>GAME</gameType></join>', "END", "END"),
     ('<join class="foo" gameType="GAME"/>', "END", "END"),
-    ('<p:join xmlns:p="u" gameType="GAME"/>', "END", "END"),
     ("<joinRoom/>", "Couldn't find a room with id null", "Couldn't find a room with id null"),
     ('<jo_.0069nRoom roomId="x"/>', "Couldn't find a room with id x", "Couldn't find a room with id x"),
     ('<joinRoom room_.0049d="x"/>', "Couldn't find a room with id null", "Couldn't find a room with id null"),
-    ("<joinRoom><room_.0049d>x</room_.0049d></joinRoom>",) + ("Couldn't find a room with id x",) * 2,
-    ('<joinRoom room_.0049d="x" roomId="x"/>', "END", "END"),
-    ('<joinRoom roomId="x" a_.-07b=""/>',) + ("Couldn't find a room with id x",) * 2,
     ('<joinRoom roomId="x" a_.--07=""/>', "END", "END"),
     ('<joinRoom roomId="a\0b"/>',) + ("Couldn't find a room with id a\ufffdb",) * 2,
     ("<joinPrepared/>", "UnknownReservation", "UnknownReservation"),
-    ("<joinPrepared><reservationCode>x</reservationCode></joinPrepared>", "UnknownReservation", "UnknownReservation"),
     ("<observe/>", "Couldn't find a room with id null", "Couldn't find a room with id null"),
     ('<pause roomId="x" pause="1"/>', "Couldn't find a room with id x", "Couldn't find a room with id x"),
-    ("<step><roomId>x</roomId></step>", "Couldn't find a room with id x", "Couldn't find a room with id x"),
     ("<cancel/>", "END", "END"),
     ('<joined roomId="x"/>', "Unhandled Packet", "Unhandled Packet"),
     ("<joined><roomId>x</roomId></joined>",) + ('class="joined" roomId="x"',) * 2,

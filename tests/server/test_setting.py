@@ -1,4 +1,4 @@
-"""Settings parse their texts, show their values, and explain what they refuse."""
+"""Settings parse their texts, and explain what they refuse."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from spielleiter.server.setting import (
     Setting,
@@ -73,15 +71,11 @@ def test_a_valid_text_is_parsed(kind: ValueKind[Any], written: str, value: objec
         (milliseconds(), "9" * 23),
         (seconds(), "1e300"),
         (milliseconds(), "0"),
-        (milliseconds(), "2s"),
-        (seconds(), "0"),
         (seconds(), "nan"),
         (seconds(can_be_zero=True), "inf"),
         (switch(), "yes"),
         (choice("red", "green"), "Red"),
-        (path(), ""),
         (directory_switch("replays"), ""),
-        (directory_switch("replays"), "ture"),
         (optional(whole_number(0)), "x"),
     ],
 )
@@ -90,31 +84,8 @@ def test_an_invalid_text_is_refused(kind: ValueKind[Any], written: str) -> None:
         kind.parse(written)
 
 
-@given(st.integers(1, 10**9))
-def test_a_shown_value_is_parsed_to_the_same_value(number: int) -> None:
-    cases: tuple[tuple[ValueKind[Any], object], ...] = (
-        (whole_number(1), number),
-        (milliseconds(), number / 1000),
-        (seconds(), float(number % 100_000 + 1)),
-        (optional(switch()), [None, True, False][number % 3]),
-        (directory_switch("replays"), [None, Path("out")][number % 2]),
-    )
-    for kind, value in cases:
-        assert kind.parse(kind.show(value)) == value
-
-
 def _setting(kind: ValueKind[Any], *, is_secret: bool = False) -> Setting:
-    return Setting("soft_timeout", "softTimeout", kind, 2.0, "Games", "How long.", "-s", is_secret=is_secret)
-
-
-def test_the_names_in_every_source_are_derived_from_the_property() -> None:
-    known = Setting(
-        "turn", "startFromTurn", whole_number(0), 0, "Games", "Which.", "-t", other_options=("--startFromTurn",)
-    )
-    assert known.variable == "SPIELLEITER_START_FROM_TURN"
-    assert known.options == ("--start-from-turn", "-t", "--startFromTurn")
-    assert known.negative_option == "--no-start-from-turn"
-    assert known.default_text == "0"
+    return Setting("soft_timeout", "softTimeout", kind, "2", "Games", "How long.", "-s", is_secret=is_secret)
 
 
 def test_a_secret_is_not_shown_and_spaces_may_be_part_of_a_value() -> None:
@@ -126,56 +97,39 @@ def test_a_secret_is_not_shown_and_spaces_may_be_part_of_a_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "written", "line"),
+    ("kind", "written", "expected"),
     [
-        (
-            milliseconds(),
-            "2s",
-            "x:3: n: '2s' cannot be used, expected milliseconds as a whole number from 1 to 2147483647",
-        ),
-        (whole_number(2, 4), "5", "x:3: n: '5' cannot be used, expected a whole number from 2 to 4"),
-        (seconds(), "0", "x:3: n: '0' cannot be used, expected seconds, more than 0 and up to 31622400"),
-        (seconds(can_be_zero=True), "-", "x:3: n: '-' cannot be used, expected seconds, from 0 up to 31622400"),
-        (switch(), "ture", "x:3: n: 'ture' cannot be used, expected true or false (did you mean 'true'?)"),
-        (
-            choice("colorFinished", "noMovesLeft"),
-            "colourfinished",
-            (
-                "x:3: n: 'colourfinished' cannot be used, expected colorFinished or noMovesLeft "
-                "(did you mean 'colorFinished'?)"
-            ),
-        ),
+        (seconds(), "0", "'0' cannot be used, expected seconds, more than 0 and up to 31622400"),
+        (seconds(can_be_zero=True), "-", "'-' cannot be used, expected seconds, from 0 up to 31622400"),
         (
             directory_switch("replays"),
             "flase",
             (
-                "x:3: n: 'flase' cannot be used, expected true (the directory replays), false or a directory "
-                "(did you mean 'false'?)"
+                "'flase' cannot be used, expected true (the directory replays), false or a directory"
+                " (did you mean 'false'?)"
             ),
         ),
-        (optional(path()), "", None),
-        (path(), "\n", "x:3: n: '' cannot be used, expected a path"),
+        (path(), "\n", "'' cannot be used, expected a path"),
     ],
 )
-def test_a_refusal_names_source_value_and_what_is_allowed(kind: ValueKind[Any], written: str, line: str | None) -> None:
-    if line is None:
-        assert _setting(kind).read(written, "x:3: n") is None
-        return
+def test_a_refusal_names_source_value_and_what_is_allowed(kind: ValueKind[Any], written: str, expected: str) -> None:
     with pytest.raises(ValueError) as refused:
         _setting(kind).read(written, "x:3: n")
-    assert str(refused.value) == line
+    assert str(refused.value) == f"x:3: n: {expected}"
 
 
-def test_the_settings_of_a_dataclass_are_found_in_order() -> None:
+def test_the_settings_of_a_dataclass_are_found_in_order_and_their_names_are_derived() -> None:
     @dataclass(frozen=True)
     class Two:
-        round_limit: int = setting(25, whole_number(1), "Help.", group="A")
-        is_paused: bool = setting(False, switch(), "Help.", group="B", name="paused", is_secret=True)
+        round_limit: int = setting(
+            "25", whole_number(1), "Help.", group="A", short_option="-r", other_options=("--rL",)
+        )
+        is_paused: bool = setting("false", switch(), "Help.", group="B", name="paused", is_secret=True)
         plain: int = 3
 
-    found = settings_of(Two)
-    assert [(each.field, each.name, each.group, each.default) for each in found] == [
-        ("round_limit", "roundLimit", "A", 25),
-        ("is_paused", "paused", "B", False),
-    ]
+    limit, paused = settings_of(Two)
+    assert (limit.field, limit.name, limit.group, limit.default) == ("round_limit", "roundLimit", "A", "25")
+    assert (limit.variable, limit.options) == ("SPIELLEITER_ROUND_LIMIT", ("--round-limit", "-r", "--rL"))
+    assert (paused.field, paused.name, paused.group) == ("is_paused", "paused", "B")
+    assert (paused.option, paused.negative_option) == ("--paused", "--no-paused")
     assert repr(Two(is_paused=True)).endswith("Two(round_limit=25, plain=3)")

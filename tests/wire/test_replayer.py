@@ -15,7 +15,7 @@ from spielleiter.client.player import Player
 from spielleiter.client.responders import make_responder
 from spielleiter.server.app import Listening, serve
 from spielleiter.server.config import Config
-from spielleiter.wire.replayer import Replayer, ReplayReport, UnreachableError, _Connection
+from spielleiter.wire.replayer import ReplayConnection, Replayer, ReplayReport, UnreachableError
 from spielleiter.wire.trace_reader import CUT, PASSWORD, Recording, Step, read_recordings
 from spielleiter.wire.trace_writer import Recorder
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
@@ -306,9 +306,9 @@ class _Endless:
 async def test_what_waits_to_be_compared_is_bounded(
     monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
-    monkeypatch.setattr("spielleiter.wire.replayer._MOST_WAITING_BYTES", 16 * 1024)
+    monkeypatch.setattr("spielleiter.wire.replayer.MOST_WAITING_BYTES", 16 * 1024)
     stream = _Endless()
-    connection = _Connection("c", cast("trio.SocketStream", stream))
+    connection = ReplayConnection("c", cast("trio.SocketStream", stream))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(connection.read)
         await trio.sleep(1)

@@ -7,7 +7,7 @@ outlives the page that has asked for it, nor `TIMEOUT` seconds. What the process
 from __future__ import annotations
 
 import subprocess
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import Annotated, Any, Final
 
@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute, Route
 
 from spielleiter.common.own_python import own_python
 from spielleiter.server.replay import encode_replay
-from spielleiter.viewer.web.answers import EventStreamResponse, WebError, frame, read_json
+from spielleiter.viewer.web.answers import EventStreamResponse, SendFrame, WebError, frame, read_json
 from spielleiter.viewer.web.guard import client_share
 from spielleiter.viewer.web.live_games import Hub
 from spielleiter.viewer.web.replay_store import ReplayStore
@@ -63,7 +63,7 @@ def analysis_routes(store: ReplayStore, hub: Hub, command: tuple[str, ...] = COM
         address = client_share(request)
         hub.open_stream(address)
 
-        async def write(send_frame: Callable[[bytes], Awaitable[None]]) -> None:
+        async def write(send_frame: SendFrame) -> None:
             async with running:
                 await _analyse(command, content, send_frame)
 
@@ -80,7 +80,7 @@ def analysis_routes(store: ReplayStore, hub: Hub, command: tuple[str, ...] = COM
     return [Route("/api/analysis", analyse, methods=["POST"])]
 
 
-async def _analyse(command: tuple[str, ...], content: bytes, send_frame: Callable[[bytes], Awaitable[None]]) -> None:
+async def _analyse(command: tuple[str, ...], content: bytes, send_frame: SendFrame) -> None:
     """Run the process with the replay `content` as its input, and send its events; the last one says how it ended."""
     last = frame("failed", _FAILED)
     with trio.move_on_after(TIMEOUT) as scope:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
@@ -15,6 +14,8 @@ Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+SendFrame: TypeAlias = Callable[[bytes], Awaitable[None]]
+"""Sends one frame of an event stream; returns when the page has taken it."""
 
 JSON_BYTES: Final = 16 * 1024
 """The maximum size of a body with JSON."""
@@ -148,9 +149,7 @@ class EventStreamResponse(Response):
     `close` is called then.
     """
 
-    def __init__(
-        self, write: Callable[[Callable[[bytes], Awaitable[None]]], Awaitable[None]], close: Callable[[], None]
-    ) -> None:
+    def __init__(self, write: Callable[[SendFrame], Awaitable[None]], close: Callable[[], None]) -> None:
         super().__init__(headers=_EVENTS)
         self._write = write
         self._close = close
@@ -181,37 +180,12 @@ def single_frame(data: bytes) -> EventStreamResponse:
     return EventStreamResponse(lambda send_frame: send_frame(data), lambda: None)
 
 
-@dataclass(frozen=True, slots=True)
-class FrameSource:
-    """What a stream of the newest data sends."""
-
-    next_frame: Callable[[], Awaitable[bytes | None]]
-    """Waits for something new and returns the newest frame; None at the end of the stream."""
-    close: Callable[[], None]
-    """Forgets the page; called once, when the stream has ended in any way."""
-
-
-def newest_frames(source: FrameSource) -> EventStreamResponse:
-    """Return an answer of the frames of `source`.
-
-    Nothing is queued: the next frame is asked for only when the page has taken the last one, so a page that does not
-    read gets the newest data when it reads again, and costs nothing in between.
-    """
-
-    async def write(send_frame: Callable[[bytes], Awaitable[None]]) -> None:
-        while True:
-            data: bytes | None = b": still here\n\n"
-            with trio.move_on_after(COMMENT_INTERVAL):
-                data = await source.next_frame()
-            if data is None:
-                return
-            await send_frame(data)
-
-    return EventStreamResponse(write, source.close)
-
-
 class Versions:
-    """Counts the versions of something that pages look at, and wakes those that wait for a newer one."""
+    """Counts the versions of something that pages look at, and wakes those that wait for a newer one.
+
+    Nothing is queued: a page that does not read gets the newest version when it reads again, and costs nothing in
+    between.
+    """
 
     def __init__(self) -> None:
         self.newest = 0
@@ -223,8 +197,11 @@ class Versions:
         self._changed.set()
         self._changed = trio.Event()
 
-    async def newer_than(self, version: int) -> int:
-        """Wait until there is a newer version than `version`, and return the newest."""
+    async def newer_than(self, version: int, send_frame: SendFrame) -> int:
+        """Wait until there is a newer version than `version`, and return the newest; meanwhile, send comments."""
         while self.newest == version:
-            await self._changed.wait()
+            with trio.move_on_after(COMMENT_INTERVAL) as scope:
+                await self._changed.wait()
+            if scope.cancelled_caught:
+                await send_frame(b": still here\n\n")
         return self.newest

@@ -10,9 +10,10 @@ and for each address.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -22,11 +23,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from spielleiter.game.api import Seat, State
+from spielleiter.game.api import State
 from spielleiter.protocol.messages import Memento, Result, RoomData
 from spielleiter.server import events
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.core.room import Phase, PlayerSlot, Room
+from spielleiter.server.core.room import PendingRequest, Phase, Room
 from spielleiter.viewer.game_json import (
     describe_end,
     describe_frame,
@@ -37,12 +38,12 @@ from spielleiter.viewer.game_json import (
 )
 from spielleiter.viewer.positions.describe import describe_legal_moves, describe_position, view_of
 from spielleiter.viewer.web.answers import (
-    FrameSource,
+    EventStreamResponse,
+    SendFrame,
     Versions,
     WebError,
     frame,
     json_response,
-    newest_frames,
     single_frame,
     unknown_ply,
     unknown_room,
@@ -113,14 +114,14 @@ class LiveGame:
     is_prepared: bool
     soft_limit: float | None
     think_times: tuple[Sequence[float], Sequence[float]]
-    slots: Sequence[PlayerSlot] = ()
+    pending: PendingRequest | None = None
 
     def to_move(self, now: float) -> dict[str, Any] | None:
         """Return the seat whose move is requested, and for how many seconds; None if none is."""
-        for slot in self.slots:
-            if slot.clock.is_running:
-                return {"player": slot.seat, "since": round(slot.clock.elapsed(now), 3)}
-        return None
+        elapsed = None if self.pending is None else self.pending.elapsed(now)
+        if self.pending is None or elapsed is None:
+            return None
+        return {"player": self.pending.player_slot.seat, "since": round(elapsed, 3)}
 
     def summary(self) -> dict[str, Any]:
         """Return one line of the list of rooms; the points are those of the result, as soon as there is one."""
@@ -145,7 +146,7 @@ def game_in(room: Room) -> LiveGame:
     """Return the game in an open room."""
     is_open = room.phase is Phase.OPEN
     slots = room.player_slots
-    limits = [slot.clock.limits.soft_timeout for slot in slots]
+    limits = [slot.limits.soft_timeout for slot in slots]
     return LiveGame(
         room.id,
         room.edition,
@@ -158,8 +159,8 @@ def game_in(room: Room) -> LiveGame:
         sum(slot.peer is None and slot.reservation is None for slot in slots) if is_open else 0,
         room.is_prepared,
         min((limit for limit in limits if limit is not None), default=None),
-        (slots[0].clock.think_times, slots[1].clock.think_times),
-        slots,
+        (slots[0].think_times, slots[1].think_times),
+        room.pending,
     )
 
 
@@ -195,13 +196,22 @@ class LiveGames:
             is_paused=False,
             free_seats=0,
             think_times=ended.think_times,
-            slots=(),
+            pending=None,
         )
         while len(self._ended) > ENDED_GAMES:
             self._ended.popitem(last=False)
 
 
 # -- one game that pages look at -------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Ply:
+    """A position, and what has been encoded of it and of the move that led to it."""
+
+    memento: Memento
+    position: bytes | None = None
+    move: bytes | None = None
 
 
 class WatchedGame:
@@ -219,13 +229,8 @@ class WatchedGame:
         self.is_gone = False
         """Whether the room was closed before its game started, so that there is nothing to show any more."""
         self._find = find
-        self._mementos: list[Memento] = []
+        self._plies: list[_Ply] = []
         self._scanned = 0
-        self._seats: list[tuple[Seat, int]] = []
-        """For each ply, the seat that moved, and the number of its moves before."""
-        self._moves = [0, 0]
-        self._positions: list[bytes | None] = []
-        self._plies: list[bytes | None] = []
         self._key: object = None
         self._tail: dict[str, Any] = {}
         self._frames: dict[int, tuple[bytes, int]] = {}
@@ -242,7 +247,7 @@ class WatchedGame:
         self._scan()
         to_move = self.game.to_move(now)
         player = None if to_move is None else to_move["player"]
-        key = (len(self._mementos), self.game.is_paused, self.game.phase, player, found is None)
+        key = (len(self._plies), self.game.is_paused, self.game.phase, player, found is None)
         if key == self._key:
             return False
         self._key = key
@@ -257,7 +262,7 @@ class WatchedGame:
 
     async def describe_new(self, checkpoint: Checkpoint, most: int = CATCH_UP) -> None:
         """Describe the plies that are new; if there are more than `most`, only the newest one."""
-        count, first = len(self._mementos), self._shown_count()
+        count, first = len(self._plies), self._shown_count()
         for ply in range(first if count - first <= most else count - 1, count):
             self._describe(ply)
             await checkpoint()
@@ -274,14 +279,9 @@ class WatchedGame:
         cached = self._frames.get(known)
         if cached is None:
             start = count = self._shown_count()
-            while start > known and self._positions[start - 1] is not None:
+            while start > known and self._plies[start - 1].position is not None:
                 start -= 1
-            data = {
-                "from": start,
-                "positions": _raw(self._positions[start:]),
-                "plies": _raw(self._plies[max(start, 1) : count]),
-                **self._tail,
-            }
+            data = {"from": start, **_encoded(self._plies[start:count]), **self._tail}
             cached = self._frames[known] = frame("position", data), count
         return cached
 
@@ -291,28 +291,28 @@ class WatchedGame:
 
     def _shown_count(self) -> int:
         """Return the number of positions up to the last one that is described; the record may have grown since."""
-        count = len(self._positions)
-        while count and self._positions[count - 1] is None:
+        count = len(self._plies)
+        while count and self._plies[count - 1].position is None:
             count -= 1
         return count
 
     def is_described(self) -> bool:
         """Return whether all positions so far are described."""
         self._scan()
-        return None not in self._positions
+        return all(each.position is not None for each in self._plies)
 
     async def describe_all(self, checkpoint: Checkpoint) -> None:
         """Describe all positions so far."""
         self._scan()
-        for ply in range(len(self._mementos)):
-            if self._positions[ply] is None:
+        for ply in range(len(self._plies)):
+            if self._plies[ply].position is None:
                 self._describe(ply)
                 await checkpoint()
 
     def as_replay(self) -> dict[str, Any]:
         """Return the game as far as it is described, in the form of a replay."""
         game = self._find() or self.game  # as it is now, since to describe the positions may have taken a while
-        count = next((ply for ply, data in enumerate(self._positions) if data is None), len(self._positions))
+        described = itertools.takewhile(lambda each: each.position is not None, self._plies)
         return {
             **describe_frame(game.edition, game.state, game.names, game.soft_limit),
             "id": game.id,
@@ -320,8 +320,7 @@ class WatchedGame:
             "isPaused": game.is_paused,
             "freeSeats": game.free_seats,
             "isPrepared": game.is_prepared,
-            "positions": _raw(self._positions[:count]),
-            "plies": _raw(self._plies[1:count]),
+            **_encoded(described),
             "end": describe_end(game.record),
             "source": "",
         }
@@ -329,40 +328,36 @@ class WatchedGame:
     def position(self, ply: int) -> State:
         """Return the position of this ply. Raises WebError if the game has not reached it."""
         self._scan()
-        if not 0 <= ply < len(self._mementos):
+        if not 0 <= ply < len(self._plies):
             raise unknown_ply(ply)
-        return self._mementos[ply].state
+        return self._plies[ply].memento.state
 
     def _scan(self) -> None:
         """Take note of the positions that were added to the record."""
         record = self.game.record
-        for data in record[self._scanned :]:
-            if isinstance(data, Memento):
-                if self._mementos:
-                    seat = self._mementos[-1].state.seat_on_turn
-                    self._seats.append((seat, self._moves[seat]))
-                    self._moves[seat] += 1
-                else:
-                    self._seats.append((0, 0))  # no move led to the first position
-                self._mementos.append(data)
-                self._positions.append(None)
-                self._plies.append(None)
+        self._plies += [_Ply(data) for data in record[self._scanned :] if isinstance(data, Memento)]
         self._scanned = len(record)
 
     def _describe(self, ply: int) -> None:
-        state = self._mementos[ply].state
-        previous = self._mementos[ply - 1].state if ply else None
-        self._positions[ply] = msgspec.json.encode(describe_position(state, ply, previous))
+        new = self._plies[ply]
+        before = [each.memento.state for each in self._plies[:ply]]
+        previous = before[-1] if before else None
+        new.position = msgspec.json.encode(describe_position(new.memento.state, ply, previous))
         if previous is None:
             return
-        seat, number = self._seats[ply]
-        times = self.game.think_times[seat]
+        seat = previous.seat_on_turn
+        times, number = self.game.think_times[seat], sum(state.seat_on_turn == seat for state in before[:-1])
         time = round(times[number], 4) if number < len(times) else None
-        self._plies[ply] = msgspec.json.encode(describe_ply(ply, previous, self._mementos[ply], time))
+        new.move = msgspec.json.encode(describe_ply(ply, previous, new.memento, time))
 
 
-def _raw(parts: list[bytes | None]) -> list[msgspec.Raw]:
-    return [msgspec.Raw(part) for part in parts if part is not None]
+def _encoded(plies: Iterable[_Ply]) -> dict[str, list[msgspec.Raw]]:
+    """Return the positions and the moves of these plies, as far as they are described."""
+    found = list(plies)
+    return {
+        "positions": [msgspec.Raw(each.position) for each in found if each.position is not None],
+        "plies": [msgspec.Raw(each.move) for each in found if each.move is not None],
+    }
 
 
 # -- all pages -------------------------------------------------------------------------------------------------------
@@ -422,24 +417,24 @@ class Hub:
         if not self._streams:
             self._has_streams = trio.Event()
 
-    def watch_list(self, address: str) -> FrameSource:
-        """Return the frames of the list of rooms for one page. Raises WebError if there are too many pages."""
+    def watch_list(self, address: str) -> EventStreamResponse:
+        """Return a stream of the list of rooms for one page. Raises WebError if there are too many pages."""
         self.open_stream(address)
         self._list_watchers += 1
         if self._list_watchers == 1:
             self._refresh_list()  # it is as old as the last page
-        version = 0
 
-        async def next_frame() -> bytes:
-            nonlocal version
-            version = await self._list_versions.newer_than(version)
-            return self._list_frame
+        async def write(send_frame: SendFrame) -> None:
+            version = 0
+            while True:
+                version = await self._list_versions.newer_than(version, send_frame)
+                await send_frame(self._list_frame)
 
         def close() -> None:
             self._list_watchers -= 1
             self.close_stream(address)
 
-        return FrameSource(next_frame, close)
+        return EventStreamResponse(write, close)
 
     def game(self, room_id: str) -> WatchedGame:
         """Return the game in the room `room_id`, running, over or not started. Raises WebError if there is none."""
@@ -457,8 +452,8 @@ class Hub:
         await self._describe_whole(watched)
         return watched.as_replay()
 
-    def watch_game(self, room_id: str, address: str) -> FrameSource:
-        """Return the frames of one game for one page: everything at first, and then what is new.
+    def watch_game(self, room_id: str, address: str) -> EventStreamResponse:
+        """Return a stream of one game for one page: everything at first, and then what is new.
 
         Raises WebError if there is no such game, or if there are too many pages.
         """
@@ -466,25 +461,17 @@ class Hub:
         self.open_stream(address)
         watched.watchers += 1
         self._watched[room_id] = watched
-        version: int | None = None
-        content: object = None
-        known = 0
-        is_gone = False
 
-        async def next_frame() -> bytes | None:
-            nonlocal version, content, known, is_gone
-            if is_gone:
-                return None
-            if version is None:
-                await self._describe_first(watched)
-            while version is not None and watched.content() == content:
-                version = await watched.versions.newer_than(version)
-            version, content = watched.versions.newest, watched.content()
-            if watched.is_gone:
-                is_gone = True
-                return GONE
-            data, known = watched.frame_after(known)
-            return data
+        async def write(send_frame: SendFrame) -> None:
+            known = 0
+            await self._describe_first(watched)
+            while not watched.is_gone:
+                version, content = watched.versions.newest, watched.content()
+                data, known = watched.frame_after(known)
+                await send_frame(data)
+                while watched.content() == content:
+                    version = await watched.versions.newer_than(version, send_frame)
+            await send_frame(GONE)
 
         def close() -> None:
             watched.watchers -= 1
@@ -492,12 +479,12 @@ class Hub:
                 self._watched.pop(watched.game.id, None)
             self.close_stream(address)
 
-        return FrameSource(next_frame, close)
+        return EventStreamResponse(write, close)
 
     async def _describe_first(self, watched: WatchedGame) -> None:
         """Describe a game that a page has just opened: all of it, or only the newest position if the server is busy."""
         has_changed = watched.refresh(trio.current_time())
-        if self._is_busy:
+        if self._is_busy or self._describing.statistics().tasks_waiting >= MOST_WAITING:
             await watched.describe_new(trio.lowlevel.checkpoint)
         else:
             await self._describe_whole(watched)
@@ -584,7 +571,7 @@ def room_routes(hub: Hub) -> list[BaseRoute]:
         return json_response(describe_legal_moves(hub.game(request.path_params["room"]).position(ply), ply))
 
     async def list_events(request: Request) -> Response:
-        return newest_frames(hub.watch_list(client_share(request)))
+        return hub.watch_list(client_share(request))
 
     async def room_events(request: Request) -> Response:
         room_id = request.path_params["room"]
@@ -592,7 +579,7 @@ def room_routes(hub: Hub) -> list[BaseRoute]:
             hub.game(room_id)
         except WebError:  # a page with an event stream cannot read the body of a refusal
             return single_frame(GONE)
-        return newest_frames(hub.watch_game(room_id, client_share(request)))
+        return hub.watch_game(room_id, client_share(request))
 
     return [
         Route("/api/rooms", rooms),

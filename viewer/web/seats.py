@@ -43,12 +43,12 @@ from spielleiter.server.errors import RequestError
 from spielleiter.server.net.wire import SocketWire
 from spielleiter.viewer.positions.describe import MOST_LEGAL_MOVES, describe_legal_moves, skip_move
 from spielleiter.viewer.web.answers import (
-    FrameSource,
+    EventStreamResponse,
+    SendFrame,
     Versions,
     WebError,
     frame,
     json_response,
-    newest_frames,
     printable,
     read_json,
     refused_by_server,
@@ -302,16 +302,16 @@ class PersonSeat:
         """Return the seat as a JSON object."""
         return {"room": self._room.id, "player": self._player, "state": self.state, "commands": list(self._commands)}
 
-    def watch(self, on_close: Callable[[], None]) -> FrameSource:
-        """Return the frames of the seat and of its request for one page; `on_close` is called when it has left."""
+    def watch(self, on_close: Callable[[], None]) -> EventStreamResponse:
+        """Return a stream of the seat and of its request for one page; `on_close` is called when it has left."""
         self._pages += 1
         self._scope.deadline = math.inf
-        version = -1
 
-        async def next_frame() -> bytes:
-            nonlocal version
-            version = await self._versions.newer_than(version)
-            return frame("seat", self.describe()) + frame("request", self._request_data)
+        async def write(send_frame: SendFrame) -> None:
+            version = -1
+            while True:
+                version = await self._versions.newer_than(version, send_frame)
+                await send_frame(frame("seat", self.describe()) + frame("request", self._request_data))
 
         def close() -> None:
             self._pages -= 1
@@ -319,7 +319,7 @@ class PersonSeat:
                 self._scope.deadline = trio.current_time() + ABANDON_TIMEOUT
             on_close()
 
-        return FrameSource(next_frame, close)
+        return EventStreamResponse(write, close)
 
 
 class Seats:
@@ -501,7 +501,7 @@ def seat_routes(seats: Seats, hub: Hub, find_replay_state: FindReplayState) -> l
             return single_frame(frame("gone", error.as_json()))
         address = client_share(request)
         hub.open_stream(address)
-        return newest_frames(seat.watch(lambda: hub.close_stream(address)))
+        return seat.watch(lambda: hub.close_stream(address))
 
     async def move(request: Request) -> Response:
         seat = seats.find(request.path_params["seat"])

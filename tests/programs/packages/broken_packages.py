@@ -1,18 +1,11 @@
-"""Contest packages with one planted fault each, and sound ones.
-
-Run as a script, it writes all of them into a folder, for tests by hand:
-
-    python -m tests.programs.packages.broken_packages FOLDER
-"""
+"""Contest packages with one planted fault each, and sound ones."""
 
 from __future__ import annotations
 
 import stat
 import struct
-import sys
 import zipfile
 from dataclasses import dataclass
-from pathlib import Path
 
 from tests.programs.packages.binaries import (
     LOADER,
@@ -35,17 +28,17 @@ from tests.programs.packages.making import (
     shell,
     with_entry,
     with_flags,
-    with_info,
+    with_mode,
     zipped,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A package."""
+    """A package with a fault."""
 
     code: str
-    """The code of its only fault; empty if it is sound."""
+    """The code of its only fault."""
     content: bytes
     main: str | None = None
     """The value of ``--main``; None: without."""
@@ -64,24 +57,6 @@ def _overlapping() -> bytes:
 def _wrong_checksum() -> bytes:
     content = zipped({**BOT, "notes.txt": "A long text that is easily found."}, zipfile.ZIP_STORED)
     return content.replace(b"easily found", b"easily lost!")
-
-
-def _symbolic_link(info: zipfile.ZipInfo) -> None:
-    info.create_system = 3
-    info.external_attr = (stat.S_IFLNK | 0o777) << 16
-
-
-def _pipe(info: zipfile.ZipInfo) -> None:
-    info.create_system = 3
-    info.external_attr = (stat.S_IFIFO | 0o644) << 16
-
-
-def _encrypted() -> bytes:
-    return with_flags(zipped({**BOT, "secret.txt": "x"}), b"secret.txt", 0x1)
-
-
-def _twice() -> bytes:
-    return renamed("bot.pz", b"bot.py")
 
 
 _LIBRARIES = ("libc.so.6", "libm.so.6")
@@ -106,7 +81,7 @@ BROKEN: dict[str, Sample] = {
     ),
     "entries that overlap": Sample("overlapping-files", _overlapping()),
     "wrong checksum": Sample("wrong-checksum", _wrong_checksum()),
-    "encrypted file": Sample("encrypted", _encrypted()),
+    "encrypted file": Sample("encrypted", with_flags(zipped({**BOT, "secret.txt": "x"}), b"secret.txt", 0x1)),
     "bzip2": Sample("unsupported-compression", zipped(BOT, zipfile.ZIP_BZIP2)),
     # -- names
     "path with .. inside": Sample("leaves-folder", with_entry("lib/../../bot.py")),
@@ -114,11 +89,9 @@ BROKEN: dict[str, Sample] = {
     "path of a network share": Sample("absolute-path", with_entry("\\\\server\\bot.py")),
     "drive letter": Sample("drive-letter", with_entry("C:\\bots\\bot.py")),
     "backslash": Sample("backslash-in-name", with_entry("lib\\helper.py")),
-    "symbolic link": Sample(
-        "symbolic-link", with_info({**BOT, "python": "/usr/bin/python3"}, "python", _symbolic_link)
-    ),
-    "named pipe": Sample("special-file", with_info({**BOT, "pipe": ""}, "pipe", _pipe)),
-    "same name twice": Sample("duplicate-name", _twice()),
+    "symbolic link": Sample("symbolic-link", with_mode({**BOT, "python": "/usr/bin/python3"}, "python", stat.S_IFLNK)),
+    "named pipe": Sample("special-file", with_mode({**BOT, "pipe": ""}, "pipe", stat.S_IFIFO)),
+    "same name twice": Sample("duplicate-name", renamed("bot.pz", b"bot.py")),
     "file and folder of the same name": Sample("file-and-folder", zipped({**BOT, "lib": "x", "lib/a.txt": "x"})),
     "names that differ in case": Sample("case-collision", zipped({**BOT, "Data.txt": "x", "data.txt": "y"})),
     "line break in a name": Sample("control-character", with_entry("a\nb.txt")),
@@ -199,86 +172,58 @@ BROKEN: dict[str, Sample] = {
 }
 
 
-SOUND: dict[str, Sample] = {
-    "Python": Sample("", python(PYTHON_BOT)),
-    "shell and Python": Sample("", zipped(BOT)),
-    "Python with modules and packages": Sample(
-        "",
-        python(
-            "from __future__ import annotations\nimport logic.search\nfrom helper import *\ntry:\n    import numpy\n"
-            "except ImportError:\n    numpy = None\n",
-            {
-                "logic/__init__.py": "",
-                "logic/search.py": "import helper\nfrom . import x",
-                "logic/x.py": "",
-                "helper.py": "import json",
-            },
-        ),
+SOUND: dict[str, bytes] = {
+    "Python": python(PYTHON_BOT),
+    "shell and Python": zipped(BOT),
+    "Python with modules and packages": python(
+        "from __future__ import annotations\nimport logic.search\nfrom helper import *\ntry:\n    import numpy\n"
+        "except ImportError:\n    numpy = None\n",
+        {
+            "logic/__init__.py": "",
+            "logic/search.py": "import helper\nfrom . import x",
+            "logic/x.py": "",
+            "helper.py": "import json",
+        },
     ),
-    "Python with packed libraries": Sample(
-        "",
-        python(
-            "import sys\nsys.path.insert(0, 'lib')\nimport numpy\nimport socha.api",
-            {"lib/numpy/__init__.py": "", "lib/socha/api.py": "", "requirements.txt": "numpy\nsocha>=5\n"},
-        ),
+    "Python with packed libraries": python(
+        "import sys\nsys.path.insert(0, 'lib')\nimport numpy\nimport socha.api",
+        {"lib/numpy/__init__.py": "", "lib/socha/api.py": "", "requirements.txt": "numpy\nsocha>=5\n"},
     ),
-    "script with programs for several systems": Sample(
-        "",
-        shell(
-            'case "$(uname)" in Darwin) ./bot-macos "$@" ;; MINGW*) ./bot.exe "$@" ;; *) ./bot "$@" ;; esac',
-            {"bot-macos": MACOS_PROGRAM, "bot.exe": WINDOWS_PROGRAM, "bot": elf()},
-        ),
+    "script with programs for several systems": shell(
+        'case "$(uname)" in Darwin) ./bot-macos "$@" ;; MINGW*) ./bot.exe "$@" ;; *) ./bot "$@" ;; esac',
+        {"bot-macos": MACOS_PROGRAM, "bot.exe": WINDOWS_PROGRAM, "bot": elf()},
     ),
-    "program for Windows that nobody names": Sample("", zipped({**BOT, "lib/setup/cli.exe": WINDOWS_PROGRAM})),
-    "JAR file that is not started": Sample("", java(jar(), {"lib.jar": jar(None), "damaged.jar": jar()[:-40]})),
-    "JAR file": Sample("", java(jar())),
-    "JAR file with libraries, next to the script": Sample(
-        "",
-        zipped(
-            {
-                "start.sh": '#!/bin/bash\njava -Xmx1g -Dfile.encoding=UTF-8 -jar "$(dirname "$0")/build/bot.jar" $@\n',
-                "build/bot.jar": jar("Main-Class: bot.\n Main\nClass-Path: libs/sdk.jar\n"),
-                "build/libs/sdk.jar": jar(),
-            }
-        ),
+    "program for Windows that nobody names": zipped({**BOT, "lib/setup/cli.exe": WINDOWS_PROGRAM}),
+    "JAR file that is not started": java(jar(), {"lib.jar": jar(None), "damaged.jar": jar()[:-40]}),
+    "JAR file": java(jar()),
+    "JAR file with libraries, next to the script": zipped(
+        {
+            "start.sh": '#!/bin/bash\njava -Xmx1g -Dfile.encoding=UTF-8 -jar "$(dirname "$0")/build/bot.jar" $@\n',
+            "build/bot.jar": jar("Main-Class: bot.\n Main\nClass-Path: libs/sdk.jar\n"),
+            "build/libs/sdk.jar": jar(),
+        }
     ),
-    "classes of Java": Sample("", shell('cd out && exec java bot.Main "$@"', {"out/bot/Main.class": java_class()})),
-    "compiled program": Sample(
-        "", program(elf(loader=LOADER, libraries=("libstdc++.so.6", *_LIBRARIES), versions=("GLIBC_2.34",)))
+    "classes of Java": shell('cd out && exec java bot.Main "$@"', {"out/bot/Main.class": java_class()}),
+    "compiled program": program(
+        elf(loader=LOADER, libraries=("libstdc++.so.6", *_LIBRARIES), versions=("GLIBC_2.34",))
     ),
-    "statically linked program": Sample("", program(elf())),
-    "position-independent program without a loader": Sample("", program(elf(kind=3))),
-    "program and its library": Sample(
-        "", program(elf(loader=LOADER, libraries=("libbook.so", *_LIBRARIES)), {"libbook.so": elf(kind=3, entry=0)})
+    "statically linked program": program(elf()),
+    "position-independent program without a loader": program(elf(kind=3)),
+    "program and its library": program(
+        elf(loader=LOADER, libraries=("libbook.so", *_LIBRARIES)), {"libbook.so": elf(kind=3, entry=0)}
     ),
-    "script that makes its program executable": Sample(
-        "", shell('cd "${0%/*}"\nchmod 755 bin/player\nexec nice -n 5 ./bin/player "$@"', {"bin/player": elf()})
+    "script that makes its program executable": shell(
+        'cd "${0%/*}"\nchmod 755 bin/player\nexec nice -n 5 ./bin/player "$@"', {"bin/player": elf()}
     ),
-    "several scripts, one of them named start.sh": Sample(
-        "", zipped({**BOT, "test.sh": "#!/bin/sh\r\necho test\n", "build.sh": "mvn package\n"})
+    "several scripts, one of them named start.sh": zipped(
+        {**BOT, "test.sh": "#!/bin/sh\r\necho test\n", "build.sh": "mvn package\n"}
     ),
-    "main file in a folder": Sample("", zipped({"bin/run": PYTHON_MAIN, "README.md": "x"}), "bin/run"),
-    "umlauts in UTF-8": Sample("", with_entry("Erklärung für Lehrkräfte.txt")),
-    "folders of their own": Sample("", zipped({"lib/": "", "data/book/": "", **BOT})),
-    "stored without compression": Sample("", zipped(BOT, zipfile.ZIP_STORED)),
-    "Node.js": Sample("", zipped({"main.js": "#!/usr/bin/env node\nconsole.log(process.argv)\n"})),
-    "packed wheels": Sample(
-        "",
-        shell(
-            'pip install --no-index --find-links wheels --target lib numpy\nPYTHONPATH=lib python3 bot.py "$@"',
-            {"bot.py": "import numpy\n", "wheels/numpy-2.0-cp312-cp312-manylinux_2_17_x86_64.whl": "x"},
-        ),
+    "umlauts in UTF-8": with_entry("Erklärung für Lehrkräfte.txt"),
+    "folders of their own": zipped({"lib/": "", "data/book/": "", **BOT}),
+    "stored without compression": zipped(BOT, zipfile.ZIP_STORED),
+    "Node.js": zipped({"main.js": "#!/usr/bin/env node\nconsole.log(process.argv)\n"}),
+    "packed wheels": shell(
+        'pip install --no-index --find-links wheels --target lib numpy\nPYTHONPATH=lib python3 bot.py "$@"',
+        {"bot.py": "import numpy\n", "wheels/numpy-2.0-cp312-cp312-manylinux_2_17_x86_64.whl": "x"},
     ),
 }
-
-
-def main() -> None:
-    folder = Path(sys.argv[1])
-    for kind, samples in (("broken", BROKEN), ("sound", SOUND)):
-        (folder / kind).mkdir(parents=True, exist_ok=True)
-        for name, sample in samples.items():
-            (folder / kind / f"{name.replace('/', '_')}.zip").write_bytes(sample.content)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,17 +1,32 @@
-"""Builders of contest packages for tests: ZIP files with scripts, programs and unusual entries."""
+"""Builders of contest packages for tests: ZIP files with scripts, programs and unusual entries; inspecting them."""
 
 from __future__ import annotations
 
 import io
 import struct
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from pathlib import Path
+
+from spielleiter.programs.packages.package import Inspection, inspect_package
 
 SHELL_BOT = '#!/bin/sh\nexec python3 bot.py "$@"\n'
 PYTHON_BOT = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('-p', default=13050)\n"
 PYTHON_MAIN = f"#!/usr/bin/env python3\n{PYTHON_BOT}"
 JAVA_BOT = '#!/bin/sh\nexec java -jar bot.jar "$@"\n'
 BOT = {"start.sh": SHELL_BOT, "bot.py": PYTHON_BOT}
+
+
+def inspected(folder: Path, content: bytes, main: str | None = None) -> Inspection:
+    """Write a package into the folder, and inspect it."""
+    path = folder / "player.zip"
+    path.write_bytes(content)
+    return inspect_package(path, main)
+
+
+def codes(folder: Path, content: bytes) -> list[str]:
+    """The codes of what is found in a package."""
+    return [each.code for each in inspected(folder, content).findings]
 
 
 def zipped(files: Mapping[str, bytes | str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -23,15 +38,15 @@ def zipped(files: Mapping[str, bytes | str], method: int = zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 
-def with_info(files: Mapping[str, bytes | str], name: str, change: Callable[[zipfile.ZipInfo], None]) -> bytes:
-    """A ZIP file with these files, one of which has changed attributes."""
+def with_mode(files: Mapping[str, bytes | str], name: str, kind: int) -> bytes:
+    """A ZIP file with these files, one of which is of another kind on Linux, a constant of `stat`."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for each, content in files.items():
             info = zipfile.ZipInfo(each)
             info.compress_type = zipfile.ZIP_DEFLATED
             if each == name:
-                change(info)
+                info.create_system, info.external_attr = 3, (kind | 0o777) << 16
             archive.writestr(info, content)
     return buffer.getvalue()
 

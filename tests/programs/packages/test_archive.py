@@ -21,7 +21,7 @@ from spielleiter.programs.packages.package import inspect_package, unpack_packag
 from tests.programs.packages.broken_packages import BROKEN, SOUND
 from tests.programs.packages.making import BOT, zipped
 
-ORIGINALS = [each.content for each in (*BROKEN.values(), *SOUND.values()) if len(each.content) < 10_000]
+ORIGINALS = [each for each in (*(each.content for each in BROKEN.values()), *SOUND.values()) if len(each) < 10_000]
 NAMES = st.lists(
     st.sampled_from(["..", ".", "", "/", "\\", "C:", "a", "ä", "\0", "start.sh", "A", "x" * 260]), min_size=1
 )

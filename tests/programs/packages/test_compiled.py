@@ -6,7 +6,6 @@ import shutil
 import struct
 import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spielleiter.programs.packages import archive
-from spielleiter.programs.packages.faults import Finding
-from spielleiter.programs.packages.package import inspect_package
 from tests.programs.packages.binaries import (
     LOADER,
     WINDOWS_PROGRAM,
@@ -23,32 +20,17 @@ from tests.programs.packages.binaries import (
     jar,
     java_class,
 )
-from tests.programs.packages.making import BOT, program, python, shell, zipped
+from tests.programs.packages.making import BOT, codes, inspected, program, python, shell, zipped
 
 PROGRAM = elf(loader=LOADER, libraries=("libc.so.6", "libx.so"), versions=("GLIBC_2.2.5", "GLIBC_2.40"))
 
 
-def findings(content: bytes, folder: Path) -> tuple[Finding, ...]:
-    path = folder / "player.zip"
-    path.write_bytes(content)
-    return inspect_package(path).findings
-
-
-def codes(content: bytes, folder: Path, files: Mapping[str, bytes | str] | None = None) -> list[str]:
-    """The codes of the findings about a package whose main file is a program with this content."""
-    return [each.code for each in findings(program(content, files), folder)]
-
-
-def java_codes(files: Mapping[str, bytes | str], folder: Path) -> list[str]:
-    return [each.code for each in findings(zipped({**BOT, **files}), folder)]
-
-
 def test_a_program_needs_what_its_headers_say(tmp_path: Path) -> None:
-    libraries, glibc = findings(program(PROGRAM), tmp_path)
+    libraries, glibc = inspected(tmp_path, program(PROGRAM)).findings
     assert (libraries.code, glibc.code) == ("missing-library", "newer-glibc")
     assert "(libx.so)" in libraries.text
     assert "needs glibc 2.40," in glibc.text
-    assert codes(PROGRAM, tmp_path, {"lib/libx.so": elf(kind=3, entry=0)}) == ["newer-glibc"]
+    assert codes(tmp_path, program(PROGRAM, {"lib/libx.so": elf(kind=3, entry=0)})) == ["newer-glibc"]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +43,7 @@ def test_a_program_needs_what_its_headers_say(tmp_path: Path) -> None:
     ],
 )
 def test_versions_are_compared_as_numbers(versions: tuple[str, ...], expected: list[str], tmp_path: Path) -> None:
-    assert codes(elf(loader=LOADER, libraries=("libc.so.6",), versions=versions), tmp_path) == expected
+    assert codes(tmp_path, program(elf(loader=LOADER, libraries=("libc.so.6",), versions=versions))) == expected
 
 
 @pytest.mark.parametrize(
@@ -72,29 +54,29 @@ def test_other_processors_are_named(order: int, machine: int, processor: str, tm
     content = bytearray(elf(machine=machine))
     content[5] = order
     struct.pack_into("<HH" if order == 1 else ">HH", content, 16, 2, machine)
-    (finding,) = findings(program(bytes(content)), tmp_path)
+    (finding,) = inspected(tmp_path, program(bytes(content))).findings
     assert finding.code == "other-processor"
     assert processor in finding.text
 
 
 def test_a_second_program_for_another_system_is_a_warning_if_there_is_no_other(tmp_path: Path) -> None:
     files = {"player": elf(machine=183), "tools/player-windows": WINDOWS_PROGRAM}
-    (finding,) = findings(shell('./player "$@" || ./tools/player-windows "$@"', files), tmp_path)
+    (finding,) = inspected(tmp_path, shell('./player "$@" || ./tools/player-windows "$@"', files)).findings
     assert (finding.code, finding.file) == ("foreign-program", "player")
     assert "player (and 1 more)" in finding.text
-    assert findings(shell('./player "$@"', {**files, "player-x86": elf()}), tmp_path) == ()
+    assert codes(tmp_path, shell('./player "$@"', {**files, "player-x86": elf()})) == []
 
 
 @pytest.mark.parametrize("length", range(4, len(PROGRAM), 50))
 def test_a_part_of_a_program_is_damaged(length: int, tmp_path: Path) -> None:
-    assert codes(PROGRAM[:length], tmp_path) == ["damaged-program"]
+    assert codes(tmp_path, program(PROGRAM[:length])) == ["damaged-program"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the interpreter is an ELF file on Linux only")
 def test_real_programs_can_be_read(tmp_path: Path) -> None:
     for path in (Path(sys.executable).resolve(), shutil.which("sh")):
         assert path is not None
-        found = codes(Path(path).read_bytes(), tmp_path)
+        found = codes(tmp_path, program(Path(path).read_bytes()))
         assert set(found) <= {"missing-library", "newer-glibc", "other-processor", "unusual-loader"}
 
 
@@ -106,7 +88,7 @@ def test_any_changed_program_can_be_examined(changes: list[tuple[int, int]]) -> 
     for place, value in changes:
         content[place] = value
     with tempfile.TemporaryDirectory() as folder:
-        assert "uninspectable" not in codes(bytes(content), Path(folder), {"second": bytes(content)})
+        assert "uninspectable" not in codes(Path(folder), program(bytes(content), {"second": bytes(content)}))
 
 
 NEWER = {"bot/Main.class": java_class(22)}
@@ -129,17 +111,17 @@ NEWER = {"bot/Main.class": java_class(22)}
     ],
 )
 def test_the_release_of_classes_is_compared(files: dict[str, bytes | str], expected: list[str], tmp_path: Path) -> None:
-    assert java_codes(files, tmp_path) == expected
+    assert codes(tmp_path, zipped({**BOT, **files})) == expected
 
 
 def test_a_large_jar_file_is_not_examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     newer = {"bot/Main.class": java_class(26)}
-    assert java_codes({"bot.jar": jar(files=newer)}, tmp_path) == ["newer-java"]
+    assert codes(tmp_path, zipped({**BOT, "bot.jar": jar(files=newer)})) == ["newer-java"]
     many = jar(files={**newer, "x" * 60_000: b"", "y" * 60_000: b""})
     monkeypatch.setattr("spielleiter.programs.packages.archive._BoundedFile.limit", 70_000)
-    assert java_codes({"bot.jar": many}, tmp_path) == []
+    assert codes(tmp_path, zipped({**BOT, "bot.jar": many})) == []
     monkeypatch.setattr(archive, "MAX_INNER", 10)
-    assert java_codes({"bot.jar": jar(files=newer)}, tmp_path) == []
+    assert codes(tmp_path, zipped({**BOT, "bot.jar": jar(files=newer)})) == []
 
 
 @pytest.mark.slow
@@ -149,7 +131,7 @@ def test_any_changed_jar_file_can_be_examined(changes: list[tuple[int, bytes, in
     for place, new, length in changes:
         content[place : place + length] = new
     with tempfile.TemporaryDirectory() as folder:
-        assert set(java_codes({"bot.jar": bytes(content)}, Path(folder))) <= {"newer-java"}
+        assert set(codes(Path(folder), zipped({**BOT, "bot.jar": bytes(content)}))) <= {"newer-java"}
 
 
 @pytest.mark.parametrize(
@@ -163,9 +145,7 @@ def test_any_changed_jar_file_can_be_examined(changes: list[tuple[int, bytes, in
     ],
 )
 def test_the_version_of_compiled_modules_is_known(files: dict[str, bytes | str], version: str, tmp_path: Path) -> None:
-    path = tmp_path / "player.zip"
-    path.write_bytes(python("import a", files))
-    assert inspect_package(path).python == version
+    assert inspected(tmp_path, python("import a", files)).python == version
 
 
 @pytest.mark.parametrize(
@@ -182,7 +162,5 @@ def test_the_version_of_compiled_modules_is_known(files: dict[str, bytes | str],
     ],
 )
 def test_the_platform_is_in_the_name(name: str, code: str | None, tmp_path: Path) -> None:
-    path = tmp_path / "player.zip"
-    path.write_bytes(zipped({**BOT, name: "x"}))
-    found = [(each.code, each.file) for each in inspect_package(path).findings]
+    found = [(each.code, each.file) for each in inspected(tmp_path, zipped({**BOT, name: "x"})).findings]
     assert found == ([] if code is None else [(code, name)])

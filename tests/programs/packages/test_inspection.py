@@ -15,18 +15,20 @@ from typing import IO, Any
 import pytest
 
 from spielleiter.programs.packages.faults import FAULTS, Level, PackageError, finding_of, shortened
-from spielleiter.programs.packages.package import Inspection, Package, inspect_package, unpack_package
+from spielleiter.programs.packages.package import Package, unpack_package
 from tests.programs.packages.binaries import LOADER, elf, jar
-from tests.programs.packages.broken_packages import BROKEN, SOUND, Sample
-from tests.programs.packages.making import BOT, SHELL_BOT, zipped
+from tests.programs.packages.broken_packages import BROKEN, SOUND
+from tests.programs.packages.making import BOT, SHELL_BOT, inspected, zipped
+from tests.programs.packages.official_packages import (
+    FOLDER,
+    java_player,
+    java_project,
+    java_sources,
+    python_package,
+    rust_player,
+    rust_sources,
+)
 from tests.timeouts import HANG_TIMEOUT
-
-
-def inspect(folder: Path, sample: Sample) -> Inspection:
-    path = folder / "player.zip"
-    path.write_bytes(sample.content)
-    return inspect_package(path, sample.main)
-
 
 LARGE = {"too many files", "ZIP bomb", "ZIP bomb of smaller files"}
 
@@ -36,7 +38,7 @@ LARGE = {"too many files", "ZIP bomb", "ZIP bomb of smaller files"}
 )
 def test_a_planted_fault_is_found_and_no_other(name: str, tmp_path: Path) -> None:
     sample = BROKEN[name]
-    inspection = inspect(tmp_path, sample)
+    inspection = inspected(tmp_path, sample.content, sample.main)
     assert [each.code for each in inspection.findings] == [sample.code], inspection.findings
     (finding,) = inspection.findings
     assert finding.level is FAULTS[sample.code][0]
@@ -47,10 +49,49 @@ def test_a_planted_fault_is_found_and_no_other(name: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", SOUND)
 def test_a_sound_package_raises_no_alarm(name: str, tmp_path: Path) -> None:
-    inspection = inspect(tmp_path, SOUND[name])
+    inspection = inspected(tmp_path, SOUND[name])
     assert inspection.findings == ()
     assert inspection.main is not None
     assert inspection.is_startable
+
+
+# Packages in the layouts of the official templates and builders are accepted as the contest accepts them.
+PYTHON = python_package("from socha.starter import Starter\nStarter()\n", {"socha/starter.py": "def Starter(): pass\n"})
+
+
+@pytest.mark.parametrize(
+    ("content", "main", "codes"),
+    [
+        (PYTHON, f"{FOLDER}/start.sh", ["main-in-folder"]),
+        (java_player(), "blokus_2027_client.jar", ["jar-main-file"]),
+        (java_project(), "blokus_2027_client.jar", ["jar-main-file"]),
+        (java_project(folder="bot/"), "bot/blokus_2027_client.jar", ["jar-main-file", "main-in-folder"]),
+        (rust_player(), "start.sh", []),
+    ],
+    ids=["Python", "Java", "Java project", "Java project in a folder", "Rust"],
+)
+def test_what_the_official_builders_make_can_be_started(
+    content: bytes, main: str, codes: list[str], tmp_path: Path
+) -> None:
+    inspection = inspected(tmp_path, content)
+    assert inspection.is_startable
+    assert str(inspection.main) == main
+    assert [each.code for each in inspection.findings] == codes
+
+
+@pytest.mark.parametrize("content", [java_sources(), rust_sources()], ids=["Java", "Rust"])
+def test_the_templates_themselves_are_sources(content: bytes, tmp_path: Path) -> None:
+    inspection = inspected(tmp_path, content)
+    assert [each.code for each in inspection.findings] == ["source-only"]
+    assert inspection.main is None
+
+
+def test_a_main_file_in_a_folder_can_be_named_and_several_are_listed(tmp_path: Path) -> None:
+    inspection = inspected(tmp_path, PYTHON, f"{FOLDER}/start.sh")
+    assert (inspection.findings, str(inspection.main)) == ((), f"{FOLDER}/start.sh")
+    [finding] = inspected(tmp_path, zipped({f"{n}/start.sh": "#!/bin/sh\n" for n in "fedcba"})).findings
+    assert finding.code == "several-main-files"
+    assert "(a/start.sh, b/start.sh, c/start.sh, d/start.sh, e/start.sh); choose one with --main" in finding.text
 
 
 def test_there_is_a_broken_package_for_every_fault() -> None:
@@ -64,8 +105,7 @@ def test_whatever_goes_wrong_is_a_finding(error: Exception, tmp_path: Path, monk
         raise error
 
     monkeypatch.setattr("spielleiter.programs.packages.package.choose_main", fail)
-    (tmp_path / "player.zip").write_bytes(zipped(BOT))
-    [finding] = inspect_package(tmp_path / "player.zip").findings
+    [finding] = inspected(tmp_path, zipped(BOT)).findings
     assert (finding.code, finding.level) == ("uninspectable", Level.RED)
     assert type(error).__name__ in finding.text
 

@@ -71,14 +71,14 @@ async def test_a_dedicated_port_offers_neither_administration_nor_the_other_seat
     edition = "hase-und-igel-2018" if attempt.startswith("<timeout") else "blokus-2021-r3"
     async with open_harness(edition, start_piece=None) as harness:
         room, ports = open_room(harness)
-        before = [(each.peer, each.reservation, each.clock.next_limits) for each in room.player_slots]
+        before = [(each.peer, each.reservation, each.limits) for each in room.player_slots]
         caller = await harness.call(port=ports[1])
         other = str(room.player_slots[0].reservation)
         await caller.send("<protocol>" + attempt.replace("{room}", room.id).replace("{other}", other))
         ((kind, text),) = refusals(harness, caller)
         assert kind == fault.value
         assert fault is not Fault.OTHER_GAME or f"{GAME_TYPE} is played here, not swc_1999_schach" in text
-        assert [(each.peer, each.reservation, each.clock.next_limits) for each in room.player_slots] == before
+        assert [(each.peer, each.reservation, each.limits) for each in room.player_slots] == before
         assert (room.phase, room.is_paused, len(room.observers)) == (Phase.OPEN, False, 0)
         assert not harness.server.lobby.admins
         assert len(harness.server.lobby.rooms) == 1

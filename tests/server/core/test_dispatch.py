@@ -17,15 +17,12 @@ from spielleiter.protocol.messages import (
     Slot,
 )
 from spielleiter.server.core.clock import UNLIMITED
-from spielleiter.server.core.dispatch import FOR_ADMINS, FOR_ANYONE, complete_request
+from spielleiter.server.core.dispatch import FOR_ADMINS, FOR_ANYONE
 from spielleiter.server.editions import EDITIONS
-from spielleiter.server.errors import Fault, RequestError
+from spielleiter.server.errors import Fault
 from tests.server.room_harness import GAME_TYPE, LIMITS, RoomHarness
 
 # -- who may send what ------------------------------------------------------------------------------------------------
-
-
-NAMED = Slot("Eins", given=frozenset({"displayName"}))
 
 
 @pytest.mark.parametrize(
@@ -70,37 +67,4 @@ def test_a_prepared_slot_has_the_name_the_limits_and_the_code_of_the_request() -
     room_id, codes = harness.prepare(admin, Slot("Eins", can_timeout=False), Slot("Zwei", is_reserved=False))
     one, two = harness.lobby.rooms[room_id].player_slots
     assert (one.name, two.name, one.reservation, two.reservation) == ("Eins", "Zwei", codes[0], None)
-    assert (one.clock.limits, two.clock.limits) == (UNLIMITED, LIMITS)
-    assert one.clock is not two.clock
-
-
-# -- the edition's defaults -------------------------------------------------------------------------------------------
-
-
-def test_missing_values_are_the_edition_s_defaults() -> None:
-    request = complete_request(PrepareRequest("swc_2021_blokus", (NAMED, NAMED)), EDITIONS["blokus-2021-r3"])
-    defaults = EDITIONS["blokus-2021-r3"].dialect.slot_defaults
-    assert [slot.can_timeout for slot in request.slots] == [defaults.can_timeout] * 2
-
-
-@pytest.mark.parametrize("edition", ["blokus-2027", "blokus-2021-21.4.0"])
-def test_one_slot_is_enough_if_the_release_accepts_it(edition: str) -> None:
-    request = complete_request(PrepareRequest("g", (NAMED,)), EDITIONS[edition])
-    assert [(slot.display_name, slot.is_reserved) for slot in request.slots][1] == ("", False)
-
-
-def test_an_attribute_of_another_season_is_refused() -> None:
-    reserved = Slot("Eins", given=frozenset({"displayName", "reserved"}))
-    with pytest.raises(RequestError, match="reserved") as refused:
-        complete_request(PrepareRequest("swc_2018_hase_und_igel", (reserved, reserved)), EDITIONS["hase-und-igel-2018"])
-    assert refused.value.fault is Fault.BAD_SLOTS
-
-
-@pytest.mark.parametrize("edition", ["blokus-2027", "blokus-2021-21.4.0"])
-def test_an_attribute_of_another_season_is_ignored_if_the_release_ignores_it(edition: str) -> None:
-    paused = Slot("Eins", should_be_paused=True, given=frozenset({"displayName", "reserved", "shouldBePaused"}))
-    request = complete_request(PrepareRequest("g", (paused, NAMED)), EDITIONS[edition])
-    assert request.slots == (
-        Slot("Eins", can_timeout=False, is_reserved=True),
-        Slot("Eins", can_timeout=False, is_reserved=False),
-    )
+    assert (one.limits, two.limits) == (UNLIMITED, LIMITS)

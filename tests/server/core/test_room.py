@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
 from spielleiter.game.blokus.moves import SkipMove
 from spielleiter.game.blokus.pieces import Color
 from spielleiter.protocol.messages import (
     CancelRequest,
-    Cause,
     JoinPreparedRequest,
     JoinRequest,
     MoveRequest,
@@ -23,8 +20,7 @@ from spielleiter.protocol.messages import (
     StepRequest,
 )
 from spielleiter.server import events
-from spielleiter.server.core.policy import CancelWinner
-from spielleiter.server.core.room import Ending, Phase, Room
+from spielleiter.server.core.room import Phase, Room
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.errors import Fault
 from tests.server.room_harness import FakePeer, RoomHarness, first_move
@@ -300,50 +296,3 @@ def test_a_move_that_was_not_requested_is_out_of_turn(harness: RoomHarness) -> N
     assert error is not None
     assert error.fault is Fault.NOT_YOUR_TURN
     assert "Move from Team 1(Eins) has not been requested." in str(error)
-
-
-# -- endings ----------------------------------------------------------------------------------------------------------
-
-EDITION = EDITIONS["blokus-2021-r3"]
-START = EDITION.game.new_state(random.Random(1))
-AFTER_A_MOVE = START.play(next(iter(START.generate_legal_moves())))
-AFTER_TWO = AFTER_A_MOVE.play(next(iter(AFTER_A_MOVE.generate_legal_moves())))
-FIRST, SECOND = (Cause.LEFT, "went"), (Cause.PROCESS_VIOLATION, "moved")
-
-
-@pytest.mark.parametrize(
-    ("ending", "first_parts", "winners", "faults"),
-    [
-        (Ending.won_by((0, 1)), (1, 1), (0, 1), {}),
-        (Ending.won_by((0,)), (2, 0), (0,), {}),
-        (Ending.won_by((1,)), (0, 2), (1,), {}),
-        # the player at fault has lost, whoever is named as the winner
-        (Ending.by_faults({0: FIRST}, winners=()), (0, 2), (), {0: FIRST}),
-        (Ending.by_faults({1: FIRST}, winners=(0, 1)), (2, 0), (0, 1), {1: FIRST}),
-        (Ending.by_command(CancelWinner.NOBODY, AFTER_A_MOVE), (0, 0), (), {}),
-        (Ending.by_command(CancelWinner.LEADER, AFTER_A_MOVE), (0, 0), (0,), {}),
-        (Ending.by_command(CancelWinner.LEADER, AFTER_TWO), (0, 0), (0, 1), {}),
-        (Ending.by_command(CancelWinner.LEADER, START, (0,)), (0, 0), (0,), {}),
-        (Ending.by_command(CancelWinner.BY_RULES, AFTER_A_MOVE), (2, 0), (0,), {}),
-        # a game that has not started
-        (Ending.by_faults({1: FIRST}), (2, 0), (0,), {1: FIRST}),
-        (Ending.by_faults({0: SECOND, 1: FIRST}), (0, 0), (), {0: SECOND, 1: FIRST}),
-        (Ending.by_faults({0: FIRST}, (0,)), (0, 0), (), {0: FIRST}),
-    ],
-)
-def test_the_endings_of_a_game(
-    ending: Ending, first_parts: tuple[int, int], winners: tuple[int, ...], faults: dict[int, tuple[Cause, str]]
-) -> None:
-    assert (ending.first_parts, ending.winners) == (first_parts, winners)
-    by_seat = [faults.get(seat, (Cause.REGULAR, "")) for seat in (0, 1)]
-    assert list(zip(ending.causes, ending.reasons, strict=True)) == by_seat
-
-
-def test_a_result_has_the_points_of_the_last_position_and_the_scores_of_these_seats() -> None:
-    result = Ending.by_faults({0: (Cause.LEFT, "gone")}).result(EDITION, AFTER_A_MOVE, ("Eins", "Zwei"))
-    assert [score.parts for score in result.scores] == [(0, 5), (2, 0)]
-    assert [(score.cause, score.reason) for score in result.scores] == [(Cause.LEFT, "gone"), (Cause.REGULAR, "")]
-    assert (result.definition, result.winners) == (EDITION.dialect.score_definition, (1,))
-    assert result.names == ("Eins", "Zwei")
-    alone = Ending.by_faults({0: FIRST}, (0,)).result(EDITION, START, ("Eins", ""), seats=(0,))
-    assert [(score.cause, score.parts) for score in alone.scores] == [(Cause.LEFT, (0, 0))]

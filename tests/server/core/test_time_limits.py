@@ -8,7 +8,7 @@ import pytest
 
 from spielleiter.protocol.messages import JoinPreparedRequest, MoveData, RoomMessage, Slot
 from spielleiter.server import events
-from spielleiter.server.core.clock import UNLIMITED, Arrival, MoveClock, StampSource, TimeLimits
+from spielleiter.server.core.clock import SHORTEST, UNLIMITED, Arrival, StampSource, TimeLimits, TokenBucket
 from spielleiter.server.core.dispatch import dispatch
 from spielleiter.server.core.room import (
     LONGEST_RECHECK,
@@ -42,7 +42,7 @@ def test_an_answer_at_the_soft_limit_is_in_time_and_a_later_one_is_not(harness: 
     assert verdict.think_time == pytest.approx(2.001)
 
 
-@pytest.mark.parametrize("arrival", [1.9, 10.5])
+@pytest.mark.parametrize("arrival", [1.9, 10.0, 10.5])
 def test_a_server_that_sleeps_through_the_hard_limit_judges_by_the_arrival(
     arrival: float, harness: RoomHarness
 ) -> None:
@@ -53,12 +53,12 @@ def test_a_server_that_sleeps_through_the_hard_limit_judges_by_the_arrival(
     one.has_unread = False
     move = RoomMessage(room.id, MoveData(first_move(room)))
     dispatch(harness.lobby, one.peer, move, Arrival(arrival, StampSource.KERNEL), harness.now)
-    if arrival < 10.0:
+    if arrival < 2.0:
         assert harness.happened(events.MovePlayed)[-1].think_time == pytest.approx(arrival)
         assert two.receive()[-1] == "request"
     else:
         (verdict,) = harness.happened(events.TimeVerdict)
-        assert (verdict.is_hard, verdict.think_time, verdict.loop_lag) == (True, arrival, 40.0 - arrival)
+        assert (verdict.is_hard, verdict.think_time, verdict.loop_lag) == (arrival > 10.0, arrival, 40.0 - arrival)
 
 
 def test_the_clock_of_a_player_that_does_not_read_starts_nevertheless(harness: RoomHarness) -> None:
@@ -139,6 +139,13 @@ def test_joined_games_have_time_limits_except_in_the_release() -> None:
     assert room.phase is Phase.RUNNING
 
 
+def test_a_think_time_is_never_0_unless_the_answer_came_before_the_request(harness: RoomHarness) -> None:
+    room, _, one, _ = harness.game()
+    move = RoomMessage(room.id, MoveData(first_move(room)))
+    dispatch(harness.lobby, one.peer, move, Arrival(-1.0), 0.0)  # as the kernel's clock says
+    assert harness.happened(events.MovePlayed)[-1].think_time == SHORTEST
+
+
 # -- one request ------------------------------------------------------------------------------------------------------
 
 
@@ -172,8 +179,7 @@ class RequestCase:
         self.sink = Sink(self.harness)
         self.sink.has_unread = self.has_unread
         peer = Peer("player", self.sink, EDITIONS["blokus-2021-r3"])
-        self.clock = MoveClock(self.limits)
-        self.player_slot = PlayerSlot(0, "Eins", None, self.clock, peer)
+        self.player_slot = PlayerSlot(0, "Eins", None, self.limits, peer)
         self.pending = PendingRequest(self.harness, self.player_slot, lambda *args: self.expired.append(args))
 
 
@@ -197,7 +203,8 @@ def test_input_is_checked_before_the_request_when_the_clock_starts_and_at_each_l
     case.harness.advance(20.0)
     assert case.sink.checks == [0.0, 0.0, *checks]
     assert case.expired == expired
-    assert case.clock.is_running is not bool(expired)
+    assert (case.pending.elapsed(20.0) is None) is bool(expired)
+    assert len(case.player_slot.think_times) == len(expired)
 
 
 @pytest.mark.parametrize(
@@ -248,10 +255,24 @@ def test_a_cancelled_request_does_nothing(is_sent: bool) -> None:
         case.pending.start_clock(0.0)
     case.pending.start_delivery_timeout(1.0)
     case.pending.cancel()
-    case.clock.abandon()
     case.pending.start_delivery_timeout(1.0)
     case.pending.start_clock(1.0)
     case.harness.advance(20.0)
     assert case.expired == []
-    assert not case.clock.is_running
+    assert case.pending.elapsed(20.0) is None
+    assert case.player_slot.think_times == []
     assert case.harness.pending_timers == 0
+
+
+# -- rates ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_burst_is_free_and_anything_above_it_is_a_debt() -> None:
+    bucket = TokenBucket(rate=2.0, burst=10.0)
+    assert bucket.take(10.0, 0.0) == 0.0
+    assert bucket.take(1.0, 0.0) == 0.5
+    assert bucket.left(0.25) == -0.5
+    assert bucket.take(0.0, 0.25) == 0.25
+    assert bucket.left(1e6) == 10.0  # silence accumulates no more than a burst
+    bucket.take(10.0, 1e6)
+    assert bucket.take(2.0, 1e6) == pytest.approx(1.0)

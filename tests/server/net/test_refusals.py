@@ -99,24 +99,6 @@ async def test_a_request_that_cannot_be_granted(
         await expect_unaffected(others)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        '<pause roomId="x" pause="true"/>',
-        '<cancel roomId="x"/>',
-        '<testMode testMode="true"/>',
-        '<scoreForPlayer displayName="Alpha"/>',
-        "<status/>",
-    ],
-)
-async def test_other_commands_that_only_administrators_may_send(command: str, autojump_clock: object) -> None:
-    async with open_harness() as harness:
-        caller = await harness.call()
-        await caller.send("<protocol>" + command)
-        assert b"requires authentication" in await caller.receive()
-        assert [kind for kind, _ in refusals(harness, caller)] == [Fault.UNAUTHENTICATED.value]
-
-
 async def test_a_wrong_password_is_repeated_to_its_sender_and_never_logged(autojump_clock: object) -> None:
     async with open_harness() as harness:
         caller = await harness.call()

@@ -164,7 +164,7 @@ class Pages:
                     await send_event.send((lines["event"], json.loads(lines["data"])))
 
         with send_event, stream.scope:
-            await self.site.app(request_scope("GET", path, {"host": HOST}, client), _never, send)
+            await self.site.app(request_scope("GET", path, {"host": HOST}, client), never, send)
 
     def open_room(self, *names: str, state: State | None = None, is_paused: bool = False) -> Room:
         """Open a prepared room with these two names."""
@@ -183,7 +183,8 @@ class Pages:
         return {"x-spielleiter-token": answer.json["token"]}
 
 
-async def _never() -> MutableMapping[str, Any]:
+async def never() -> MutableMapping[str, Any]:
+    """Receive nothing more of a request."""
     await trio.sleep_forever()
     raise AssertionError
 

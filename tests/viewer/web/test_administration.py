@@ -45,7 +45,7 @@ async def test_a_prepared_game_is_played_with_its_reservations() -> None:
         prepared = (await pages.post("/api/admin/prepare", FORM, token)).json
         room = pages.server.lobby.rooms[prepared["room"]]
         assert (room.names, room.is_paused) == (("Alice", "Bob"), True)
-        assert [slot.clock.next_limits.soft_timeout for slot in room.player_slots] == [2.0, None]
+        assert [slot.limits.soft_timeout for slot in room.player_slots] == [2.0, None]
         for code, commands in zip(prepared["reservations"], prepared["commands"], strict=True):
             assert {"kind": "java", "text": f"java -jar program.jar --reservation {code}"} in commands
             assert all(line["text"].endswith(f" --reservation {code}") for line in commands)

@@ -9,9 +9,11 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.web.analysis_routes import TIMEOUT, analysis_routes
 from spielleiter.viewer.web.replay_store import ReplayStore
 from spielleiter.viewer.web.site import application
+from tests.viewer.replay_files import played
 from tests.viewer.web.pages import JSON, Answer, Pages, call, open_pages
 from tests.viewer.web.test_live_games import play_game
 
@@ -35,7 +37,8 @@ async def analyse(pages: Pages, code: str, form: bytes) -> Answer:
 @pytest.mark.slow
 async def test_the_events_of_the_process_are_passed_on_and_checked() -> None:
     async with open_pages() as pages:
-        room_id = await play_game(pages, "first", "greedy")
+        end = played(EDITIONS["blokus-2027"], plies=48)[-1]  # the analysis of a whole game takes ten seconds
+        room_id = await play_game(pages, "first", "greedy", state=end)
         form = b'{"room":"%b"}' % room_id.encode()
         for code, ends in (
             (WORKS, ["event: progress", "event: result"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -20,9 +21,9 @@ from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.game_json import LONGEST_HINT
 from spielleiter.viewer.positions.describe import describe_position
-from spielleiter.viewer.web.answers import WebError
-from spielleiter.viewer.web.live_games import BUSY_MOVES, IDLE, MOST_STREAMS, SHORTEST_INTERVAL, Hub
-from tests.viewer.web.pages import GAME_TYPE, Pages, open_pages
+from spielleiter.viewer.web.answers import EventStreamResponse, WebError
+from spielleiter.viewer.web.live_games import BUSY_MOVES, IDLE, MOST_STREAMS, MOST_WAITING, SHORTEST_INTERVAL, Hub
+from tests.viewer.web.pages import GAME_TYPE, Pages, never, open_pages
 
 EDITION = EDITIONS["blokus-2027"]
 HERE = "127.0.0.1"
@@ -39,10 +40,14 @@ async def play(pages: Pages, code: str | None, strategy: str) -> None:
 
 
 async def play_game(
-    pages: Pages, first: str = "first", second: str = "first", names: tuple[str, str] = ("A", "B")
+    pages: Pages,
+    first: str = "first",
+    second: str = "first",
+    names: tuple[str, str] = ("A", "B"),
+    state: State | None = None,
 ) -> str:
-    """Play a game to its end; return the id of its room."""
-    room = pages.open_room(*names)
+    """Play a game, from `state` if it is given, to its end; return the id of its room."""
+    room = pages.open_room(*names, state=state)
     async with trio.open_nursery() as nursery:
         for slot, strategy in zip(room.player_slots, (first, second), strict=True):
             nursery.start_soon(play, pages, slot.reservation, strategy)
@@ -209,7 +214,8 @@ class Game:
 class Watch:
     """A hub over one game, with a processor clock that each described position advances by `cost` seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, nursery: trio.Nursery) -> None:
+        self.nursery = nursery
         self.game = Game()
         self.cost = 0.0
         self.processor = 0.0
@@ -218,6 +224,12 @@ class Watch:
         self.described: list[int] = []
         games: Any = self
         self.hub = Hub(games, lambda: self.moves, lambda: self.processor)
+
+    def list_page(self) -> Page:
+        return Page(self.hub.watch_list(HERE), self.nursery)
+
+    def game_page(self) -> Page:
+        return Page(self.hub.watch_game("one", HERE), self.nursery)
 
     def find(self, room_id: str) -> Game | None:
         return self.game if room_id == "one" else None
@@ -232,17 +244,39 @@ class Watch:
         return describe_position(state, ply, previous)
 
 
+class Page:
+    """A page that takes a frame of its stream when the test asks for one; one more is on its way to it."""
+
+    def __init__(self, response: EventStreamResponse, nursery: trio.Nursery) -> None:
+        self._scope = trio.CancelScope()
+        self._frame_sent, self._frames = trio.open_memory_channel[bytes](0)
+        nursery.start_soon(self._run, response)
+
+    async def _run(self, response: EventStreamResponse) -> None:
+        async def send(message: MutableMapping[str, Any]) -> None:
+            if body := message.get("body"):
+                await self._frame_sent.send(body)
+
+        with self._scope:
+            await response({"type": "http", "method": "GET"}, never, send)
+
+    async def next_frame(self) -> bytes:
+        return await self._frames.receive()
+
+    def close(self) -> None:
+        self._scope.cancel()
+
+
 @pytest.fixture
 async def watch(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> Watch:
-    watch = Watch()
+    watch = Watch(nursery)
     monkeypatch.setattr("spielleiter.viewer.web.live_games.describe_position", watch.describe)
     nursery.start_soon(watch.hub.run)
     return watch
 
 
-def plies_of(frame: bytes | None) -> tuple[int, list[int]]:
+def plies_of(frame: bytes) -> tuple[int, list[int]]:
     """The first ply and the plies of an event with positions."""
-    assert frame is not None
     head, _, data = frame.decode().partition("\n")
     assert head == "event: position"
     found = json.loads(data.removeprefix("data: "))
@@ -255,7 +289,7 @@ async def test_the_list_is_sent_when_it_has_changed_and_at_most_ten_times_a_seco
 ) -> None:
     await trio.sleep(10)
     assert (watch.lists, watch.described) == (0, [])  # nothing is computed without a page
-    source = watch.hub.watch_list(HERE)
+    source = watch.list_page()
     instants = []
     for _ in range(5):
         await source.next_frame()
@@ -277,22 +311,32 @@ async def test_the_list_is_sent_when_it_has_changed_and_at_most_ten_times_a_seco
 
 async def test_each_page_gets_everything_first_and_then_what_is_new(watch: Watch, autojump_clock: MockClock) -> None:
     watch.game.play(2)
-    slow, *sources = [watch.hub.watch_game("one", HERE) for _ in range(20)]
+    slow = watch.game_page()
     assert plies_of(await slow.next_frame()) == (0, [0, 1, 2])
+    sources = [watch.game_page() for _ in range(19)]
     for ply in range(3, 8):
         (frame,) = {await source.next_frame() for source in sources}
         assert plies_of(frame) == ((0, [0, 1, 2]) if ply == 3 else (ply - 1, [ply - 1]))
         assert sorted(watch.described) == list(range(ply))  # once for all pages
         watch.game.play()
-    # a page that did not read gets the newest data in one piece
-    assert plies_of(await slow.next_frame()) == (3, [3, 4, 5, 6])
+    # a page that did not read gets the newest data in one piece, after what was on its way
+    assert plies_of(await slow.next_frame()) == (3, [3])
+    assert plies_of(await slow.next_frame()) == (4, [4, 5, 6])
     assert plies_of(await slow.next_frame()) == (7, [7])
     watch.game.is_paused = True
     assert plies_of(await slow.next_frame()) == (8, [])
 
 
+async def test_each_of_many_pages_that_open_at_once_gets_the_newest_position(
+    watch: Watch, autojump_clock: MockClock
+) -> None:
+    watch.game.play(12)
+    for page in [watch.game_page() for _ in range(MOST_WAITING + 5)]:
+        assert plies_of(await page.next_frame())[1][-1] == 12
+
+
 async def test_after_many_plies_at_once_only_the_newest_is_described(watch: Watch, autojump_clock: MockClock) -> None:
-    source = watch.hub.watch_game("one", HERE)
+    source = watch.game_page()
     await source.next_frame()
     watch.game.play(19)
     watch.game.play(hints=("x" * 5000, "b"))
@@ -309,7 +353,7 @@ async def test_after_many_plies_at_once_only_the_newest_is_described(watch: Watc
 
 async def test_describing_takes_a_bounded_share_of_the_processor(watch: Watch, autojump_clock: MockClock) -> None:
     watch.cost = 0.05
-    source = watch.hub.watch_game("one", HERE)
+    source = watch.game_page()
     await source.next_frame()
     before, start = watch.processor, trio.current_time()
     for _ in range(10):
@@ -330,7 +374,7 @@ async def test_pages_get_fewer_updates_while_many_moves_are_played(watch: Watch,
             count += 1
         return count
 
-    sources = [watch.hub.watch_list(HERE) for _ in range(40)]
+    sources = [watch.list_page() for _ in range(40)]
     await sources[0].next_frame()
     idle = await updates(2, 1.0)
     busy = await updates(20, BUSY_MOVES * 10)
@@ -339,8 +383,8 @@ async def test_pages_get_fewer_updates_while_many_moves_are_played(watch: Watch,
 
 
 async def test_streams_that_are_closed_are_forgotten(watch: Watch, autojump_clock: MockClock) -> None:
-    sources: list[Any] = [watch.hub.watch_list(HERE) for _ in range(MOST_STREAMS // 2 - 2)]
-    sources += [watch.hub.watch_game("one", HERE) for _ in range(2)]
+    sources = [watch.list_page() for _ in range(MOST_STREAMS // 2 - 2)]
+    sources += [watch.game_page() for _ in range(2)]
     for watch_one in (watch.hub.watch_list, partial(watch.hub.watch_game, "one")):
         with pytest.raises(WebError) as raised:
             watch_one(HERE)
@@ -349,5 +393,6 @@ async def test_streams_that_are_closed_are_forgotten(watch: Watch, autojump_cloc
     assert watch.hub.game("one") is watch.hub.game("one")
     for source in sources:
         source.close()
+    await wait_all_tasks_blocked()
     assert watch.hub.stream_count == 0
     assert watch.hub.game("one") is not watch.hub.game("one")

@@ -24,11 +24,11 @@ from tests.viewer.web.test_live_games import play_game
 BINARY = {"content-type": "application/octet-stream"}
 
 
-def saved_replay(folder: Path) -> Path:
-    """Write the replay of a whole game to `folder`; return the file."""
+def saved_replay(folder: Path, plies: int = 1000) -> Path:
+    """Write the replay of a game to `folder`, by default a whole one; return the file."""
     folder.mkdir(exist_ok=True)
     path = folder / "game.xml"
-    path.write_bytes(replay_of("blokus-2027"))
+    path.write_bytes(replay_of("blokus-2027", plies=plies))
     return path
 
 
@@ -93,7 +93,7 @@ async def test_a_game_starts_from_a_position_of_a_replay_which_is_read_again_if_
 
 @pytest.mark.slow
 async def test_matches_and_tournaments_are_listed_and_their_games_shown(tmp_path: Path) -> None:
-    replay = saved_replay(tmp_path / "replays")
+    replay = saved_replay(tmp_path / "replays", plies=4)
     places, cup = tmp_path / "all", tmp_path / "all" / "cup"
     for folder in (places / "first", cup / "matches" / "001_new_old", cup / "matches" / "002_new_last"):
         make_match(folder, replay)
@@ -124,11 +124,9 @@ async def test_matches_and_tournaments_are_listed_and_their_games_shown(tmp_path
 
 
 @pytest.mark.slow
-async def test_a_dropped_file_is_shown_and_remembered_for_a_while(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_dropped_file_is_shown_and_remembered_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay_store, "MOST_OPEN", 2)
-    content = saved_replay(tmp_path).read_bytes()
+    content = replay_of("blokus-2027", plies=4)
     async with open_pages() as pages:
         names = []
         for packed in (content, gzip.compress(content), content):

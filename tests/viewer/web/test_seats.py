@@ -70,7 +70,7 @@ async def test_a_person_has_no_clock_unless_asked_for() -> None:
         for clock in (False, True):
             seat, _ = await take_seat(pages, {"strategy": "random"}, clock=clock)
             slots = pages.server.lobby.rooms[seat["room"]].player_slots
-            limits = [slot.clock.next_limits.soft_timeout for slot in slots]
+            limits = [slot.limits.soft_timeout for slot in slots]
             assert limits == [pages.server.config.soft_timeout if clock else None, pages.server.config.soft_timeout]
 
 
