@@ -100,7 +100,10 @@ PLANTED: Final[dict[str, Fault]] = {
     "hides its files": Fault(
         "too-much-disk",
         Condition.DISK,
-        Planted(move=_ONCE + "for _ in range(3000): os.mkdir('d') or os.chdir('d')\nif moves == 4: time.sleep(600)"),
+        Planted(
+            move=f"long = 200 * 'd'\n{_ONCE}for _ in range(30): os.mkdir(long) or os.chdir(long)\n"
+            "if moves == 4: time.sleep(600)"
+        ),
     ),
     "needs the network": Fault("needs-network", Condition.NETWORK, Planted(start=_CONNECT), (BUBBLEWRAP,)),
     "tries the network": Fault(

@@ -44,7 +44,7 @@ def option(name):
     return sys.argv[sys.argv.index(name) + 1]
 
 from spielleiter.client.blocking import play_game
-from spielleiter.players.choosers import make_chooser
+from spielleiter.players.strategies import make_chooser
 play_game(make_chooser("random", seed=1), host=option("-h"), port=int(option("-p")), reservation_code=option("-r"))
 """
 
