@@ -106,18 +106,16 @@ def _read_report(process: subprocess.Popen[str]) -> Any:
 
 
 @contextmanager
-def running_drivers(
-    plan: Plan, processes: int = 1, arguments: Sequence[str] = ("-m", "spielleiter.bench.driver")
-) -> Iterator[Drivers]:
+def running_drivers(plan: Plan, processes: int = 1) -> Iterator[Drivers]:
     """Play the games of `plan`, distributed over `processes` drivers. All are in play when the `with` block begins.
 
-    `arguments` are those of Python that start a driver. Every driver plays at least one game.
+    Every driver plays at least one game.
     """
     processes = max(1, min(plan.games, processes))
     with ExitStack() as stack:
         started = []
         for number in range(processes):
-            process = stack.enter_context(running_piped(arguments))
+            process = stack.enter_context(running_piped(["-m", "spielleiter.bench.driver"]))
             games = plan.games // processes + (number < plan.games % processes)
             assert process.stdin is not None
             with suppress(BrokenPipeError):  # the driver has ended; this is found when its report is read

@@ -150,10 +150,11 @@ class Subject:
     pid: int
     port: int
 
-    def kib(self, field: str) -> int:
-        """Return the resident memory in KiB: now (``VmRSS``), or the largest so far (``VmHWM``)."""
+    @property
+    def peak_mib(self) -> float:
+        """The largest resident memory so far, in MiB."""
         status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii", errors="replace")
-        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(field))
+        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")) / 1024
 
 
 @contextmanager

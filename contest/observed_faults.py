@@ -20,6 +20,7 @@ from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.machine_delay import AnswerTimes
 from spielleiter.programs.packages.faults import Finding
 from spielleiter.programs.sandbox.sandbox import DISK_LIMIT, FILE_LIMIT, MEMORY_LIMIT, PROCESS_LIMIT
+from spielleiter.programs.sandbox.sandbox_run import Observations
 
 LIMIT: Final = 2.0
 """Seconds that a move may take in the contest."""
@@ -138,11 +139,15 @@ class ObservedConditions:
         self._speed = speed
         self._gaps = gaps
         self._games: list[GameResult] = []
+        self._observed: list[Observations] = []
         self._starts: list[float] = []
 
     def add_games(self, results: Iterable[GameResult]) -> None:
         """Take the results of games that were played one after the other."""
-        self._games += results
+        for each in results:
+            self._games.append(each)
+            if each.observations is not None:
+                self._observed.append(each.observations)
 
     def add_starts(self, seconds: Iterable[float]) -> None:
         """Take the times from the start of a process until it asked for its seat."""
@@ -201,12 +206,11 @@ class ObservedConditions:
         return self._result(Condition.THINK_TIME, text, [fault(code, **values) for code in codes])
 
     def _memory(self) -> ConditionResult:
-        observed = [each.observations for each in self._games if each.observations is not None]
-        peaks = [each.peak_memory for each in observed if each.peak_memory is not None]
+        peaks = [each.peak_memory for each in self._observed if each.peak_memory is not None]
         peak = max(peaks, default=0)
         values = {"peak": size_text(peak), "limit": size_text(MEMORY_LIMIT)}
         findings: list[Finding] = []
-        if peak > MEMORY_LIMIT or any(each.exceeded_memory for each in observed):
+        if peak > MEMORY_LIMIT or any(each.exceeded_memory for each in self._observed):
             findings.append(fault("too-much-memory", **values))
         elif peak >= MEMORY_WARNING * MEMORY_LIMIT:
             findings.append(fault("much-memory", **values))
@@ -218,38 +222,32 @@ class ObservedConditions:
         return self._result(Condition.MEMORY, known if peaks else "the peak is not known", findings)
 
     def _processes(self) -> ConditionResult:
-        observed = [each.observations for each in self._games if each.observations is not None]
-        is_exceeded = any(each.exceeded_processes for each in observed)
+        is_exceeded = any(each.exceeded_processes for each in self._observed)
         findings = [fault("too-many-processes", limit=PROCESS_LIMIT)] if is_exceeded else []
         if Condition.PROCESSES in self._gaps:
             findings.append(fault("processes-not-limited", reason=self._reason(Condition.PROCESSES)))
-        few = f"no more than {PROCESS_LIMIT} processes and threads"
-        text = "the program has too many" if is_exceeded or self._of(Condition.PROCESSES) else f"the program has {few}"
-        return self._result(
-            Condition.PROCESSES, text if Condition.PROCESSES not in self._gaps else "not known", findings
-        )
+            text = "not known"
+        elif is_exceeded or self._of(Condition.PROCESSES):
+            text = "the program has too many"
+        else:
+            text = f"the program has no more than {PROCESS_LIMIT} processes and threads"
+        return self._result(Condition.PROCESSES, text, findings)
 
     def _output(self) -> ConditionResult:
-        size = max((each.observations.output_size for each in self._games if each.observations is not None), default=0)
+        size = max((each.output_size for each in self._observed), default=0)
         code = "endless-output" if size >= OUTPUT_LIMIT else "much-output" if size >= OUTPUT_WARNING else ""
         findings = [fault(code, size=size_text(size))] if code else []
         return self._result(Condition.OUTPUT, f"the program writes up to {size_text(size)} in a game", findings)
 
     def _network(self) -> ConditionResult:
-        attempts = [
-            each.observations.network_attempts
-            for each in self._games
-            if each.observations is not None and each.observations.network_attempts is not None
-        ]
+        attempts = [each.network_attempts for each in self._observed if each.network_attempts is not None]
         failed = self._of(Condition.NETWORK)
         if sum(attempts) and not failed:
             text = f"{count_text(max(attempts), 'attempt')} in a game"
             return self._result(Condition.NETWORK, "there were attempts", [fault("uses-network", reason=text)])
         if not attempts and not failed:
             return ConditionResult(Condition.NETWORK, State.NOT_CHECKED, self._gap(Condition.NETWORK))
-        return self._result(
-            Condition.NETWORK, "the program uses the game server only" if not failed else "it is needed"
-        )
+        return self._result(Condition.NETWORK, "it is needed" if failed else "the program uses the game server only")
 
     def _window(self) -> ConditionResult:
         findings = [
@@ -269,15 +267,14 @@ class ObservedConditions:
         return self._result(Condition.INPUT, text)
 
     def _disk(self) -> ConditionResult:
-        observed = [each.observations for each in self._games if each.observations is not None]
-        files = max((each.files_written for each in observed), default=0)
-        size = max((each.bytes_written for each in observed), default=0)
+        files = max((each.files_written for each in self._observed), default=0)
+        size = max((each.bytes_written for each in self._observed), default=0)
         findings: list[Finding] = []
-        if any(each.exceeded_disk for each in observed):
+        if any(each.exceeded_disk for each in self._observed):
             findings.append(fault("too-much-disk", size=size_text(DISK_LIMIT), files=f"{FILE_LIMIT:,}"))
         elif size >= DISK_WARNING or files >= FILES_WARNING:
             findings.append(fault("much-disk", size=size_text(size), count=count_text(files, "file")))
-        if any(each.hid_files for each in observed):
+        if any(each.hid_files for each in self._observed):
             findings.append(fault("hides-files"))
         if Condition.DISK in self._gaps:
             findings.append(fault("disk-not-limited", reason=self._reason(Condition.DISK)))

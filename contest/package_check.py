@@ -126,13 +126,12 @@ async def try_option_forms(
 
     `folder` is that of the check; `tell` is called with each form. Raises MatchError.
     """
-    starts = _Starts(setup, package, sandbox, folder)
     results: list[OptionResult] = []
     failed: set[str] = set()
     for number, form in enumerate(option_forms(package.parameters), 1):
         if form.code not in failed:
             tell(f"options as {form.text(package.parameters)}")
-            result = await starts.attempt(form, f"options/start{number:02d}")
+            result = await _try_form(form, setup, package, sandbox, folder, f"options/start{number:02d}")
             results.append(result)
             if result.finding is not None:
                 failed.add(form.code)
@@ -154,7 +153,7 @@ async def one_word_fault(
             return None
         form, *_ = option_forms(package.parameters)
         try:
-            await _Starts(setup, copy, sandbox, folder).start(form, "options/one-word")
+            await _start(form, setup, copy, sandbox, folder / "options/one-word")
         except UnexpectedBehaviourError:
             return None
     return fault("options-in-one-word", failed.game.folder, file=corrected, reason=failed.record.reason)
@@ -179,49 +178,44 @@ def _correct(package: Package, folder: Path) -> str | None:
     return corrected or None
 
 
-class _Starts:
-    def __init__(self, setup: PackageCheckSetup, package: Package, sandbox: Sandbox, folder: Path) -> None:
-        self._setup = setup
-        self._package = package
-        self._confined = Confined(sandbox, package.folder)
-        self._folder = folder
-        self._run_id = secrets.token_hex(8)
-        editions = {} if setup.edition is None else {setup.game_type: setup.edition}
-        self._edition = choose_editions(editions, {})[setup.game_type]
+async def _try_form(
+    form: OptionForm, setup: PackageCheckSetup, package: Package, sandbox: Sandbox, folder: Path, relative: str
+) -> OptionResult:
+    """Start the program in this form; repeat that if only this machine was too busy."""
+    place = folder / relative
+    for _ in range(ATTEMPTS):
+        try:
+            how, seconds = await _start(form, setup, package, sandbox, place)
+        except InconclusiveError:
+            continue
+        except UnexpectedBehaviourError as error:
+            words = last_words(place / "stderr.log", place / "stdout.log")
+            reason = f"{error}; its last words: {words}" if words else str(error)
+            return OptionResult(
+                form, finding=fault(form.code, relative, form=form.text(package.parameters), reason=reason)
+            )
+        return OptionResult(form, seconds, None if how == "joinPrepared" else fault("plain-join", relative))
+    return OptionResult(form, is_undecided=True)
 
-    async def attempt(self, form: OptionForm, relative: str) -> OptionResult:
-        """Start the program in this form; repeat that if only this machine was too busy."""
-        for _ in range(ATTEMPTS):
-            try:
-                how, seconds = await self.start(form, relative)
-            except InconclusiveError:
-                continue
-            except UnexpectedBehaviourError as error:
-                folder = self._folder / relative
-                words = last_words(folder / "stderr.log", folder / "stdout.log")
-                reason = f"{error}; its last words: {words}" if words else str(error)
-                text = form.text(self._package.parameters)
-                return OptionResult(form, finding=fault(form.code, relative, form=text, reason=reason))
-            if how != "joinPrepared":
-                return OptionResult(form, seconds, fault("plain-join", relative))
-            return OptionResult(form, seconds)
-        return OptionResult(form, is_undecided=True)
 
-    async def start(self, form: OptionForm, relative: str) -> tuple[str, float]:
-        """Start the program; return how it asks for a seat and the seconds until then. Raises MatchError."""
-        main, *parameters = self._package.words
-        command = Command.parse(
-            join_command([main, *form.arguments({key: f"{{{key}}}" for key in _SHORT}, parameters)])
-        )
-        folder = self._folder / relative
-        tag = f"{self._run_id}/{relative}"
-        timeout = self._setup.timeouts.start
-        async with open_scripted_server(self._edition, command, 0, folder, tag, timeout, self._confined) as server:
-            started = trio.current_time()
-            await server.wait_for_connection()
-            how = await server.take_seat()
-            return how, trio.current_time() - started
-        raise AssertionError("a scripted server suppresses no exception")
+async def _start(
+    form: OptionForm, setup: PackageCheckSetup, package: Package, sandbox: Sandbox, folder: Path
+) -> tuple[str, float]:
+    """Start the program; return how it asks for a seat and the seconds until then. Raises MatchError.
+
+    `folder` gets its outputs.
+    """
+    main, *parameters = package.words
+    command = Command.parse(join_command([main, *form.arguments({key: f"{{{key}}}" for key in _SHORT}, parameters)]))
+    edition = choose_editions({} if setup.edition is None else {setup.game_type: setup.edition}, {})[setup.game_type]
+    tag = f"{secrets.token_hex(8)}/{folder.name}"
+    confined = Confined(sandbox, package.folder)
+    async with open_scripted_server(edition, command, 0, folder, tag, setup.timeouts.start, confined) as server:
+        started = trio.current_time()
+        await server.wait_for_connection()
+        how = await server.take_seat()
+        return how, trio.current_time() - started
+    raise AssertionError("a scripted server suppresses no exception")
 
 
 async def try_steps(
@@ -271,10 +265,8 @@ def summed_up(steps: Sequence[StepResult]) -> ConditionResult:
         for step, *others in groups.values()
     )
     passed = sum(step.status is Status.PASSED for step in steps)
-    state = state_of(findings)
-    if state is State.GREEN and passed < len(steps):
-        state = State.UNDECIDED
     text = f"{passed} of {count_text(len(steps), 'step')} passed"
+    state = state_of(findings, is_undecided=passed < len(steps))
     return ConditionResult(Condition.PROTOCOL, state, text, findings)
 
 
@@ -297,22 +289,19 @@ def two_games_result(results: Sequence[GameResult], known: Collection[str]) -> C
     if failed:
         finding = fault("not-twice", failed[0].game.folder, reason=_how(failed[0]))
         return ConditionResult(Condition.TWO_GAMES, state_of([finding]), "they disturb each other", (finding,))
+    state, text = State.GREEN, "both were played without a fault"
     if any(each.is_undecided for each in results):
-        text = "this machine was too busy for two games at once"
-        return ConditionResult(Condition.TWO_GAMES, State.NOT_CHECKED, text)
-    if any(each.findings for each in results):
+        state, text = State.NOT_CHECKED, "this machine was too busy for two games at once"
+    elif any(each.findings for each in results):
         text = "they show no fault that single games do not show"
-        return ConditionResult(Condition.TWO_GAMES, State.GREEN, text)
-    return ConditionResult(Condition.TWO_GAMES, State.GREEN, "both were played without a fault")
+    return ConditionResult(Condition.TWO_GAMES, state, text)
 
 
 def options_result(results: Sequence[OptionResult]) -> ConditionResult:
     """Return the result of all orders and forms of the options that were tried."""
     findings = merged(each.finding for each in results if each.finding is not None)
     sound = sum(each.finding is None and not each.is_undecided for each in results)
-    state = state_of(findings)
-    if state is State.GREEN and any(each.is_undecided for each in results):
-        state = State.UNDECIDED
+    state = state_of(findings, is_undecided=any(each.is_undecided for each in results))
     text = f"{sound} of {len(results)} orders and forms are understood"
     return ConditionResult(Condition.OPTIONS, state, text, findings)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -159,17 +160,16 @@ def size_text(size: int) -> str:
 
 def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return one finding for each code: the first one, which says how often the same happened again."""
-    groups: dict[str, list[Finding]] = {}
+    first: dict[str, Finding] = {}
+    counts: Counter[str] = Counter()
     for each in findings:
-        groups.setdefault(each.code, []).append(each)
-    found = []
-    for first, *more in groups.values():
-        text = first.text
-        if more:
-            again = "once more" if len(more) == 1 else count_text(len(more), "more time")
-            text += f"; the same happened {again}"
-        found.append(dataclasses.replace(first, text=text))
-    return tuple(found)
+        first.setdefault(each.code, each)
+        counts[each.code] += 1
+    for code, count in counts.items():
+        if count > 1:
+            again = "once more" if count == 2 else count_text(count - 1, "more time")
+            first[code] = dataclasses.replace(first[code], text=f"{first[code].text}; the same happened {again}")
+    return tuple(first.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,40 +219,38 @@ class PackageGames:
         async with open_match_server(setup) as match_server:
             for planned in plan_games(count, _SEED):
                 tell(f"{_title(planned)}, against {opponent}")
-                results.append(await self._play_repeatedly(condition, setup, planned, match_server))
+                results.append(await self._play(condition, setup, planned, match_server))
         return tuple(results)
 
     async def play_two_at_once(self, condition: str, opponent: str) -> tuple[GameResult, ...]:
         """Play two games at the same time."""
-        results: list[GameResult | None] = [None, None]
+        results: dict[int, GameResult] = {}
         setup = self._match_setup(opponent)
 
-        async def play(index: int, planned: PlannedGame, match_server: MatchServer) -> None:
-            results[index] = await self._play_repeatedly(condition, setup, planned, match_server)
+        async def play(planned: PlannedGame, match_server: MatchServer) -> None:
+            results[planned.game] = await self._play(condition, setup, planned, match_server)
 
         async with open_match_server(setup) as match_server, trio.open_nursery() as nursery:
-            for index, planned in enumerate(plan_games(2, _SEED)):
-                nursery.start_soon(play, index, planned, match_server)
-        return tuple(each for each in results if each is not None)
+            for planned in plan_games(2, _SEED):
+                nursery.start_soon(play, planned, match_server)
+        return results[1], results[2]
 
-    async def _play_repeatedly(
+    async def _play(
         self, condition: str, setup: MatchSetup, planned: PlannedGame, match_server: MatchServer
     ) -> GameResult:
-        result = await self._play(condition, setup, planned, match_server)
+        """Play a game, and again if only this machine has spoiled it."""
+        result = await self._play_once(condition, setup, planned, match_server, condition)
         for attempt in range(2, ATTEMPTS + 1):
             if not result.is_undecided:
                 break
-            result = await self._play(condition, setup, planned, match_server, attempt)
+            result = await self._play_once(condition, setup, planned, match_server, f"{condition}-attempt{attempt}")
         return result
 
-    async def _play(
-        self, condition: str, setup: MatchSetup, planned: PlannedGame, match_server: MatchServer, attempt: int = 1
+    async def _play_once(
+        self, condition: str, setup: MatchSetup, planned: PlannedGame, match_server: MatchServer, relative: str
     ) -> GameResult:
-        relative = condition if attempt == 1 else f"{condition}-attempt{attempt}"
-        meter = AnswerMeter()
-        record = await play_game(setup, planned, self._folder / relative, match_server=match_server, answer_meter=meter)
-        game_folder = f"{relative}/{record.folder}"
-        title = _title(planned)
+        folder, title, meter = self._folder / relative, _title(planned), AnswerMeter()
+        record = await play_game(setup, planned, folder, match_server=match_server, answer_meter=meter)
         own = record.think_times[PROGRAM]
         game = PlayedGame(
             condition=condition,
@@ -262,21 +260,18 @@ class PackageGames:
             points=record.points,
             moves=len(own),
             slowest=max(own, default=0.0),
-            folder=game_folder,
+            folder=f"{relative}/{record.folder}",
             replay=record.replay or "",
         )
         observed = record.observations[PROGRAM]
         limit = setup.server_options["soft_timeout"] * self.time_factor
         is_undecided = is_machines_fault(record) or was_delayed(record, meter.answers, limit)
-        findings = game_findings(
-            record,
-            observed,
-            title,
-            self._folder / relative,
-            program_folder=self._program_folder,
-            python=self._python,
-        )
-        return GameResult(record, game, () if is_undecided else findings, observed, is_undecided, tuple(meter.answers))
+        findings: tuple[Finding, ...] = ()
+        if not is_undecided:
+            findings = game_findings(
+                record, observed, title, folder, program_folder=self._program_folder, python=self._python
+            )
+        return GameResult(record, game, findings, observed, is_undecided, tuple(meter.answers))
 
     def _match_setup(self, opponent: str) -> MatchSetup:
         setup = self._setup

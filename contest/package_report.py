@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from spielleiter.common.text import count_text
@@ -38,7 +38,6 @@ class State(enum.Enum):
     """It cannot be checked here, or an earlier condition made it impossible."""
 
 
-_STATES: Final = {Level.GREEN: State.GREEN, Level.YELLOW: State.YELLOW, Level.RED: State.RED}
 _COLOURS: Final = {
     State.GREEN: "green",
     State.YELLOW: "yellow",
@@ -63,10 +62,16 @@ class ConditionResult:
     findings: tuple[Finding, ...] = ()
 
 
-def state_of(findings: Iterable[Finding]) -> State:
-    """Return the state of a condition with these findings: that of the worst one, green without any."""
+def state_of(findings: Iterable[Finding], *, is_undecided: bool = False) -> State:
+    """Return the state of a condition with these findings: that of the worst one, green without any.
+
+    If something `is_undecided`, it is not green.
+    """
     levels = {each.level for each in findings}
-    return next((_STATES[level] for level in (Level.RED, Level.YELLOW) if level in levels), State.GREEN)
+    for level, state in ((Level.RED, State.RED), (Level.YELLOW, State.YELLOW)):
+        if level in levels:
+            return state
+    return State.UNDECIDED if is_undecided else State.GREEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +145,8 @@ class PackageReport:
             "season": self.season,
             "verdict": self.verdict,
             "seconds": round(self.seconds, 3),
-            "sandbox": None
-            if self.sandbox is None
-            else {"name": self.sandbox.name, "kept": list(self.sandbox.kept), "gaps": list(self.sandbox.gaps)},
-            "speed": None
-            if self.speed is None
-            else {"factor": round(self.speed.factor, 3), "is_measured": self.speed.is_measured},
+            "sandbox": self.sandbox and asdict(self.sandbox),
+            "speed": self.speed and {**asdict(self.speed), "factor": round(self.speed.factor, 3)},
             "conditions": [
                 {
                     "key": result.condition.key,
@@ -161,17 +162,7 @@ class PackageReport:
                 for result in self.results
             ],
             "games": [
-                {
-                    "condition": game.condition,
-                    "title": game.title,
-                    "verdict": game.verdict,
-                    "reason": game.reason,
-                    "points": list(game.points),
-                    "moves": game.moves,
-                    "slowest": round(game.slowest, 6),
-                    "folder": game.folder,
-                    "replay": game.replay or None,
-                }
+                {**asdict(game), "slowest": round(game.slowest, 6), "replay": game.replay or None}
                 for game in self.games
             ],
         }

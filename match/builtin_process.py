@@ -15,8 +15,8 @@ import sys
 import time
 from typing import BinaryIO, Final
 
-from spielleiter.players.choosers import CHOOSERS
 from spielleiter.players.search_budget import SearchBudget
+from spielleiter.players.strategies import STRATEGIES
 
 HEAD: Final = struct.Struct("!I")
 """The length of a message."""
@@ -43,8 +43,10 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
         budget = SearchBudget(wait)
         started, cpu_started = time.perf_counter(), time.process_time()
         move, problem = None, ""
+        choose = STRATEGIES[strategy].choose
+        assert choose is not None  # the match has looked
         try:
-            move = CHOOSERS[strategy](state, rng, budget)
+            move = choose(state, rng, budget)
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
         seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started

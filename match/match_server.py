@@ -33,6 +33,7 @@ from spielleiter.programs.socket_owners import (
     Attribution,
     FarSocket,
     Look,
+    Sign,
     attribute,
     far_socket,
     find_holders,
@@ -465,7 +466,7 @@ def _look_at_both(
         first = look(own.find_all, left)
         second = look(lambda: [pid for each in opponents for pid in each.find_all()], left)
         found |= {each: (found[each][0] | first[each], found[each][1] | second[each]) for each in left}
-        left = [each for each in left if not any(seen.has_socket for seen in found[each])]
+        left = [each for each in left if not any(Sign.HAS_SOCKET in seen.signs for seen in found[each])]
         if not left:
             break
     return found

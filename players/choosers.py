@@ -21,9 +21,6 @@ from spielleiter.players.blokus_levels import BLOKUS_LEVELS
 from spielleiter.players.hase_und_igel_levels import HASE_UND_IGEL_LEVELS, turns_for_the_way
 from spielleiter.players.search_budget import Choose, LadderLevel, NoMoveError, SearchBudget, no_move
 
-GAMES_OF_STRATEGIES: Final[Mapping[str, type]] = MappingProxyType({"hui": HaseUndIgelState})
-"""The prefixes of the strategies for one game only, with the type of the positions that they play."""
-
 # -- evaluations for `greedy`: one ply ahead, without the opponent's reply --------------------------------------------
 
 Evaluation: TypeAlias = Callable[[Any, Any], tuple[int, ...]]
@@ -151,28 +148,3 @@ def illegal_move(state: State, _rng: random.Random, _budget: SearchBudget | None
     last: Move | None = getattr(state, "last_move", None)  # not part of `game.api.State`
     illegal = (move for move in itertools.chain(early, [] if last is None else [last]) if state.check(move) is not None)
     return next(illegal, legal[0])
-
-
-PLAIN_CHOOSERS: Final[Mapping[str, Choose]] = MappingProxyType({"random": random_move, "greedy": greedy_move})
-"""The choosers that also exist as strategies for one game only (`hui-random`)."""
-
-CHOOSERS: Final[Mapping[str, Choose]] = MappingProxyType(
-    {
-        "first": first_move,
-        **PLAIN_CHOOSERS,
-        **{f"{prefix}-{name}": choose for prefix in GAMES_OF_STRATEGIES for name, choose in PLAIN_CHOOSERS.items()},
-        **{level_name(number): chooser_of_level(number) for number in LEVEL_NUMBERS},
-        "illegal": illegal_move,
-    }
-)
-"""All choosers by the names of their strategies."""
-
-
-def make_chooser(name: str, *, seed: int | None = None) -> Callable[[State], Move]:
-    """Return the chooser of the strategy called `name`, as a function of a position.
-
-    With a `seed`, it chooses the same moves in every run; with None, different ones. Raises KeyError for an unknown
-    name, and for a strategy that does more than choose moves.
-    """
-    choose, rng = CHOOSERS[name], random.Random(seed)
-    return lambda state: choose(state, rng)

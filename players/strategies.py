@@ -7,20 +7,23 @@ The good ones choose their moves with `players/choosers.py`. Most of the bad one
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from spielleiter.game.api import Game
+from spielleiter.game.api import Game, Move, State
+from spielleiter.game.hase_und_igel import HaseUndIgelState
 from spielleiter.players.choosers import (
-    CHOOSERS,
-    GAMES_OF_STRATEGIES,
     LADDERS,
     LEVEL_NUMBERS,
-    PLAIN_CHOOSERS,
+    chooser_of_level,
+    first_move,
+    greedy_move,
+    illegal_move,
     level_name,
     levels_text,
+    random_move,
 )
 from spielleiter.players.search_budget import Choose
 
@@ -54,36 +57,29 @@ class StrategyKind:
 
 
 _KINDS = (
-    StrategyKind("first", "always the first legal move", CHOOSERS["first"]),
-    StrategyKind("random", "any legal move", CHOOSERS["random"]),
+    StrategyKind("first", "always the first legal move", first_move),
+    StrategyKind("random", "any legal move", random_move),
     StrategyKind(
         "greedy",
         "the move that looks best at first sight (Blokus: the largest piece, with the most corners to continue from; "
         "Hase und Igel: the fastest way to the goal that the carrots allow)",
-        CHOOSERS["greedy"],
+        greedy_move,
     ),
     *(
-        StrategyKind(
-            f"{prefix}-{name}",
-            f"{name}, for this one game only",
-            CHOOSERS[f"{prefix}-{name}"],
-            position=position,
-            is_alias=True,
-        )
-        for prefix, position in GAMES_OF_STRATEGIES.items()
-        for name in PLAIN_CHOOSERS
+        StrategyKind(f"hui-{name}", f"{name}, for this one game only", choose, position=HaseUndIgelState, is_alias=True)
+        for name, choose in (("random", random_move), ("greedy", greedy_move))
     ),
     *(
         StrategyKind(
             level_name(number),
             f"stronger than {level_name(number - 1)}" if number > 1 else "the weakest level",
-            CHOOSERS[level_name(number)],
+            chooser_of_level(number),
             position=tuple(position for position, levels in LADDERS.items() if number <= len(levels)),
             is_level=True,
         )
         for number in LEVEL_NUMBERS
     ),
-    StrategyKind("illegal", "a move against the rules", CHOOSERS["illegal"], is_bad=True),
+    StrategyKind("illegal", "a move against the rules", illegal_move, is_bad=True),
     StrategyKind("slow", "any legal move, too late", is_bad=True, is_late=True),
     StrategyKind("crash", "breaks the connection when a move is requested", is_bad=True),
     StrategyKind("garbage", "answers with broken XML", is_bad=True),
@@ -96,3 +92,15 @@ STRATEGIES: Final[Mapping[str, StrategyKind]] = MappingProxyType({kind.name: kin
     for name, strategy in STRATEGIES.items():
         print(name, strategy.description)
 """
+
+
+def make_chooser(name: str, *, seed: int | None = None) -> Callable[[State], Move]:
+    """Return what chooses the moves of the strategy called `name`, as a function of a position.
+
+    With a `seed`, it chooses the same moves in every run; with None, different ones. Raises KeyError for an unknown
+    name, and for a strategy that does more than choose moves.
+    """
+    choose, rng = STRATEGIES[name].choose, random.Random(seed)
+    if choose is None:
+        raise KeyError(name)
+    return lambda state: choose(state, rng)

@@ -17,7 +17,7 @@ import socket
 import struct
 import sys
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -141,39 +141,33 @@ def holders(pids: Iterable[int], sockets: Collection[FarSocket]) -> dict[FarSock
     return found
 
 
+class Sign(enum.Flag):
+    """Something that the processes of a program show about a socket."""
+
+    NOTHING = 0
+    HAS_SOCKET = enum.auto()
+    """One of them is seen to have it open."""
+    HAS_HIDDEN_FILES = enum.auto()
+    """The open files of at least one cannot be seen, or are too many to be read."""
+    CAN_HIDE_SOCKETS = enum.auto()
+    """At least one has something that may hold a socket without showing it."""
+    IS_CHANGING = enum.auto()
+    """Processes or threads have begun or ended meanwhile, so that one may have been overlooked."""
+    USES_CONTAINERS = enum.auto()
+    """One of them is the client of a container engine, whose processes belong to root."""
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the processes of one program show about a socket."""
+    """What the processes of one program show about a socket; without a sign, the program certainly does not have it."""
 
-    has_socket: bool = False
-    """Whether one of them is seen to have it open."""
-    has_hidden_files: bool = False
-    """Whether the open files of at least one cannot be seen, or are too many to be read."""
-    can_hide_sockets: bool = False
-    """Whether at least one has something that may hold a socket without showing it."""
-    is_changing: bool = False
-    """Whether processes or threads have begun or ended meanwhile, so that one may have been overlooked."""
+    signs: Sign = Sign.NOTHING
     users: frozenset[int] = frozenset()
     """The users that they run as, or could run as."""
-    uses_containers: bool = False
-    """Whether one of them is the client of a container engine, whose processes belong to root."""
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether it is certain that the program does not have the socket."""
-        may_have = self.has_hidden_files or self.can_hide_sockets or self.is_changing or self.uses_containers
-        return not (self.has_socket or may_have)
 
     def __or__(self, other: Look) -> Look:
         """Return what two looks have shown together."""
-        return Look(
-            self.has_socket or other.has_socket,
-            self.has_hidden_files or other.has_hidden_files,
-            self.can_hide_sockets or other.can_hide_sockets,
-            self.is_changing or other.is_changing,
-            self.users | other.users,
-            self.uses_containers or other.uses_containers,
-        )
+        return Look(self.signs | other.signs, self.users | other.users)
 
 
 def look(find: Callable[[], Collection[int]], sockets: Collection[FarSocket]) -> dict[FarSocket, Look]:
@@ -184,7 +178,7 @@ def look(find: Callable[[], Collection[int]], sockets: Collection[FarSocket]) ->
     program that has more counts as one that hides the rest.
     """
     held: set[FarSocket] = set()
-    is_hidden = can_hide = uses_containers = False
+    signs = Sign.NOTHING
     users: set[int] = set()
     pids = list(find())
     before = {(pid, thread) for pid in pids for thread in _thread_ids(pid)}
@@ -194,20 +188,23 @@ def look(find: Callable[[], Collection[int]], sockets: Collection[FarSocket]) ->
         try:
             files = _sockets_of(pid, budget)
             held.update(each for each in sockets if each.name in files)
-            can_hide = can_hide or _can_hide_sockets(pid, files, budget)
+            if Sign.CAN_HIDE_SOCKETS not in signs and _can_hide_sockets(pid, files, budget):
+                signs |= Sign.CAN_HIDE_SOCKETS
         except PermissionError:
-            is_hidden = is_hidden or bool(_running_threads(pid))
+            if _running_threads(pid):
+                signs |= Sign.HAS_HIDDEN_FILES
         except ProcessLookupError:  # the threads show that
             pass
         if sys.platform == "linux":
             for line in _lines_of(f"{_PROC}/{pid}/status"):
                 if line.startswith("Uid:"):  # real, effective, saved and for files
                     users.update(map(int, line.split()[1:]))
-            command = next(_lines_of(f"{_PROC}/{pid}/comm"), "")
-            uses_containers = uses_containers or command in _CONTAINER_ENGINES
-    is_changing = before != {(pid, thread) for pid in find() for thread in _thread_ids(pid)}
-    known = Look(False, is_hidden, can_hide, is_changing, frozenset(users), uses_containers)
-    return {each: replace(known, has_socket=each in held) for each in sockets}
+            if next(_lines_of(f"{_PROC}/{pid}/comm"), "") in _CONTAINER_ENGINES:
+                signs |= Sign.USES_CONTAINERS
+    if before != {(pid, thread) for pid in find() for thread in _thread_ids(pid)}:
+        signs |= Sign.IS_CHANGING
+    of_all = frozenset(users)
+    return {each: Look(signs | Sign.HAS_SOCKET if each in held else signs, of_all) for each in sockets}
 
 
 class Attribution(enum.Enum):
@@ -231,19 +228,20 @@ def attribute(socket_user: int | None, own: Look, other: Look, match_user: int) 
     `socket_user` is the user whose process made the socket, None if the system does not name it; `match_user` is the
     one that the match runs as, and so the one that programs run as unless they change it.
     """
-    if own.has_socket:
+    if Sign.HAS_SOCKET in own.signs:
         return Attribution.OWN
-    if other.has_socket:
+    if Sign.HAS_SOCKET in other.signs:
         return Attribution.OTHER
     if socket_user in {None, match_user}:
-        could_be_own, is_clear = own.has_hidden_files, other.is_clear
-    elif socket_user == 0 and own.uses_containers:
-        could_be_own, is_clear = True, other.is_clear
+        could_be_own, could_be_others = Sign.HAS_HIDDEN_FILES in own.signs, bool(other.signs)
+    elif socket_user == 0 and Sign.USES_CONTAINERS in own.signs:
+        could_be_own, could_be_others = True, bool(other.signs)
     else:
-        could_be_own, is_clear = socket_user in own.users, socket_user not in other.users and not other.uses_containers
+        could_be_own = socket_user in own.users
+        could_be_others = socket_user in other.users or Sign.USES_CONTAINERS in other.signs
     if not could_be_own:
         return Attribution.NOT_OWN
-    return Attribution.OWN_BY_EXCLUSION if is_clear else Attribution.UNDECIDED
+    return Attribution.UNDECIDED if could_be_others else Attribution.OWN_BY_EXCLUSION
 
 
 def find_holders(sockets: Collection[FarSocket]) -> dict[FarSocket, str]:

@@ -17,7 +17,7 @@ be cancelled with it. `now` is always an argument, in seconds.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 from weakref import WeakValueDictionary
@@ -53,6 +53,26 @@ class PasswordGuard:
         self._turns: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
         """By address, the lock that is held by its first password."""
 
+    async def check(self, address: str, on_wrong: Callable[[float], None] | None = None, *, is_right: bool) -> None:
+        """Wait until a password from `address` may be answered, and note the failure if it is wrong.
+
+        When the turn of a wrong one has come, `on_wrong` is called with the seconds by which its answer is delayed. A
+        caller that leaves during the delay has failed nevertheless.
+        """
+        await self.wait_for_turn(address)
+        now = trio.current_time()
+        if is_right:
+            self._checks.take(-1.0, now)
+            return
+        try:
+            delay = self.delay(address, now)
+            if on_wrong is not None:
+                on_wrong(delay)
+            with self.waiting(address):
+                await trio.sleep(delay)
+        finally:
+            self.note_failure(address, trio.current_time())
+
     async def wait_for_turn(self, address: str) -> None:
         """Wait until the next password from `address` may be checked, usually not at all, LONGEST_WAIT at most."""
         turn_of_address = self._turns.setdefault(address, trio.Lock())
@@ -61,10 +81,6 @@ class PasswordGuard:
                 missing = 1.0 - self._checks.left(trio.current_time())
                 await trio.sleep(max(0.0, missing / CHECKS_PER_SECOND))
                 self._checks.take(1.0, trio.current_time())
-
-    def note_success(self) -> None:
-        """Note that the password that was checked last was right."""
-        self._checks.take(-1.0, trio.current_time())
 
     def note_failure(self, address: str, now: float) -> None:
         """Note a wrong password from `address`."""
@@ -91,14 +107,6 @@ class PasswordGuard:
         """Drop the failures before the window."""
         while failures and failures[0] <= now - self._window:
             failures.popleft()
-
-    async def answer_late(self, address: str, delay: float) -> None:
-        """Wait for `delay` seconds with the answer to a wrong password from `address`, and note the failure."""
-        try:
-            with self.waiting(address):
-                await trio.sleep(delay)
-        finally:  # also if the client does not wait for the answer
-            self.note_failure(address, trio.current_time())
 
     @contextmanager
     def waiting(self, address: str) -> Iterator[None]:

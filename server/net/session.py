@@ -25,7 +25,7 @@ from spielleiter.server.core.dispatch import dispatch
 from spielleiter.server.core.error_packets import encoded_error, shortened_text
 from spielleiter.server.core.lobby import Lobby
 from spielleiter.server.core.room import DedicatedPort, Peer
-from spielleiter.server.errors import Fault, RequestError
+from spielleiter.server.errors import RequestError
 from spielleiter.server.net.fair_queue import ProcessorBudget
 from spielleiter.server.net.outbox import Outbox
 from spielleiter.server.net.password_guard import PasswordGuard
@@ -105,7 +105,6 @@ class Session:
         self._config = config
         self._guard = guard
         self._budget = budget
-        self._dedicated_port = dedicated_port
         self._reading = trio.CancelScope()
         """The scope in which packets are read and handled. The outbox cancels it when our stream has ended."""
         self._has_data = False
@@ -228,10 +227,10 @@ class Session:
         Each packet takes effect before the next one is read. A sender of many packets at once waits for its turn before
         each of them, like everybody else.
         """
-        has_handled = False
+        has_handled, port = False, self.peer.dedicated_port
         with self._budget:
-            if self._dedicated_port is not None:
-                await self._slow_down(self._dedicated_port.received, len(data))
+            if port is not None:
+                await self._slow_down(port.received, len(data))
             if self._budget.has_to_wait(trio.current_time()):
                 await self._wait_for_turn()
             self._connection.receive_data(data)
@@ -252,9 +251,9 @@ class Session:
                 if has_handled:
                     await self._wait_for_turn()
                 has_handled = True
-                if self._dedicated_port is not None:
-                    await self._slow_down(self._dedicated_port.packets, 1)
-                if isinstance(event, AuthenticateRequest) and not await self._check_password(event):
+                if port is not None:  # on which nobody can authenticate
+                    await self._slow_down(port.packets, 1)
+                elif isinstance(event, AuthenticateRequest) and not await self._check_password(event):
                     self._end_lost(LEFT_EARLY)
                     break
                 # a wait that the sender caused by its own flood does not count as lateness of the server
@@ -294,6 +293,12 @@ class Session:
         """
         is_checked = False
 
+        def note_wrong(delay: float) -> None:
+            nonlocal is_checked
+            is_checked = True
+            if delay:
+                self._stream.publish(events.AnswerDelayed(self.label, delay))
+
         async def cancel_when_left(scope: trio.CancelScope) -> None:
             # a peer that has left must not take up a connection, nor keep others waiting
             while True:
@@ -304,14 +309,9 @@ class Session:
         with self._budget.interrupted():
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(cancel_when_left, nursery.cancel_scope)
-                await self._guard.wait_for_turn(self._host)
+                is_right = self._lobby.is_password(request.password)
+                await self._guard.check(self._host, note_wrong, is_right=is_right)
                 is_checked = True
-                if self._lobby.is_password(request.password):
-                    self._guard.note_success()
-                elif delay := self._guard.delay(self._host, trio.current_time()):
-                    self._stream.publish(events.AnswerDelayed(self.label, delay))
-                    with self._guard.waiting(self._host):
-                        await trio.sleep(delay)
                 nursery.cancel_scope.cancel()
         return is_checked
 
@@ -359,8 +359,6 @@ class Session:
         text = shortened_text(str(error))
         self._budget.note_refusal(trio.current_time())
         self._stream.publish(events.RequestRefused(self.label, error.fault, text))
-        if error.fault is Fault.WRONG_PASSWORD:
-            self._guard.note_failure(self._host, trio.current_time())
         if error.fault in policy.unanswered_faults:
             self._end(error.fault.value, with_end_tag=False)
         elif policy.keeps_refused and error.fault not in policy.ending_faults:

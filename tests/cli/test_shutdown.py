@@ -18,7 +18,7 @@ import trio
 from lxml import etree
 
 from spielleiter.bench.scripted_games import ROOM, play_script
-from spielleiter.game.blokus.state import BLOKUS_2021
+from spielleiter.game.blokus.state import BLOKUS_2021, BlokusGame
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from tests.timeouts import HANG_TIMEOUT
 
@@ -43,6 +43,7 @@ pytestmark = [
 def moves() -> tuple[bytes, ...]:
     """The packets of one whole game, with ROOM in place of the room's id."""
     game = BLOKUS_2021.with_options({"startPiece": START_PIECE})
+    assert isinstance(game, BlokusGame)
     return play_script(game, BLOKUS_2021_R3, 1).packets
 
 

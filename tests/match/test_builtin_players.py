@@ -34,10 +34,10 @@ from spielleiter.match.match_server import open_match_server
 from spielleiter.match.plan import Entrant
 from spielleiter.match.referee import play_game
 from spielleiter.match.verdict import Verdict
-from spielleiter.players.choosers import make_chooser
+from spielleiter.players.strategies import make_chooser
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
-from tests.interpreter import PYTHON
+from tests.match.players import LIGHT
 from tests.match.refereed import play, setup_of
 from tests.timeouts import HANG_TIMEOUT
 
@@ -235,10 +235,12 @@ def changed_worker(change: str) -> list[str]:
     """A worker whose choosers are changed by `change`, an expression of `name` and `choose`."""
     code = f"""if True:
         import os, runpy
-        from spielleiter.players import choosers
+        from dataclasses import replace
+        from spielleiter.players import strategies
         def changed(name, choose):
             return lambda state, rng, budget: ({change}) or choose(state, rng, budget)
-        choosers.CHOOSERS = {{name: changed(name, choose) for name, choose in choosers.CHOOSERS.items()}}
+        kinds = [kind for kind in strategies.STRATEGIES.values() if kind.choose]
+        strategies.STRATEGIES = {{kind.name: replace(kind, choose=changed(kind.name, kind.choose)) for kind in kinds}}
         runpy.run_module("spielleiter.match.builtin_process", run_name="__main__")
     """
     return [sys.executable, "-c", code]
@@ -335,8 +337,9 @@ def test_well_behaved_strategies_need_no_process(command: str, strategy: str | N
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("players")
 async def test_the_same_plan_gives_the_same_game(tmp_path: Path) -> None:
-    setup = setup_of("builtin:greedy", f"{PYTHON} -m spielleiter play -s first", run_id=str(tmp_path))
+    setup = setup_of("builtin:greedy", f"{LIGHT} first", run_id=str(tmp_path))
     replays = []
     with trio.fail_after(HANG_TIMEOUT):
         async with open_match_server(setup) as match_server:

@@ -8,6 +8,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -148,8 +149,19 @@ def test_every_move_with_the_largest_pieces_is_sampled_equally_often() -> None:
     assert all(0.2 * expected < drawn[each] < 2.5 * expected for each in largest)
 
 
-POSITIONS = list(positions(BLOKUS_2021, seed=5))
-MIDDLE, LATE = POSITIONS[len(POSITIONS) // 2], POSITIONS[-6]
+@cache
+def a_game() -> tuple[BlokusState, ...]:
+    return tuple(positions(BLOKUS_2021, seed=5))
+
+
+def middle() -> BlokusState:
+    return a_game()[len(a_game()) // 2]
+
+
+def late() -> BlokusState:
+    return a_game()[-6]
+
+
 SMALL = SearchSettings(width=4, rounds=(1, 2), turns=4, sample=8)
 ALL_MOVES = 1000  # more than there are
 
@@ -180,7 +192,7 @@ def highest(state: BlokusState, count: int) -> list[RatedMove]:
 
 def test_the_better_half_stays_after_each_round() -> None:
     settings = [SearchSettings(5, rounds, 4, 8) for rounds in ((1,), (1, 1), (1, 1, 1), (1, 1, 1, 1))]
-    results = [found(MIDDLE, each) for each in settings]
+    results = [found(middle(), each) for each in settings]
     assert [len(each) for each in results] == [5, 3, 2, 2]
     for before, result in itertools.pairwise(results[:3]):
         assert moves(result) == moves(before[: len(result)])
@@ -189,17 +201,17 @@ def test_the_better_half_stays_after_each_round() -> None:
 
 
 def test_the_value_of_a_line_that_ends_the_game_is_the_lead_gained_in_it() -> None:
-    seat = LATE.seat_on_turn
+    seat = late().seat_on_turn
 
     def lead(state: BlokusState) -> int:
         return state.points(seat)[0] - state.points(1 - seat)[0]
 
-    for candidate in found(LATE, SearchSettings(3, (1,), 100, ALL_MOVES)):
-        state = LATE.play(candidate.set_move(LATE))
+    for candidate in found(late(), SearchSettings(3, (1,), 100, ALL_MOVES)):
+        state = late().play(candidate.set_move(late()))
         while state.outcome() is None:
             best = max(largest(state), key=lambda each: each.value)
             state = state.play(best.set_move(state))
-        assert candidate.value == pytest.approx(CELL * (lead(state) - lead(LATE)))
+        assert candidate.value == pytest.approx(CELL * (lead(state) - lead(late())))
 
 
 def largest(state: BlokusState) -> list[RatedMove]:
@@ -211,11 +223,11 @@ def largest(state: BlokusState) -> list[RatedMove]:
 
 def test_a_cut_leaves_the_values_of_the_last_complete_round() -> None:
     first_round = SearchSettings(SMALL.width, SMALL.rounds[:1], SMALL.turns, SMALL.sample)
-    assert found(MIDDLE, SMALL, after(0)) == highest(MIDDLE, 4)
-    assert found(MIDDLE, SMALL, after(3)) == highest(MIDDLE, 4)
-    assert found(MIDDLE, SMALL, after(4)) == found(MIDDLE, first_round)
-    assert found(MIDDLE, SMALL, after(7)) == found(MIDDLE, first_round)
-    assert found(MIDDLE, SMALL, after(8)) == found(MIDDLE, SMALL)
+    assert found(middle(), SMALL, after(0)) == highest(middle(), 4)
+    assert found(middle(), SMALL, after(3)) == highest(middle(), 4)
+    assert found(middle(), SMALL, after(4)) == found(middle(), first_round)
+    assert found(middle(), SMALL, after(7)) == found(middle(), first_round)
+    assert found(middle(), SMALL, after(8)) == found(middle(), SMALL)
 
 
 SEARCH = BlokusSettings(search=SearchSettings(width=3, rounds=(1, 2), turns=4, sample=8))
@@ -223,11 +235,12 @@ NAMES = [f"level-{number}" for number in range(1, 9)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("game", [BLOKUS_2021, BLOKUS_2027], ids=lambda game: game.name)
+@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)
 @pytest.mark.parametrize("level", BLOKUS_LEVELS, ids=NAMES)
 def test_every_level_plays_legal_moves_from_the_first_to_the_last(level: LadderLevel, game: BlokusGame) -> None:
     rng = random.Random(1)
-    for state in positions(game, seed=11, step=6):
+    states = list(positions(game, seed=11))
+    for state in (states[0], states[len(states) // 3], states[-1]):
         assert state.check(level.choose(state, rng)) is None
 
 
@@ -235,7 +248,7 @@ def test_every_level_plays_legal_moves_from_the_first_to_the_last(level: LadderL
 @pytest.mark.parametrize("settings", SETTINGS, ids=NAMES)
 def test_the_same_seed_gives_the_same_moves(settings: BlokusSettings) -> None:
     """No search is cut, however slow the machine is."""
-    states = POSITIONS[::12]
+    states = a_game()[::40]
     one, two = random.Random(3), random.Random(3)
     for state in states:
         assert choose_move(settings, state, one, endless()) == choose_move(settings, state, two, endless())
@@ -243,15 +256,15 @@ def test_the_same_seed_gives_the_same_moves(settings: BlokusSettings) -> None:
 
 def test_noise_makes_different_seeds_choose_different_moves() -> None:
     noisy = BlokusSettings(temperature=5.0)
-    assert len({choose_move(noisy, MIDDLE, random.Random(seed)) for seed in range(20)}) > 5
+    assert len({choose_move(noisy, middle(), random.Random(seed)) for seed in range(20)}) > 5
     exact = BlokusSettings()
-    best = max(rated.value for rated in rate_moves(MIDDLE))
-    moves = {rated.set_move(MIDDLE) for rated in rate_moves(MIDDLE) if rated.value == best}
-    assert {choose_move(exact, MIDDLE, random.Random(seed)) for seed in range(20)} <= moves
+    best = max(rated.value for rated in rate_moves(middle()))
+    moves = {rated.set_move(middle()) for rated in rate_moves(middle()) if rated.value == best}
+    assert {choose_move(exact, middle(), random.Random(seed)) for seed in range(20)} <= moves
 
 
 def test_a_move_worth_the_temperature_less_is_drawn_with_1_in_e_of_the_probability() -> None:
-    rated = rate_moves(MIDDLE)[:2]
+    rated = rate_moves(middle())[:2]
     better, worse = rated[0]._replace(value=7.0), rated[1]._replace(value=5.0)
     rng = random.Random(1)
     drawn = [draw([better, worse], 2.0, rng) for _ in range(10_000)]
@@ -261,8 +274,8 @@ def test_a_move_worth_the_temperature_less_is_drawn_with_1_in_e_of_the_probabili
 def test_a_search_is_cut_by_the_clock_and_the_best_move_so_far_is_played() -> None:
     times = itertools.count(step=LONGEST_SEARCH + 0.1)
     budget = SearchBudget(clock=lambda: next(times))
-    cut = choose_move(SEARCH, MIDDLE, random.Random(1), budget)
-    assert cut == choose_move(BlokusSettings(), MIDDLE, random.Random(1))
+    cut = choose_move(SEARCH, middle(), random.Random(1), budget)
+    assert cut == choose_move(BlokusSettings(), middle(), random.Random(1))
     assert budget.was_cut
 
 

@@ -23,13 +23,12 @@ from spielleiter.players.choosers import (
     illegal_move,
     ladder_of,
     level_name,
-    make_chooser,
     points_after,
     random_move,
     turns_to_the_goal,
 )
 from spielleiter.players.search_budget import NoMoveError
-from spielleiter.players.strategies import STRATEGIES
+from spielleiter.players.strategies import STRATEGIES, make_chooser
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 from tests.client.fake import START

@@ -21,7 +21,7 @@ from spielleiter.game.hase_und_igel import (
     Player,
     generate_board,
 )
-from spielleiter.players.choosers import greedy_move, make_chooser, random_move
+from spielleiter.players.choosers import greedy_move, random_move
 from spielleiter.players.hase_und_igel_levels import (
     EAT_SALAD,
     FALL_BACK,
@@ -43,6 +43,7 @@ from spielleiter.players.hase_und_igel_levels import (
     with_position_carrots,
 )
 from spielleiter.players.search_budget import LONGEST_SEARCH, NoMoveError, SearchBudget
+from spielleiter.players.strategies import make_chooser
 
 BOARD = Board.from_letters("SHCCCC12HHLICCHI2C1I2CLCICH2CCIHCCH21ICH2CLIH1C2CCICCHC2ILHCHC1CG")
 TRACK = Track(BOARD)

@@ -15,9 +15,11 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import trio
 
@@ -26,9 +28,8 @@ from spielleiter.programs.linux import FORK_SERVER_COMMAND, ForkServer, Supervis
 from spielleiter.programs.linux_processes import still_running
 from spielleiter.programs.platform_api import ProcessSpec
 from spielleiter.programs.supervision import HEAD, READY
-from tests.match.shell_programs import Runner
-from tests.match.shell_programs import wait_until as wait_until_async
-from tests.match.supervised import finish, parent_of, start, wait_until
+from tests.programs.shell_programs import Runner
+from tests.programs.shell_programs import wait_until as wait_until_async
 from tests.timeouts import HANG_TIMEOUT
 
 STRAY = "(env -i setsid sleep 500 &) & "
@@ -42,28 +43,59 @@ def fork_server() -> Iterator[ForkServer]:
     fork_server.close()
 
 
-def start_in(fork_server: ForkServer, *arguments: str) -> SupervisedProcess:
-    process = fork_server.start(ProcessSpec(arguments, None, dict(os.environ)))
+def start(
+    program: str | Sequence[str],
+    cwd: str | None = None,
+    environment: Mapping[str, str] = os.environ,
+    fork_server: ForkServer | None = None,
+    **options: Any,
+) -> SupervisedProcess:
+    """Start a script of a shell, or the words of a command; `options` are those of `ProcessSpec`."""
+    words = ["sh", "-c", program] if isinstance(program, str) else program
+    spec = ProcessSpec(words, cwd, dict(environment), **options)
+    process = start_supervised_process(spec) if fork_server is None else fork_server.start(spec)
     assert process is not None
     return process
 
 
-async def result_of(process: SupervisedProcess) -> int | None:
+async def finish(process: SupervisedProcess) -> None:
+    """End a process and close its outputs."""
+    with trio.fail_after(HANG_TIMEOUT):
+        await process.end()
+    process.stdout.close()
+    process.stderr.close()
+
+
+async def result_of(process: SupervisedProcess) -> tuple[int | None, bytes, bytes]:
+    """Return the code and the outputs of a process that ends by itself."""
     with trio.fail_after(HANG_TIMEOUT):
         await process.wait()
+    outputs = process.stdout.read(), process.stderr.read()
     await finish(process)
-    return process.returncode
+    return process.returncode, *outputs
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait until another process makes `condition` true."""
+    deadline = time.monotonic() + HANG_TIMEOUT
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def parent_of(pid: int) -> int:
+    return int(Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()[1])
 
 
 # -- the fork server -------------------------------------------------------------------------------------------------
 
 
 async def test_a_stopped_fork_server_is_resumed_and_a_killed_one_replaced(fork_server: ForkServer) -> None:
-    first = start_in(fork_server, "sleep", "500")
+    first = start("sleep 500", fork_server=fork_server)
     for number in (signal.SIGSTOP, signal.SIGKILL):
         assert fork_server.pid is not None
         os.kill(fork_server.pid, number)
-        assert await result_of(start_in(fork_server, "sh", "-c", "exit 4")) == 4
+        assert await result_of(start("exit 4", fork_server=fork_server)) == (4, b"", b"")
     assert still_running([first.pid])  # its supervisor is still there
     await finish(first)
     assert not still_running([first.pid])
@@ -131,38 +163,29 @@ async def test_a_program_has_the_given_environment_directory_and_cores(tmp_path:
         "while (used := resource.getrusage(resource.RUSAGE_SELF)).ru_stime < 0.05: zero.read(1 << 20)\n"
         "print(os.getcwd(), ascii(os.environ['A']), *os.sched_getaffinity(0))\nprint(used.ru_utime + used.ru_stime)"
     )
-    spec = ProcessSpec([sys.executable, "-ISc", code], str(tmp_path), {"A": "ü\udcff"}, cores=(core,))
-    process = start_supervised_process(spec)
-    assert process is not None
-    with trio.fail_after(HANG_TIMEOUT):
-        await process.wait()
-    seen, used = process.stdout.read().decode().splitlines()
+    process = start([sys.executable, "-ISc", code], str(tmp_path), {"A": "ü\udcff"}, cores=(core,))
+    seen, used = (await result_of(process))[1].decode().splitlines()
     assert seen == f"{tmp_path} '\\xfc\\udcff' {core}"
     assert process.cpu_seconds >= float(used)
-    await finish(process)
 
 
 def test_start_errors_are_those_of_the_system() -> None:
     with pytest.raises(FileNotFoundError):
-        start_supervised_process(ProcessSpec(["./no-such-program"], None, {}))
+        start(["./no-such-program"])
     with pytest.raises(ValueError, match="null byte"):
-        start_supervised_process(ProcessSpec(["a\0b"], None, {}))
+        start(["a\0b"])
     with pytest.raises(ValueError, match="the memory limit cannot be set"):
         start("exit 0", memory="much")
 
 
 async def test_memory_is_limited() -> None:
     code = "import sys; b = bytearray(100_000_000); print(len(b))"
-    arguments = [sys.executable, "-I", "-S", "-c", code]
     for memory, expected in ((None, 0), (50_000_000, 1)):
-        process = start_supervised_process(ProcessSpec(arguments, None, dict(os.environ), memory=memory))
-        assert process is not None
-        with trio.fail_after(HANG_TIMEOUT):
-            await process.wait()
-        assert process.returncode == expected
+        process = start([sys.executable, "-ISc", code], memory=memory)
+        returncode, _, error = await result_of(process)
+        assert returncode == expected
         assert (process.peak_memory > 100_000_000) is (memory is None)
-        assert (b"MemoryError" in process.stderr.read()) is (memory is not None)
-        await finish(process)
+        assert (b"MemoryError" in error) is (memory is not None)
 
 
 # -- supervisors -----------------------------------------------------------------------------------------------------
@@ -263,23 +286,17 @@ async def test_what_a_program_changes_of_its_supervisor_concerns_no_other(change
     )
     outputs = []
     for code in (show, change, show):
-        process = start_supervised_process(ProcessSpec([sys.executable, "-ISc", head + code], None, {}))
-        assert process is not None
-        with trio.fail_after(HANG_TIMEOUT):
-            await process.wait()
-        outputs.append(process.stdout.read())
-        assert process.returncode == 0
-        await finish(process)
-    assert outputs[0] == outputs[2] != b""
+        outputs.append(await result_of(start([sys.executable, "-ISc", head + code])))
+        assert outputs[-1][0] == 0
+    assert outputs[0] == outputs[2]
+    assert outputs[0][1]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may look into every process")
 @pytest.mark.parametrize("name", ["environ", "mem", "maps", "fd"])
 async def test_no_program_can_look_into_its_supervisor(name: str) -> None:
     code = f"import os; os.listdir(p) if os.path.isdir(p := f'/proc/{{os.getppid()}}/{name}') else open(p)"
-    process = start_supervised_process(ProcessSpec([sys.executable, "-ISc", code], None, {}))
-    assert process is not None
-    assert await result_of(process) == 1
+    assert (await result_of(start([sys.executable, "-ISc", code])))[0] == 1
 
 
 # -- programs that stop their supervisors ----------------------------------------------------------------------------

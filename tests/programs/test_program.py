@@ -28,7 +28,7 @@ from spielleiter.programs.linux_processes import TAG_VARIABLE
 from spielleiter.programs.program import begin
 from spielleiter.programs.sandbox.sandbox_run import SandboxEndedError
 from spielleiter.programs.windows import WindowsPlatform
-from tests.match.shell_programs import Runner, has_written, lines, wait_until
+from tests.programs.shell_programs import Runner, has_written, lines, wait_until
 from tests.timeouts import HANG_TIMEOUT
 
 
@@ -51,16 +51,6 @@ async def test_the_return_code_and_the_outputs_are_recorded(script: str, code: i
     assert lines(runner.out) == ["one", "two", "three"]
     assert lines(runner.error)[0] == runner.tag
     assert all(0 <= float(line[:9]) < HANG_TIMEOUT for line in runner.out.read_text().splitlines())
-
-
-async def test_a_line_that_arrives_in_pieces_has_one_time(runner: Runner) -> None:
-    # the second piece is written only after the first one was read, so they cannot arrive together
-    script = f"mkfifo {runner.out}.pipe; printf on; (read x < {runner.out}.pipe; echo e; echo two) & "
-    async with trio.open_nursery() as nursery:
-        await nursery.start(runner.program(script + "wait").run)
-        await wait_until(lambda: has_written(runner.out, "  on"))
-        await trio.Path(f"{runner.out}.pipe").write_text("go\n")
-    assert lines(runner.out) == ["one", "two"]
 
 
 BURNING = """

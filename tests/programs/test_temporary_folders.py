@@ -53,11 +53,11 @@ def nest(folder: Path, depth: int, name: str) -> None:
 
 
 def deeply_nested_folders(folder: Path) -> None:
-    nest(folder, 1500, "deep")
+    nest(folder, sys.getrecursionlimit() + 50, "deep")
 
 
 def names_of_255_bytes(folder: Path) -> None:
-    nest(folder, 100, "n" * 255)
+    nest(folder, 20, "n" * 255)
     (folder / ("ä" * 127 + "b")).touch()
 
 
@@ -93,7 +93,7 @@ def a_sparse_file(folder: Path) -> None:
 
 def many_files_side_by_side(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY)
-    for number in range(5_000):
+    for number in range(2_000):
         os.close(os.open(str(number), os.O_WRONLY | os.O_CREAT, dir_fd=descriptor))
     os.close(descriptor)
 

@@ -58,14 +58,6 @@ def administrator(data: str) -> Beyond:
     return sends(f'<protocol><authenticate password="{PASSWORD}"/>', data)
 
 
-async def sends_nothing(harness: ServerHarness) -> Caller:
-    caller = await connect_and_send(harness, "<protocol>")
-    await trio.sleep(29.9)
-    assert not harness.server.stream.refusals
-    await trio.sleep(0.2)
-    return caller
-
-
 async def stops_within_a_packet(harness: ServerHarness) -> Caller:
     """Let a player whose game is over begin a packet and then send nothing for some time."""
     caller = await harness.call()
@@ -211,12 +203,6 @@ ROWS = {
         ("ProtocolBroken", "encoding"),
         "only UTF-8 is understood",
     ),
-    "time to the first packet": Row(
-        {"first_packet_timeout": 30.0},
-        sends_nothing,
-        ("ProtocolBroken", "first_packet"),
-        "No packet came within 30 s",
-    ),
     "time of a packet": Row(
         {"packet_timeout": 10.0},
         stops_within_a_packet,
@@ -310,6 +296,5 @@ def test_defaults_that_refuse_no_ordinary_client() -> None:
     config = Config()
     assert (config.grace, config.close_timeout, config.soft_timeout, config.hard_timeout) == (5.0, 5.0, 2.0, 10.0)
     assert config.password == DEFAULT_PASSWORD
-    assert Config(host="0.0.0.0").has_public_password
     most = config.seats_per_connection * config.connections_per_address
     assert most < config.rooms_waiting  # one address cannot take all of them

@@ -97,44 +97,25 @@ def test_a_secret_is_not_shown_and_spaces_may_be_part_of_a_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "written", "line"),
+    ("kind", "written", "expected"),
     [
-        (
-            milliseconds(),
-            "2s",
-            "x:3: n: '2s' cannot be used, expected milliseconds as a whole number from 1 to 2147483647",
-        ),
-        (whole_number(2, 4), "5", "x:3: n: '5' cannot be used, expected a whole number from 2 to 4"),
-        (seconds(), "0", "x:3: n: '0' cannot be used, expected seconds, more than 0 and up to 31622400"),
-        (seconds(can_be_zero=True), "-", "x:3: n: '-' cannot be used, expected seconds, from 0 up to 31622400"),
-        (switch(), "ture", "x:3: n: 'ture' cannot be used, expected true or false (did you mean 'true'?)"),
-        (
-            choice("colorFinished", "noMovesLeft"),
-            "colourfinished",
-            (
-                "x:3: n: 'colourfinished' cannot be used, expected colorFinished or noMovesLeft "
-                "(did you mean 'colorFinished'?)"
-            ),
-        ),
+        (seconds(), "0", "'0' cannot be used, expected seconds, more than 0 and up to 31622400"),
+        (seconds(can_be_zero=True), "-", "'-' cannot be used, expected seconds, from 0 up to 31622400"),
         (
             directory_switch("replays"),
             "flase",
             (
-                "x:3: n: 'flase' cannot be used, expected true (the directory replays), false or a directory "
-                "(did you mean 'false'?)"
+                "'flase' cannot be used, expected true (the directory replays), false or a directory"
+                " (did you mean 'false'?)"
             ),
         ),
-        (optional(path()), "", None),
-        (path(), "\n", "x:3: n: '' cannot be used, expected a path"),
+        (path(), "\n", "'' cannot be used, expected a path"),
     ],
 )
-def test_a_refusal_names_source_value_and_what_is_allowed(kind: ValueKind[Any], written: str, line: str | None) -> None:
-    if line is None:
-        assert _setting(kind).read(written, "x:3: n") is None
-        return
+def test_a_refusal_names_source_value_and_what_is_allowed(kind: ValueKind[Any], written: str, expected: str) -> None:
     with pytest.raises(ValueError) as refused:
         _setting(kind).read(written, "x:3: n")
-    assert str(refused.value) == line
+    assert str(refused.value) == f"x:3: n: {expected}"
 
 
 def test_the_settings_of_a_dataclass_are_found_in_order_and_their_names_are_derived() -> None:

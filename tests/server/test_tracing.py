@@ -18,6 +18,14 @@ from spielleiter.server.app import Server, serve
 from spielleiter.server.config import Config
 from spielleiter.wire import trace_writer
 from tests.server.harness import ServerHarness, legal_move, open_harness
+from tests.timeouts import HANG_TIMEOUT
+
+
+@pytest.fixture(autouse=True)
+def _long_close_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait until everything is written, however busy this machine is: a game is 2 MiB of text, made in a thread."""
+    monkeypatch.setattr(trace_writer, "CLOSE_TIMEOUT", HANG_TIMEOUT)
+
 
 HERE = Path(__file__).parents[1] / "wire" / "expected"
 CHANGES = re.compile(r"(?m)^# began .*$|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")

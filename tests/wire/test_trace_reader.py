@@ -140,6 +140,7 @@ def test_a_transcript(tmp_path: Path) -> None:
         (b"# began yesterday\n", "line 1: 'yesterday' is no time"),
         (b"                                | more\n", "line 1: is not a line"),
         (b"9" * 400 + b".0 +0.000 c1 ->  <a/>\n", "line 1: is not a line"),
+        (b"   0.1   +0.1  c1     -> ~" + b"9" * 5000 + b" bytes\n", "line 1: is not a number of bytes"),
     ],
 )
 def test_a_file_that_is_no_recording(tmp_path: Path, content: bytes, problem: str) -> None:
@@ -190,13 +191,6 @@ def test_a_short_line_that_stands_for_very_many_bytes_takes_no_memory(
         tracemalloc.stop()
 
 
-def test_a_number_of_bytes_that_is_too_long(tmp_path: Path) -> None:
-    path = tmp_path / "trace.txt"
-    path.write_text("   0.100000   +0.100  c1     -> ~" + "9" * 5000 + " bytes\n", encoding="utf-8")
-    with pytest.raises(RecordingError, match="line 1: is not a number of bytes"):
-        read_recordings([path])
-
-
 def test_files_that_are_missing_or_have_no_time(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match="No such file"):
         read_recordings([tmp_path / "missing.txt"])
@@ -206,10 +200,11 @@ def test_files_that_are_missing_or_have_no_time(tmp_path: Path) -> None:
         read_recordings([path, path])
 
 
-def test_a_line_that_stands_for_too_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_that_together_stand_for_too_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each blank between two elements stands for a line feed and the indentation of the line."""
     monkeypatch.setattr(recording_module, "MOST_BYTES", 10_000)
     path = tmp_path / "trace.txt"
-    path.write_text("   0.100000   +0.100  c1     -> +" + 100 * " " + 100 * "<a/> ", encoding="utf-8")
-    with pytest.raises(RecordingError, match="line 1: is more than"):
+    joined = 100 * " " + 60 * "<a/> "
+    path.write_text(f"   0.100000   +0.100  c1     -> +{joined}\n{32 * ' '}+{joined}\n", encoding="utf-8")
+    with pytest.raises(RecordingError, match="line 2: is more than"):
         read_recordings([path])

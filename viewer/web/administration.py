@@ -89,14 +89,16 @@ class AdminSessions:
         if self._lobby.password is None:
             self._publish(events.RequestRefused(label, Fault.WRONG_PASSWORD, _NO_ADMINS.en))
             raise _NO_ADMINS
-        await self._password_guard.wait_for_turn(address)
-        if not self._lobby.is_password(password):
+
+        def note_wrong(delay: float) -> None:
             self._publish(events.RequestRefused(label, Fault.WRONG_PASSWORD, _WRONG_PASSWORD.en))
-            if delay := self._password_guard.delay(address, trio.current_time()):
+            if delay:
                 self._publish(events.AnswerDelayed(label, delay))
-            await self._password_guard.answer_late(address, delay)
+
+        is_right = self._lobby.is_password(password)
+        await self._password_guard.check(address, note_wrong, is_right=is_right)
+        if not is_right:
             raise _WRONG_PASSWORD
-        self._password_guard.note_success()
         self._publish(events.AdminAuthenticated(label))
         secret, token = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         self._sessions[secret] = _Session(token, trio.current_time())

@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import MutableMapping
 from typing import Any, Final
 
-import trio
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 
@@ -96,12 +95,10 @@ class Guard:
             if given is None:
                 raise _PASSWORD_NEEDED
             address = (scope.get("client") or ("",))[0]
-            await self._password_guard.wait_for_turn(address)
-            if not hmac.compare_digest(given, self._password):
-                delay = self._password_guard.delay(address, trio.current_time())
-                await self._password_guard.answer_late(address, delay)
+            is_right = hmac.compare_digest(given, self._password)
+            await self._password_guard.check(address, is_right=is_right)
+            if not is_right:
                 raise _PASSWORD_NEEDED
-            self._password_guard.note_success()
         elif not self._is_own_name(host):
             raise WebError(
                 421,

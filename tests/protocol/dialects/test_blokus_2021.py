@@ -36,9 +36,6 @@ from tests.protocol.streams import (
 )
 from tests.shared import SHARED, needs_shared
 
-# -- every recorded packet --------------------------------------------------------------------------------------------
-
-
 # -- what the editions do differently ---------------------------------------------------------------------------------
 
 

@@ -35,7 +35,7 @@ from spielleiter.protocol.dialects.hase_und_igel_2018 import (
     TEXTS,
     describe_mistake,
 )
-from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
+from spielleiter.protocol.errors import LocalProtocolError, RemoteProtocolError
 from tests.game.hase_und_igel.oracle import DATA, parse_move, parse_state, read_lines
 from tests.protocol import strategies
 from tests.protocol.streams import data_of, decode, samples
@@ -266,27 +266,6 @@ def test_a_preparation_is_read_as_documented() -> None:
     assert HASE_UND_IGEL_2018.with_defaults(request) == m.PrepareRequest(
         "swc_2018_hase_und_igel", (m.Slot("p1", can_timeout=False, should_be_paused=True), m.Slot("p2"))
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (
-            '<prepare><slot displayName="a" reserved="false"/></prepare>',
-            "slot 1: hase-und-igel-2018 has no attribute reserved; it has displayName, canTimeout, shouldBePaused",
-        ),
-        (
-            '<prepare pause="false"><slot displayName="a"/></prepare>',
-            "prepare: hase-und-igel-2018 has no attribute pause; it has gameType",
-        ),
-    ],
-)
-def test_an_attribute_of_another_season_is_refused_by_name(text: str, problem: str) -> None:
-    request = decode(HASE_UND_IGEL_2018, text)
-    assert isinstance(request, m.PrepareRequest)
-    with pytest.raises(RemoteProtocolError) as error:
-        HASE_UND_IGEL_2018.with_defaults(request)
-    assert (error.value.refusal, str(error.value)) == (Refusal.UNREADABLE_PACKET, problem)
 
 
 def test_a_paused_game_is_requested_by_its_slots() -> None:

@@ -145,6 +145,10 @@ def test_a_written_message_is_read_as_it_was(message: m.Message) -> None:
     assert not connection.ignored
 
 
+def test_no_password_is_shown() -> None:
+    assert repr(m.AuthenticateRequest("geheim", "passphrase")) == "AuthenticateRequest(attribute='passphrase')"
+
+
 # -- our own extension ------------------------------------------------------------------------------------------------
 
 

@@ -122,9 +122,9 @@ async def test_a_peer_that_does_not_read_counts_as_asked_at_once_unlike_one_in_a
 
 
 @settings(max_examples=20)
-@given(st.lists(st.integers(10, 60), max_size=25), st.integers(0, 200), st.integers(0, 2**32 - 1))
+@given(st.lists(st.integers(10, 60), max_size=25), st.integers(0, 200), st.booleans(), st.integers(0, 2**32 - 1))
 def test_the_stream_is_complete_and_in_order_whatever_is_taken_at_a_time(
-    sizes: list[int], capacity: int, seed: int
+    sizes: list[int], capacity: int, with_end_tag: bool, seed: int
 ) -> None:
     # not `st.randoms()`: old versions of Hypothesis do not recognise their own exceptions in a nursery's group
     chance = random.Random(seed)
@@ -140,13 +140,15 @@ def test_the_stream_is_complete_and_in_order_whatever_is_taken_at_a_time(
                     case.wire.take(chance.randrange(80))
                     await wait_all_tasks_blocked()
                 assert case.outbox.queued_bytes <= MAX_BYTES + max(sizes)
+            case.outbox.end_nowait(with_end_tag=with_end_tag)
             case.outbox.end_nowait()
             case.send(99)  # nothing is queued after the end of the stream
             assert case.endings == 1
             while not case.wire.is_eof_sent and not case.broken:
                 case.wire.take(chance.randrange(1, 80))
                 await wait_all_tasks_blocked()
-        whole = b"<protocol>" + expected + b"\n</protocol>" if sizes else b"<protocol/>"
+        end_tag = b"\n</protocol>" if sizes else b"<protocol/>"
+        whole = (b"<protocol>" + expected if sizes else b"") + (end_tag if with_end_tag else b"")
         if case.broken:
             assert whole.startswith(bytes(case.wire.taken))
             assert sum(sizes) > MAX_BYTES - capacity
@@ -213,26 +215,3 @@ async def test_a_lost_connection_is_reported_once(is_waiting: bool, autojump_clo
         assert [number for number, _ in case.sent] == ([] if is_waiting else [1])
         case.outbox.end_nowait()
         assert not case.wire.is_eof_sent
-
-
-@pytest.mark.parametrize("with_end_tag", [True, False])
-async def test_the_end_follows_everything_that_is_queued(with_end_tag: bool, autojump_clock: MockClock) -> None:
-    async with running(capacity=0) as case:
-        packet = case.send(1)
-        case.outbox.end_nowait(with_end_tag=with_end_tag)
-        case.outbox.end_nowait()
-        assert case.endings == 1
-        assert case.outbox.is_ended
-        case.wire.take(1000)
-        await wait_all_tasks_blocked()
-        assert bytes(case.wire.taken) == b"<protocol>" + packet + (b"\n</protocol>" if with_end_tag else b"")
-        assert case.wire.is_eof_sent
-
-
-async def test_unread_input_is_what_the_wire_has_or_what_was_read_and_not_handled(autojump_clock: MockClock) -> None:
-    case = OutboxCase(ThrottledWire())
-    assert not case.outbox.has_unread_input()
-    case.wire.unread = 1
-    assert case.outbox.has_unread_input()
-    case.wire.unread, case.outbox.holds_input = 0, True
-    assert case.outbox.has_unread_input()
