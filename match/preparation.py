@@ -11,7 +11,7 @@ import os
 import random
 import re
 import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -57,30 +57,35 @@ _RULES: Final = {"start_piece": "startPiece", "game_end": "gameEnd"}
 _LONGEST_LIST: Final = 16 << 20  # bytes; a list of 100,000 replays is much shorter
 
 
-def load_openings(
+def openings_of(
     book: Path,
     turn: int,
     game_type: str,
-    game_options: Mapping[str, str],
-    editions: Mapping[str, str] = MappingProxyType({}),
+    *,
+    edition: str | None = None,
+    server_options: Mapping[str, Any] = MappingProxyType({}),
+    order: str = SEQUENTIAL,
+    seed: int = 0,
 ) -> tuple[Opening, ...]:
-    """The openings of `book`, in its order, all of which are read.
+    """The openings of `book` for a match with these settings, all of which are read; none is repeated.
 
     A book is a replay, a folder of replays, the folder of a match, or a list: a text file with the path of a replay on
-    each line, which the turn to begin from may follow.
-    `turn` is the turn to begin from where the book does not name one. `game_options` are the options of the rules.
-    `editions` maps a gameType to the edition of its replays; the default edition can be left out.
+    each line, which the turn to begin from may follow. `turn` is the turn to begin from where the book does not name
+    one. `order` is one of `defaults.ORDERS`; the other settings mean the same as in `MatchSetup`.
 
     Raises SetupError if a replay has no position of this game, at its turn or later, from which a game can be played.
     """
-    openings = read_book(book, turn)
+    openings = list(read_book(book, turn))
+    options = {_RULES[name]: str(value) for name, value in server_options.items() if name in _RULES}
     try:
-        edition = choose_editions(editions, game_options)[game_type]
+        chosen = choose_editions({} if edition is None else {game_type: edition}, options)[game_type]
         for opening in openings:
-            load_starting_states(Path(opening.path), opening.turn, {game_type: edition})
+            load_starting_states(Path(opening.path), opening.turn, {game_type: chosen})
     except StartError as error:
         raise SetupError(f"openings {book}: {error}") from None
-    return openings
+    if order == RANDOM:
+        random.Random(f"{seed} openings").shuffle(openings)
+    return tuple(openings)
 
 
 def read_book(book: Path, turn: int) -> tuple[Opening, ...]:
@@ -148,26 +153,6 @@ def _read_list(file: Path, turn: int) -> tuple[Opening, ...]:
     if not openings:
         raise SetupError(f"openings {file}: names no replay, expected a path in each line")
     return tuple(openings)
-
-
-def order_openings(openings: Sequence[Opening], order: str, seed: int) -> tuple[Opening, ...]:
-    """The openings in the order (one of `plan.ORDERS`) in which pairs of games begin from them; none is repeated."""
-    ordered = list(openings)
-    if order == RANDOM:
-        random.Random(f"{seed} openings").shuffle(ordered)
-    return tuple(ordered)
-
-
-def openings_of(
-    book: Path, turn: int, order: str, seed: int, game_type: str, edition: str | None, server_options: Mapping[str, Any]
-) -> tuple[Opening, ...]:
-    """The openings of `book` for a match with these settings, which mean the same as in `MatchSetup`, in their order.
-
-    Raises SetupError.
-    """
-    options = {_RULES[name]: str(value) for name, value in server_options.items() if name in _RULES}
-    editions = {} if edition is None else {game_type: edition}
-    return order_openings(load_openings(book, turn, game_type, options, editions), order, seed)
 
 
 def inspect_program(entrant: Entrant, cwd: str) -> Inspection | None:
@@ -304,7 +289,15 @@ def prepare_match(
     seed = secrets.randbits(SEED_BITS) if seed is None else seed
     openings: tuple[Opening, ...] = ()
     if book is not None:
-        openings = openings_of(Path(book), opening_turn, order, seed, chosen.game_type, edition, server_options)
+        openings = openings_of(
+            Path(book),
+            opening_turn,
+            chosen.game_type,
+            edition=edition,
+            server_options=server_options,
+            order=order,
+            seed=seed,
+        )
     setup = MatchSetup(
         entrants=(
             with_content(dataclasses.replace(given[0], name=names[0]), directory),

@@ -10,11 +10,11 @@ import enum
 import itertools
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from spielleiter.common.errors import SetupError
 from spielleiter.common.files import portable_name
@@ -48,93 +48,6 @@ from spielleiter.server.setting import MAX_WHOLE_NUMBER, suggestion
 
 SEEDINGS: Final = ("random", "listed")
 MAX_PLAY_OFFS: Final = 100
-
-_KINDS_BY_KEY: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
-    {
-        "tested": ("gauntlet",),
-        "rounds": ("swiss",),
-        "seeding": ("knock-out", "swiss"),
-        "play_offs": ("knock-out",),
-        "third_place": ("knock-out",),
-    }
-)
-"""By key: the kinds of tournaments that it applies to."""
-
-_BOOK: Final = ("book", "order", "opening_turn")
-KEYS: Final = (*_KINDS_BY_KEY, *_BOOK)
-
-
-@dataclass(frozen=True, slots=True)
-class KindOptions:
-    """How programs are paired, and the positions they start from."""
-
-    tested: int = 1
-    """In a gauntlet: the number of tested programs, which are the first ones; each meets all others."""
-    rounds: int | None = None
-    """In a Swiss tournament: the number of rounds; None: the number that a knock-out would have."""
-    seeding: str = "random"
-    """``listed``: the programs are listed by strength, the strongest first; ``random``: the order is drawn."""
-    play_offs: int = 3
-    """In a knock-out: the highest number of play-offs, each a pair of games, after an even match."""
-    third_place: bool = False
-    """In a knock-out: whether the losers of the semi-finals play for third place."""
-    book: str = ""
-    """The path of the opening book; empty: the game's own starting positions."""
-    order: str = ORDERS[0]
-    """The order that the openings are put into, one of `defaults.ORDERS`."""
-    opening_turn: int = 0
-    """The turn to begin from if the book does not name one."""
-
-    def check(self, kind: str, count: int) -> None:
-        """Raise SetupError if `count` programs cannot play a tournament of this kind with these options."""
-        if kind == "gauntlet" and not 1 <= self.tested < count:
-            raise SetupError(f"tested = {self.tested}: expected at least 1, and fewer than the {count} programs")
-        if kind == "swiss" and self.rounds is not None and not 1 <= self.rounds <= most_rounds(count):
-            raise SetupError(
-                f"rounds = {self.rounds}: expected 1 to {most_rounds(count)}, "
-                f"since {count} programs would have to meet again after that"
-            )
-
-    def seeded(self, count: int, seed: int) -> list[int]:
-        """The indices of `count` programs, the one seeded highest first; `seed` is that of the tournament."""
-        programs = list(range(count))
-        if self.seeding == "random":
-            random.Random(f"{seed} seeding").shuffle(programs)
-        return programs
-
-    def rounds_of(self, count: int) -> int:
-        """The number of rounds of a Swiss tournament of `count` programs."""
-        return self.rounds or default_rounds(count)
-
-
-def read_kind_options(value: Mapping[str, Any], kind: str) -> KindOptions:
-    """The options in the content of a tournament's file. Raises SetupError."""
-    for key, kinds in _KINDS_BY_KEY.items():
-        if key in value and kind not in kinds:
-            wanted = " or ".join(f'kind = "{each}"' for each in kinds)
-            raise SetupError(f'{key}: has no effect with kind = "{kind}", expected {wanted}')
-    for key in _BOOK[1:]:
-        if key in value and "book" not in value:
-            raise SetupError(f"{key}: has no effect without a book")
-    return KindOptions(
-        tested=_whole(value, "tested", 1, 1),
-        rounds=_whole(value, "rounds", 1, 1) if "rounds" in value else None,
-        seeding=take_choice(value, "seeding", SEEDINGS, SEEDINGS[0]),
-        play_offs=_whole(value, "play_offs", 3, 0, MAX_PLAY_OFFS),
-        third_place=take(value, "third_place", bool, False),
-        book=take(value, "book", str, ""),
-        order=take_choice(value, "order", ORDERS, ORDERS[0]),
-        opening_turn=_whole(value, "opening_turn", 0, 0),
-    )
-
-
-def _whole(value: Mapping[str, Any], key: str, default: int, least: int, most: int = MAX_WHOLE_NUMBER) -> int:
-    taken = value.get(key, default)
-    if not isinstance(taken, int) or isinstance(taken, bool) or not least <= taken <= most:
-        raise SetupError(f"{key} {taken!r}: expected a whole number from {least} to {most}")
-    return taken
-
-
 MATCHES: Final = "matches"
 
 _UNSAFE: Final = re.compile(r"[^\w.+-]+")
@@ -195,11 +108,25 @@ class Tournament:
     """Which kept games get a page that shows their replay; one of PAGES."""
     out: str = ""
     """The folder for all files; empty: a new one."""
-    kind_options: KindOptions = field(default_factory=KindOptions)
-    """The settings that depend on the kind, and the opening book."""
-    openings: tuple[Opening, ...] = ()
     anchor: str | None = None
     """The name of the program whose rating is 0; None: the mean of all ratings is 0."""
+    tested: int = 1
+    """In a gauntlet: the number of tested programs, which are the first ones; each meets all others."""
+    rounds: int | None = None
+    """In a Swiss tournament: the number of rounds; None: the number that a knock-out would have."""
+    seeding: str = SEEDINGS[0]
+    """``listed``: the programs are listed by strength, the strongest first; ``random``: the order is drawn."""
+    play_offs: int = 3
+    """In a knock-out: the highest number of play-offs, each a pair of games, after an even match."""
+    third_place: bool = False
+    """In a knock-out: whether the losers of the semi-finals play for third place."""
+    book: str = ""
+    """The path of the opening book; empty: the game's own starting positions."""
+    order: str = ORDERS[0]
+    """The order that the openings are put into, one of `defaults.ORDERS`."""
+    opening_turn: int = 0
+    """The turn to begin from if the book does not name one."""
+    openings: tuple[Opening, ...] = ()
 
     def __post_init__(self) -> None:
         names = [entrant.name for entrant in self.entrants]
@@ -209,7 +136,13 @@ class Tournament:
             raise SetupError("min_tests: has no effect without significance")
         if len(names) < 2:
             raise SetupError(f"expected at least 2 programs, found {len(names)}")
-        self.kind_options.check(self.kind.value, len(names))
+        if self.kind is TournamentKind.GAUNTLET and not 1 <= self.tested < len(names):
+            raise SetupError(f"tested = {self.tested}: expected at least 1, and fewer than the {len(names)} programs")
+        if self.kind is TournamentKind.SWISS and not 1 <= self.number_of_rounds <= most_rounds(len(names)):
+            raise SetupError(
+                f"rounds = {self.rounds}: expected 1 to {most_rounds(len(names))}, "
+                f"since {len(names)} programs would have to meet again after that"
+            )
         for name in names:
             if names.count(name) > 1:
                 raise SetupError(f"two programs are called {name!r}, expected a name of its own for each")
@@ -224,12 +157,23 @@ class Tournament:
         """GameType and edition, as all outputs name them."""
         return season_text(self.game_type, self.edition)
 
+    @property
+    def number_of_rounds(self) -> int:
+        """The number of rounds of a Swiss tournament."""
+        return default_rounds(len(self.entrants)) if self.rounds is None else self.rounds
+
+    def seeded(self) -> list[int]:
+        """The indices of the programs, the one seeded highest first."""
+        programs = list(range(len(self.entrants)))
+        if self.seeding == "random":
+            random.Random(f"{self.seed} seeding").shuffle(programs)
+        return programs
+
     def pairings(self) -> list[tuple[int, int]]:
         """All possible pairings, as indices of `entrants`; in the order of playing unless that depends on results."""
         indices = range(len(self.entrants))
         if self.kind is TournamentKind.GAUNTLET:
-            tested = self.kind_options.tested
-            return [(own, other) for own in indices[:tested] for other in indices[tested:]]
+            return [(own, other) for own in indices[: self.tested] for other in indices[self.tested :]]
         return list(itertools.combinations(indices, 2))
 
     def match_of(self, pairing: tuple[int, int], run_id: str, meeting: int = 0, play_off: int = 0) -> MatchSetup:
@@ -251,7 +195,7 @@ class Tournament:
             games=2 if play_off else self.games,
             seed=seed,
             openings=(*self.openings[begin:], *self.openings[:begin]),
-            opening_order=self.kind_options.order,
+            opening_order=self.order,
             run_id=run_id,
             server_options=self.server_options,
             timeouts=self.timeouts,
@@ -276,17 +220,16 @@ class Tournament:
 
 def with_openings(tournament: Tournament) -> Tournament:
     """The tournament with the openings of its book, which are read and put into their order. Raises SetupError."""
-    kind_options = tournament.kind_options
-    if not kind_options.book:
+    if not tournament.book:
         return tournament
     openings = openings_of(
-        Path(kind_options.book),
-        kind_options.opening_turn,
-        kind_options.order,
-        tournament.seed,
+        Path(tournament.book),
+        tournament.opening_turn,
         tournament.game_type,
-        tournament.edition,
-        tournament.server_options,
+        edition=tournament.edition,
+        server_options=tournament.server_options,
+        order=tournament.order,
+        seed=tournament.seed,
     )
     return replace(tournament, openings=openings)
 
@@ -296,14 +239,97 @@ def with_contents(tournament: Tournament) -> Tournament:
     return replace(tournament, entrants=tuple(with_content(each, tournament.cwd) for each in tournament.entrants))
 
 
-_SECONDS: Final = {"start_timeout": "start", "exit_timeout": "exit", "game_timeout": "game"}
-_MACHINE: Final = ("pin", "cores_per_game", "keep", "restart", "on_end", "fail_on", "report_every", "pages", "out")
 RESTARTS: Final = ("always", "never")
 PAGES: Final = ("auto", "all", "failed", "none")
 BASE: Final = "base"
 """The key of the folder that relative paths begin at, if it is not the folder of the file."""
+
+_SECONDS: Final = {"start_timeout": "start", "exit_timeout": "exit", "game_timeout": "game"}
 _RULES: Final = ("start_piece", "game_end")
-_TESTS: Final = ("sprt", "significance", "min_tests")
+_KINDS_BY_KEY: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
+    {
+        "tested": ("gauntlet",),
+        "rounds": ("swiss",),
+        "seeding": ("knock-out", "swiss"),
+        "play_offs": ("knock-out",),
+        "third_place": ("knock-out",),
+    }
+)
+"""By key: the kinds of tournaments that it applies to."""
+
+_Reader: TypeAlias = Callable[[Mapping[str, Any], str], Any]
+"""Returns the value of a key in the content of a file. Raises SetupError."""
+
+
+def _value(kind: type | tuple[type, ...]) -> _Reader:
+    return lambda value, key: take(value, key, kind, None)
+
+
+def _whole(least: int, most: int = MAX_WHOLE_NUMBER) -> _Reader:
+    def read(value: Mapping[str, Any], key: str) -> int:
+        taken = value[key]
+        if not isinstance(taken, int) or isinstance(taken, bool) or not least <= taken <= most:
+            raise SetupError(f"{key} {taken!r}: expected a whole number from {least} to {most}")
+        return taken
+
+    return read
+
+
+def _positive(value: Mapping[str, Any], key: str) -> Any:
+    return take_positive(value, key, int, None)
+
+
+def _choice(choices: Sequence[str]) -> _Reader:
+    return lambda value, key: take_choice(value, key, choices, choices[0])
+
+
+def _kind(value: Mapping[str, Any], key: str) -> TournamentKind:
+    kinds = [kind.value for kind in TournamentKind]
+    if take(value, key, str, None) not in kinds:
+        hint = suggestion(value[key], kinds)
+        raise SetupError(f"{key} {value[key]!r}: expected {', '.join(kinds[:-1])} or {kinds[-1]}{hint}")
+    return TournamentKind(value[key])
+
+
+_FIELDS: Final[Mapping[str, tuple[str, _Reader]]] = MappingProxyType(
+    {
+        "kind": ("kind", _kind),
+        "games": ("games", _value(int)),
+        "game": ("game_type", _value(str)),
+        "edition": ("edition", _value(str)),
+        "seed": ("seed", _value(int)),
+        "concurrency": ("concurrency", lambda value, key: max(1, take(value, key, int, 1))),
+        "anchor": ("anchor", _value(str)),
+        "sprt": ("sprt", _value(str)),
+        "significance": ("significance", _value((int, float))),
+        "min_tests": ("min_games", _positive),
+        "no_timeout": ("has_time_limits", lambda value, key: not take(value, key, bool, False)),
+        "fail_fast": ("is_fail_fast", _value(bool)),
+        "keep_playing": ("keeps_playing", _value(bool)),
+        "cwd": ("cwd", take_folder),
+        "pin": ("is_pinned", _value(bool)),
+        "cores_per_game": ("cores_per_game", _positive),
+        "keep": (
+            "keep",
+            lambda value, key: KeepPolicy(take_choice(value, key, [each.value for each in KeepPolicy], "all")),
+        ),
+        "restart": ("is_restarting", lambda value, key: _choice(RESTARTS)(value, key) == RESTARTS[0]),
+        "on_end": ("on_end", _value(str)),
+        "fail_on": ("fail_on", take_texts),
+        "report_every": ("report_every", _positive),
+        "pages": ("pages", _choice(PAGES)),
+        "out": ("out", _value(str)),
+        "tested": ("tested", _whole(1)),
+        "rounds": ("rounds", _whole(1)),
+        "seeding": ("seeding", _choice(SEEDINGS)),
+        "play_offs": ("play_offs", _whole(0, MAX_PLAY_OFFS)),
+        "third_place": ("third_place", _value(bool)),
+        "book": ("book", _value(str)),
+        "order": ("order", _choice(ORDERS)),
+        "opening_turn": ("opening_turn", _whole(0)),
+    }
+)
+"""By key: the field of `Tournament` that it sets, and what reads its value."""
 
 
 def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tournament:
@@ -317,8 +343,9 @@ def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tou
     and keep_playing, which have the same meaning as the options of `match`; soft_timeout and hard_timeout
     (milliseconds), start_timeout, exit_timeout and game_timeout (seconds), start_piece, game_end, cwd (the directory
     that programs are started in), base (the folder that relative paths begin at), pin, cores_per_game, keep, restart,
-    on_end, fail_on, report_every, pages, out, openings (another name for book), the keys in `KEYS`, and a
-    table ``[[program]]`` for each program (match/toml_files.py).
+    on_end, fail_on, report_every, pages, out; tested, rounds, seeding, play_offs and third_place, which depend on the
+    kind; book (or openings), order and opening_turn; and a table ``[[program]]`` for each program
+    (match/toml_files.py).
     """
     value = read_toml(file)
     try:
@@ -332,43 +359,22 @@ def read_tournament(file: Path, game_type: str, *, is_copy: bool = False) -> Tou
 
 
 def _tournament(value: dict[str, Any], game_type: str) -> Tournament:
-    plain = ("kind", "games", "game", "edition", "seed", "concurrency", "anchor", *_TESTS, "cwd", BASE)
-    flags = ("no_timeout", "fail_fast", "keep_playing")
-    require_known(value, (*plain, *flags, *_MACHINE, *KEYS, "openings", "program", *_SECONDS, *MILLISECONDS, *_RULES))
-    kinds = [kind.value for kind in TournamentKind]
-    if take(value, "kind", str, "round-robin") not in kinds:
-        hint = suggestion(value["kind"], kinds)
-        raise SetupError(f"kind {value['kind']!r}: expected {', '.join(kinds[:-1])} or {kinds[-1]}{hint}")
-    programs = take(value, "program", list, [])
+    require_known(value, (*_FIELDS, BASE, "openings", "program", *_SECONDS, *MILLISECONDS, *_RULES))
+    fields = {field: read(value, key) for key, (field, read) in _FIELDS.items() if key in value}
+    kind = fields.get("kind", TournamentKind.ROUND_ROBIN).value
+    for key, kinds in _KINDS_BY_KEY.items():
+        if key in value and kind not in kinds:
+            wanted = " or ".join(f'kind = "{each}"' for each in kinds)
+            raise SetupError(f'{key}: has no effect with kind = "{kind}", expected {wanted}')
+    for key in ("order", "opening_turn"):
+        if key in value and "book" not in value:
+            raise SetupError(f"{key}: has no effect without a book")
     limits: dict[str, Any] = {key: take_time(value, key, int) / 1000 for key in MILLISECONDS if key in value}
     rules: dict[str, Any] = {key: take(value, key, str, "") for key in _RULES if key in value}
     times = {field: float(take_time(value, key, (int, float))) for key, field in _SECONDS.items() if key in value}
     return Tournament(
-        entrants=tuple(read_entrant(program) for program in programs),
-        kind=TournamentKind(take(value, "kind", str, "round-robin")),
-        games=take(value, "games", int, 100),
-        game_type=take(value, "game", str, game_type),
-        seed=take(value, "seed", int, 0),
-        concurrency=max(1, take(value, "concurrency", int, 1)),
+        entrants=tuple(read_entrant(program) for program in take(value, "program", list, [])),
         server_options={**limits, **rules},
         timeouts=ProgramTimeouts(**times),
-        sprt=take(value, "sprt", str, None),
-        significance=take(value, "significance", (int, float), None),
-        min_games=take_positive(value, "min_tests", int, None),
-        has_time_limits=not take(value, "no_timeout", bool, False),
-        is_fail_fast=take(value, "fail_fast", bool, False),
-        keeps_playing=take(value, "keep_playing", bool, False),
-        cwd=take_folder(value, "cwd"),
-        edition=take(value, "edition", str, None),
-        is_pinned=take(value, "pin", bool, False),
-        cores_per_game=take_positive(value, "cores_per_game", int, None),
-        on_end=take(value, "on_end", str, None),
-        keep=KeepPolicy(take_choice(value, "keep", [each.value for each in KeepPolicy], KeepPolicy.ALL.value)),
-        is_restarting=take_choice(value, "restart", RESTARTS, RESTARTS[0]) == RESTARTS[0],
-        fail_on=take_texts(value, "fail_on"),
-        report_every=take_positive(value, "report_every", int, None),
-        pages=take_choice(value, "pages", PAGES, PAGES[0]),
-        out=take(value, "out", str, ""),
-        anchor=take(value, "anchor", str, None),
-        kind_options=read_kind_options(value, take(value, "kind", str, "round-robin")),
+        **{"game_type": game_type, **fields},
     )

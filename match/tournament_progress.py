@@ -57,10 +57,8 @@ class TournamentProgress:
 
     def __init__(self, tournament: Tournament) -> None:
         self.tournament = tournament
-        count = len(tournament.entrants)
-        options = tournament.kind_options
         self.seeding: Sequence[int] = (
-            options.seeded(count, tournament.seed) if tournament.kind.has_rounds else range(count)
+            tournament.seeded() if tournament.kind.has_rounds else range(len(tournament.entrants))
         )
         self.rounds: list[Round] = []
         self.left_out: tuple[LeftOut, ...] = ()
@@ -86,11 +84,11 @@ class TournamentProgress:
 
     def schedule(self) -> Iterator[ScheduledMatch]:
         """The matches in the order of playing; each one must be finished before the next is requested."""
-        tournament, options = self.tournament, self.tournament.kind_options
+        tournament = self.tournament
         if tournament.kind is TournamentKind.KNOCK_OUT:
-            rounds = knock_out(self.seeding, has_third_place=options.third_place)
+            rounds = knock_out(self.seeding, has_third_place=tournament.third_place)
         elif tournament.kind is TournamentKind.SWISS:
-            rounds = swiss(self.seeding, options.rounds_of(len(tournament.entrants)))
+            rounds = swiss(self.seeding, tournament.number_of_rounds)
         else:
             pairings = enumerate(tournament.pairings(), 1)
             rounds = iter([Round(1, "", tuple(Encounter(number, 1, pairing) for number, pairing in pairings))])
@@ -104,7 +102,7 @@ class TournamentProgress:
         tournament = self.tournament
         is_knock_out = tournament.kind is TournamentKind.KNOCK_OUT
         ranks = {program: rank for rank, program in enumerate(self.seeding)} if is_knock_out else None
-        most = tournament.kind_options.play_offs if is_knock_out else 0
+        most = tournament.play_offs if is_knock_out else 0
         for play_off in range(1 + most):
             folder = tournament.folder_of(encounter.number, encounter.pairing, play_off)
             yield ScheduledMatch(encounter, folder, meeting, play_off)

@@ -74,12 +74,11 @@ def write_tournament(folder: Path, progress: TournamentProgress) -> None:
 def title_of(progress: TournamentProgress) -> str:
     """For example ``swc_2027_blokus (blokus-2027): knock-out of 5 programs, 4 games a match, seed 0``."""
     tournament = progress.tournament
-    options = tournament.kind_options
     kind = _KIND_TEXTS[tournament.kind]
     if tournament.kind is TournamentKind.SWISS:
-        kind += f", {count_text(options.rounds_of(len(tournament.entrants)), 'round')},"
-    if tournament.kind is TournamentKind.GAUNTLET and options.tested > 1:
-        kind += f" of {options.tested} tested programs among"
+        kind += f", {count_text(tournament.number_of_rounds, 'round')},"
+    if tournament.kind is TournamentKind.GAUNTLET and tournament.tested > 1:
+        kind += f" of {tournament.tested} tested programs among"
     else:
         kind += " of"
     return (

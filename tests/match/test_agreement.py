@@ -18,6 +18,7 @@ from spielleiter.protocol.messages import Memento, Result, RoomData, RoomMessage
 from spielleiter.server.app import RESULTS_NAME
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
+from tests.match.players import LIGHT
 from tests.match.refereed import NO_LIMITS, setup_of
 from tests.protocol.streams import all_events
 from tests.timeouts import HANG_TIMEOUT
@@ -29,50 +30,49 @@ def room_data(replay: bytes, edition: Edition) -> list[RoomData]:
     return [event.data for event in events if isinstance(event, RoomMessage) and event.data is not None]
 
 
-PLAYERS = {
-    "a whole game": ("builtin:greedy", "builtin:random"),
-    "an illegal move": ("builtin:random", "builtin:illegal"),
+COMMANDS = {
+    "a whole game": (f"{LIGHT} first --edition {{edition}}", "builtin:first"),
+    "an illegal move": ("builtin:first", f"{LIGHT} illegal --edition {{edition}}"),
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("players", PLAYERS.values(), ids=PLAYERS)
+@pytest.mark.usefixtures("players")
+@pytest.mark.parametrize("commands", COMMANDS.values(), ids=COMMANDS)
 @pytest.mark.parametrize("edition", EDITIONS.values(), ids=EDITIONS)
 async def test_record_replay_and_the_servers_results_agree(
-    edition: Edition, players: tuple[str, str], tmp_path: Path
+    edition: Edition, commands: tuple[str, str], tmp_path: Path
 ) -> None:
     kept = tmp_path / "kept"
     setup = setup_of(
-        *players,
+        *(each.format(edition=edition.name) for each in commands),
         game_type=edition.game_type,
         edition=edition.name,
         run_id=str(tmp_path),
         server_options={"replay_directory": kept, **NO_LIMITS},
     )
     with trio.fail_after(HANG_TIMEOUT):
-        async with open_match_server(setup) as match_server:
-            records = [await play_game(setup, planned, tmp_path, match_server=match_server) for planned in setup.plan()]
-    lines = [json.loads(line) for line in (kept / RESULTS_NAME).read_text().splitlines()]
-    assert len(lines) == len(records) == 2
-    for record, line in zip(records, lines, strict=True):
-        folder = tmp_path / record.folder
-        assert json.loads((folder / VERDICT).read_text()) == record.to_json()
-        by_seat = list(record.seats)
-        assert line["edition"] == edition.name
-        assert line["names"] == [record.names[program] for program in by_seat]
-        assert line["plies"] == record.plies
-        assert record.plies > 0 or record.offender is not None
-        assert line["think_times"] == [list(record.think_times[program]) for program in by_seat]
-        assert line["causes"] == [record.causes[program] for program in by_seat]
-        assert [parts[1] for parts in line["parts"]] == [record.points[program] for program in by_seat]
-        winners = [by_seat[seat] for seat in line["winners"]]
-        assert winners == ([0, 1] if record.winner is None else [record.winner])
-        replay, own_replay = gzip.decompress((folder / REPLAY).read_bytes()), (kept / line["replay"]).read_bytes()
-        assert own_replay.replace(line["room"].encode(), b"") == replay.replace(b"\n  ", b"\n")
-        assert len(re.findall(rb"<protocol", replay)) == 1
-        data = room_data(replay, edition)
-        assert [type(each) for each in data].count(Memento) == record.plies + 1
-        assert [type(each) for each in data].count(Result) == 1
-        assert isinstance(data[-1], Result)
-        requests = sum(len(times) for times in record.think_times)
-        assert requests == record.plies + (record.offender is not None)
+        async with open_match_server(setup) as match_server:  # program 1 is on seat 0
+            record = await play_game(setup, setup.plan()[1], tmp_path, match_server=match_server)
+    line = json.loads((kept / RESULTS_NAME).read_text())
+    folder = tmp_path / record.folder
+    assert json.loads((folder / VERDICT).read_text()) == record.to_json()
+    by_seat = list(record.seats)
+    assert line["edition"] == edition.name
+    assert line["names"] == [record.names[program] for program in by_seat]
+    assert line["plies"] == record.plies
+    assert record.plies > 0 or record.offender is not None
+    assert line["think_times"] == [list(record.think_times[program]) for program in by_seat]
+    assert line["causes"] == [record.causes[program] for program in by_seat]
+    assert [parts[1] for parts in line["parts"]] == [record.points[program] for program in by_seat]
+    winners = [by_seat[seat] for seat in line["winners"]]
+    assert winners == ([0, 1] if record.winner is None else [record.winner])
+    replay, own_replay = gzip.decompress((folder / REPLAY).read_bytes()), (kept / line["replay"]).read_bytes()
+    assert own_replay.replace(line["room"].encode(), b"") == replay.replace(b"\n  ", b"\n")
+    assert len(re.findall(rb"<protocol", replay)) == 1
+    data = room_data(replay, edition)
+    assert [type(each) for each in data].count(Memento) == record.plies + 1
+    assert [type(each) for each in data].count(Result) == 1
+    assert isinstance(data[-1], Result)
+    requests = sum(len(times) for times in record.think_times)
+    assert requests == record.plies + (record.offender is not None)

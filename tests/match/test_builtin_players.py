@@ -37,7 +37,7 @@ from spielleiter.match.verdict import Verdict
 from spielleiter.players.strategies import make_chooser
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
-from tests.interpreter import PYTHON
+from tests.match.players import LIGHT
 from tests.match.refereed import play, setup_of
 from tests.timeouts import HANG_TIMEOUT
 
@@ -337,8 +337,9 @@ def test_well_behaved_strategies_need_no_process(command: str, strategy: str | N
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("players")
 async def test_the_same_plan_gives_the_same_game(tmp_path: Path) -> None:
-    setup = setup_of("builtin:greedy", f"{PYTHON} -m spielleiter play -s first", run_id=str(tmp_path))
+    setup = setup_of("builtin:greedy", f"{LIGHT} first", run_id=str(tmp_path))
     replays = []
     with trio.fail_after(HANG_TIMEOUT):
         async with open_match_server(setup) as match_server:

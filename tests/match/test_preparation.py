@@ -18,8 +18,7 @@ from spielleiter.match.plan import Entrant, MatchSetup, Opening, ProgramTimeouts
 from spielleiter.match.preparation import (
     inspect_program,
     load_match,
-    load_openings,
-    order_openings,
+    openings_of,
     prepare_match,
     read_book,
     require_playable,
@@ -148,13 +147,13 @@ def book(tmp_path: Path, replay: bytes) -> Path:
 )
 def test_a_book_is_a_replay_a_folder_or_a_list(name: str, expected: list[tuple[str, str, int]], book: Path) -> None:
     openings = tuple(Opening(title, str(book / file), turn) for title, file, turn in expected)
-    assert load_openings(book / name, 1, DEFAULT_GAME_TYPE, {}) == openings
+    assert openings_of(book / name, 1, DEFAULT_GAME_TYPE) == openings
 
 
 def test_a_replay_is_known_by_its_content(book: Path) -> None:
     for old, new in (("b c.xml", "game"), ("a.xml.gz", "packed")):
         (book / old).rename(book / new)
-        assert [each.name for each in load_openings(book / new, 0, DEFAULT_GAME_TYPE, {})] == [new]
+        assert [each.name for each in openings_of(book / new, 0, DEFAULT_GAME_TYPE)] == [new]
 
 
 def test_the_replays_of_a_match_are_a_book(replay: bytes, tmp_path: Path) -> None:
@@ -167,7 +166,7 @@ def test_the_replays_of_a_match_are_a_book(replay: bytes, tmp_path: Path) -> Non
     (tmp_path / "games" / "0003").mkdir()  # its replay was not kept
     (tmp_path / "match.json").write_text("{}")
     (tmp_path / "junit.xml").write_text("<testsuites/>")
-    found = [(each.name, each.path) for each in load_openings(tmp_path, 1, DEFAULT_GAME_TYPE, {})]
+    found = [(each.name, each.path) for each in openings_of(tmp_path, 1, DEFAULT_GAME_TYPE)]
     assert found == [(f"game {name}", str(tmp_path / "games" / name / "replay.xml.gz")) for name in names]
 
 
@@ -190,26 +189,32 @@ def test_a_book_without_a_usable_position_is_refused(
     if content is not None:
         (book / name).write_bytes(content)
     with pytest.raises(SetupError, match=problem):
-        load_openings(book / name, 0, DEFAULT_GAME_TYPE, {})
+        openings_of(book / name, 0, DEFAULT_GAME_TYPE)
 
 
 def test_turns_options_and_lists_out_of_range_are_refused(book: Path) -> None:
     with pytest.raises(SetupError, match="ends at turn 1, before turn 9"):
-        load_openings(book / "b c.xml", 9, DEFAULT_GAME_TYPE, {})
+        openings_of(book / "b c.xml", 9, DEFAULT_GAME_TYPE)
     with pytest.raises(SetupError, match="TRIANGLE"):
-        load_openings(book, 0, DEFAULT_GAME_TYPE, {"startPiece": "TRIANGLE"})
+        openings_of(book, 0, DEFAULT_GAME_TYPE, server_options={"start_piece": "TRIANGLE"})
     with (book / "book.txt").open("wb") as file:
         file.truncate((16 << 20) + 1)
     with pytest.raises(SetupError, match="16 MiB at most"):
         read_book(book / "book.txt", 0)
 
 
-def test_the_order_is_that_of_the_book_or_drawn_from_the_seed() -> None:
-    openings = [Opening(f"{number}.xml", f"/{number}.xml") for number in range(20)]
-    assert order_openings(openings, SEQUENTIAL, 7) == tuple(openings)
-    drawn = order_openings(openings, RANDOM, 7)
-    assert drawn == order_openings(openings, RANDOM, 7) != order_openings(openings, RANDOM, 8)
-    assert sorted(drawn, key=openings.index) == openings != list(drawn)
+def test_the_order_is_that_of_the_book_or_drawn_from_the_seed(replay: bytes, tmp_path: Path) -> None:
+    for number in range(10):
+        (tmp_path / f"{number}.xml").write_bytes(replay)
+
+    def names(order: str, seed: int = 7) -> str:
+        found = openings_of(tmp_path, 0, DEFAULT_GAME_TYPE, order=order, seed=seed)
+        return "".join(each.name.removesuffix(".xml") for each in found)
+
+    assert names(SEQUENTIAL) == "0123456789"
+    drawn = names(RANDOM)
+    assert drawn == names(RANDOM) != names(RANDOM, 8)
+    assert sorted(drawn) == list("0123456789") != list(drawn)
 
 
 # -- packages ---------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from spielleiter.common.errors import SetupError
 from spielleiter.match.plan import Entrant, ProgramTimeouts
 from spielleiter.match.toml_files import PROGRAM_KEYS, read_entrant
-from spielleiter.match.tournament import KindOptions, Tournament, TournamentKind, read_tournament
+from spielleiter.match.tournament import Tournament, TournamentKind, read_tournament
 
 ENTRANTS = tuple(Entrant(name, f"./{name}") for name in ("a", "b", "c d/e"))
 
@@ -33,11 +34,11 @@ def test_each_match_has_its_own_folder_and_the_same_starts() -> None:
         ({"anchor": "nobody"}, "anchor 'nobody'"),
         ({"min_games": 5}, "min_tests: has no effect without significance"),
         (
-            {"kind": TournamentKind.GAUNTLET, "kind_options": KindOptions(tested=3)},
+            {"kind": TournamentKind.GAUNTLET, "tested": 3},
             "tested = 3: expected at least 1, and fewer than the 3 programs",
         ),
         (
-            {"kind": TournamentKind.SWISS, "kind_options": KindOptions(rounds=4)},
+            {"kind": TournamentKind.SWISS, "rounds": 4},
             "rounds = 4: expected 1 to 3, since 3 programs would have to meet again",
         ),
     ],
@@ -93,26 +94,28 @@ def test_a_file_can_have_all_keys_but_needs_only_programs(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("kind", "lines", "options"),
     [
-        ("swiss", "", KindOptions()),
+        ("swiss", "", {}),
         (
             "swiss",
             "rounds = 1\nseeding = 'listed'\nbook = '/book.txt'\norder = 'random'\nopening_turn = 8",
-            KindOptions(rounds=1, seeding="listed", book="/book.txt", order="random", opening_turn=8),
+            {"rounds": 1, "seeding": "listed", "book": "/book.txt", "order": "random", "opening_turn": 8},
         ),
-        ("knock-out", "play_offs = 0\nthird_place = true", KindOptions(play_offs=0, third_place=True)),
-        ("gauntlet", "tested = 1", KindOptions(tested=1)),
+        ("knock-out", "play_offs = 0\nthird_place = true", {"play_offs": 0, "third_place": True}),
+        ("gauntlet", "tested = 1", {"tested": 1}),
     ],
 )
-def test_each_kind_has_options_of_its_own(kind: str, lines: str, options: KindOptions, tmp_path: Path) -> None:
-    assert read(tmp_path, f"{lines}\n{FILE.replace('gauntlet', kind)}").kind_options == options
+def test_each_kind_has_options_of_its_own(kind: str, lines: str, options: dict[str, Any], tmp_path: Path) -> None:
+    usual = read(tmp_path, FILE.replace("gauntlet", kind))
+    assert read(tmp_path, f"{lines}\n{FILE.replace('gauntlet', kind)}") == dataclasses.replace(usual, **options)
 
 
 def test_the_seeding_is_drawn_or_listed() -> None:
-    assert KindOptions(seeding="listed").seeded(5, 7) == [0, 1, 2, 3, 4]
-    drawn = KindOptions().seeded(20, 7)
-    assert drawn == KindOptions().seeded(20, 7) != KindOptions().seeded(20, 8)
+    entrants = tuple(Entrant(f"{number}", "./bot") for number in range(20))
+    assert Tournament(entrants, seed=7, seeding="listed").seeded() == list(range(20))
+    drawn = Tournament(entrants, seed=7).seeded()
+    assert drawn == Tournament(entrants, seed=7).seeded() != Tournament(entrants, seed=8).seeded()
     assert sorted(drawn) == list(range(20)) != drawn
-    assert [KindOptions(rounds=rounds).rounds_of(9) for rounds in (None, 2)] == [4, 2]
+    assert [Tournament(entrants[:9], rounds=rounds).number_of_rounds for rounds in (None, 2)] == [4, 2]
 
 
 @pytest.mark.parametrize(

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
 from spielleiter.match.pairings import Reason, ScheduledMatch
 from spielleiter.match.plan import Entrant, Opening
 from spielleiter.match.records import GameRecord
-from spielleiter.match.tournament import KindOptions, Tournament, TournamentKind
+from spielleiter.match.tournament import Tournament, TournamentKind
 from spielleiter.match.tournament_progress import TournamentProgress, is_over
 from spielleiter.match.verdict import Verdict
 from tests.match.sample_records import absence, fault, game
 
-LISTED = KindOptions(seeding="listed")
+LISTED: dict[str, Any] = {"seeding": "listed"}
 
 
-def make_tournament(kind: TournamentKind, kind_options: KindOptions = LISTED, **more: object) -> Tournament:
+def make_tournament(kind: TournamentKind, options: dict[str, Any] = LISTED, **more: Any) -> Tournament:
     entrants = tuple(Entrant(name, f"./{name}") for name in "abcde")
-    return Tournament(entrants, kind, games=4, game_type="swc_2027_blokus", kind_options=kind_options, **more)  # type: ignore[arg-type]
+    return Tournament(entrants, kind, games=4, game_type="swc_2027_blokus", **options, **more)
 
 
 def first_wins(_match: ScheduledMatch) -> list[GameRecord]:
@@ -52,13 +53,13 @@ def play(
     ("kind", "options", "pairings"),
     [
         (TournamentKind.ROUND_ROBIN, LISTED, [(a, b) for a in range(5) for b in range(a + 1, 5)]),
-        (TournamentKind.GAUNTLET, KindOptions(tested=2), [(a, b) for a in range(2) for b in range(2, 5)]),
+        (TournamentKind.GAUNTLET, {"tested": 2}, [(a, b) for a in range(2) for b in range(2, 5)]),
         (TournamentKind.KNOCK_OUT, LISTED, [(3, 4), (0, 3), (1, 2), (0, 1)]),
-        (TournamentKind.SWISS, KindOptions(seeding="listed", rounds=2), [(0, 2), (1, 3), (0, 4), (1, 2)]),
+        (TournamentKind.SWISS, {"seeding": "listed", "rounds": 2}, [(0, 2), (1, 3), (0, 4), (1, 2)]),
     ],
 )
 def test_encounters_are_played_in_order(
-    kind: TournamentKind, options: KindOptions, pairings: list[tuple[int, int]]
+    kind: TournamentKind, options: dict[str, Any], pairings: list[tuple[int, int]]
 ) -> None:
     progress = play(make_tournament(kind, options))
     assert [each.pairing for each in progress.encounters] == pairings
@@ -93,7 +94,7 @@ def test_play_offs_decide_an_even_match() -> None:
 def test_a_knock_out_ends_with_a_champion(
     most: int, records_of: Callable[[ScheduledMatch], Sequence[GameRecord]], matches: int, winner: int, reason: Reason
 ) -> None:
-    options = KindOptions(seeding="listed", play_offs=most)
+    options = {"seeding": "listed", "play_offs": most}
     progress = play(make_tournament(TournamentKind.KNOCK_OUT, options), records_of)
     assert [len(each.matches) for each in progress.encounters] == 4 * [matches]
     assert (progress.encounters[-1].winner, progress.encounters[-1].reason) == (winner, reason)
@@ -120,7 +121,7 @@ def test_a_resumed_tournament_is_paired_like_an_uninterrupted_one(kind: Tourname
         return [game(number, winner if winner < 2 else number % 2) for number in range(1, 5)]
 
     def played() -> list[object]:
-        progress = play(make_tournament(kind, KindOptions()), records_of)
+        progress = play(make_tournament(kind, {}), records_of)
         decided = [(each.pairing, each.winner, each.reason) for each in progress.encounters]
         return [decided, *(match.folder for each in progress.encounters for match, _ in each.matches)]
 

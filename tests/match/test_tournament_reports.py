@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lxml import etree
@@ -21,15 +22,15 @@ from spielleiter.match.reports.tournament_reports import (
     title_of,
     write_tournament,
 )
-from spielleiter.match.tournament import KindOptions, Tournament, TournamentKind
+from spielleiter.match.tournament import Tournament, TournamentKind
 from spielleiter.match.tournament_progress import TournamentProgress
 from spielleiter.match.verdict import Attempt, Verdict
 from tests.match.sample_records import absence, fault, game
 
 NAMES = ("new", "old", "</title><b>|x\x1b[2J", "bot", "last")
-USUAL = KindOptions()
-LISTED = KindOptions(seeding="listed")
-CUP = KindOptions(seeding="listed", third_place=True)
+USUAL: dict[str, Any] = {}
+LISTED: dict[str, Any] = {"seeding": "listed"}
+CUP: dict[str, Any] = {"seeding": "listed", "third_place": True}
 EVEN = [game(number, number % 2) for number in range(1, 5)]
 VOID = game(4, None, verdict=Verdict.OVERLOAD, is_counted=False)
 Play = Callable[[ScheduledMatch], Sequence[GameRecord]]
@@ -37,13 +38,13 @@ Play = Callable[[ScheduledMatch], Sequence[GameRecord]]
 
 def make_tournament(
     kind: TournamentKind = TournamentKind.ROUND_ROBIN,
-    kind_options: KindOptions = USUAL,
+    options: dict[str, Any] = USUAL,
     names: Sequence[str] = NAMES,
-    **more: object,
+    **more: Any,
 ) -> Tournament:
     entrants = tuple(Entrant(name, "./bot") for name in names)
-    usual = {"games": 4, "game_type": "swc_2027_blokus", "kind_options": kind_options}
-    return Tournament(entrants, kind, **(usual | more))  # type: ignore[arg-type]
+    usual: dict[str, Any] = {"games": 4, "game_type": "swc_2027_blokus"}
+    return Tournament(entrants, kind, **(usual | options | more))
 
 
 def first_wins(_match: ScheduledMatch) -> list[GameRecord]:
@@ -75,13 +76,13 @@ def written(folder: Path, progress: TournamentProgress) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "kind_options", "title"),
+    ("kind", "options", "title"),
     [
         (TournamentKind.ROUND_ROBIN, USUAL, "round robin of 5 programs, 4 games a match, seed 3"),
         (TournamentKind.GAUNTLET, USUAL, "gauntlet of 5 programs, 4 games a match, seed 3"),
         (
             TournamentKind.GAUNTLET,
-            KindOptions(tested=2),
+            {"tested": 2},
             "gauntlet of 2 tested programs among 5 programs, 4 games a match, seed 3",
         ),
         (TournamentKind.KNOCK_OUT, USUAL, "knock-out of 5 programs, 4 games a match, seed 3"),
@@ -89,9 +90,9 @@ def written(folder: Path, progress: TournamentProgress) -> tuple[str, ...]:
     ],
 )
 def test_the_season_and_the_kind_come_first(
-    kind: TournamentKind, kind_options: KindOptions, title: str, tmp_path: Path
+    kind: TournamentKind, options: dict[str, Any], title: str, tmp_path: Path
 ) -> None:
-    progress = play_tournament(make_tournament(kind, kind_options, seed=3))
+    progress = play_tournament(make_tournament(kind, options, seed=3))
     table, _, whole, page = written(tmp_path, progress)
     assert title_of(progress) == f"swc_2027_blokus (blokus-2027): {title}"
     assert table.startswith(f"{title_of(progress)}\n\n## ")

@@ -37,7 +37,6 @@ from tests.match.bots.ports import ancestors, ports_of
 
 ROOM = "ROOM"
 PAYLOADS = {
-    "authenticate": b'<authenticate password="examplepassword"/>',
     "cancel": b'<authenticate password="examplepassword"/><cancel roomId="ROOM"/>',
     "pause": b'<authenticate password="examplepassword"/><pause roomId="ROOM" pause="true"/>',
     "observe": b'<authenticate password="examplepassword"/><observe roomId="ROOM"/>',
