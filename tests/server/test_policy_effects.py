@@ -251,6 +251,7 @@ def test_a_slot_s_limits_change_with_its_next_request() -> None:
     two.moves(room, first_move(room))
     harness.advance(100.0)  # far beyond both limits of ONE's second request
     assert harness.happened(events.GameEnded) == []
+    assert admin.send(TimeoutRequest(room.id, 1, is_active=True)) is None
     refused = admin.send(TimeoutRequest(room.id, 2, is_active=True))
     assert refused is not None
     assert refused.fault is Fault.BAD_SLOTS
