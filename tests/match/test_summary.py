@@ -160,8 +160,8 @@ def test_a_match_in_which_everything_went_wrong(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_match_between_real_programs(tmp_path: Path) -> None:
-    players = ["--player1", "builtin:greedy", "--player2", "builtin:random"]
-    result = run("match", *players, "-n", "6", "-j", "2", "--seed", "1", "--out", str(tmp_path / "out"))
+    players = ["--player1", "builtin:first", "--player2", "builtin:random"]
+    result = run("match", *players, "-n", "2", "-j", "2", "--seed", "1", "--out", str(tmp_path / "out"))
     assert result.exit_code == 0, result.output
     check_folder(tmp_path / "out")
 
