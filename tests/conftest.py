@@ -32,6 +32,7 @@ EXTENDED = (
     "tests/cli/test_replay.py::test_the_commands_of_the_document_work",
     "tests/cluster/test_dask_commands.py::test_a_match_outlives_its_scheduler",
     "tests/cluster/test_dask_commands.py::test_the_pairs_of_a_silent_worker_are_played_by_others",
+    "tests/cluster/test_local_tls.py::test_a_match_is_played_while_somebody_tries_to_get_in",
     "tests/cluster/test_two_machines.py::test_a_machine_that_becomes_ten_times_slower_plays_less_and_loses_nothing",
     "tests/cluster/test_two_machines.py::test_a_worker_is_killed_and_then_all_sites",
     "tests/cluster/test_two_machines.py::test_the_starter_is_killed_and_the_match_resumed",

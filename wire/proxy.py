@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 import trio
@@ -51,17 +51,6 @@ class ProxyCounts:
     def __str__(self) -> str:
         connections = count_text(self.connections, "connection")
         return f"{connections}, {self.to_server} bytes to the server, {self.from_server} bytes from it"
-
-
-@dataclass(slots=True)
-class _Pair:
-    """Both sockets of a connection, and what is known of it."""
-
-    client: socket.socket
-    server: socket.socket
-    trace: Trace | None
-    is_broken: bool = False
-    counts: dict[str, int] = field(default_factory=lambda: {TO_SERVER: 0, FROM_SERVER: 0})
 
 
 class Proxy:
@@ -110,11 +99,12 @@ class Proxy:
                 await trio.lowlevel.checkpoint()
                 continue
             self._open += 1
-            nursery.start_soon(self._serve, sock, peer)
+            sock.setblocking(False)
+            nursery.start_soon(self._serve, trio.SocketStream(trio.socket.from_stdlib_socket(sock)), peer)
             if not has_waited:
                 await trio.lowlevel.checkpoint()  # a flood of connections must not keep the others waiting
 
-    async def _serve(self, client: socket.socket, peer: str) -> None:
+    async def _serve(self, client: trio.SocketStream, peer: str) -> None:
         self._accepted += 1
         name = f"c{self._accepted}"
         trace: Trace | None = None
@@ -125,88 +115,53 @@ class Proxy:
             if trace is not None:
                 trace.event(TO_SERVER, began, CONNECTS)
         try:
-            with contextlib.closing(client):
-                _prepare(client)
+            async with client:
                 try:
                     with trio.fail_after(CONNECT_TIMEOUT):
-                        stream = await trio.open_tcp_stream(*self._address)
+                        server = await trio.open_tcp_stream(*self._address)
                 except (OSError, UnicodeError, trio.TooSlowError) as error:
                     problem = server_problem(self._address, error)
                     self._say(f"{name} from {peer}: {problem}")
                     if trace is not None:
                         trace.event(NOTE, trio.current_time(), problem)
                     return
-                family, kind = stream.socket.family, stream.socket.type
-                server = socket.socket(family, kind, fileno=stream.socket.detach())
-                with contextlib.closing(server):
-                    _prepare(server)
-                    await self._relay(_Pair(client, server, trace))
+                async with server, trio.open_nursery() as nursery:
+                    notice_vanished(client.socket)
+                    notice_vanished(server.socket)
+                    nursery.start_soon(self._pass_on, client, server, TO_SERVER, trace, nursery)
+                    nursery.start_soon(self._pass_on, server, client, FROM_SERVER, trace, nursery)
         finally:
             self._open -= 1
             if trace is not None:
                 trace.close(trio.current_time())
 
-    async def _relay(self, pair: _Pair) -> None:
-        """Pass on both directions until both have ended, or the connection is broken."""
-        try:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._pass_on, pair, pair.client, pair.server, TO_SERVER, nursery)
-                nursery.start_soon(self._pass_on, pair, pair.server, pair.client, FROM_SERVER, nursery)
-        finally:
-            if pair.is_broken:
-                for sock in (pair.client, pair.server):
-                    with contextlib.suppress(OSError):
-                        reset_on_close(sock)
-            for direction, count in pair.counts.items():
-                self._totals[direction] += count
-
     async def _pass_on(
-        self, pair: _Pair, source: socket.socket, target: socket.socket, direction: str, nursery: trio.Nursery
+        self,
+        source: trio.SocketStream,
+        target: trio.SocketStream,
+        direction: str,
+        trace: Trace | None,
+        nursery: trio.Nursery,
     ) -> None:
-        trace, counts = pair.trace, pair.counts
-        wait_readable, now = trio.lowlevel.wait_readable, trio.current_time
-        while True:
-            await wait_readable(source)
-            try:
-                data = source.recv(READ_BYTES)
-            except BlockingIOError:
-                continue
-            except OSError:
-                pair.is_broken = True
-                if trace is not None:
-                    trace.reset(direction, now())
-                nursery.cancel_scope.cancel()
-                return
-            try:
-                if data:
-                    sent = target.send(data)
-                else:
-                    sent = 0
-                    target.shutdown(socket.SHUT_WR)
-            except BlockingIOError:
-                sent = 0
-            except OSError:  # what the receiver itself has sent before is still passed on, by the other task
-                pair.is_broken = True
-                return
-            if trace is not None:
-                trace.add(direction, now(), data)
-            if not data:
-                return
-            counts[direction] += len(data)
-            rest = memoryview(data)[sent:]
-            while rest:  # wait until the receiver takes what is left
-                await trio.lowlevel.wait_writable(target)
+        """Pass on one direction to its end. If one side breaks the connection, the other one sees that, too."""
+        try:
+            while True:
                 try:
-                    rest = rest[target.send(rest) :]
-                except BlockingIOError:
-                    continue
-                except OSError:
-                    pair.is_broken = True
+                    data = bytes(await source.receive_some(READ_BYTES))
+                except trio.BrokenResourceError:
+                    if trace is not None:
+                        trace.reset(direction, trio.current_time())
+                    nursery.cancel_scope.cancel()
+                    raise
+                if trace is not None:
+                    trace.add(direction, trio.current_time(), data)  # it is only queued
+                if not data:
+                    await target.send_eof()
                     return
-
-
-def _prepare(sock: socket.socket) -> None:
-    sock.setblocking(False)
-    with contextlib.suppress(OSError):  # not TCP: there is no such option
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    notice_vanished(sock)
+                await target.send_all(data)
+                self._totals[direction] += len(data)
+        except trio.BrokenResourceError:
+            # if it was the target, what that has sent before is still passed on, by the other task
+            for each in (source, target):
+                with contextlib.suppress(OSError):
+                    reset_on_close(each.socket)

@@ -102,7 +102,7 @@ def _listen(host: str, port: int) -> list[socket.socket]:
     return sockets
 
 
-def notice_vanished(sock: socket.socket) -> None:
+def notice_vanished(sock: socket.socket | trio.socket.SocketType) -> None:
     """Let the kernel probe a silent peer, whose machine may have been switched off without closing the connection.
 
     Such a connection is broken after two minutes, as if the peer had left. A peer that answers may be silent without
