@@ -23,6 +23,7 @@ from spielleiter.cli.options import (
     json_option,
     recogniser,
     server_options,
+    together,
 )
 from spielleiter.cli.output import json_text, print_line
 from spielleiter.cli.running import SUBCOMMANDS, Failure, run_async
@@ -277,56 +278,41 @@ def _event_value(room: str, event: ObserverEvent, names: tuple[str, str]) -> dic
     return {**what, "roomId": room}
 
 
-def _ask(server: _Server, room: str, as_json: bool, ask: Callable[[AdminClient], Awaitable[None]]) -> None:
-    """Send a request that has no reply: it is accepted if it is not refused before the connection ends."""
-    server.run(ask)
-    if as_json:
-        _echo_json(roomId=room, accepted=True)
+def _add_request(
+    name: str, short_help: str, text: str, ask: Callable[..., Awaitable[None]], *options: Callable[[_Command], _Command]
+) -> None:
+    """Add a command for a request that has no reply: it is accepted if it is not refused before the connection ends."""
+
+    def act(server: _Server, room: str, as_json: bool, **values: Any) -> None:
+        server.run(lambda client: ask(client, room, **values))
+        if as_json:
+            _echo_json(roomId=room, accepted=True)
+
+    with_options = _admin_command(together(click.argument("room", type=TEXT), *options)(act))
+    text += "\n\nWith --json, prints one object: roomId, accepted."
+    admin.command(name, short_help=short_help, help=text)(with_options)
 
 
-@admin.command(short_help="Pause a game.")
-@_admin_command
-@click.argument("room", type=TEXT)
-def pause(server: _Server, room: str, as_json: bool) -> None:
-    """Pause a game: request no further moves. A move that is already requested is still accepted.
-
-    With --json, prints one object: roomId, accepted.
-    """
-    _ask(server, room, as_json, lambda client: client.pause(room))
-
-
-@admin.command(short_help="Resume a paused game.")
-@_admin_command
-@click.argument("room", type=TEXT)
-def resume(server: _Server, room: str, as_json: bool) -> None:
-    """Resume a paused game.
-
-    With --json, prints one object: roomId, accepted.
-    """
-    _ask(server, room, as_json, lambda client: client.resume(room))
-
-
-@admin.command(short_help="Request one move in a paused game.")
-@_admin_command
-@click.argument("room", type=TEXT)
-@click.option("--forced", is_flag=True, help="Set the attribute forced of the request.")
-def step(server: _Server, room: str, forced: bool, as_json: bool) -> None:
-    """Request one move in a paused game.
-
-    With --json, prints one object: roomId, accepted.
-    """
-    _ask(server, room, as_json, lambda client: client.step(room, forced=forced))
-
-
-@admin.command(short_help="End a game immediately.")
-@_admin_command
-@click.argument("room", type=TEXT)
-def cancel(server: _Server, room: str, as_json: bool) -> None:
-    """End a game immediately, in most editions without a winner.
-
-    With --json, prints one object: roomId, accepted.
-    """
-    _ask(server, room, as_json, lambda client: client.cancel(room))
+_add_request(
+    "pause",
+    "Pause a game.",
+    "Pause a game: request no further moves. A move that is already requested is still accepted.",
+    lambda client, room: client.pause(room),
+)
+_add_request("resume", "Resume a paused game.", "Resume a paused game.", lambda client, room: client.resume(room))
+_add_request(
+    "step",
+    "Request one move in a paused game.",
+    "Request one move in a paused game.",
+    lambda client, room, forced: client.step(room, forced=forced),
+    click.option("--forced", is_flag=True, help="Set the attribute forced of the request."),
+)
+_add_request(
+    "cancel",
+    "End a game immediately.",
+    "End a game immediately, in most editions without a winner.",
+    lambda client, room: client.cancel(room),
+)
 
 
 @admin.command(short_help="Show rooms and connections.")

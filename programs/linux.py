@@ -31,8 +31,6 @@ from spielleiter.programs.linux_processes import (
     ProcessInfo,
     cpu_seconds_of,
     descendants_of,
-    find_processes,
-    kill_processes,
     resume,
     session_members,
     start_ticks_of,
@@ -42,11 +40,11 @@ from spielleiter.programs.platform_api import (
     POLL_INTERVAL,
     POSIX_VARIABLES,
     REPORT_TIMEOUT,
-    Platform,
     Process,
     ProcessSpec,
     open_pipe,
 )
+from spielleiter.programs.psutil_processes import TreePlatform, kill_by_ids
 from spielleiter.programs.supervision import (
     HEAD,
     KILL,
@@ -70,7 +68,7 @@ _MAX_RESUMES: Final = 5
 _CHECK_INTERVAL: Final = 0.5  # seconds between two checks whether the supervisor is stopped
 
 
-class LinuxPlatform(Platform):
+class LinuxPlatform(TreePlatform):
     """Programs with supervisors, or without them on a kernel that does not have what they need."""
 
     name = "Linux"
@@ -83,16 +81,10 @@ class LinuxPlatform(Platform):
         return sorted(os.sched_getaffinity(0))
 
     def start_stamp(self, pid: int) -> int | None:
-        return start_ticks_of(pid)
+        return start_ticks_of(pid)  # what psutil calculates from it changes with the clock
 
     async def start(self, spec: ProcessSpec) -> Process:
         return await trio.to_thread.run_sync(_start, spec)
-
-    def find_tagged(self, tag: str) -> tuple[ProcessInfo, ...]:
-        return find_processes(tag)
-
-    def kill(self, processes: Iterable[ProcessInfo]) -> None:
-        kill_processes(processes)
 
 
 def _start(spec: ProcessSpec) -> Process:
@@ -424,7 +416,7 @@ class SupervisedProcess(Process):
                 await trio.to_thread.run_sync(self._resume_fork_server)
                 deadline = trio.current_time() + KILL_TIMEOUT
                 while (running := still_running(session_members(self.pid))) and trio.current_time() < deadline:
-                    kill_processes(running)
+                    kill_by_ids(running)
                     await trio.sleep(POLL_INTERVAL)
                 if self.returncode is None:
                     self.returncode = -signal.SIGKILL

@@ -1,9 +1,7 @@
-"""The processes of this machine that belong to a program, found by descent, by session or by tag.
+"""The processes of this machine that belong to a program, found by descent or by session, and what they use.
 
 A process cannot forge its descent or escape from it, if the root is a supervisor (supervision.py). It can leave its
-session but not enter another one. The tag is an environment variable, which a program can change and copy: it helps to
-kill what an earlier run has left behind, and is never held against a program. Searching for it reads a file of every
-process and belongs in a thread.
+session but not enter another one.
 """
 
 from __future__ import annotations
@@ -19,7 +17,11 @@ from pathlib import Path
 from typing import Final
 
 TAG_VARIABLE: Final = "MATCHED_PROGRAM"
-"""The environment variable that holds the tag."""
+"""The environment variable that holds the tag of a program.
+
+A program can change and copy it: it helps to kill what an earlier run has left behind, and is never held against a
+program.
+"""
 
 _PROC: Final = Path("/proc")
 # indices of fields in /proc/PID/stat, counted from the state
@@ -44,19 +46,6 @@ class ProcessInfo:
 
     pid: int
     name: str
-
-
-def find_processes(tag: str) -> tuple[ProcessInfo, ...]:
-    """Return every running process whose tag begins with `tag`, ordered by id."""
-    wanted = f"{TAG_VARIABLE}={tag}".encode()
-    pids = []
-    for name in filter(str.isdecimal, _entries(_PROC)):
-        with contextlib.suppress(OSError):
-            # empty once the process has ended, even if its parent has not waited for it yet
-            environment = _read(f"{_PROC}/{name}/environ")
-            if environment.startswith(wanted) or b"\0" + wanted in environment:
-                pids.append(int(name))
-    return tuple(ProcessInfo(pid, _name(pid)) for pid in sorted(pids))
 
 
 def session_members(session: int) -> tuple[int, ...]:
@@ -160,15 +149,6 @@ def _ticks(pid: int, fields: slice) -> int:
 def _stat(pid: int) -> list[bytes]:
     """Return the fields of /proc/PID/stat, from the state on. Raises OSError."""
     return _read(f"{_PROC}/{pid}/stat").rpartition(b")")[2].split()
-
-
-def kill_processes(processes: Iterable[ProcessInfo]) -> None:
-    """Kill these processes; those that are gone or belong to another user are skipped."""
-    if sys.platform == "win32":
-        raise NotImplementedError
-    for process in processes:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(process.pid, signal.SIGKILL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,7 +185,10 @@ class Platform(abc.ABC):
 
     @abc.abstractmethod
     def find_tagged(self, tag: str) -> tuple[ProcessInfo, ...]:
-        """Return every running process whose tag begins with `tag`. Looks at every process of this machine."""
+        """Return every running process whose tag begins with `tag`; none if that is empty.
+
+        Looks at every process of this machine.
+        """
 
     @abc.abstractmethod
     def kill(self, processes: Iterable[ProcessInfo]) -> None:

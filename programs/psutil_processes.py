@@ -1,4 +1,4 @@
-"""The processes of this machine, found with psutil, for systems on which no supervisor keeps a program together.
+"""The processes of this machine, found with psutil: by tag, and where no supervisor keeps a program together.
 
 Processes that have ended are not found, nor is a later process with the same id.
 """
@@ -115,7 +115,7 @@ class TreeProcess(Process):
 
 
 class TreePlatform(Platform):
-    """An operating system whose processes are found with psutil."""
+    """An operating system whose processes can be found with psutil."""
 
     def start_stamp(self, pid: int) -> int | None:
         try:

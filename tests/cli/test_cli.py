@@ -23,6 +23,8 @@ from spielleiter.cli.running import (
     run_async,
     run_until_stopped,
 )
+from spielleiter.common.errors import SetupError
+from spielleiter.server.errors import StartError
 from tests.cli.background import run
 from tests.timeouts import HANG_TIMEOUT
 
@@ -99,6 +101,8 @@ def fail(what: str) -> None:
         "usage": click.UsageError("not like this"),
         "interrupt": KeyboardInterrupt(),
         "exit": click.exceptions.Exit(7),
+        "setup": SetupError("no such file"),
+        "start": StartError("the port is taken"),
         "machine": PermissionError(errno.EACCES, "Permission denied", "there/file"),
         "bug": RecursionError("too deep"),
         "disk": OSError(errno.ENOSPC, "No space left on device"),
@@ -120,6 +124,8 @@ def group() -> None:
         ("misuse", 2, "tool: asked wrongly\n"),
         ("usage", 2, "tool fail: not like this\n"),
         ("interrupt", 130, ""),
+        ("setup", 2, "tool: no such file\n"),
+        ("start", 2, "tool: the port is taken\n"),
         ("machine", 1, "tool: there/file: Permission denied\n"),
         ("disk", 1, "tool: No space left on device\n"),
         ("exit", 7, ""),

@@ -18,7 +18,6 @@ from click.testing import CliRunner, Result
 from spielleiter.cli.cli import cli
 from spielleiter.match.records import load_setup, read_journal
 from spielleiter.match.verdict import Verdict
-from spielleiter.programs.linux_processes import find_processes
 from spielleiter.programs.platform_api import common_gaps
 from spielleiter.programs.this_platform import PLATFORM
 from tests.cli.background import background_server, run
@@ -66,7 +65,7 @@ def wait_for_game(process: subprocess.Popen[str]) -> None:
 
 
 def processes_of(folder: Path) -> list[str]:
-    return [process.name for process in find_processes(f"{load_setup(folder)['run_id']}/")]
+    return [process.name for process in PLATFORM.find_tagged(f"{load_setup(folder)['run_id']}/")]
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ from spielleiter.game.api import Outcome
 from spielleiter.game.blokus.state import BlokusGame, BlokusState
 from spielleiter.match.plan import MatchSetup, ProgramTimeouts
 from spielleiter.match.records import GameRecord
-from spielleiter.programs.linux_processes import find_processes
+from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import JoinPreparedRequest
 from spielleiter.server.editions import EDITIONS
@@ -66,7 +66,7 @@ async def check(
         results = await check_program(setup, folder, reported.append)
     assert results == tuple(reported)
     assert [result.number for result in results] == list(range(1, STEPS + 1))
-    assert [process for process in find_processes("") if str(folder) in str(process)] == []
+    assert PLATFORM.find_tagged(str(folder)) == ()
     return results
 
 

@@ -29,11 +29,11 @@ from spielleiter.contest.scripted_server import InconclusiveError
 from spielleiter.match.plan import ProgramTimeouts
 from spielleiter.match.verdict import Verdict
 from spielleiter.programs.contest_conditions import REPORTED, Condition
-from spielleiter.programs.linux_processes import find_processes
 from spielleiter.programs.packages.faults import Finding
 from spielleiter.programs.packages.package import unpack_package
 from spielleiter.programs.sandbox.bubblewrap import bubblewrap_problem
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, DOCKER, NONE, SandboxSettings
+from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.contest.packages import SOUND, Planted, make_package, write_package
 from tests.match.sample_records import game
@@ -159,7 +159,7 @@ async def try_forms(
     told: list[str] = []
     with trio.fail_after(HANG_TIMEOUT):
         results = await try_option_forms(setup, package, make_sandbox(NONE), folder / "out", told.append)
-    assert [each for each in find_processes("") if str(folder) in str(each)] == []
+    assert PLATFORM.find_tagged(str(folder)) == ()
     return results, told
 
 
@@ -274,7 +274,7 @@ async def check(
         report = await check_package(setup, folder / "out", recorder)
     assert report.results == tuple(recorder.results)
     assert [each.condition.key for each in report.results] == KEYS
-    assert [each for each in find_processes("") if str(folder) in str(each)] == []
+    assert PLATFORM.find_tagged(str(folder)) == ()
     return report, recorder
 
 

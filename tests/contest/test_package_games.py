@@ -37,11 +37,11 @@ from spielleiter.match.referee import output_files
 from spielleiter.match.verdict import UNCOUNTED_VERDICTS, VERDICTS, Verdict
 from spielleiter.programs.command import join_command
 from spielleiter.programs.contest_conditions import REPORTED, Condition
-from spielleiter.programs.linux_processes import find_processes
 from spielleiter.programs.machine_delay import AnswerTimes
 from spielleiter.programs.packages.package import unpack_package
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE, Sandbox, SandboxSettings
 from spielleiter.programs.sandbox.sandbox_run import Observations
+from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.contest.packages import Planted, make_package
 from tests.match.sample_records import fault as faulty
@@ -303,7 +303,7 @@ async def play(
     with trio.fail_after(HANG_TIMEOUT):
         results = await player.play(Condition.UPLOAD_TEST.key, "builtin:random", games, lambda _: None)
     observed.add_games(results)
-    assert [each for each in find_processes("") if str(folder) in str(each)] == []
+    assert PLATFORM.find_tagged(str(folder)) == ()
     return Played(results, observed)
 
 

@@ -31,7 +31,8 @@ from spielleiter.contest.scripted_server import (
     with_unknown_elements,
 )
 from spielleiter.programs.command import Command
-from spielleiter.programs.linux_processes import ThreadUsage, Usage, find_processes
+from spielleiter.programs.linux_processes import ThreadUsage, Usage
+from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import Cause, Memento, MoveData, Result, RoomMessage
@@ -62,7 +63,7 @@ async def run_scripted(
             ) as scripted_server:
                 return await act(scripted_server)
     finally:
-        assert find_processes(str(folder)) == ()
+        assert PLATFORM.find_tagged(str(folder)) == ()
     raise AssertionError("a scripted server suppresses no exception")
 
 

@@ -12,7 +12,7 @@ import trio
 from spielleiter.match.plan import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.match.records import GameRecord
 from spielleiter.match.referee import play_game
-from spielleiter.programs.linux_processes import find_processes
+from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.timeouts import HANG_TIMEOUT
 
@@ -45,7 +45,7 @@ async def play(folder: Path, first: str | Entrant, second: str | Entrant, game: 
     setup = dataclasses.replace(setup_of(first, second, **changes), run_id=str(folder))
     with trio.fail_after(HANG_TIMEOUT):
         record = await play_game(setup, setup.plan()[game - 1], folder)
-    assert find_processes(str(folder)) == ()
+    assert PLATFORM.find_tagged(str(folder)) == ()
     return record
 
 

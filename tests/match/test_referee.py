@@ -23,8 +23,9 @@ from spielleiter.match.plan import Entrant, ProgramTimeouts
 from spielleiter.match.records import GameRecord
 from spielleiter.match.referee import MEBIBYTE, VERDICT, memory_text, play_game, remarks_on
 from spielleiter.match.verdict import FAILED_AS_WELL, Verdict
-from spielleiter.programs.linux_processes import ProcessInfo, find_processes
+from spielleiter.programs.linux_processes import ProcessInfo
 from spielleiter.programs.machine_delay import SchedulingDelayMeter
+from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.replay import load_starting_states
@@ -225,7 +226,7 @@ async def test_at_another_server_a_program_that_never_joins_has_lost_and_not_the
 
     async def cancel_and_see_it_end(admin: AdminClient, room_id: str) -> None:
         await cancel(admin, room_id)
-        while find_processes(f"{tmp_path}/1/1"):  # noqa: ASYNC110 - of another process
+        while PLATFORM.find_tagged(f"{tmp_path}/1/1"):  # noqa: ASYNC110 - of another process
             await trio.sleep(0.01)
         await trio.testing.wait_all_tasks_blocked(0.1)
 

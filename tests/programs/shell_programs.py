@@ -7,8 +7,8 @@ from pathlib import Path
 
 import trio
 
-from spielleiter.programs.linux_processes import find_processes
 from spielleiter.programs.program import Program
+from spielleiter.programs.this_platform import PLATFORM
 from tests.timeouts import HANG_TIMEOUT
 
 
@@ -27,7 +27,7 @@ class Runner:
 
     @property
     def running(self) -> list[str]:
-        return [process.name for process in find_processes(self.tag)]
+        return [process.name for process in PLATFORM.find_tagged(self.tag)]
 
 
 async def wait_until(condition: Callable[[], bool]) -> None:

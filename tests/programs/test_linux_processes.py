@@ -19,20 +19,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from spielleiter.programs.linux_processes import (
-    TAG_VARIABLE,
-    ProcessInfo,
     ThreadUsage,
     Usage,
     descendants_of,
-    find_processes,
-    kill_processes,
     still_running,
 )
 from tests.timeouts import HANG_TIMEOUT
-
-
-def start(tag: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(["sleep", "500"], env={"A": "1", TAG_VARIABLE: tag, "B": "2"})
 
 
 @contextmanager
@@ -47,22 +39,6 @@ def running(code: str) -> Iterator[subprocess.Popen[bytes]]:
             yield process
         finally:
             os.killpg(process.pid, 9)
-
-
-def test_processes_are_found_by_the_beginning_of_their_tag(tmp_path: Path) -> None:
-    tag = str(tmp_path)
-    with start(f"{tag}/1") as first, start(f"{tag}/2") as second, start(f"other{tag}") as third:
-        assert find_processes(f"{tag}/") == tuple(ProcessInfo(pid, "sleep") for pid in sorted([first.pid, second.pid]))
-        found = find_processes(f"{tag}/2")
-        assert found == (ProcessInfo(second.pid, "sleep"),)
-        kill_processes(find_processes(tag))
-        assert first.wait(HANG_TIMEOUT) == -9
-        os.waitid(os.P_PID, second.pid, os.WEXITED | os.WNOWAIT)
-        assert find_processes(tag) == ()  # although nobody has waited for the second one
-        kill_processes(found)
-        assert third.poll() is None
-        third.kill()
-    kill_processes(found)
 
 
 T = ThreadUsage

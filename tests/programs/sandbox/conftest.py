@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from spielleiter.programs.sandbox.sandbox import Sandbox
-from tests.programs.sandbox.sandboxes import KINDS, built_images, make_sandbox
+from tests.programs.sandbox.sandboxes import KINDS, make_sandbox, remove_images
 
 
 @pytest.fixture(scope="session", autouse=True)
 def images() -> Iterator[None]:
     """Remove the container images of these tests at the end."""
-    with built_images():
-        yield
+    yield
+    remove_images()
 
 
 @pytest.fixture(params=KINDS, scope="session")

@@ -9,8 +9,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -18,7 +17,6 @@ from typing import Final
 import pytest
 import trio
 
-from spielleiter.programs.linux_processes import find_processes
 from spielleiter.programs.program import Program
 from spielleiter.programs.sandbox.bubblewrap import BubblewrapSandbox, bubblewrap_problem
 from spielleiter.programs.sandbox.containers import ENGINES, ContainerSandbox, engine_problem, limit_options
@@ -26,6 +24,7 @@ from spielleiter.programs.sandbox.plain import PlainSandbox
 from spielleiter.programs.sandbox.pythons import python_inside, python_outside
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, MEMORY_LIMIT, NONE, Sandbox
 from spielleiter.programs.sandbox.sandbox_run import Observations, SandboxRun, open_run
+from spielleiter.programs.this_platform import PLATFORM
 from tests.timeouts import HANG_TIMEOUT
 
 KINDS: Final = (NONE, BUBBLEWRAP, *ENGINES)
@@ -91,15 +90,6 @@ def remove_images() -> None:
     _images.clear()
 
 
-@contextmanager
-def built_images() -> Iterator[None]:
-    """Remove the images at the end."""
-    try:
-        yield
-    finally:
-        remove_images()
-
-
 def python(sandbox: Sandbox, code: str) -> list[str]:
     """Return the command line that runs Python code inside the sandbox, with the folder of the program as sys.path."""
     command = python_inside().command if sandbox.name != NONE else tuple(python_outside())
@@ -138,7 +128,7 @@ async def run_in(
                     await while_running(run, program)
         observations = run.observe((out, error), program.output_size)
     assert not scratch.exists()
-    assert find_processes(str(folder)) == ()
+    assert PLATFORM.find_tagged(str(folder)) == ()
     return Ran(program, observations, _lines(out), _lines(error))
 
 

@@ -17,12 +17,12 @@ import signal
 from collections.abc import Mapping
 from pathlib import Path
 
-from spielleiter.programs.linux_processes import find_processes
 from spielleiter.programs.program import Program
 from spielleiter.programs.sandbox.bubblewrap import BubblewrapSandbox, bubblewrap_problem
 from spielleiter.programs.sandbox.cgroup import RunCgroup, delegated_cgroup, own_cgroup
 from spielleiter.programs.sandbox.sandbox_run import SandboxRun
 from spielleiter.programs.temporary_folders import new_label
+from spielleiter.programs.this_platform import PLATFORM
 from tests.programs.sandbox.sandboxes import python, run_in
 
 MEBIBYTE = 1024 * 1024
@@ -221,7 +221,7 @@ async def test_what_the_kernel_has_counted_is_observed(ends_alone: bool, tmp_pat
         if ends_alone:
             (run.folder / "program" / "go").touch()
         else:
-            for process in find_processes(str(tmp_path)):
+            for process in PLATFORM.find_tagged(str(tmp_path)):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(process.pid, signal.SIGKILL)
 

@@ -25,8 +25,8 @@ from spielleiter.match.preparation import require_playable
 from spielleiter.match.records import GameRecord
 from spielleiter.match.referee import play_game
 from spielleiter.match.verdict import Verdict
-from spielleiter.programs.linux_processes import find_processes
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, DOCKER, NONE, Sandbox, SandboxSettings
+from spielleiter.programs.this_platform import PLATFORM
 from tests.match.refereed import setup_of
 from tests.programs.sandbox.sandboxes import ISOLATED, KINDS, image_of, make_sandbox, python
 from tests.timeouts import HANG_TIMEOUT
@@ -62,7 +62,7 @@ async def play(folder: Path, confined: Entrant, other: Entrant | None = None) ->
     setup = dataclasses.replace(setup, entrants=(confined, other or setup.entrants[1]))
     with trio.fail_after(HANG_TIMEOUT):
         record = await play_game(setup, setup.plan()[0], folder / "match")
-    assert find_processes(str(folder)) == ()
+    assert PLATFORM.find_tagged(str(folder)) == ()
     assert GameRecord.from_json(json.loads(json.dumps(record.to_json()))) == record
     return record
 
@@ -160,13 +160,13 @@ play_match(MatchSetup(entrants, "swc_2027_blokus", 2, 1, {str(tmp_path)!r}), {st
     temporary.mkdir()
     process = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(temporary)})
     _wait_until(lambda: bool(list(temporary.glob("*/*/program/started"))))
-    assert find_processes(str(tmp_path)) != ()
+    assert PLATFORM.find_tagged(str(tmp_path)) != ()
     process.send_signal(number)
     while number != 9 and process.poll() is None:  # the first one lets the game finish
         process.send_signal(number)
         time.sleep(0.01)
     process.wait(HANG_TIMEOUT)
-    _wait_until(lambda: find_processes(str(tmp_path)) == ())
+    _wait_until(lambda: PLATFORM.find_tagged(str(tmp_path)) == ())
     if settings.image is not None:
         command = [settings.kind, "ps", "--all", "--quiet", "--filter", f"ancestor={settings.image}"]
         _wait_until(lambda: subprocess.run(command, capture_output=True, check=True).stdout == b"")

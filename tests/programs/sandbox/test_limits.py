@@ -21,6 +21,7 @@ from spielleiter.programs.sandbox import bubblewrap, helper
 from spielleiter.programs.sandbox.containers import ENGINES
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE, Sandbox
 from tests.programs.sandbox.sandboxes import ISOLATED, KINDS, Ran, make_sandbox, python, run_in
+from tests.timeouts import HANG_TIMEOUT
 
 MEBIBYTE = 1024 * 1024
 SMALL = 96 * MEBIBYTE
@@ -383,6 +384,45 @@ for _ in range(30):
 """
     ran = await ran_with(BUBBLEWRAP, tmp_path, code)
     assert (ran.error, ran.observations.hid_files) == ([], False)
+
+
+INTERRUPTED_START = """
+import os, runpy, signal, socket, subprocess, sys
+
+def start_and_interrupt(*arguments, **settings):
+    popen = start(*arguments, **settings)
+    os.kill(os.getpid(), signal.SIGTERM)
+    return popen
+
+start, subprocess.Popen = subprocess.Popen, start_and_interrupt
+options = {"arguments": ["sleep", "500"], "cwd": "/", "core": None, "memory": None, "cgroup": False}
+options |= {"processes": 500, "disk": 2**30, "files": 1000, "folders": [], "own_users": False}
+ours, theirs = socket.socketpair()
+program = runpy.run_path(sys.argv[1], run_name="inside")["ConfinedProgram"]
+print(program(ours, {**options, "hidden": [], "environment": {}}, is_first=False).run())
+"""
+
+
+def test_a_request_to_end_that_arrives_during_the_start_is_passed_on() -> None:
+    """The program may have begun already, but its id is not known yet."""
+    command = [sys.executable, "-I", "-S", "-c", INTERRUPTED_START, helper.__file__]
+    done = subprocess.run(command, capture_output=True, check=True, timeout=HANG_TIMEOUT)
+    assert int(done.stdout) == -signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("low 0\nhigh 0\nmax 9\noom 1\noom_kill 1\n", True),
+        ("low 0\noom 1\noom_kill 0\n", False),
+        ("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n", True),
+        ("", False),
+    ],
+)
+def test_a_kill_by_the_kernel_is_read(content: str, expected: bool, tmp_path: Path) -> None:
+    (tmp_path / "events").write_text(content)
+    assert helper.has_oom_kill([str(tmp_path / "missing"), str(tmp_path / "events")]) == expected
+    assert not helper.has_oom_kill([str(tmp_path / "missing")])
 
 
 # -- the limits of the kernel -----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from spielleiter.protocol.messages import JoinPreparedRequest, MoveData, RoomMessage, Slot
+from spielleiter.protocol.messages import JoinPreparedRequest, JoinRequest, MoveData, RoomMessage, Slot
 from spielleiter.server import events
 from spielleiter.server.core.clock import SHORTEST, UNLIMITED, Arrival, StampSource, TimeLimits, TokenBucket
 from spielleiter.server.core.dispatch import dispatch
@@ -137,6 +137,22 @@ def test_joined_games_have_time_limits_except_in_the_release() -> None:
     room, *_ = harness.joined_game()
     harness.advance(3600.0)
     assert room.phase is Phase.RUNNING
+
+
+@pytest.mark.parametrize("is_hard", [False, True])
+def test_the_reason_names_the_limit_that_was_exceeded(is_hard: bool) -> None:
+    harness = RoomHarness("blokus-2027")
+    players = [harness.fake_peer(name) for name in ("one", "two")]
+    for player in players:
+        player.send(JoinRequest("swc_2027_blokus"))
+    (room,) = harness.lobby.rooms.values()
+    if is_hard:
+        harness.advance(10.0)
+    else:
+        players[0].moves(room, first_move(room), after=3.0)
+    texts = room.edition.dialect.texts
+    (ended,) = harness.happened(events.GameEnded)
+    assert ended.reasons[0] == (texts.hard_timeout_reason(10.0) if is_hard else texts.soft_timeout_reason(2.0))
 
 
 def test_a_think_time_is_never_0_unless_the_answer_came_before_the_request(harness: RoomHarness) -> None:

@@ -109,6 +109,7 @@ def started_server(folder: Path) -> Iterator[Served]:
     replays.mkdir()
     command = [sys.executable, "-m", "spielleiter", "serve", "--port", "0", "--viewer", "127.0.0.1:0", "--no-timeout"]
     command += ["--password", PASSWORD, "--save-replay", str(replays), "--log-format", "json", "--seed", "1"]
+    command += ["--grace", "0.1"]  # some tests leave a game before its end
     log = Log()
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None

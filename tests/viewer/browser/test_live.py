@@ -118,22 +118,28 @@ def test_the_moves_that_cost_most_are_estimated_in_a_room_and_in_a_replay(
     expect(page.get_by_role("button", name="Estimate")).to_be_hidden()
     page.get_by_role("button", name="Cancel").click()
     served.join_players()
-    for route in ("", f"#/replay/{served.replay_of(room).name}"):
-        if route:
-            watching.open(route)
-        page.get_by_role("button", name="Estimate").click()
-        moments = page.locator(".moments li")
-        expect(moments.first).to_contain_text("points lost")
-        assert 1 <= moments.count() <= 5
-        expect(moments.first).to_contain_text("Better: ")
-        expect(page.locator(".analysis")).to_contain_text("estimate")
-        link = moments.first.get_by_role("link")
-        ply = int((link.get_attribute("href") or "").rpartition("/")[2])
-        link.click()
-        expect_ply(page, ply)
-        expect(page.locator(".better-text")).to_contain_text("This would have been better")
-        expect(page.locator(".better-pawn")).to_have_count(1)
+    page.get_by_role("button", name="Estimate").click()
+    moments = page.locator(".moments li")
+    expect(moments.first).to_contain_text("points lost")
+    assert 1 <= moments.count() <= 5
+    expect(moments.first).to_contain_text("Better: ")
+    expect(page.locator(".analysis")).to_contain_text("estimate")
+    link = moments.first.get_by_role("link")
+    ply = int((link.get_attribute("href") or "").rpartition("/")[2])
+    link.click()
+    expect_ply(page, ply)
+    expect(page.locator(".better-text")).to_contain_text("This would have been better")
+    expect(page.locator(".better-pawn")).to_have_count(1)
     watching.screenshot("analysis")
+    # a replay has the same button, and an estimate that fails a reason
+    replay = served.replay_of(room).name
+    failed = 'event: failed\ndata: {"error": {"de": "Kein Glück.", "en": "No luck."}}\n\n'
+    page.route("**/api/analysis", lambda route: route.fulfill(content_type="text/event-stream", body=failed))
+    watching.open(f"#/replay/{replay}")
+    with page.expect_request("**/api/analysis") as asked:
+        page.get_by_role("button", name="Estimate").click()
+    assert asked.value.post_data_json == {"replay": replay}
+    expect(page.locator(".analysis")).to_contain_text("No luck.")
 
 
 def test_a_page_too_many_says_why_it_is_refused_and_tries_again(visit: Callable[..., Visit], served: Served) -> None:

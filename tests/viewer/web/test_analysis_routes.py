@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.web.analysis_routes import TIMEOUT, analysis_routes
 from spielleiter.viewer.web.replay_store import ReplayStore
 from spielleiter.viewer.web.site import application
-from tests.viewer.replay_files import played
+from tests.viewer.replay_files import played, replay_of
 from tests.viewer.web.pages import JSON, Answer, Pages, call, open_pages
 from tests.viewer.web.test_live_games import play_game
 
@@ -28,9 +29,9 @@ FLOODS = READS + "sys.stdout.write('x' * 10_000_000)"
 HANGS = READS + PROGRESS + "import time; time.sleep(3600)"
 
 
-async def analyse(pages: Pages, code: str, form: bytes) -> Answer:
+async def analyse(pages: Pages, code: str, form: bytes, folder: Path | None = None) -> Answer:
     command = (sys.executable, "-P", "-c", code)
-    app = application(analysis_routes(ReplayStore(None, None), pages.site.hub, command))
+    app = application(analysis_routes(ReplayStore(folder, None), pages.site.hub, command))
     return await call(app, "POST", "/api/analysis", JSON, form)
 
 
@@ -56,6 +57,15 @@ async def test_the_events_of_the_process_are_passed_on_and_checked() -> None:
         assert b"event: progress" in real
         assert b'event: result\ndata: {"moments":[{' in real
         assert pages.site.hub.stream_count == 0
+
+
+@pytest.mark.slow
+async def test_a_replay_is_given_to_the_process_as_it_is(tmp_path: Path) -> None:
+    content = replay_of("blokus-2027", plies=4)
+    (tmp_path / "a.xml").write_bytes(content)
+    async with open_pages() as pages:
+        answer = await analyse(pages, WORKS, b'{"replay":"a.xml"}', tmp_path)
+    assert f'"size":{len(content)}' in answer.body.decode()
 
 
 async def test_an_analysis_that_takes_too_long_is_given_up(mock_clock: MockClock) -> None:
