@@ -560,7 +560,7 @@ class Sprt:
         return cls(**values)
 
     def __str__(self) -> str:
-        return f"elo0={self.elo0:g} elo1={self.elo1:g} alpha={self.alpha:g} beta={self.beta:g} model={self.model}"
+        return f"elo0={self.elo0:zg} elo1={self.elo1:zg} alpha={self.alpha:g} beta={self.beta:g} model={self.model}"
 
     @property
     def lower(self) -> float:

@@ -258,29 +258,11 @@ class StartSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Incident:
-    """A game whose verdict is not "regular"."""
-
-    game: int
-    verdict: str
-    program: int | None
-    """The program at fault; None: neither."""
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class SprtSummary:
     """The state of the sequential test."""
 
-    elo0: float
-    elo1: float
-    alpha: float
-    beta: float
-    model: str
-    """``"logistic"`` or ``"normalized"``: the Elo scale of `elo0` and `elo1`."""
+    test: Sprt
     log_likelihood_ratio: float
-    lower: float
-    upper: float
     decision: str | None
     """``"H0"``, ``"H1"`` or None: undecided."""
 
@@ -319,7 +301,8 @@ class Summary:
     verdicts: tuple[tuple[str, int], ...]
     """The kinds of verdicts that occurred, with their numbers of games, in the order of VERDICTS."""
     starts: tuple[StartSummary, ...]
-    incidents: tuple[Incident, ...]
+    incidents: tuple[GameRecord, ...]
+    """The games whose verdict is not "regular"."""
     season: str | None = None
     """GameType and edition as `season_text` names them; None if unknown."""
     platform_gaps: tuple[str, ...] = ()
@@ -347,7 +330,21 @@ class Summary:
 
     def to_json(self) -> dict[str, Any]:
         """The content of summary.json (schema in docs/match.md); infinite Elo is null, since JSON has no infinity."""
-        value: dict[str, Any] = {"schema": SCHEMA, **_plain(dataclasses.asdict(self))}
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        fields["incidents"] = [
+            {"game": each.game, "verdict": each.verdict, "program": each.offender, "reason": each.reason}
+            for each in self.incidents
+        ]
+        if self.sprt is not None:
+            test = self.sprt.test
+            fields["sprt"] = {
+                **dataclasses.asdict(test),
+                "log_likelihood_ratio": self.sprt.log_likelihood_ratio,
+                "lower": test.lower,
+                "upper": test.upper,
+                "decision": self.sprt.decision,
+            }
+        value: dict[str, Any] = {"schema": SCHEMA, **_plain(fields)}
         value["counted"], value["score"] = self.results.games, self.results.score
         value["verdicts"] = dict(self.verdicts)
         value["histogram_edges"] = _plain(HISTOGRAM_EDGES)
@@ -377,17 +374,7 @@ def summarise(
     tested = None
     if sprt is not None:
         decision = sprt.decide(pairs)
-        tested = SprtSummary(
-            elo0=sprt.elo0,
-            elo1=sprt.elo1,
-            alpha=sprt.alpha,
-            beta=sprt.beta,
-            model=sprt.model,
-            log_likelihood_ratio=sprt.log_likelihood_ratio(pairs),
-            lower=sprt.lower,
-            upper=sprt.upper,
-            decision=decision and decision.value,
-        )
+        tested = SprtSummary(sprt, sprt.log_likelihood_ratio(pairs), decision and decision.value)
     return Summary(
         names=names,
         game_type=games[0].game_type if games else None,
@@ -408,11 +395,7 @@ def summarise(
         programs=(_summarise_program(games, 0, names), _summarise_program(games, 1, names)),
         verdicts=tuple((kind, kinds[kind]) for kind in VERDICTS if kinds[kind]),
         starts=_summarise_starts(games),
-        incidents=tuple(
-            Incident(record.game, record.verdict, record.offender, record.reason)
-            for record in games
-            if record.verdict != Verdict.REGULAR
-        ),
+        incidents=tuple(record for record in games if record.verdict != Verdict.REGULAR),
         season=season or (games[0].game_type if games else None),
         platform_gaps=platform_gaps,
         foreign_connections=sum(record.foreign_connections for record in games),
@@ -481,6 +464,8 @@ def _summarise_starts(games: Sequence[GameRecord]) -> tuple[StartSummary, ...]:
 
 
 def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -303,48 +303,14 @@ class WindowsProcess(TreeProcess):
             self._job = None
 
 
-async def _start_suspended(spec: ProcessSpec, job: JobObject | None) -> tuple[trio.Process, JobObject | None]:
-    """Start a program and put it into `job`, which is closed if that fails. Raises OSError and ValueError."""
-    try:
-        started = await trio.lowlevel.open_process(
-            command_line(spec.arguments),
-            stdin=subprocess.DEVNULL if spec.stdin is None else spec.stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=spec.cwd,
-            env=dict(spec.environment),
-            **_OPTIONS,
-        )
-    except BaseException:
-        if job is not None:
-            job.close()
-        raise
-    try:
-        if job is not None:
-            try:
-                job.assign(started.pid)
-            except OSError:
-                if spec.memory is not None or spec.job is not None:  # nothing else would keep the limits
-                    raise
-                job.close()
-                job = None
-        process = psutil.Process(started.pid)
-        if spec.cores is not None and sys.platform != "darwin":
-            process.cpu_affinity(list(spec.cores))
-        process.resume()
-    except BaseException as error:
-        if job is not None:
-            job.close()
-        started.kill()
-        with trio.CancelScope(shield=True):
-            for stream in (started.stdout, started.stderr):
-                assert stream is not None
-                await stream.aclose()
-            await started.wait()
-        if isinstance(error, psutil.Error):
-            raise OSError(str(error)) from error
-        raise
-    return started, job
+async def _abandon(process: trio.Process) -> None:
+    """End a process that was just started."""
+    process.kill()
+    with trio.CancelScope(shield=True):
+        for stream in (process.stdout, process.stderr):
+            assert stream is not None
+            await stream.aclose()
+        await process.wait()
 
 
 class WindowsPlatform(TreePlatform):
@@ -373,10 +339,39 @@ class WindowsPlatform(TreePlatform):
         return sorted(psutil.Process().cpu_affinity())
 
     async def start(self, spec: ProcessSpec) -> Process:
+        is_limited = spec.memory is not None or spec.job is not None  # only a job can keep these limits
         job: JobObject | None = None
-        try:
-            job = self._open_job(spec.memory, spec.job)
-        except OSError:
-            if spec.memory is not None or spec.job is not None:  # only a job can keep these limits
-                raise
-        return self._process(*await _start_suspended(spec, job))
+        async with contextlib.AsyncExitStack() as undo:
+            try:
+                job = self._open_job(spec.memory, spec.job)
+                undo.callback(job.close)
+            except OSError:
+                if is_limited:
+                    raise
+            process = await trio.lowlevel.open_process(
+                command_line(spec.arguments),
+                stdin=subprocess.DEVNULL if spec.stdin is None else spec.stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=spec.cwd,
+                env=dict(spec.environment),
+                **_OPTIONS,
+            )
+            undo.push_async_callback(_abandon, process)
+            if job is not None:
+                try:
+                    job.assign(process.pid)
+                except OSError:
+                    if is_limited:
+                        raise
+                    job.close()
+                    job = None
+            try:
+                suspended = psutil.Process(process.pid)
+                if spec.cores is not None and sys.platform != "darwin":
+                    suspended.cpu_affinity(list(spec.cores))
+                suspended.resume()
+            except psutil.Error as error:
+                raise OSError(str(error)) from error
+            undo.pop_all()
+        return self._process(process, job)

@@ -226,11 +226,10 @@ def render_html(summary: Summary, records: Sequence[GameRecord], pages: Collecti
 
     Links lead into the folders of the games beside the page.
     """
-    played = {record.game: record for record in records}
     incidents = []
     for each, line in zip(summary.incidents, incident_texts(summary), strict=True):
         game, colon, rest = line.partition(":")
-        incidents.append((played[each.game], game, colon + rest))
+        incidents.append((each, game, colon + rest))
     games = [
         (
             record,

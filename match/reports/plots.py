@@ -18,7 +18,7 @@ from spielleiter.match.ratings import RatedProgram
 from spielleiter.match.records import GameRecord
 from spielleiter.match.reports.rendering import escape_html as escape
 from spielleiter.match.reports.texts import elo_text, seconds_text
-from spielleiter.match.statistics import PLAYED_OUT, Estimate, Sprt
+from spielleiter.match.statistics import PLAYED_OUT, Estimate
 from spielleiter.match.summary import HISTOGRAM_EDGES, ProgressionPoint, Summary, progression_of
 from spielleiter.match.tournament_progress import TournamentProgress
 
@@ -77,9 +77,7 @@ class Bar:
 
 def match_plots(summary: Summary, records: Sequence[GameRecord]) -> list[tuple[str, str | None]]:
     """The plots of a match with their captions; None where there is nothing to show."""
-    test = summary.sprt
-    sprt = None if test is None else Sprt(test.elo0, test.elo1, test.alpha, test.beta, test.model)
-    points = progression_of(records, sprt)
+    points = progression_of(records, None if summary.sprt is None else summary.sprt.test)
     return [
         ("Elo by game, with 95 % interval", _elo_plot(points)),
         ("Log-likelihood ratio by game; at a dashed line the test decides", _llr_plot(summary, points)),
@@ -106,7 +104,7 @@ def _elo_plot(points: Sequence[ProgressionPoint]) -> str | None:
 
 
 def _llr_plot(summary: Summary, points: Sequence[ProgressionPoint]) -> str | None:
-    test = summary.sprt
+    test = None if summary.sprt is None else summary.sprt.test
     ratios = [(each.games, each.log_likelihood_ratio) for each in points if each.log_likelihood_ratio is not None]
     if test is None or len(ratios) < 2:
         return None

@@ -33,12 +33,13 @@ def headline(summary: Summary) -> str:
 
 def _answer(summary: Summary) -> str:
     first, second = summary.names
-    test = summary.sprt
-    if test is not None and test.decision is not None:
-        accepted, other = (test.elo1, test.elo0) if test.decision == "H1" else (test.elo0, test.elo1)
+    state = summary.sprt
+    if state is not None and state.decision is not None:
+        test = state.test
+        accepted, other = (test.elo1, test.elo0) if state.decision == "H1" else (test.elo0, test.elo1)
         unit = "nElo" if test.model == "normalized" else "Elo"
         compared = f"{accepted:+zg} {unit} rather than {other:+zg}"
-        return f"{first} against {second}: {compared} (SPRT accepted {test.decision})"
+        return f"{first} against {second}: {compared} (SPRT accepted {state.decision})"
     pairs = sum(summary.pairs)
     if not pairs:
         return f"{first} against {second}: no result, since no pair of games is complete"
@@ -147,12 +148,11 @@ def seconds_text(seconds: float | None) -> str:
 
 def sprt_text(summary: Summary) -> str | None:
     """For example ``LLR +1.23 (-2.94, +2.94), elo0=0 elo1=50 …: undecided``; None without a test."""
-    test = summary.sprt
-    if test is None:
+    state = summary.sprt
+    if state is None:
         return None
-    state = f"{test.decision} accepted" if test.decision else "undecided"
-    parameters = f"elo0={test.elo0:zg} elo1={test.elo1:zg} alpha={test.alpha:g} beta={test.beta:g} model={test.model}"
-    return f"{ratio_text(test.log_likelihood_ratio, test.lower, test.upper)}, {parameters}: {state}"
+    ratio = ratio_text(state.log_likelihood_ratio, state.test.lower, state.test.upper)
+    return f"{ratio}, {state.test}: {f'{state.decision} accepted' if state.decision else 'undecided'}"
 
 
 def ratio_text(ratio: float, lower: float, upper: float) -> str:
@@ -223,7 +223,7 @@ def incident_texts(summary: Summary, limit: int | None = None) -> tuple[str, ...
     incidents = summary.incidents if limit is None else summary.incidents[:limit]
     lines = []
     for each in incidents:
-        by = "" if each.program is None else f"{summary.names[each.program]}, "
+        by = "" if each.offender is None else f"{summary.names[each.offender]}, "
         lines.append(f"Game {each.game}: {by}{each.verdict}" + (f": {each.reason}" if each.reason else ""))
     if len(incidents) < len(summary.incidents):
         lines.append(f"… and {len(summary.incidents) - len(incidents)} more")

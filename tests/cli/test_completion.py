@@ -90,8 +90,6 @@ def test_zsh_and_fish_have_a_script_and_get_descriptions_as_well(shell: str, env
     [
         ("match --player1 builtin:gr", ["match", "--player1", "builtin", ":", "gr"], ["greedy"]),
         ("match --player1=builtin:gr", ["match", "--player1", "=", "builtin", ":", "gr"], ["greedy"]),
-        ("serve --log-format=j", ["serve", "--log-format", "=", "j"], ["json"]),
-        ("bor", ["bor"], ["borrow"]),
         ("play --strategy ", ["play", "--strategy", ""], None),
     ],
 )

@@ -132,13 +132,6 @@ def test_the_connection_of_the_starter_is_lost(machines: TwoMachines, tmp_path: 
     assert not any("gets no" in text for text in told)
 
 
-def test_a_sequential_test_calls_off_the_pairs_under_way(machines: TwoMachines, tmp_path: Path) -> None:
-    setup = prepare(2000, "builtin:greedy", sprt="elo0=0 elo1=200")
-    result = play(machines, setup, tmp_path / "match")
-    assert result.end is EndReason.DECIDED
-    assert len(result.records) < 200
-
-
 def test_a_machine_that_becomes_ten_times_slower_plays_less_and_loses_nothing(
     machines: TwoMachines, tmp_path: Path
 ) -> None:

@@ -76,10 +76,10 @@ def answer_to(request: PlayPair, **changes: Any) -> PairPlayed:
 class Cluster:
     """A scheduler whose workers do what `play`, `open` and `prepare` say; it takes the place of a `DaskEngine`."""
 
-    def __init__(self, *addresses: str, slots: int = 1, speeds: tuple[float, ...] = ()) -> None:
+    def __init__(self, *addresses: str, slots: int = 1) -> None:
         self.workers_now = {each: each.removeprefix("tcp://").partition(":")[0] for each in addresses}
         self.slots = slots
-        self.speeds = dict(zip(addresses, speeds, strict=False))
+        self.speeds: dict[str, float] = {}
         self.version = version("spielleiter")
         self.lost: set[str] = set()
         """The workers whose leases are lost."""
@@ -217,19 +217,30 @@ async def test_what_is_shipped_arrives_in_pieces(clock: object, tmp_path: Path) 
     assert [item.target for item in cluster.prepared[0][1].items] == ["bot", "empty"]
 
 
-async def test_slow_machines_are_left_out(clock: object, tmp_path: Path) -> None:
-    cluster = Cluster(FAST, SLOW, speeds=(2.0, 0.6))
+async def no_space(address: str) -> None:
+    await trio.lowlevel.checkpoint()
+    if address == SLOW:
+        raise OSError("no space\nleft")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"speeds": {FAST: 2.0, SLOW: 0.6}}, "slow gets no pairs: its cores are 0.6 times as fast as the contest's"),
+        ({"unable": {SLOW: "there is no command bot"}}, "slow gets no pairs: there is no command bot"),
+        ({"open": no_space}, f"{SLOW} gets no pairs: OSError: no space left"),
+    ],
+    ids=["slow", "unable", "failing"],
+)
+async def test_a_machine_that_gets_no_pairs_is_named(
+    changes: dict[str, Any], told: str, clock: object, tmp_path: Path
+) -> None:
+    cluster = Cluster(FAST, SLOW)
+    for name, value in changes.items():
+        setattr(cluster, name, value)
     await cluster.match(tmp_path, max_slowdown=3.0)
     assert {address for address, _, _ in cluster.played} == {FAST}
-    assert cluster.told == ["slow gets no pairs: its cores are 0.6 times as fast as the contest's"]
-
-
-async def test_a_machine_that_cannot_play_is_named(clock: object, tmp_path: Path) -> None:
-    cluster = Cluster(FAST, SLOW)
-    cluster.unable = {SLOW: "there is no command bot"}
-    await cluster.match(tmp_path)
-    assert {address for address, _, _ in cluster.played} == {FAST}
-    assert cluster.told == ["slow gets no pairs: there is no command bot"]
+    assert cluster.told == [told]
 
 
 @pytest.mark.parametrize(
@@ -253,19 +264,6 @@ async def test_if_no_machine_can_play_the_reasons_are_given(
     assert isinstance(error, ClusterError)
     assert str(error).startswith("no machine of the cluster can play (")
     assert problem in str(error)
-
-
-async def test_whatever_a_machine_raises_while_it_is_prepared_excludes_it(clock: object, tmp_path: Path) -> None:
-    cluster = Cluster(FAST, SLOW)
-
-    async def fail(address: str) -> None:
-        await trio.lowlevel.checkpoint()
-        if address == SLOW:
-            raise OSError("no space\nleft")
-
-    cluster.open = fail
-    await cluster.match(tmp_path)
-    assert cluster.told == [f"{SLOW} gets no pairs: OSError: no space left"]
 
 
 async def test_a_program_that_does_not_start_on_one_machine_loses_nothing_there(clock: object, tmp_path: Path) -> None:
@@ -343,21 +341,6 @@ async def test_a_site_that_ends_while_it_is_prepared_is_opened_again(clock: obje
     await cluster.match(tmp_path)
     assert len(opened) == 3
     assert cluster.told == [f"{FAST} is prepared again: it has ended"]
-
-
-async def test_a_worker_that_leaves_is_replaced_by_others(clock: object, tmp_path: Path) -> None:
-    cluster = Cluster(FAST)
-    usual = cluster.play
-
-    async def leave(address: str, request: PlayPair) -> FromSite:
-        if address == FAST and len(cluster.played) == 2:
-            cluster.workers_now = {SLOW: "slow"}
-            await trio.sleep_forever()
-        return await usual(address, request)
-
-    cluster.play = leave
-    records = await cluster.match(tmp_path)
-    assert [each.machine for each in records] == ["fast"] * 2 + ["slow"] * 6
 
 
 async def test_after_a_lost_connection_the_machines_are_prepared_again(clock: object, tmp_path: Path) -> None:

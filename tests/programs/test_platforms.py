@@ -31,9 +31,10 @@ def platform(request: pytest.FixtureRequest) -> Platform:
     if request.param == "macOS":
         if sys.platform == "win32":
             pytest.skip("Windows has no processes of this kind")
-        from spielleiter.programs.macos import MacPlatform
+        else:
+            from spielleiter.programs.macos import MacPlatform
 
-        return MacPlatform()
+            return MacPlatform()
     windows = Windows()
     windows.kernel.failing = set(JOBS[request.param])
     return windows.platform
