@@ -1,6 +1,6 @@
 """Attacks by clients that know the source cost them their game or their connection, and affect no other client.
 
-Whole servers in virtual time; `tests/benchmarks/test_hostile_clients.py` has such clients in real time.
+Whole servers in virtual time. `benchmarks.under_attack` measures what such clients cost in real time.
 """
 
 from __future__ import annotations

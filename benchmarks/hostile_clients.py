@@ -1,8 +1,8 @@
 """A process that runs many hostile clients at the same time, until standard input ends.
 
-Run this file with the arguments PORT COUNT. Each client does one thing for ever, and connects again a second after it
-was disconnected. "ready" is written when all clients have connected once, and at the end the number of connections of
-each kind.
+Run this file with the arguments PORT COUNT [KIND...]. Each client does one thing for ever, and connects again a second
+after it was disconnected. "ready" is written when all clients have connected once, and at the end the number of
+connections of each kind. With the argument --sink the process discards what it receives, and writes its port at first.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ import struct
 import sys
 import time
 from collections import Counter
+from functools import partial
+
+import trio
 
 PAUSE = 1.0  # seconds until a client that was disconnected connects again, and between two bytes or bursts
 RESET_PAUSE = 0.25
@@ -266,14 +269,14 @@ KINDS: tuple[type[HostileClient], ...] = (
 class HostileClients:
     """`number` hostile clients, the same number of each kind."""
 
-    def __init__(self, port: int, number: int) -> None:
+    def __init__(self, port: int, number: int, kinds: tuple[type[HostileClient], ...] = KINDS) -> None:
         self.port = port
         self.selector = selectors.DefaultSelector()
         self.count: Counter[str] = Counter()
         """The number of connections of each kind."""
         self._timers: list[tuple[float, int, HostileClient]] = []
         self._timer_count = 0
-        self._members = [KINDS[each % len(KINDS)](self) for each in range(number)]
+        self._members = [kinds[each % len(kinds)](self) for each in range(number)]
 
     def schedule(self, instant: float, member: HostileClient) -> None:
         """Have `member.act` called at `instant` of `time.perf_counter`."""
@@ -284,7 +287,7 @@ class HostileClients:
         """Run all clients until standard input ends."""
         for member in self._members:
             member.act(time.perf_counter())
-        print("ready", flush=True)  # noqa: T201
+        print("ready", flush=True)
         self.selector.register(sys.stdin, selectors.EVENT_READ)
         while True:
             for key, _ in self.selector.select(max(0.0, self._timers[0][0] - time.perf_counter())):
@@ -296,12 +299,31 @@ class HostileClients:
                 heapq.heappop(self._timers)[2].act(now)
 
 
+async def serve_sink() -> None:
+    """Accept connections and discard what arrives, until the process is killed; write the port first."""
+
+    async def discard(stream: trio.SocketStream) -> None:
+        try:
+            async for _ in stream:
+                pass
+        except trio.BrokenResourceError:
+            pass
+
+    async with trio.open_nursery() as nursery:
+        (listener,) = await nursery.start(partial(trio.serve_tcp, discard, 0, host="127.0.0.1"))
+        print(listener.socket.getsockname()[1], flush=True)
+
+
 def main() -> None:
-    port, number = map(int, sys.argv[1:])
-    group = HostileClients(port, number)
+    port, number, *names = sys.argv[1:]
+    chosen = tuple(kind for kind in KINDS if not names or kind.__name__.lower() in names)
+    group = HostileClients(int(port), int(number), chosen)
     group.run()
-    print(json.dumps(group.count))  # noqa: T201
+    print(json.dumps(group.count))
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] == ["--sink"]:
+        trio.run(serve_sink)
+    else:
+        main()
