@@ -91,6 +91,8 @@ class Tree:
         shared = os.environ.get("SPIELLEITER_SHARED", str(PROJECT.parent / "shared"))
         environment = os.environ | {"PYTHONPATH": str(self.folder / "src"), "SPIELLEITER_SHARED": shared}
         environment["PYTHONDONTWRITEBYTECODE"] = "1"  # an old compiled file could hide a bug
+        # what runs outside the name space seems dead to the tests, which would remove its folders
+        environment["TMPDIR"] = tempfile.mkdtemp(dir=self.folder)
         pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-m", "not extended", "--tb=no"]
         done = subprocess.run(
             [*_SEPARATE, "timeout", str(timeout), *pytest, f"--basetemp={self.folder / 'temporary'}", *arguments],

@@ -62,6 +62,7 @@ EXTENDED = (
     "tests/programs/sandbox/test_games.py::test_nothing_is_left_if_the_match_is_killed[15-none",
     "tests/programs/sandbox/test_games.py::test_nothing_is_left_if_the_match_is_killed[2-none",
     "tests/programs/sandbox/test_games.py::test_nothing_is_left_if_the_match_is_killed[9-none",
+    "tests/programs/packages/test_inspection.py::test_hostile_contents_take_limited_time_and_memory[imports]",
     "tests/release/test_build.py",
     "tests/test_action.py",
     "tests/test_adding_a_game.py",

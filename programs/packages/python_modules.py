@@ -20,7 +20,7 @@ from spielleiter.programs.packages.faults import Finding, finding_of
 from spielleiter.programs.packages.main_file import MainFile
 
 _MAX_SOURCE: Final = 1024 * 1024
-_MAX_SOURCES: Final = 4 * 1024 * 1024
+_MAX_SOURCES: Final = 8 * 1024 * 1024
 """Bytes of all sources together whose imports are followed."""
 _MAX_SHOWN: Final = 5
 _MAX_MISSING: Final = 20
