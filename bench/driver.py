@@ -14,6 +14,7 @@ import socket
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any, Final, Protocol
@@ -275,9 +276,9 @@ def _new_epoll() -> Any:
 
 
 class Driver:
-    """Plays the games of `plan`."""
+    """Plays the games of `plan`. `make_game` creates a game, given the driver and the number of the game."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, make_game: Callable[[Driver, int], ScriptedGame] = ScriptedGame) -> None:
         self.plan = plan
         self.request = plan.request.encode()
         self.readers: dict[int, Reader] = {}
@@ -295,6 +296,7 @@ class Driver:
         self.in_flight: set[ScriptedGame] = set()
         self.is_ending = False
         """Whether games that end are not followed by others."""
+        self.make_game = make_game
         self._epoll = _new_epoll()
         self._reset_counts()
         self.administrator = Administrator(self)
@@ -342,7 +344,7 @@ class Driver:
         deadline = perf_counter() + HANG_SECONDS
         while len(self.games) < total or not (self.is_complete or perf_counter() > deadline):
             while len(self.games) < total and len(self.games) <= progress * total:
-                self.games.append(ScriptedGame(self, len(self.games)))
+                self.games.append(self.make_game(self, len(self.games)))
             self.release(STARTING_MOVES)
             self.play()
             first = self.games[0]
@@ -438,9 +440,9 @@ def write_line(value: Any) -> None:
     sys.stdout.flush()
 
 
-def main() -> None:
+def main(make_driver: Callable[[Plan], Driver] = Driver) -> None:
     """Read a plan and then commands from standard input, and write the results; see `Driver.run_commands`."""
-    Driver(Plan(**json.loads(sys.stdin.readline()))).run_commands()
+    make_driver(Plan(**json.loads(sys.stdin.readline()))).run_commands()
 
 
 if __name__ == "__main__":

@@ -106,16 +106,18 @@ def _read_report(process: subprocess.Popen[str]) -> Any:
 
 
 @contextmanager
-def running_drivers(plan: Plan, processes: int = 1) -> Iterator[Drivers]:
+def running_drivers(
+    plan: Plan, processes: int = 1, arguments: Sequence[str] = ("-m", "spielleiter.bench.driver")
+) -> Iterator[Drivers]:
     """Play the games of `plan`, distributed over `processes` drivers. All are in play when the `with` block begins.
 
-    Every driver plays at least one game.
+    `arguments` are those of Python that start a driver. Every driver plays at least one game.
     """
     processes = max(1, min(plan.games, processes))
     with ExitStack() as stack:
         started = []
         for number in range(processes):
-            process = stack.enter_context(running_piped(["-m", "spielleiter.bench.driver"]))
+            process = stack.enter_context(running_piped(arguments))
             games = plan.games // processes + (number < plan.games % processes)
             assert process.stdin is not None
             with suppress(BrokenPipeError):  # the driver has ended; this is found when its report is read

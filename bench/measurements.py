@@ -113,7 +113,7 @@ def measure_traffic(options: Options, records: Records) -> Iterator[str]:
                 plan = plan_of(load, measured.port, games, pid=measured.pid, observers=observers)
                 with running_drivers(plan, options.drivers) as drivers:
                     values = drivers.measure(options.seconds)
-                    values["memory peak"] = (measured.peak_mib, "MiB")
+                    values["memory peak"] = (measured.kib("VmHWM:") / KIB_PER_MIB, "MiB")
             if subject == "server":
                 judged, false = count_verdicts(folder / REPLAYS_NAME / "results.jsonl", drivers.cut_off)
                 values["false verdicts"] = (false + drivers.broken, "games")

@@ -150,11 +150,10 @@ class Subject:
     pid: int
     port: int
 
-    @property
-    def peak_mib(self) -> float:
-        """The largest resident memory so far, in MiB."""
+    def kib(self, field: str) -> int:
+        """Return the resident memory in KiB: now (``VmRSS``), or the largest so far (``VmHWM``)."""
         status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii", errors="replace")
-        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")) / 1024
+        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(field))
 
 
 @contextmanager
