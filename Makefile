@@ -10,7 +10,7 @@ PY := "$(VENV)/bin/python"
 PIP := $(PY) -m pip --disable-pip-version-check --no-input --quiet --quiet
 LOCK_TOOL := uv==0.13.8
 
-.PHONY: help setup setup-dev serve demo test test-all test-rest lint types types-elsewhere imports bench fuzz fuzz-guided soak lock man publish clean
+.PHONY: help setup setup-dev serve demo test test-all test-rest branches lint types types-elsewhere imports bench fuzz fuzz-guided soak lock man publish clean
 .DELETE_ON_ERROR:
 
 help: ## list the commands, as make without a target does
@@ -65,8 +65,10 @@ demo: setup ## play one game between two built-in players and print the result
 
 # -- testing ----------------------------------------------------------------------------------------------------------
 
+# Python 3.12 and newer count lines at no cost; branches cost as much as the tests, so they are left to test-rest.
 test: lint types imports ## check style, types, import contracts; run the tests for every change; check coverage
-	@$(PY) -m pytest --quiet --numprocesses auto -m "not extended" --cov --cov-report= $(ARGS)
+	@COVERAGE_CORE=$$($(PY) -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")') \
+		$(PY) -m pytest --quiet --numprocesses auto -m "not extended" --cov --cov-report= $(ARGS)
 	@$(PY) -m coverage report --include='game/*,protocol/*' --fail-under=100
 	@$(PY) -m coverage report --fail-under=95
 
@@ -74,10 +76,16 @@ test-all: test test-rest ## make test, and everything else that is tested
 
 test-rest: types-elsewhere ## what make test leaves out: types elsewhere, the longest tests, fuzzing, 1,000 games
 	@$(PY) -m pytest --quiet --numprocesses auto -m extended $(ARGS)
-	@mkdir -p build # libFuzzer writes a line for each new input
+	@mkdir -p build # for what is printed only after a failure: libFuzzer writes a line for each new input
+	@$(MAKE) --no-print-directory branches >build/branches.log 2>&1 || { tail -n 99 build/branches.log; exit 1; }
 	@$(MAKE) --no-print-directory fuzz-guided FUZZ_SECONDS=10 >build/fuzz.log 2>&1 || { tail -n 99 build/fuzz.log; exit 1; }
 	@tail -n 3 build/fuzz.log
 	@$(MAKE) --no-print-directory soak ARGS=1000
+
+branches: setup-dev ## check that the tests take every branch of the rules and the protocol
+	@$(PY) -m pytest --quiet --numprocesses auto -m "not extended" --cov --cov-branch --cov-report= \
+		tests/game tests/protocol tests/players tests/server tests/contest/test_scripted_server.py
+	@$(PY) -m coverage report --include='game/*,protocol/*' --fail-under=100
 
 lint: setup-dev ## check the style (ruff), and the files for GitHub and for containers (check-jsonschema, zizmor)
 	@$(PY) -m ruff check
