@@ -46,10 +46,10 @@ class RequestError(ServerError):
     """A request that cannot be granted, by a fault of its sender. The session answers it; no other peer notices.
 
     `str(error)` is the text of the reply, `fault` the reason.
-    `is_answered` is False if no further reply is to be sent, because the sender has been informed already.
+    `needs_reply` is False if no further reply is to be sent, because the sender has been informed already.
     """
 
-    def __init__(self, fault: Fault, text: str, *, is_answered: bool = True) -> None:
+    def __init__(self, fault: Fault, text: str, *, needs_reply: bool = True) -> None:
         super().__init__(text)
         self.fault = fault
-        self.is_answered = is_answered
+        self.needs_reply = needs_reply

@@ -28,6 +28,7 @@ def choose_sandbox(image: str | None = None, kind: str = AUTO, python: str = "")
         return _container(ENGINES, image)
     if kind == NONE:
         return PlainSandbox(python=python)
+    assert kind in {AUTO, BUBBLEWRAP}, kind
     problem = bubblewrap_problem()
     if not problem:
         try:

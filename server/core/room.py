@@ -651,7 +651,7 @@ class Room:
 
     def _disconnect(self, fault: Fault, refusal: MoveRefusal) -> NoReturn:
         """Raise the error that makes the session end the sender's stream."""
-        raise RequestError(fault, refusal.packet or refusal.reason, is_answered=refusal.packet is not None)
+        raise RequestError(fault, refusal.packet or refusal.reason, needs_reply=refusal.packet is not None)
 
     def _publish_refused(self, player_slot: PlayerSlot, fault: Fault, text: str) -> None:
         where = (self.id, player_slot.seat, player_slot.name, self.ply, self.state.turn)

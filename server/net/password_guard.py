@@ -53,7 +53,9 @@ class PasswordGuard:
         self._turns: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
         """By address, the lock that is held by its first password."""
 
-    async def check(self, address: str, on_wrong: Callable[[float], None] | None = None, *, is_right: bool) -> None:
+    async def wait_to_answer(
+        self, address: str, on_wrong: Callable[[float], None] | None = None, *, is_right: bool
+    ) -> None:
         """Wait until a password from `address` may be answered, and note the failure if it is wrong.
 
         When the turn of a wrong one has come, `on_wrong` is called with the seconds by which its answer is delayed. A

@@ -310,7 +310,7 @@ class Session:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(cancel_when_left, nursery.cancel_scope)
                 is_right = self._lobby.is_password(request.password)
-                await self._guard.check(self._host, note_wrong, is_right=is_right)
+                await self._guard.wait_to_answer(self._host, note_wrong, is_right=is_right)
                 is_checked = True
                 nursery.cancel_scope.cancel()
         return is_checked
@@ -363,7 +363,7 @@ class Session:
             self._end(error.fault.value, with_end_tag=False)
         elif policy.keeps_refused and error.fault not in policy.ending_faults:
             self._send_error(text, message)
-        elif error.is_answered:
+        elif error.needs_reply:
             self._end_with_error(text, message, error.fault.value)
         else:
             self._end_with_close(error.fault.value, Departure.UNKNOWN)

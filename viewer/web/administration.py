@@ -96,7 +96,7 @@ class AdminSessions:
                 self._publish(events.AnswerDelayed(label, delay))
 
         is_right = self._lobby.is_password(password)
-        await self._password_guard.check(address, note_wrong, is_right=is_right)
+        await self._password_guard.wait_to_answer(address, note_wrong, is_right=is_right)
         if not is_right:
             raise _WRONG_PASSWORD
         self._publish(events.AdminAuthenticated(label))

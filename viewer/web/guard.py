@@ -96,7 +96,7 @@ class Guard:
                 raise _PASSWORD_NEEDED
             address = (scope.get("client") or ("",))[0]
             is_right = hmac.compare_digest(given, self._password)
-            await self._password_guard.check(address, is_right=is_right)
+            await self._password_guard.wait_to_answer(address, is_right=is_right)
             if not is_right:
                 raise _PASSWORD_NEEDED
         elif not self._is_own_name(host):

@@ -99,7 +99,7 @@ class LiveGame:
     - `free_seats`: the number of seats that anyone may take.
     - `soft_limit`: the lower time limit in seconds of a player that has one; None if nobody has one.
     - `think_times`: by seat, the seconds that each answer took.
-    - `slots`: those whose clocks may run.
+    - `pending`: the move request that has not been answered; None if there is none.
     """
 
     id: str

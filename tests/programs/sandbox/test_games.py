@@ -25,10 +25,11 @@ from spielleiter.match.preparation import require_playable
 from spielleiter.match.records import GameRecord
 from spielleiter.match.referee import play_game
 from spielleiter.match.verdict import Verdict
+from spielleiter.programs.sandbox.containers import ENGINES
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, DOCKER, NONE, Sandbox, SandboxSettings
 from spielleiter.programs.this_platform import PLATFORM
 from tests.match.refereed import setup_of
-from tests.programs.sandbox.sandboxes import ISOLATED, KINDS, image_of, make_sandbox, python
+from tests.programs.sandbox.sandboxes import KINDS, image_of, make_sandbox, python
 from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = pytest.mark.slow
@@ -50,7 +51,7 @@ play_game(make_chooser("random", seed=1), host=option("-h"), port=int(option("-p
 
 
 def settings_of(sandbox: Sandbox) -> SandboxSettings:
-    return SandboxSettings(sandbox.name, image_of(sandbox.name) if sandbox.name in ISOLATED[1:] else None)
+    return SandboxSettings(sandbox.name, image_of(sandbox.name) if sandbox.name in ENGINES else None)
 
 
 def entrant(sandbox: Sandbox, folder: Path, command: str) -> Entrant:

@@ -159,7 +159,7 @@ async def test_guessers_together_are_checked_at_a_limited_rate(
 
     async def guess(address: str) -> None:
         while True:
-            await guard.check(address, count, is_right=False)
+            await guard.wait_to_answer(address, count, is_right=False)
 
     with trio.move_on_after(seconds):
         async with trio.open_nursery() as nursery:
