@@ -60,7 +60,8 @@ class Machine:
 
     def join(self, others: Collection[Machine]) -> None:
         """Prepare a machine whose worker has joined; it gets no pairs before it is ready."""
-        taken = {each.offset for each in others if each.host == self.host and each.standing is not Standing.ABSENT}
+        present = [each for each in others if each is not self and each.standing is not Standing.ABSENT]
+        taken = {each.offset for each in present if each.host == self.host}
         self.offset = next(number for number in itertools.count() if number not in taken)
         self.standing, self.reason = Standing.PREPARING, ""
         self.held_until, self.refusals, self.failures = 0.0, 0, 0

@@ -12,7 +12,7 @@ import itertools
 import math
 import secrets
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -170,6 +170,8 @@ class _ClusterMatch:
         """Pairs in which a program did not start on a machine; they count if no machine can start it."""
         self._machines: dict[str, Machine] = {}
         """By address, also those that have left."""
+        self._found: Mapping[str, str] = {}
+        """The hosts of the workers that were there at the last look, by address."""
         self._nurseries: dict[Machine, trio.Nursery] = {}
         """Everything that concerns a machine that has joined; it is cancelled when the machine leaves."""
         self._told: set[Machine] = set()
@@ -198,7 +200,8 @@ class _ClusterMatch:
             with trio.move_on_after(CLOSE_TIMEOUT, shield=True):
                 async with trio.open_nursery() as nursery:
                     for machine in machines:
-                        nursery.start_soon(self._close_sites, machine)
+                        if machine.address in self._found:  # Dask waits long for a worker that is gone
+                            nursery.start_soon(self._close_sites, machine)
 
     async def _close_sites(self, machine: Machine) -> None:
         with contextlib.suppress(Exception):  # the workers close them as well when their leases have ended
@@ -237,12 +240,15 @@ class _ClusterMatch:
             except ClusterError as error:
                 problem = str(error)
             else:
-                for machine in tuple(self._nurseries):
+                self._found = found
+                for machine in self._machines.values():
                     if machine.address not in found:
-                        self._nurseries[machine].cancel_scope.cancel()
+                        machine.standing = Standing.ABSENT
+                        if machine in self._nurseries:
+                            self._nurseries[machine].cancel_scope.cancel()
                 for address, host in found.items():
                     machine = self._machines.setdefault(address, Machine(address, host))
-                    if machine.standing is Standing.ABSENT:
+                    if machine not in self._nurseries:
                         machine.join(self._machines.values())
                         await nursery.start(self._run_machine, machine)
                 if found:
@@ -281,7 +287,9 @@ class _ClusterMatch:
                 nursery.cancel_scope.cancel()
         finally:
             del self._nurseries[machine]
-            machine.standing = Standing.ABSENT
+            if machine.standing is not Standing.ABSENT:
+                # It joins again at the next look if its worker is there; until then the match is not hopeless.
+                machine.standing = Standing.PREPARING
             self._changed.set()
 
     async def _prepare(self, machine: Machine, label: str, cores: float, answer: bytes) -> None:

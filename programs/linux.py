@@ -31,6 +31,7 @@ from spielleiter.programs.linux_processes import (
     ProcessInfo,
     cpu_seconds_of,
     descendants_of,
+    find_tagged,
     resume,
     session_members,
     start_ticks_of,
@@ -82,6 +83,9 @@ class LinuxPlatform(TreePlatform):
 
     def start_stamp(self, pid: int) -> int | None:
         return start_ticks_of(pid)  # what psutil calculates from it changes with the clock
+
+    def find_tagged(self, tag: str) -> tuple[ProcessInfo, ...]:
+        return find_tagged(tag)
 
     async def start(self, spec: ProcessSpec) -> Process:
         return await trio.to_thread.run_sync(_start, spec)

@@ -95,6 +95,21 @@ def still_running(pids: Iterable[int]) -> tuple[ProcessInfo, ...]:
     return tuple(found)
 
 
+def find_tagged(tag: str) -> tuple[ProcessInfo, ...]:
+    """Return every running process whose tag begins with `tag`, ordered by id.
+
+    It looks at the bytes, since psutil reads an environment up to an empty entry, behind which a program could hide.
+    """
+    wanted = f"{TAG_VARIABLE}={tag}".encode()
+    pids = []
+    for pid in map(int, filter(str.isdecimal, _entries(_PROC))):
+        with contextlib.suppress(OSError):  # another user's process, or one that has just ended
+            environment = _read(f"{_PROC}/{pid}/environ")
+            if environment.startswith(wanted) or b"\0" + wanted in environment:
+                pids.append(pid)
+    return tuple(ProcessInfo(pid, _name(pid)) for pid in sorted(pids))
+
+
 def is_stopped(pid: int) -> bool:
     """Whether a signal or a tracer has stopped this process and it has not been resumed since."""
     try:

@@ -276,6 +276,21 @@ async def test_a_program_that_does_not_start_on_one_machine_loses_nothing_there(
     assert text.startswith("slow gets no pairs: first does not start (")
 
 
+async def test_a_lost_connection_makes_no_match_hopeless(clock: object, tmp_path: Path) -> None:
+    """The program does not start on the only machine whose connection is not lost."""
+
+    def play(address: str, request: PlayPair) -> FromSite | None:
+        if address == SLOW:
+            return answer_to(request, verdict=Verdict.NO_START)
+        if sum(each == FAST for each, _, _ in cluster.played) == 1:
+            cluster.lost.add(FAST)
+        return None
+
+    cluster = playing(play, FAST, SLOW)
+    records = await cluster.match(tmp_path)
+    assert {(each.machine, each.verdict) for each in records} == {("fast", Verdict.REGULAR)}
+
+
 async def test_a_program_that_starts_nowhere_loses_the_first_pair(clock: object, tmp_path: Path) -> None:
     cluster = playing(lambda _, request: answer_to(request, verdict=Verdict.NO_START), FAST, SLOW)
     records = await cluster.match(tmp_path, 1)
