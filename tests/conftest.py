@@ -81,6 +81,10 @@ They are the measurements, the builds, the longest attacks and searches, and fur
 or command) of what another test shows. Continuous integration runs them on one version of Python.
 """
 
+LONGEST_ID = 90
+"""The characters of a value that are shown in the name of a test."""
+GZIP = b"\x1f\x8b"
+
 LONGEST_REPORT = 20_000
 """The characters of a failure, and of each output captured with it, that are shown.
 
@@ -138,6 +142,13 @@ def pytest_xdist_auto_num_workers() -> int | None:
     else:
         usable = os.cpu_count() or 1
     return usable + 1
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name compressed and long values after their argument: times and paths in them differ between the workers."""
+    if (isinstance(val, bytes | str) and len(val) > LONGEST_ID) or (isinstance(val, bytes) and val.startswith(GZIP)):
+        return argname
+    return None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
