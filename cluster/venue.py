@@ -12,7 +12,7 @@ import itertools
 import math
 import secrets
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -170,8 +170,6 @@ class _ClusterMatch:
         """Pairs in which a program did not start on a machine; they count if no machine can start it."""
         self._machines: dict[str, Machine] = {}
         """By address, also those that have left."""
-        self._found: Mapping[str, str] = {}
-        """The hosts of the workers that were there at the last look, by address."""
         self._nurseries: dict[Machine, trio.Nursery] = {}
         """Everything that concerns a machine that has joined; it is cancelled when the machine leaves."""
         self._told: set[Machine] = set()
@@ -200,7 +198,7 @@ class _ClusterMatch:
             with trio.move_on_after(CLOSE_TIMEOUT, shield=True):
                 async with trio.open_nursery() as nursery:
                     for machine in machines:
-                        if machine.address in self._found:  # Dask waits long for a worker that is gone
+                        if machine.standing is not Standing.ABSENT:  # Dask waits long for a worker that is gone
                             nursery.start_soon(self._close_sites, machine)
 
     async def _close_sites(self, machine: Machine) -> None:
@@ -240,7 +238,6 @@ class _ClusterMatch:
             except ClusterError as error:
                 problem = str(error)
             else:
-                self._found = found
                 for machine in self._machines.values():
                     if machine.address not in found:
                         machine.standing = Standing.ABSENT
