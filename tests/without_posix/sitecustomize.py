@@ -66,7 +66,7 @@ NAMES: dict[Any, tuple[str, ...]] = {
 }  # fmt: skip
 
 _KILL = 9
-_kill, _start, _which = os.kill, subprocess.Popen.__init__, shutil.which
+_kill, _start = os.kill, subprocess.Popen.__init__
 _pair: Any = socket.socketpair
 _unix: Any = getattr(socket, "AF_UNIX", None)
 
@@ -84,13 +84,17 @@ def _kill_process(process: Any) -> None:
         raise sys.modules["psutil"].NoSuchProcess(process.pid) from None
 
 
-def _find(name: str, *arguments: Any, **options: Any) -> str | None:
-    """The `shutil.which` of this system, which asks for the platform when it is called; prefers NAME.exe."""
-    sys.platform = "linux"
-    try:
-        return _which(f"{name}.exe", *arguments, **options) or _which(name, *arguments, **options)
-    finally:
-        sys.platform = "win32"
+def _find(name: str, mode: int = os.F_OK | os.X_OK, path: str | None = None) -> str | None:
+    """Find a program as `shutil.which` does; prefers NAME.exe.
+
+    The function of this system asks for `sys.platform`, which must stay as it is for the other threads.
+    """
+    folders = [""] if os.path.dirname(name) else (path or os.environ.get("PATH", os.defpath)).split(os.pathsep)
+    for folder in folders:
+        for candidate in (os.path.join(folder, f"{name}.exe"), os.path.join(folder, name)):
+            if os.path.isfile(candidate) and os.access(candidate, mode):
+                return candidate
+    return None
 
 
 def _load_library(name: str, *_arguments: Any, **_options: Any) -> types.SimpleNamespace:

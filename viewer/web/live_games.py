@@ -264,8 +264,8 @@ class WatchedGame:
         """Describe the plies that are new; if there are more than `most`, only the newest one."""
         count, first = len(self._plies), self._shown_count()
         for ply in range(first if count - first <= most else count - 1, count):
-            self._describe(ply)
-            await checkpoint()
+            if self._describe(ply):
+                await checkpoint()
 
     def publish(self) -> None:
         """Let the pages know that there is something new."""
@@ -305,8 +305,7 @@ class WatchedGame:
         """Describe all positions so far."""
         self._scan()
         for ply in range(len(self._plies)):
-            if self._plies[ply].position is None:
-                self._describe(ply)
+            if self._describe(ply):
                 await checkpoint()
 
     def as_replay(self) -> dict[str, Any]:
@@ -338,17 +337,20 @@ class WatchedGame:
         self._plies += [_Ply(data) for data in record[self._scanned :] if isinstance(data, Memento)]
         self._scanned = len(record)
 
-    def _describe(self, ply: int) -> None:
+    def _describe(self, ply: int) -> bool:
+        """Describe a ply, unless another task has done it; return whether it was new."""
         new = self._plies[ply]
+        if new.position is not None:
+            return False
         before = [each.memento.state for each in self._plies[:ply]]
         previous = before[-1] if before else None
         new.position = msgspec.json.encode(describe_position(new.memento.state, ply, previous))
-        if previous is None:
-            return
-        seat = previous.seat_on_turn
-        times, number = self.game.think_times[seat], sum(state.seat_on_turn == seat for state in before[:-1])
-        time = round(times[number], 4) if number < len(times) else None
-        new.move = msgspec.json.encode(describe_ply(ply, previous, new.memento, time))
+        if previous is not None:
+            seat = previous.seat_on_turn
+            times, number = self.game.think_times[seat], sum(state.seat_on_turn == seat for state in before[:-1])
+            time = round(times[number], 4) if number < len(times) else None
+            new.move = msgspec.json.encode(describe_ply(ply, previous, new.memento, time))
+        return True
 
 
 def _encoded(plies: Iterable[_Ply]) -> dict[str, list[msgspec.Raw]]:
