@@ -340,25 +340,25 @@ def _play_match(
     from spielleiter.match.stopping import sprt_of
     from spielleiter.match.tournament_progress import is_over
 
-    found = folders.place_of(progress, match, secrets.token_hex(8))
-    match, setup, place = found.match, found.setup, folder / found.match.folder
+    found = folders.folder_of(progress, match, secrets.token_hex(8))
+    match, setup, match_folder = found.match, found.setup, folder / found.match.folder
     if found.is_new:
-        save_setup(place, setup.to_json())
+        save_setup(match_folder, setup.to_json())
     end = EndReason.COMPLETED
-    with usable_journal(place) as journal:
+    with usable_journal(match_folder) as journal:
         known = tuple(journal.records.values())
         try:
             if not is_over(setup, known, keeps_playing=conditions.keeps_playing):
                 print_line(progress.title_of(match))
                 with showing_progress(setup.games, known, sprt_of(setup), report_every) as display:
-                    end = run_async(partial(play_and_report, setup, place, journal, display, conditions)).end
+                    end = run_async(partial(play_and_report, setup, match_folder, journal, display, conditions)).end
             else:
-                write_match_reports(setup, place, known)
+                write_match_reports(setup, match_folder, known)
                 if not conditions.keeps_playing and absent_programs(known):
                     end = EndReason.UNFIT
         finally:
             records = tuple(journal.records.values())
             progress.finish(match, records)
     if end is EndReason.UNFIT:
-        show_unfit(setup, place, records)
+        show_unfit(setup, match_folder, records)
     return end

@@ -50,20 +50,20 @@ def combine_matches(folders: Sequence[str | os.PathLike[str]], target: str | os.
 
     Raises JournalError if one cannot be read, and SetupError if they cannot be compared; the text says why.
     """
-    places = [Path(folder) for folder in folders]
-    setups = [MatchSetup.from_json(load_setup(place)) for place in places]
+    match_folders = [Path(folder) for folder in folders]
+    setups = [MatchSetup.from_json(load_setup(match_folder)) for match_folder in match_folders]
     first, records = setups[0], list[GameRecord]()
     played: dict[tuple[int, str | None], Path] = {}
     """By seed and opening of a pair: the match that it is in."""
-    for place, setup in zip(places, setups, strict=True):
-        is_swapped = _require_comparable(places[0], first, place, setup)
+    for match_folder, setup in zip(match_folders, setups, strict=True):
+        is_swapped = _require_comparable(match_folders[0], first, match_folder, setup)
         last = max((record.pair for record in records), default=0)
-        own = read_journal(place)
+        own = read_journal(match_folder)
         for record in own:
-            other = played.setdefault((record.seed, record.start), place)
-            if other is not place:
+            other = played.setdefault((record.seed, record.start), match_folder)
+            if other is not match_folder:
                 raise SetupError(
-                    f"{other} and {place} hold the same games (seed {setup.seed}), expected different ones"
+                    f"{other} and {match_folder} hold the same games (seed {setup.seed}), expected different ones"
                 )
         records += [
             dataclasses.replace(
@@ -71,7 +71,7 @@ def combine_matches(folders: Sequence[str | os.PathLike[str]], target: str | os.
                 game=record.game + 2 * last,
                 pair=record.pair + last,
                 names=first.names,
-                folder=_seen_from(Path(target), place, record.folder),
+                folder=_seen_from(Path(target), match_folder, record.folder),
             )
             for record in own
         ]
@@ -92,11 +92,11 @@ def combine_matches(folders: Sequence[str | os.PathLike[str]], target: str | os.
     return CombinedMatch(setup, tuple(records), tuple(doubts))
 
 
-def _require_comparable(place: Path, first: MatchSetup, other_place: Path, other: MatchSetup) -> bool:
+def _require_comparable(match_folder: Path, first: MatchSetup, other_folder: Path, other: MatchSetup) -> bool:
     """Return whether the second match has the two programs in the other order. Raises SetupError."""
     for name, of in _CONDITIONS.items():
         if of(first) != of(other):
-            raise SetupError(f"{place} and {other_place} cannot be combined: they differ in {name}")
+            raise SetupError(f"{match_folder} and {other_folder} cannot be combined: they differ in {name}")
     if all(map(Entrant.is_same, first.entrants, other.entrants)):
         return False
     if all(map(Entrant.is_same, first.entrants, other.entrants[::-1])):
@@ -104,16 +104,16 @@ def _require_comparable(place: Path, first: MatchSetup, other_place: Path, other
     for own, theirs in itertools.product(first.entrants, other.entrants):
         if own.name == theirs.name and not own.is_same(theirs):
             why = f"{own.name} is another program there, or has other settings"
-            raise SetupError(f"{place} and {other_place} cannot be combined: {why}")
+            raise SetupError(f"{match_folder} and {other_folder} cannot be combined: {why}")
     names = " and ".join(other.names)
-    raise SetupError(f"{place} and {other_place} cannot be combined: the latter is a match of {names}")
+    raise SetupError(f"{match_folder} and {other_folder} cannot be combined: the latter is a match of {names}")
 
 
-def _seen_from(target: Path, place: Path, folder: str) -> str:
+def _seen_from(target: Path, match_folder: Path, game_folder: str) -> str:
     """The path of a game's folder relative to `target`; empty if it was not kept."""
-    if not folder:
+    if not game_folder:
         return ""
     try:
-        return Path(os.path.relpath(place / folder, target)).as_posix()
+        return Path(os.path.relpath(match_folder / game_folder, target)).as_posix()
     except ValueError:  # on another drive of Windows
-        return (place / folder).absolute().as_posix()
+        return (match_folder / game_folder).absolute().as_posix()

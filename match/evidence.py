@@ -171,9 +171,9 @@ class Evidence:
                 known = self.facts.programs[seats[seat]]
                 known.exceeded_think_time, known.limit = think_time, self._limits[seats[seat]]
                 self.on_answer(seats[seat], think_time)
-                # the kernel's stamp does not depend on how busy this process is
-                own_delay = 0.0 if source == StampSource.KERNEL.value else loop_lag
-                known.seconds_waiting = max(own_delay, self.seconds_waiting(seats[seat], think_time))
+                if source == StampSource.KERNEL.value:  # which does not depend on how busy this process is
+                    loop_lag = 0.0
+                known.seconds_waiting = max(loop_lag, self.seconds_waiting(seats[seat], think_time))
                 self.note_unread(seats[seat])
             case _ if program is not None:
                 self._record_fault(event, program)

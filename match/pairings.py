@@ -173,49 +173,51 @@ def knock_out(seeding: Sequence[int], *, has_third_place: bool = False) -> Round
     The programs seeded 1 and 2 can meet only in the final, 1 to 4 not before the semi-finals, and so on. If the number
     of programs is not a power of two, those seeded highest have a bye in the first round.
     """
-    size = 1 << (len(seeding) - 1).bit_length()
+    size = 1 << (len(seeding) - 1).bit_length()  # the next power of two
     remaining: list[int | None] = [seeding[rank] if rank < len(seeding) else None for rank in bracket(size)]
-    number = played = 0
+    round_number = encounter_number = 0
     while len(remaining) > 1:
-        number += 1
+        round_number += 1
         title = _TITLES.get(len(remaining), f"last {len(remaining)}")
-        halves = list(zip(remaining[::2], remaining[1::2], strict=True))
-        encounters: dict[int, Encounter] = {}
-        for index, (first, second) in enumerate(halves):
-            if first is not None and second is not None:
-                played += 1
-                encounters[index] = Encounter(played, number, _sorted(first, second), title)
-        alone = {index: first if second is None else second for index, (first, second) in enumerate(halves)}
-        byes = tuple(program for index, program in alone.items() if index not in encounters and program is not None)
-        yield Round(number, title, tuple(encounters.values()), byes)
-        following: list[int | None] = []
-        losers: list[int] = []
-        for index in range(len(halves)):
-            if index in encounters:
-                following.append(encounters[index].winner)
-                losers += [each for each in [encounters[index].loser] if each is not None]
+        neighbours = list(zip(remaining[::2], remaining[1::2], strict=True))
+        encounters: list[Encounter] = []
+        byes: list[int] = []
+        for first, second in neighbours:
+            assert first is not None, "of two neighbours, the first one is seeded higher"
+            if second is None:
+                byes.append(first)
             else:
-                following.append(alone[index])
+                encounter_number += 1
+                encounters.append(Encounter(encounter_number, round_number, _pairing(first, second), title))
+        yield Round(round_number, title, tuple(encounters), tuple(byes))
+        decided = iter(encounters)
+        winners = [first if second is None else next(decided).winner for first, second in neighbours]
+        losers = [encounter.loser for encounter in encounters if encounter.loser is not None]
         if has_third_place and len(remaining) == 4 and len(losers) == 2:
-            third, fourth = losers
-            played, number = played + 1, number + 1
-            yield Round(number, THIRD_PLACE, (Encounter(played, number, _sorted(third, fourth), THIRD_PLACE),))
-        remaining = following
+            encounter_number, round_number = encounter_number + 1, round_number + 1
+            encounter = Encounter(encounter_number, round_number, _pairing(*losers), THIRD_PLACE)
+            yield Round(round_number, THIRD_PLACE, (encounter,))
+        remaining = winners
 
 
-def _sorted(first: int, second: int) -> tuple[int, int]:
+def _pairing(first: int, second: int) -> Pairing:
     return min(first, second), max(first, second)
 
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """The place of a program; programs that were eliminated in the same round share their places."""
+    """The places that a program has in a knock-out: one, or several that it shares with programs that came as far."""
 
     program: int
     first: int
+    """The best of these places, from 1."""
     last: int
     until: str
-    """The title of the round it lost in (or won, for the third place); ``"champion"``; ``"still in"`` before that."""
+    """How far it came.
+
+    The title of the round in which it lost, ``"third place"`` if it won the encounter for that, ``"champion"`` if it
+    won the final, ``"still in"`` if it has not lost yet.
+    """
 
     @property
     def text(self) -> str:
@@ -223,65 +225,73 @@ class Placing:
         return str(self.first) if self.first == self.last else f"{self.first}–{self.last}"
 
 
-def knockout_standings(seeding: Sequence[int], rounds: Sequence[Round]) -> list[Placing]:
-    """The standings after the decided encounters, best first and within shared places by seeding."""
-    reached: dict[int, tuple[int, str]] = {}
-    """By program: a level that is higher the further it came, and a title."""
+def knock_out_standings(seeding: Sequence[int], rounds: Sequence[Round]) -> list[Placing]:
+    """The standings after the decided encounters, best first; programs that share their places are in seeding order."""
+    lost_in: dict[int, float] = dict.fromkeys(seeding, math.inf)
+    """By program: the number of the round in which it lost."""
+    until = dict.fromkeys(seeding, "still in")
     for each in rounds:
         for encounter in each.encounters:
             winner, loser = encounter.winner, encounter.loser
             if winner is None or loser is None:
                 continue
-            if each.title == THIRD_PLACE:
-                reached[winner] = (reached[winner][0] + 1, THIRD_PLACE)
+            if each.title == THIRD_PLACE:  # both have lost in the semi-final
+                until[winner] = THIRD_PLACE
             else:
-                reached[loser] = (2 * each.number, each.title)
-                if each.title == "final":
-                    reached[winner] = (2 * each.number + 2, "champion")
-    levels = {program: reached.get(program, (1_000_000, "still in")) for program in seeding}
-    found = []
-    for program in sorted(seeding, key=lambda program: -levels[program][0]):
-        better = sum(levels[other][0] > levels[program][0] for other in seeding)
-        alike = sum(levels[other][0] == levels[program][0] for other in seeding)
-        found.append(Placing(program, better + 1, better + alike, levels[program][1]))
-    return found
+                lost_in[loser], until[loser] = each.number, each.title
+                if each.title == _TITLES[2]:
+                    until[winner] = "champion"
+    # who lost later came further; of two that lost in the semi-final, who won the encounter for third place
+    progress = {program: (lost_in[program], until[program] == THIRD_PLACE) for program in seeding}
+    standings = []
+    for program in sorted(seeding, key=lambda program: progress[program], reverse=True):
+        further = sum(progress[other] > progress[program] for other in seeding)
+        as_far = sum(progress[other] == progress[program] for other in seeding)
+        standings.append(Placing(program, further + 1, further + as_far, until[program]))
+    return standings
 
 
-MAX_STEPS: Final = 20_000
+MAX_SEARCH_STEPS: Final = 20_000
 """The number of choices that are tried to avoid a repeated pairing; more could take minutes in rare cases."""
 
-BYE: Final = 1.0
+BYE_POINTS: Final = 1.0
 
 
 @dataclass(slots=True)
 class SwissStanding:
-    """One program in the standings."""
+    """One program in the standings of a Swiss tournament."""
 
     program: int
     points: float = 0.0
+    """For its encounters and byes."""
     buchholz: float = 0.0
+    """The sum of its opponents' points."""
     wins: int = 0
     draws: int = 0
     losses: int = 0
     byes: int = 0
     game_points: float = 0.0
+    """The sum of its scores: a point for each game that it has won, half a point for each drawn one."""
     games: float = 0.0
     """The number of counted games."""
     opponents: list[int] = field(default_factory=list)
 
     @property
     def share(self) -> float:
-        """The share of points won in all games, from 0 to 1."""
+        """Its points in games as a share of those that it could have won, from 0 to 1."""
         return self.game_points / self.games if self.games else 0.0
 
 
 def default_rounds(count: int) -> int:
-    """The number of rounds of a knock-out of `count` programs: the fewest after which one program has no loss."""
+    """The number of Swiss rounds for `count` programs if none is given.
+
+    As many as a knock-out has: after fewer, several programs might have won all their encounters.
+    """
     return max(1, (count - 1).bit_length())
 
 
 def most_rounds(count: int) -> int:
-    """The highest number of rounds in which no two of `count` programs have to meet again."""
+    """The highest number of Swiss rounds that `count` programs can play without any two of them meeting again."""
     return count if count % 2 else count - 1
 
 
@@ -292,27 +302,28 @@ def swiss_standings(seeding: Sequence[int], rounds: Sequence[Round]) -> list[Swi
     bye counts as an opponent with the program's own points, as in FIDE's handbook since 2024), then by the share of
     points in all games, then by seeding.
     """
-    scores = {program: SwissStanding(program) for program in seeding}
+    standings = {program: SwissStanding(program) for program in seeding}
     for each in rounds:
-        done = [encounter for encounter in each.encounters if encounter.reason is not None]
-        for encounter in done:
+        decided = [encounter for encounter in each.encounters if encounter.reason is not None]
+        for encounter in decided:
             for index, program in enumerate(encounter.pairing):
-                score = scores[program]
-                score.points += encounter.match_points[index]
-                score.wins += encounter.winner == program
-                score.losses += encounter.loser == program
-                score.draws += encounter.winner is None
-                score.game_points += encounter.score[index]
-                score.games += sum(encounter.score)
-                score.opponents.append(encounter.pairing[1 - index])
-        if done:  # byes of a round that has not begun give no points yet
+                standing = standings[program]
+                standing.points += encounter.match_points[index]
+                standing.wins += encounter.winner == program
+                standing.losses += encounter.loser == program
+                standing.draws += encounter.winner is None
+                standing.game_points += encounter.score[index]
+                standing.games += sum(encounter.score)
+                standing.opponents.append(encounter.pairing[1 - index])
+        if decided:  # byes of a round that has not begun give no points yet
             for program in each.byes:
-                scores[program].points += BYE
-                scores[program].byes += 1
-    for score in scores.values():
-        score.buchholz = sum(scores[other].points for other in score.opponents) + score.byes * score.points
+                standings[program].points += BYE_POINTS
+                standings[program].byes += 1
+    for standing in standings.values():
+        points_of_opponents = sum(standings[other].points for other in standing.opponents)
+        standing.buchholz = points_of_opponents + standing.byes * standing.points
     # sorting is stable, so ties are in the order of the seeding
-    return sorted(scores.values(), key=lambda score: (-score.points, -score.buchholz, -score.share))
+    return sorted(standings.values(), key=lambda standing: (-standing.points, -standing.buchholz, -standing.share))
 
 
 def swiss(seeding: Sequence[int], count: int) -> Rounds:
@@ -326,53 +337,65 @@ def swiss(seeding: Sequence[int], count: int) -> Rounds:
         yield rounds[-1]
 
 
-def pair_round(order: Sequence[SwissStanding]) -> tuple[list[Pairing], int | None]:
-    """The pairings of the next round, best first, and the program that has a bye (None: there is no bye).
+def pair_round(standings: Sequence[SwissStanding]) -> tuple[list[Pairing], int | None]:
+    """Who meets whom in the next round, and the program that has a bye (None: there is no bye).
 
-    `order` is the standings. From the top, each program is paired with the program half a group of equal points below
-    it, or else with the program nearest to that place that it has not met. In a group of odd size, the last program
-    moves down to the next group. The bye goes to the lowest program among those with the fewest byes.
+    The `standings`, best first, are divided into groups of programs with equal points, and the upper half of a group
+    meets its lower half: of six programs, the first meets the fourth, the second the fifth and so on. Instead of an
+    opponent that a program has already met it gets the nearest one in the group that is possible. In a group of odd
+    size, one program is left over and meets one of the next group. The bye goes to the lowest program among those with
+    the fewest byes.
     """
-    meetings = Counter((score.program, opponent) for score in order for opponent in score.opponents)
-    fewest = min((score.byes for score in order), default=0)
-    byes = [None] if len(order) % 2 == 0 else [score for score in reversed(order) if score.byes == fewest]
+    meetings = Counter((standing.program, opponent) for standing in standings for opponent in standing.opponents)
+    fewest = min((standing.byes for standing in standings), default=0)
+    candidates: list[SwissStanding | None] = [None]
+    if len(standings) % 2:
+        candidates = [standing for standing in reversed(standings) if standing.byes == fewest]
     # with the highest number of meetings so far as the limit, every round can be paired
-    for limit in range(max(meetings.values(), default=0) + 1):
-        for bye in byes:
-            found = _pair([score for score in order if score is not bye], meetings, limit)
-            if found is not None:
-                return found, None if bye is None else bye.program
+    for max_meetings in range(max(meetings.values(), default=0) + 1):
+        for bye in candidates:
+            pairings = _find_pairings([each for each in standings if each is not bye], meetings, max_meetings)
+            if pairings is not None:
+                return pairings, None if bye is None else bye.program
     raise AssertionError("every round can be paired")
 
 
-def _pair(order: Sequence[SwissStanding], meetings: Mapping[Pairing, int], limit: int) -> list[Pairing] | None:
-    """A pairing of programs that have met at most `limit` times, preferred choices first; None: none was found."""
+def _find_pairings(
+    standings: Sequence[SwissStanding], meetings: Mapping[Pairing, int], max_meetings: int
+) -> list[Pairing] | None:
+    """The preferred pairings of all these programs if only those may meet that have met at most `max_meetings` times.
+
+    None if there are none, or if they were not found in MAX_SEARCH_STEPS.
+    """
     steps = 0
-    dead_ends: set[tuple[int, ...]] = set()
+    impossible: set[tuple[int, ...]] = set()
+    """Programs that cannot be paired with each other if all others have been."""
 
     def search(remaining: tuple[SwissStanding, ...]) -> list[Pairing] | None:
+        """Pair the best of the `remaining` programs with one of the others, and then those that are left."""
         nonlocal steps
         if not remaining:
             return []
         steps += 1
-        key = tuple(score.program for score in remaining)
-        if steps > MAX_STEPS or key in dead_ends:
+        programs = tuple(standing.program for standing in remaining)
+        if steps > MAX_SEARCH_STEPS or programs in impossible:
             return None
-        top, others = remaining[0], remaining[1:]
-        group = sum(score.points == top.points for score in others)
-        ideal = (group + 1) // 2 - 1
+        best, others = remaining[0], remaining[1:]
+        others_in_group = sum(standing.points == best.points for standing in others)
+        intended = (others_in_group + 1) // 2 - 1  # the index of the first program of the lower half
 
-        def distance(index: int) -> tuple[bool, int, int]:
-            """In the group by distance to the ideal opponent, lower ones first; then later groups."""
-            return index >= group, abs(index - ideal) if index < group else index, -index
+        def preference(index: int) -> tuple[bool, int, int]:
+            """Sort the group by distance from the intended opponent, of two the lower one first; then those below."""
+            is_below = index >= others_in_group
+            return is_below, index if is_below else abs(index - intended), -index
 
-        for index in sorted(range(len(others)), key=distance):
-            other = others[index].program
-            if meetings.get((top.program, other), 0) <= limit:
-                rest = search(others[:index] + others[index + 1 :])
-                if rest is not None:
-                    return [_sorted(top.program, other), *rest]
-        dead_ends.add(key)
+        for index in sorted(range(len(others)), key=preference):
+            opponent = others[index].program
+            if meetings.get((best.program, opponent), 0) <= max_meetings:
+                pairings = search(others[:index] + others[index + 1 :])
+                if pairings is not None:
+                    return [_pairing(best.program, opponent), *pairings]
+        impossible.add(programs)
         return None
 
-    return search(tuple(order))
+    return search(tuple(standings))

@@ -116,25 +116,24 @@ def estimate_ratings(
         for pairing, scores in pairs.items()
     }
     strengths = _find_strengths(count, totals)
-    factor = _factorise(_curvature(strengths, totals))
-    spread = _spread(strengths, pairs)
-    shares = [1 / count if anchor is None else float(index == anchor) for index in range(count)]
-    origin = sum(map(float.__mul__, strengths, shares))
+    factor = _cholesky(_information(strengths, totals))
+    covariance = _score_covariance(strengths, pairs)
+    # the origin of the ratings is this weighted mean of the strengths
+    weights = [1 / count if anchor is None else float(index == anchor) for index in range(count)]
+    origin = sum(map(float.__mul__, strengths, weights))
     estimates = []
     for index in range(count):
-        # the derivative of the rating (its difference from the origin) with respect to the results
-        weights = _solve(factor, [float(each == index) - shares[each] for each in range(count)])
-        deviation = _ELO * math.sqrt(
-            sum(
-                left * sum(cell * right for cell, right in zip(row, weights, strict=True))
-                for left, row in zip(weights, spread, strict=True)
-            )
+        # the derivative of the rating (the difference from the origin) with respect to the score function
+        gradient = _solve(factor, [float(each == index) - weights[each] for each in range(count)])
+        variance = sum(
+            left * sum(cell * right for cell, right in zip(row, gradient, strict=True))
+            for left, row in zip(gradient, covariance, strict=True)
         )
         played = sum(len(scores) for pairing, scores in pairs.items() if index in pairing)
         # the added pairs count as well
-        error = student_quantile((1 + CONFIDENCE) / 2, played + 1) * deviation
+        margin = student_quantile((1 + CONFIDENCE) / 2, played + 1) * _ELO * math.sqrt(variance)
         rating = _ELO * (strengths[index] - origin) + 0.0  # turns -0.0 into 0.0
-        estimates.append(Estimate(rating, rating - error, rating + error))
+        estimates.append(Estimate(rating, rating - margin, rating + margin))
     return estimates
 
 
@@ -142,13 +141,14 @@ def _find_strengths(count: int, totals: Mapping[tuple[int, int], tuple[float, fl
     """The logarithms of the strengths, by Newton's method; the ratio of two strengths gives the odds of a game."""
     strengths = [0.0] * count
     for _ in range(_STEPS):
-        # the drawn game against an average program, whose strength is 1
-        slopes = [0.5 - _expected(strength) for strength in strengths]
+        # the score function, the gradient of the log-likelihood; the drawn game is against an average program, whose
+        # strength is 1
+        score_function = [0.5 - _expected(strength) for strength in strengths]
         for (first, second), (won, games) in totals.items():
             surplus = won - games * _expected(strengths[first] - strengths[second])
-            slopes[first] += surplus
-            slopes[second] -= surplus
-        steps = _solve(_factorise(_curvature(strengths, totals)), slopes)
+            score_function[first] += surplus
+            score_function[second] -= surplus
+        steps = _solve(_cholesky(_information(strengths, totals)), score_function)
         longest = max(map(abs, steps))
         # far from the solution Newton's step may go much too far
         scale = min(1.0, _LONGEST_STEP / longest) if longest else 1.0
@@ -163,39 +163,42 @@ def _expected(difference: float) -> float:
     return 0.5 * (1 + math.tanh(difference / 2))
 
 
-def _curvature(strengths: Sequence[float], totals: Mapping[tuple[int, int], tuple[float, float]]) -> list[list[float]]:
-    """The negated second derivatives of the log-likelihood."""
+def _information(
+    strengths: Sequence[float], totals: Mapping[tuple[int, int], tuple[float, float]]
+) -> list[list[float]]:
+    """The Fisher information matrix: the negated second derivatives of the log-likelihood."""
     matrix = [[0.0] * len(strengths) for _ in strengths]
     for index, strength in enumerate(strengths):
         matrix[index][index] = _expected(strength) * _expected(-strength)
     for (first, second), (_, games) in totals.items():
         difference = strengths[first] - strengths[second]
-        _add(matrix, first, second, games * _expected(difference) * _expected(-difference))
+        _add_pairing(matrix, first, second, games * _expected(difference) * _expected(-difference))
     return matrix
 
 
-def _spread(
+def _score_covariance(
     strengths: Sequence[float], pairs: Mapping[tuple[int, int], Sequence[tuple[float, int]]]
 ) -> list[list[float]]:
-    """The covariances of the first derivatives of the log-likelihood, estimated from the pairs of games."""
+    """The covariance matrix of the score function, estimated from the pairs of games."""
     # the variance of the game against an average program, as if it had been won or lost
     matrix = [[0.25 * (row == column) for column in range(len(strengths))] for row in range(len(strengths))]
     for (first, second), scores in pairs.items():
         expected = _expected(strengths[first] - strengths[second])
-        seen = [*scores, (0.0, 2), (2.0, 2)]
-        squares = sum((points - games * expected) ** 2 for points, games in seen)
-        _add(matrix, first, second, squares * len(scores) / (len(seen) - 1))
+        sample = [*scores, (0.0, 2), (2.0, 2)]  # with the added pairs
+        variance = sum((points - games * expected) ** 2 for points, games in sample) / (len(sample) - 1)
+        _add_pairing(matrix, first, second, len(scores) * variance)
     return matrix
 
 
-def _add(matrix: list[list[float]], first: int, second: int, value: float) -> None:
+def _add_pairing(matrix: list[list[float]], first: int, second: int, value: float) -> None:
+    """Add what games of these programs contribute; `value` is that of the difference of their strengths."""
     matrix[first][first] += value
     matrix[second][second] += value
     matrix[first][second] -= value
     matrix[second][first] -= value
 
 
-def _factorise(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
+def _cholesky(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
     """The Cholesky decomposition: the lower triangle L of a positive definite matrix L L^T."""
     factor: list[list[float]] = []
     for index, row in enumerate(matrix):

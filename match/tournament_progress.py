@@ -145,8 +145,8 @@ def is_over(setup: MatchSetup, records: Sequence[GameRecord], *, keeps_playing: 
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a match is played, or was begun."""
+class MatchFolder:
+    """The folder in which a match is played, or was begun."""
 
     match: ScheduledMatch
     """The match with its folder, and whether its programs are in the other order there."""
@@ -164,10 +164,10 @@ class MatchFolders:
         """By path relative to the folder of the tournament."""
         self._used: set[str] = set()
         for path in sorted((folder / MATCHES).glob(f"*/{SETUP}")):
-            place = path.parent
-            self._found[f"{MATCHES}/{place.name}"] = MatchSetup.from_json(load_setup(place))
+            match_folder = path.parent
+            self._found[f"{MATCHES}/{match_folder.name}"] = MatchSetup.from_json(load_setup(match_folder))
 
-    def place_of(self, progress: TournamentProgress, match: ScheduledMatch, run_id: str) -> Place:
+    def folder_of(self, progress: TournamentProgress, match: ScheduledMatch, run_id: str) -> MatchFolder:
         """The folder in which a match was begun, or a new one.
 
         `run_id` identifies the processes of a new match. Raises SetupError.
@@ -180,7 +180,7 @@ class MatchFolders:
                 entrants = setup.entrants[::-1] if is_swapped else setup.entrants
                 if all(map(Entrant.is_same, entrants, wanted.entrants)):
                     self._used.add(name)
-                    return Place(
+                    return MatchFolder(
                         dataclasses.replace(match, folder=name, is_swapped=is_swapped),
                         dataclasses.replace(setup, games=max(setup.games, wanted.games)),
                         is_new=False,
@@ -190,7 +190,7 @@ class MatchFolders:
             for number in itertools.count(match.encounter.number)
         )
         name = next(name for name in names if not (self._folder / name).exists())
-        return Place(dataclasses.replace(match, folder=name), wanted, is_new=True)
+        return MatchFolder(dataclasses.replace(match, folder=name), wanted, is_new=True)
 
     def left_out(self, progress: TournamentProgress, *, is_over: bool) -> tuple[LeftOut, ...]:
         """The begun matches that do not belong to the tournament, with the reason.

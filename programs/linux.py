@@ -84,6 +84,12 @@ class LinuxPlatform(TreePlatform):
     def start_stamp(self, pid: int) -> int | None:
         return start_ticks_of(pid)  # what psutil calculates from it changes with the clock
 
+    def pid_name_space(self) -> int:
+        try:
+            return Path("/proc/self/ns/pid").stat().st_ino
+        except OSError:  # a kernel without name spaces
+            return 0
+
     def find_tagged(self, tag: str) -> tuple[ProcessInfo, ...]:
         return find_tagged(tag)
 

@@ -179,6 +179,10 @@ class Platform(abc.ABC):
     def start_stamp(self, pid: int) -> int | None:
         """Return a number that tells this process from a later one with the same id; None if there is no process."""
 
+    def pid_name_space(self) -> int:
+        """Return a number for the name space of this process's id; 0 where a machine has only one."""
+        return 0
+
     @abc.abstractmethod
     async def start(self, spec: ProcessSpec) -> Process:
         """Start a program. Raises OSError or ValueError if that is impossible, SupervisorError on Linux."""

@@ -1,8 +1,10 @@
 """Folders for temporary files: made where no other user can reach them, removed whatever a program has made in them.
 
 They are in one folder below that of the system, which belongs to this user and is closed to all others. The
-name of each one says which process has made it, so that a later process removes what a killed one has left. Removing
-follows no link, takes limited time, few open files and no recursion, and never raises.
+name of each one says which process has made it, so that a later process removes what a killed one has left. What was
+made in another name space of process ids, such as that of a container that shares the folder, is left alone: its
+processes cannot be seen. Removing follows no link, takes limited time, few open files and no recursion, and never
+raises.
 """
 
 from __future__ import annotations
@@ -37,14 +39,15 @@ _log = logging.getLogger(__name__)
 
 def new_label() -> str:
     """Return a name that no other folder on this machine has, and that `is_stale` understands."""
-    return f"{LABEL_PREFIX}-{os.getpid()}-{PLATFORM.start_stamp(os.getpid()) or 0}-{secrets.token_hex(4)}"
+    process = f"{PLATFORM.pid_name_space()}-{os.getpid()}-{PLATFORM.start_stamp(os.getpid()) or 0}"
+    return f"{LABEL_PREFIX}-{process}-{secrets.token_hex(4)}"
 
 
 def is_stale(label: str) -> bool:
-    """Return whether a label was made by a process of this machine that has ended."""
+    """Return whether a label was made by a process that has ended; False if this process cannot know that."""
     match label.split("-"):
-        case [prefix, pid, ticks, _] if prefix == LABEL_PREFIX and pid.isdecimal() and ticks.isdecimal():
-            return PLATFORM.start_stamp(int(pid)) != int(ticks)
+        case [prefix, name_space, pid, stamp, _] if prefix == LABEL_PREFIX and pid.isdecimal() and stamp.isdecimal():
+            return name_space == str(PLATFORM.pid_name_space()) and PLATFORM.start_stamp(int(pid)) != int(stamp)
         case _:
             return False
 

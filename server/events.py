@@ -229,7 +229,7 @@ class MoveRefused(MoveEvent, frozen=True):
 
 
 class TimeVerdict(MoveEvent, frozen=True):
-    """A player exceeded a time limit; `source` is a `StampSource`, `loop_lag` the delay caused by the server itself."""
+    """A player exceeded a time limit; `source` is a `StampSource`, `loop_lag` the seconds the event loop was late."""
 
     think_time: float
     limit: float

@@ -131,11 +131,11 @@ def _starts_plot(summary: Summary) -> str | None:
     bars = []
     name = summary.names[0]
     for each in summary.starts:
-        place = "second" if each.seat else "first"
-        label = f"{shortened(name, 10, '…')} {place}"
+        seat = "second" if each.seat else "first"
+        label = f"{shortened(name, 10, '…')} {seat}"
         if each.start is not None:
             label = f"{shortened(each.start, 10, '…')}, {label}"
-        tooltip = f"{each.start or ''} {name} {place}: won {each.wins}, drawn {each.draws}, lost {each.losses}"
+        tooltip = f"{each.start or ''} {name} {seat}: won {each.wins}, drawn {each.draws}, lost {each.losses}"
         parts = (("p0", float(each.wins)), ("draw", float(each.draws)), ("p1", float(each.losses)))
         bars.append(Bar(label, parts, tooltip.strip()))
     return stacked_bars(bars, "games won, drawn and lost") if bars else None

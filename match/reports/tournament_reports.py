@@ -21,7 +21,7 @@ from spielleiter.match.pairings import (
     Reason,
     ScheduledMatch,
     absent_programs,
-    knockout_standings,
+    knock_out_standings,
     score_of,
     swiss_standings,
 )
@@ -231,8 +231,8 @@ def _standings(progress: TournamentProgress) -> ReportTable:
         "Standings",
         ("", "program", "reached", "seeded"),
         [
-            (place.text, names[place.program], place.until, seeds[place.program])
-            for place in knockout_standings(progress.seeding, progress.rounds)
+            (placing.text, names[placing.program], placing.until, seeds[placing.program])
+            for placing in knock_out_standings(progress.seeding, progress.rounds)
         ],
     )
 
@@ -436,8 +436,8 @@ def _standings_json(progress: TournamentProgress) -> list[dict[str, Any]] | None
         ]
     if progress.tournament.kind is TournamentKind.KNOCK_OUT:
         return [
-            {"name": names[place.program], "first": place.first, "last": place.last, "until": place.until}
-            for place in knockout_standings(progress.seeding, progress.rounds)
+            {"name": names[placing.program], "first": placing.first, "last": placing.last, "until": placing.until}
+            for placing in knock_out_standings(progress.seeding, progress.rounds)
         ]
     return None
 

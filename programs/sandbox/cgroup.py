@@ -66,7 +66,7 @@ def delegated_cgroup(own: Path | None, memory: int) -> Path | None:
             return None
         _pass_on(folder)
         for name in os.listdir(folder):  # noqa: PTH208 - names are all that is needed
-            if is_stale(name):  # a match was killed, or is in another name space and has processes there
+            if is_stale(name):  # a match was killed, and may have left processes there
                 _remove(folder / name, 0)
         trial = RunCgroup(folder / new_label(), memory)
         try:

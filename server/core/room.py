@@ -292,10 +292,10 @@ class PendingRequest:
     The player's input is checked before the request is sent, when the clock starts and when a limit has passed: no
     verdict is made while bytes are unread, and if a check found nothing, bytes that come later cannot count as an
     answer in time, nor as sent before the request. Bytes of the player can delay the verdict by one second at most, and
-    this delay is not reported as lateness of the server.
+    this delay is not reported as lag of the server's event loop.
 
     `on_expired` is called once if the hard limit passes without an answer: with the think time, the instant of the
-    verdict and the server's own lateness, all in seconds. After `cancel`, a request does nothing.
+    verdict and the lag of the server's event loop, all in seconds. After `cancel`, a request does nothing.
     """
 
     __slots__ = ("_had_input", "_is_closed", "_on_expired", "_timer", "_timers", "limits", "player_slot", "started_at")
@@ -379,18 +379,18 @@ class PendingRequest:
     def _start_hard_limit(self, deadline: float) -> None:
         self._call_at(deadline, lambda now: self._hard_limit_passed(now - deadline, now, now))
 
-    def _hard_limit_passed(self, lateness: float, first_check: float, now: float) -> None:
+    def _hard_limit_passed(self, loop_lag: float, first_check: float, now: float) -> None:
         """End the request, unless bytes have arrived that this server has not read yet.
 
-        The input is checked no matter how late the server itself is (the machine may have been suspended). `lateness`
+        The input is checked no matter how late the server itself is (the machine may have been suspended). `loop_lag`
         is the sum of the delays of the checks, in seconds. The time between the checks is not part of it: it is caused
         by the player, whose bytes keep coming or whose flood is being slowed down.
         """
         if self._has_unread_input() and now < first_check + LONGEST_RECHECK:
             due = now + RECHECK_INTERVAL
-            self._call_at(due, lambda later: self._hard_limit_passed(lateness + later - due, first_check, later))
+            self._call_at(due, lambda later: self._hard_limit_passed(loop_lag + later - due, first_check, later))
             return
-        self._on_expired(self.stop_clock(now), now, max(0.0, lateness))
+        self._on_expired(self.stop_clock(now), now, max(0.0, loop_lag))
 
 
 # -- the room --------------------------------------------------------------------------------------------------------
@@ -606,10 +606,10 @@ class Room:
 
     # -- time limits ------------------------------------------------------------------------------------------------
 
-    def _request_expired(self, think_time: float, now: float, lateness: float) -> None:
+    def _request_expired(self, think_time: float, now: float, loop_lag: float) -> None:
         pending, self.pending = self.pending, None
         assert pending is not None, "a request that is no longer pending is cancelled"
-        self._end_too_slow(pending, think_time, Arrival(now), lateness, is_hard=True)
+        self._end_too_slow(pending, think_time, Arrival(now), loop_lag, is_hard=True)
 
     def _end_too_slow(
         self, pending: PendingRequest, think_time: float, arrival: Arrival, loop_lag: float, *, is_hard: bool

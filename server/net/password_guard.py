@@ -48,10 +48,10 @@ class PasswordGuard:
         self._waiting: Counter[str] = Counter()
         """The number of waiting answers by address. Each counts as a failure, so parallel attempts are delayed too."""
         self._checks = TokenBucket(CHECKS_PER_SECOND, CHECKS_AT_ONCE)
-        self._turn = trio.Lock()
-        """Held by the first password of the address whose turn it is."""
-        self._turns: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
-        """By address, the lock that is held by its first password."""
+        self._check_lock = trio.Lock()
+        """Held by the password that is checked next."""
+        self._address_locks: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
+        """By address, the lock that is held by its password that arrived first and is not checked yet."""
 
     async def wait_to_answer(
         self, address: str, on_wrong: Callable[[float], None] | None = None, *, is_right: bool
@@ -77,9 +77,9 @@ class PasswordGuard:
 
     async def wait_for_turn(self, address: str) -> None:
         """Wait until the next password from `address` may be checked, usually not at all, LONGEST_WAIT at most."""
-        turn_of_address = self._turns.setdefault(address, trio.Lock())
+        address_lock = self._address_locks.setdefault(address, trio.Lock())
         with trio.move_on_after(LONGEST_WAIT):
-            async with turn_of_address, self._turn:
+            async with address_lock, self._check_lock:
                 missing = 1.0 - self._checks.left(trio.current_time())
                 await trio.sleep(max(0.0, missing / CHECKS_PER_SECOND))
                 self._checks.take(1.0, trio.current_time())

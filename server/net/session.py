@@ -256,7 +256,7 @@ class Session:
                 elif isinstance(event, AuthenticateRequest) and not await self._check_password(event):
                     self._end_lost(LEFT_EARLY)
                     break
-                # a wait that the sender caused by its own flood does not count as lateness of the server
+                # a wait that the sender caused by its own flood does not count as lag of the event loop
                 held = max(0.0, self._held_until - arrival.instant)
                 self._handle(event, arrival, trio.current_time() - held)
         self._outbox.holds_input = False

@@ -71,26 +71,26 @@ TABLES = tables()
 SIMPLE = {"text": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "null": (type(None),)}
 
 
-def check(value: Any, kind: str, place: str) -> None:
+def check(value: Any, kind: str, path: str) -> None:
     """Assert that a value has a type of the documentation."""
     if match := re.fullmatch(r"(\d+|list) of (.+)", kind):
-        assert isinstance(value, list), place
-        assert match[1] == "list" or len(value) == int(match[1]), place
+        assert isinstance(value, list), path
+        assert match[1] == "list" or len(value) == int(match[1]), path
         for index, item in enumerate(value):
-            check(item, match[2], f"{place}[{index}]")
+            check(item, match[2], f"{path}[{index}]")
     elif match := re.fullmatch(r"table of (.+)", kind):
         for key, item in value.items():
-            check(item, match[1], f"{place}.{key}")
+            check(item, match[1], f"{path}.{key}")
     elif kind.endswith(" or null"):
         if value is not None:
-            check(value, kind.removesuffix(" or null"), place)
+            check(value, kind.removesuffix(" or null"), path)
     elif kind in SIMPLE:
-        assert isinstance(value, SIMPLE[kind]), f"{place}: {value!r} is no {kind}"
-        assert kind == "boolean" or not isinstance(value, bool), place
+        assert isinstance(value, SIMPLE[kind]), f"{path}: {value!r} is no {kind}"
+        assert kind == "boolean" or not isinstance(value, bool), path
     else:
-        assert set(value) == set(TABLES[kind]), place
+        assert set(value) == set(TABLES[kind]), path
         for key, item in value.items():
-            check(item, TABLES[kind][key], f"{place}.{key}")
+            check(item, TABLES[kind][key], f"{path}.{key}")
 
 
 EVERYTHING = [
@@ -427,11 +427,11 @@ def test_the_output_of_programs_is_in_failed_test_cases(tmp_path: Path) -> None:
         fault(4, 0, Verdict.NO_START),
     ]
     for record in records[:3]:
-        place = tmp_path / record.folder
-        place.mkdir(parents=True)
+        folder = tmp_path / record.folder
+        folder.mkdir(parents=True)
         for program in (1, 2):
             line = f"    0.500  \tsaid by {program}\x00 in game {record.game}\n"
-            (place / f"program{program}.stderr.log").write_text(100 * line)
+            (folder / f"program{program}.stderr.log").write_text(100 * line)
     write_reports(tmp_path, summarise(records), records)
     cases = assert_is_xunit((tmp_path / "junit.xml").read_bytes()).findall(".//testcase")
     outputs = [(case.findtext("system-err") or "").splitlines() for case in cases]

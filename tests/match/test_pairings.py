@@ -22,7 +22,7 @@ from spielleiter.match.pairings import (
     absent_programs,
     default_rounds,
     knock_out,
-    knockout_standings,
+    knock_out_standings,
     most_rounds,
     outcome_of,
     pair_round,
@@ -160,9 +160,9 @@ def test_standings_of_a_knock_out(count: int, stop: int, titles: list[str], stan
     rounds = play(knock_out(seeding, has_third_place=count == 4), stop=stop)
     assert [each.title for each in rounds] == titles
     assert rounds[0].byes == tuple(seeding[: (1 << (count - 1).bit_length()) - count])
-    found = knockout_standings(seeding, rounds)
-    assert [f"{place.text} {place.until}" for place in found] == standings
-    assert [place.program for place in found] == seeding
+    found = knock_out_standings(seeding, rounds)
+    assert [f"{placing.text} {placing.until}" for placing in found] == standings
+    assert [placing.program for placing in found] == seeding
 
 
 @pytest.mark.parametrize("has_third_place", [False, True])
@@ -173,7 +173,7 @@ def test_every_program_except_the_champion_loses_once(count: int, has_third_plac
     losers = [encounter.loser for each in own for encounter in each.encounters]
     assert sorted(each for each in losers if each is not None) == list(range(count - 1))
     assert len(own) == (count - 1).bit_length()
-    assert len({place.program for place in knockout_standings(range(count), rounds)}) == count
+    assert len({placing.program for placing in knock_out_standings(range(count), rounds)}) == count
 
 
 def test_programs_with_equal_points_meet() -> None:
@@ -239,7 +239,7 @@ def test_a_program_that_has_met_all_others_meets_one_again(monkeypatch: pytest.M
     assert pair_round(order) == ([(0, 1)], None)
     order = [SwissStanding(0), SwissStanding(1, opponents=[3]), SwissStanding(2), SwissStanding(3, opponents=[1])]
     assert pair_round(order) == ([(0, 3), (1, 2)], None)
-    monkeypatch.setattr("spielleiter.match.pairings.MAX_STEPS", 2)  # the search ends after MAX_STEPS
+    monkeypatch.setattr("spielleiter.match.pairings.MAX_SEARCH_STEPS", 2)  # the search ends after MAX_SEARCH_STEPS
     assert pair_round(order) == ([(0, 2), (1, 3)], None)
 
 

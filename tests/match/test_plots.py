@@ -67,13 +67,13 @@ def test_ticks_are_round_numbers_that_enclose_the_values(
 @settings(max_examples=30)
 def test_dots_are_inside_the_plot_and_in_order(points: list[tuple[float, float]]) -> None:
     circles = shapes(scatter([Dot(x, y, "p0", "") for x, y in points], "x", "y"), "circle")
-    places = [(number(circle, "cx"), number(circle, "cy")) for circle in circles]
-    for (x, y), place in zip(points, places, strict=True):
-        assert LEFT - 0.02 <= place[0] <= WIDTH - RIGHT + 0.02
-        assert TOP - 0.02 <= place[1] <= HEIGHT - BOTTOM + 0.02
-        for (other_x, other_y), (left, top) in zip(points, places, strict=True):
-            assert x <= other_x or place[0] >= left
-            assert y <= other_y or place[1] <= top
+    centres = [(number(circle, "cx"), number(circle, "cy")) for circle in circles]
+    for (x, y), (centre_x, centre_y) in zip(points, centres, strict=True):
+        assert LEFT - 0.02 <= centre_x <= WIDTH - RIGHT + 0.02
+        assert TOP - 0.02 <= centre_y <= HEIGHT - BOTTOM + 0.02
+        for (other_x, other_y), (left, top) in zip(points, centres, strict=True):
+            assert x <= other_x or centre_x >= left
+            assert y <= other_y or centre_y <= top
 
 
 def test_the_band_surrounds_its_line() -> None:
@@ -120,8 +120,8 @@ def test_a_line_has_a_band_that_is_cut_off_at_the_limits() -> None:
     [band], [curve] = (
         [each.get("points", "").split() for each in shapes(plot, tag)] for tag in ("polygon", "polyline")
     )
-    assert [float(place.split(",")[1]) for place in band] == [TOP, TOP, HEIGHT - BOTTOM, HEIGHT - BOTTOM]
-    first, last = (float(place.split(",")[1]) for place in curve)
+    assert [float(point.split(",")[1]) for point in band] == [TOP, TOP, HEIGHT - BOTTOM, HEIGHT - BOTTOM]
+    first, last = (float(point.split(",")[1]) for point in curve)
     assert (first, last) == pytest.approx((TOP, HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) / 2))
     (bound,) = shapes(plot, "line", "bound")
     assert number(bound, "y1") == number(bound, "y2") == HEIGHT - BOTTOM

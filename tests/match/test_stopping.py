@@ -97,14 +97,14 @@ def test_a_program_that_cannot_play_is_unfit(records: list[GameRecord], unfit: t
 
 def test_the_command_and_the_end_of_the_output_are_shown(tmp_path: Path) -> None:
     record = fault(1, 1, Verdict.CRASH, reason="ended with exit code 3")
-    place = tmp_path / record.folder
-    place.mkdir(parents=True)
+    folder = tmp_path / record.folder
+    folder.mkdir(parents=True)
     assert list(why_unfit([record], 1, "./bot --fast", tmp_path)) == [
         "random cannot play: crash in game 1 (ended with exit code 3)",
         "  it was started as: ./bot --fast",
         "  it wrote nothing",
     ]
-    (place / "program2.stdout.log").write_text("    0.001  hello\n    0.002  \n    0.003  \tworld\n")
+    (folder / "program2.stdout.log").write_text("    0.001  hello\n    0.002  \n    0.003  \tworld\n")
     assert list(why_unfit([record], 1, "./bot", tmp_path))[3:] == ["    hello", "        world"]
     record = dataclasses.replace(record, folder="")
     assert list(why_unfit([record], 1, "./bot", tmp_path))[2:] == ["  its output was not kept; --keep failed keeps it"]

@@ -22,12 +22,13 @@ from spielleiter.programs.temporary_folders import (
     LABEL_PREFIX,
     is_stale,
     new_folder,
+    new_label,
     remove_folder,
     remove_stale_folders,
 )
 from tests.timeouts import HANG_TIMEOUT
 
-STALE = f"{LABEL_PREFIX}-999999999-5-aa"
+STALE = new_label().replace(f"-{os.getpid()}-", "-999999999-")
 """The label of a process that has ended."""
 
 
@@ -207,7 +208,7 @@ def test_a_planted_private_folder_is_not_used(place: Path, tmp_path: Path) -> No
         private.mkdir()
         os.chown(private, 65534, 65534)
         assert new_folder().parent == place
-    assert all(each.stat().st_mode & 0o777 == 0o700 for each in place.iterdir() if each.name.count("-") == 3)
+    assert all(each.stat().st_mode & 0o777 == 0o700 for each in place.iterdir() if each.name.count("-") == 4)
 
 
 def test_a_folder_of_a_killed_process_is_removed_by_a_later_one(place: Path) -> None:
@@ -221,9 +222,34 @@ def test_a_folder_of_a_killed_process_is_removed_by_a_later_one(place: Path) -> 
     assert left.is_dir()
     assert is_stale(left.name)
     own = new_folder()
-    later, other = f"{LABEL_PREFIX}-{os.getpid()}-1-cc", f"{LABEL_PREFIX}-x"  # another process had this id
+    prefix, name_space, pid, _, token = own.name.split("-")
+    later, other = f"{prefix}-{name_space}-{pid}-1-{token}", f"{LABEL_PREFIX}-x"  # another process had this id
     for name in (later, other):
         (place / name).mkdir()
     remove_stale_folders()
     assert [each.exists() for each in (left, own, place / later, place / other)] == [False, True, False, True]
-    assert not is_stale("other-1-1-1")
+    assert not is_stale(STALE.replace(LABEL_PREFIX, "other"))
+
+
+@pytest.mark.slow
+def test_a_process_in_another_name_space_of_process_ids_removes_nothing(place: Path) -> None:
+    """Such as a container that has this machine's folder for temporary files: it cannot see our processes."""
+    user = [] if os.geteuid() == 0 else ["--map-current-user"]
+    inside = ["unshare", *user, "--pid", "--fork", "--mount-proc", sys.executable, "-c"]
+    code = (
+        "import os, tempfile, sys; tempfile.tempdir = sys.argv[1]; assert os.getpid() == 1;"
+        "from spielleiter.programs.temporary_folders import new_folder, remove_stale_folders;"
+        "remove_stale_folders(); print(new_folder())"
+    )
+    own = new_folder()
+    try:
+        done = subprocess.run([*inside, code, str(place)], capture_output=True, text=True, check=False)
+    except OSError as error:
+        pytest.skip(f"unshare cannot be started: {error}")
+    if done.stderr.startswith("unshare: "):
+        pytest.skip(done.stderr)
+    assert own.exists()
+    assert done.stderr == ""
+    left = Path(done.stdout.strip())
+    remove_stale_folders()
+    assert left.exists(), "nobody here can tell whether its process has ended"

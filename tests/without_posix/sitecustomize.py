@@ -89,10 +89,11 @@ def _find(name: str, mode: int = os.F_OK | os.X_OK, path: str | None = None) -> 
 
     The function of this system asks for `sys.platform`, which must stay as it is for the other threads.
     """
-    folders = [""] if os.path.dirname(name) else (path or os.environ.get("PATH", os.defpath)).split(os.pathsep)
+    has_folder = os.path.dirname(name)  # noqa: PTH120
+    folders = [""] if has_folder else (path or os.environ.get("PATH", os.defpath)).split(os.pathsep)
     for folder in folders:
-        for candidate in (os.path.join(folder, f"{name}.exe"), os.path.join(folder, name)):
-            if os.path.isfile(candidate) and os.access(candidate, mode):
+        for candidate in (os.path.join(folder, f"{name}.exe"), os.path.join(folder, name)):  # noqa: PTH118 - "./x" stays
+            if os.path.isfile(candidate) and os.access(candidate, mode):  # noqa: PTH113
                 return candidate
     return None
 

@@ -31,6 +31,7 @@ def test_a_program_needs_what_its_headers_say(tmp_path: Path) -> None:
     assert "(libx.so)" in libraries.text
     assert "needs glibc 2.40," in glibc.text
     assert codes(tmp_path, program(PROGRAM, {"lib/libx.so": elf(kind=3, entry=0)})) == ["newer-glibc"]
+    assert codes(tmp_path, program(elf(), {"tools/second": PROGRAM})) == ["missing-library", "newer-glibc"]
 
 
 @pytest.mark.parametrize(

@@ -166,10 +166,11 @@ def test_processes_are_moved_once_or_it_is_not_used(
 
 def test_what_a_killed_match_has_left_is_removed(tmp_path: Path) -> None:
     own = cgroup_in(tmp_path / "own")
-    for name in ("spielleiter-1-0-ab", new_label(), "something"):
+    stale = new_label().replace(f"-{os.getpid()}-", "-999999999-")
+    for name in (stale, new_label(), "something"):
         (own / name / "run").mkdir(parents=True)
     delegated_cgroup(own, MEMORY)
-    assert not (own / "spielleiter-1-0-ab").exists()
+    assert not (own / stale).exists()
     assert (own / "something").exists()
     assert len(runs_in(own)) == 3  # with the one that was tried
 

@@ -20,6 +20,7 @@ from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.platform_api import ProcessSpec
 from spielleiter.programs.sandbox.containers import ContainerSandbox, engine_problem
 from spielleiter.programs.sandbox.sandbox import Layout
+from spielleiter.programs.temporary_folders import new_label
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the engine is a shell script")
 
@@ -159,8 +160,9 @@ def test_a_virtual_machine_reaches_the_server_through_its_gateway(
 
 @pytest.mark.slow
 def test_a_container_is_removed_after_its_run_or_by_a_later_process(engine: Engine, layout: Layout) -> None:
-    stale = f"spielleiter-999999999-5-ab spielleiter-{os.getpid()}-1-cd"
-    log = engine(names=f"{stale} other")
+    stale, running = new_label().replace(f"-{os.getpid()}-", "-999999999-"), new_label()
+    of_another_name_space = "spielleiter-1-999999999-5-ab"
+    log = engine(names=f"{stale} {running} {of_another_name_space} other")
     sandbox = ContainerSandbox("docker", "image")
     assert log.read_text().splitlines()[-1] == f"rm --force --volumes {stale}"
     resources = sandbox.open_resources(layout)

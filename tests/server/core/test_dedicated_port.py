@@ -131,7 +131,7 @@ async def test_a_sender_that_exceeds_the_rate_is_delayed(autojump_clock: object)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("is_hard", "wait", "flood", "latest"), [(False, 3.0, 1200, 60.0), (True, 3.9, 2000, 5.1)])
-async def test_a_flood_before_a_late_move_gains_no_time_and_does_not_count_as_lateness_of_the_server(
+async def test_a_flood_before_a_late_move_gains_no_time_and_does_not_count_as_loop_lag(
     is_hard: bool, wait: float, flood: int, latest: float, autojump_clock: object
 ) -> None:
     async with open_harness("blokus-2027", soft_timeout=2.0, hard_timeout=4.0 if is_hard else 1000.0) as harness:

@@ -247,12 +247,12 @@ def test_a_verdict_waits_for_unread_input_for_a_bounded_time() -> None:
     case.harness.advance(10.0 + LONGEST_RECHECK - RECHECK_INTERVAL)
     assert case.expired == []
     case.harness.advance(2 * RECHECK_INTERVAL)
-    ((think_time, now, lateness),) = case.expired
+    ((think_time, now, loop_lag),) = case.expired
     assert think_time == now == pytest.approx(10.0 + LONGEST_RECHECK, abs=2 * RECHECK_INTERVAL)
-    assert lateness == pytest.approx(0.0), "the server was on time; the player's bytes were not read"
+    assert loop_lag == pytest.approx(0.0), "the server was on time; the player's bytes were not read"
 
 
-def test_late_checks_count_as_lateness_of_the_server() -> None:
+def test_late_checks_count_as_loop_lag() -> None:
     case = RequestCase(TimeLimits(None, 10.0))
     case.pending.start_clock(0.0)
     case.sink.has_unread = True
@@ -260,8 +260,8 @@ def test_late_checks_count_as_lateness_of_the_server() -> None:
     assert case.sink.checks[-1] == 10.25
     case.sink.has_unread = False
     case.harness.advance(0.6, lag=0.5)
-    ((_, now, lateness),) = case.expired
-    assert [now, lateness] == pytest.approx([10.76, 0.75])
+    ((_, now, loop_lag),) = case.expired
+    assert [now, loop_lag] == pytest.approx([10.76, 0.75])
 
 
 @pytest.mark.parametrize("is_sent", [False, True])

@@ -377,7 +377,7 @@ def reader_of_empty_socket(machine: Machine) -> StampReader:
     st.booleans(),
 )
 def test_a_stamp_gives_the_arrival_however_late_the_read_is(
-    pause: float, thinking: float, lateness: float, drift: float, is_first: bool
+    pause: float, thinking: float, read_delay: float, drift: float, is_first: bool
 ) -> None:
     machine = Machine()
     stamps = machine.stamps()
@@ -390,7 +390,7 @@ def test_a_stamp_gives_the_arrival_however_late_the_read_is(
     machine.wall_offset += drift * DRIFT * thinking
     stamp = machine.wall()
     arrived = machine.now()
-    machine.uptime += lateness
+    machine.uptime += read_delay
     arrival = read(stamps, machine, stamp)
     assert arrival.source is StampSource.KERNEL
     assert arrival.instant == pytest.approx(arrived, abs=1e-5)
@@ -424,7 +424,7 @@ def test_no_arrival_is_before_the_last_check_that_found_nothing(before: float, a
     st.sampled_from(["idle", "thinking", "arrived", "read"]),
 )
 def test_a_step_of_the_wall_clock_at_any_time_moves_no_arrival(
-    size: float, sign: int, idle: float, thinking: float, lateness: float, phase: str
+    size: float, sign: int, idle: float, thinking: float, read_delay: float, phase: str
 ) -> None:
     """This holds after any silence. Of two possible candidates the earlier one is used, in favour of the sender."""
     machine = Machine()
@@ -441,15 +441,15 @@ def test_a_step_of_the_wall_clock_at_any_time_moves_no_arrival(
     passes(thinking, "thinking")
     stamp = machine.wall()
     arrived = machine.now()
-    passes(lateness, "arrived")
+    passes(read_delay, "arrived")
     arrival = read(stamps, machine, stamp)
-    if size > thinking + lateness:
+    if size > thinking + read_delay:
         assert arrival.instant == pytest.approx(arrived, abs=1e-3)
     else:
         assert asked <= arrival.instant <= arrived + 1e-3
     assert arrival.source is StampSource.KERNEL
     machine.uptime += thinking
-    passes(lateness, "read")
+    passes(read_delay, "read")
     stamps.saw_empty(machine.now())
     machine.uptime += 1.0
     latest = read(stamps, machine, machine.wall())
