@@ -86,6 +86,7 @@ def test_a_slots_name_reaches_the_server_as_it_was_typed_and_can_be_printed() ->
         (PYTHON_ALONE, "Jörg".encode(), "Jörg"),
         ({"LC_ALL": "C.UTF-8"}, "Jörg".encode("latin-1"), "J\ufffdrg"),
     ],
+    ids=["coerced", "by Python alone", "not UTF-8"],
 )
 def test_a_name_that_the_locale_cannot_decode_is_decoded_as_utf_8(
     locale: dict[str, str], given_name: bytes, kept_name: str, tmp_path: Path

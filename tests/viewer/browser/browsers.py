@@ -17,7 +17,6 @@ from typing import Any, Final, Literal
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
 
-from tests.documents import ROOT
 from tests.timeouts import HANG_TIMEOUT
 
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -31,8 +30,8 @@ _OPTIONS: Final = [
     "--no-first-run",
 ]
 AXE: Final = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
-SCREENSHOTS: Final = Path(os.environ.get("SCREENSHOTS", ROOT / "build" / "screenshots"))
-"""Where the tests leave pictures of the pages, for a person to look at."""
+SCREENSHOTS: Final = os.environ.get("SCREENSHOTS", "")
+"""The folder for pictures of the pages, for a person to look at. Without one there are none, since each takes time."""
 _MILLISECONDS: Final = float(os.environ.get("BROWSER_TIMEOUT", HANG_TIMEOUT)) * 1000
 """How long to wait for what a page should show. The variable is for those who write a test that still fails."""
 
@@ -102,9 +101,9 @@ class Visit:
         return self.page
 
     def screenshot(self, name: str) -> None:
-        """Keep a picture of the whole page."""
-        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+        """Keep a picture of the whole page if somebody wants to see it."""
+        if SCREENSHOTS:
+            self.page.screenshot(path=Path(SCREENSHOTS, f"{name}.png"), full_page=True)
 
     def width(self) -> int:
         """The width of the content; more than that of the window would need a horizontal scroll bar."""
