@@ -28,9 +28,9 @@ from spielleiter.client.transport import Transport
 from spielleiter.server.editions import EDITIONS
 from tests.timeouts import HANG_TIMEOUT
 
-_PORT_FILE: Final = Path(tempfile.gettempdir(), f"spielleiter-players-{os.getpid()}")
+PORT_FILE: Final = Path(tempfile.gettempdir(), f"spielleiter-players-{os.getpid()}")
 """Tells lightweight programs the port; the environment of programs does not have the variables of the tests."""
-LIGHT: Final = shlex.join([sys.executable, "-I", "-S", str(Path(__file__).with_name("light.py")), str(_PORT_FILE)])
+LIGHT: Final = shlex.join([sys.executable, "-I", "-S", str(Path(__file__).with_name("light.py")), str(PORT_FILE)])
 """The beginning of a command line, followed by a strategy and optionally ``--edition``, ``--delay``, ``--ends-at``."""
 
 
@@ -48,11 +48,11 @@ def listening_players() -> Iterator[None]:
     thread = threading.Thread(target=trio.run, args=(main,), daemon=True)
     thread.start()
     port, stop = ready.get(timeout=HANG_TIMEOUT)
-    _PORT_FILE.write_text(str(port), encoding="ascii")
+    PORT_FILE.write_text(str(port), encoding="ascii")
     try:
         yield
     finally:
-        _PORT_FILE.unlink()
+        PORT_FILE.unlink()
         stop()
         thread.join(timeout=HANG_TIMEOUT)
         assert not thread.is_alive(), "the players do not stop"

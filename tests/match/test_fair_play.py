@@ -21,13 +21,15 @@ from spielleiter.programs.outputs import OUTPUT_LIMIT
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.interpreter import PYTHON
 from tests.match.bots.ports import ports_of
+from tests.match.players import LIGHT, PORT_FILE
 from tests.match.refereed import play
 from tests.timeouts import HANG_TIMEOUT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("players")]
 
 OPTIONS = "--game {game} -h {host} -p {port} -r {reservation}"
-HONEST = f"{PYTHON} -m spielleiter play -s greedy --seed 1 {OPTIONS}"
+HONEST = f"sh -c 'sleep 0.5; exec \"$@\"' sh {LIGHT} greedy {OPTIONS}"
+"""A program that is ready after an attacker, as one in Python or Java is."""
 PROJECT = Path(__file__).parents[2]
 EARLIER_GAME = "swc_2021_blokus"
 WAYS = [
@@ -47,7 +49,8 @@ WAYS = [
 
 def attacker(attack: str) -> str:
     """Return the command line of a program that tries `attack`."""
-    return f"env PYTHONPATH={shlex.quote(str(PROJECT))} {PYTHON} -P -m tests.match.bots.attacker {attack} {OPTIONS}"
+    module = f"{PYTHON} -P -m tests.match.bots.attacker {attack} --players {shlex.quote(str(PORT_FILE))}"
+    return f"env PYTHONPATH={shlex.quote(str(PROJECT))} {module} {OPTIONS}"
 
 
 async def play_against_attack(
@@ -87,7 +90,8 @@ async def test_a_forbidden_request_loses_the_game_in_editions_that_end_the_conne
 def test_what_a_program_tries_is_told_everywhere_in_plain_words(game_type: str, tmp_path: Path) -> None:
     """In the earlier season it even loses the game, and the reason is told in plain words as well."""
     words = [sys.executable, "-m", "spielleiter", "match", "-n", "1", "--game", game_type, "--out", str(tmp_path)]
-    words += ["--player1", attacker("everything"), "--name1", "attacker", "--player2", HONEST, "--name2", "honest"]
+    honest = f"{PYTHON} -m spielleiter play -s greedy --seed 1 {OPTIONS}"
+    words += ["--player1", attacker("everything"), "--name1", "attacker", "--player2", honest, "--name2", "honest"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=HANG_TIMEOUT)
     told = {name: (tmp_path / name).read_text() for name in ("report.html", "summary.md", "summary.json", "junit.xml")}
     for name, text in {**told, "terminal": done.stdout}.items():

@@ -1,7 +1,8 @@
 """A program that plays legal moves and tries one attack: `python -m tests.match.bots.attacker ATTACK -h ...`.
 
 Invariants: the attack is tried once, before the program takes its seat or before its first move. The server's answer is
-ignored. If the server does not close the connection, the program continues to play.
+ignored. If the server does not close the connection, the program continues to play. What plays is loaded after the
+attack, so that the attack comes before the opponent is ready; with ``--players`` it is in the process of the tests.
 """
 
 from __future__ import annotations
@@ -26,14 +27,8 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-import trio
-
-from spielleiter.client.client_errors import ClientError
-from spielleiter.client.player import Player
-from spielleiter.client.responders import make_responder
-from spielleiter.game.api import State
-from spielleiter.server.editions import choose_editions
 from tests.match.bots.ports import ancestors, ports_of
+from tests.match.light import run
 
 ROOM = "ROOM"
 PAYLOADS = {
@@ -85,7 +80,7 @@ def hide_open_files() -> None:
     ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 
 
-def join_elsewhere(host: str, own_port: int, way: str) -> None:
+def join_elsewhere(host: str, way: str) -> None:
     """Take the opponent's seat by a plain join on all other ports, and lose the game for it by an illegal move."""
     match = ancestors()
     if way == "hidden":
@@ -99,7 +94,7 @@ def join_elsewhere(host: str, own_port: int, way: str) -> None:
     deadline = time.monotonic() + 5
     tried: set[int] = set()
     while time.monotonic() < deadline:
-        for port in {*known, *ports_of(match)} - {own_port, *tried}:
+        for port in {*known, *ports_of(match)} - spared_ports - tried:
             tried.add(port)
             sys.stderr.write(f"joins on {port}\n")
             sys.stderr.flush()
@@ -107,7 +102,7 @@ def join_elsewhere(host: str, own_port: int, way: str) -> None:
                 with contextlib.suppress(OSError):
                     take_seat(WAYS[way](host, port))
                 os._exit(0)
-        time.sleep(0.01)
+        time.sleep(0.05)
     os._exit(0)
 
 
@@ -228,7 +223,7 @@ Each makes the connection, sends the request, and returns the connection once th
 """
 
 
-def close_elsewhere(host: str, own_port: int) -> None:
+def close_elsewhere(host: str) -> None:
     """Join on every other port and close at once, so that nobody has the connection when its owner is looked for."""
     match = ancestors()
     if os.fork():
@@ -239,7 +234,7 @@ def close_elsewhere(host: str, own_port: int) -> None:
     deadline = time.monotonic() + 2
     tried: set[int] = set()
     while time.monotonic() < deadline:
-        for port in set(ports_of(match)) - {own_port, *tried}:
+        for port in set(ports_of(match)) - spared_ports - tried:
             tried.add(port)
             for seconds in 4 * (0.0005, 0.001, 0.002, 0.003, 0.005, 0.008):
                 with contextlib.suppress(OSError), connect_visibly(host, port):
@@ -248,7 +243,7 @@ def close_elsewhere(host: str, own_port: int) -> None:
     os._exit(0)
 
 
-def flood_elsewhere(own_port: int, *, is_hidden: bool) -> None:
+def flood_elsewhere(*, is_hidden: bool) -> None:
     """Connect to every other port all the time, so that the opponent's connection has to wait or is refused."""
     match = ancestors()
     if os.fork():
@@ -259,10 +254,10 @@ def flood_elsewhere(own_port: int, *, is_hidden: bool) -> None:
         os.fork()
     sys.stderr.write("joins on all ports\n")
     sys.stderr.flush()
-    deadline = time.monotonic() + 4
+    deadline = time.monotonic() + 2
     sockets: list[socket.socket] = []
     while time.monotonic() < deadline:
-        for port in set(ports_of(match)) - {own_port}:
+        for port in set(ports_of(match)) - spared_ports:
             for _ in range(50):
                 sock = socket.socket()
                 sock.setblocking(False)
@@ -388,12 +383,14 @@ def grandparent_of(process: Path) -> int:
 
 
 open_sockets: list[socket.socket] = []
+spared_ports: set[int] = set()
+"""The program's own port, and that of the players of the tests, which is none of the match."""
 ACTIONS: dict[str, Callable[[str, int, str], None]] = {
     "sockets": lambda host, port, _code: open_connections(host, port),
     "steal": steal_seat,
-    "close-elsewhere": lambda host, port, _code: close_elsewhere(host, port),
-    "flood-elsewhere": lambda _host, port, _code: flood_elsewhere(port, is_hidden=True),
-    "flood-visibly": lambda _host, port, _code: flood_elsewhere(port, is_hidden=False),
+    "close-elsewhere": lambda host, _port, _code: close_elsewhere(host),
+    "flood-elsewhere": lambda _host, _port, _code: flood_elsewhere(is_hidden=True),
+    "flood-visibly": lambda _host, _port, _code: flood_elsewhere(is_hidden=False),
     "honest-hidden": lambda _host, _port, _code: hide_open_files(),
     "hide": lambda _host, _port, _code: leave_process({}),
     "frame": lambda _host, _port, _code: leave_process_of_opponent(),
@@ -409,22 +406,38 @@ ACTIONS: dict[str, Callable[[str, int, str], None]] = {
 """What is done before the program takes its own seat, by attack."""
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("attack")
+    parser.add_argument("--players")
     parser.add_argument("--game")
     parser.add_argument("-h", dest="host")
     parser.add_argument("-p", dest="port", type=int)
     parser.add_argument("-r", dest="code")
     given = parser.parse_args()
+    spared_ports.add(given.port)
+    if given.players:
+        spared_ports.add(int(Path(given.players).read_text(encoding="ascii")))
     if given.attack.startswith("join-"):  # before trio runs, whose event loop does not survive a fork
-        join_elsewhere(given.host, given.port, given.attack.removeprefix("join-"))
+        join_elsewhere(given.host, given.attack.removeprefix("join-"))
     elif given.attack in ACTIONS:
         ACTIONS[given.attack](given.host, given.port, given.code)
-    return trio.run(play_game, given)
+    if given.players and given.attack not in {*PAYLOADS, "stop-parent-for-ever"}:
+        run(given.players, ["first", "-h", given.host, "-p", str(given.port), "-r", given.code])
+    else:
+        play_itself(given)
 
 
-async def play_game(given: argparse.Namespace) -> int:
+def play_itself(given: argparse.Namespace) -> None:
+    """Play with a player in this process, which can send other bytes than moves."""
+    import trio
+
+    from spielleiter.client.client_errors import ClientError
+    from spielleiter.client.player import Player
+    from spielleiter.client.responders import make_responder
+    from spielleiter.game.api import State
+    from spielleiter.server.editions import choose_editions
+
     edition = choose_editions({}, {})[given.game]
     responder = make_responder("first", seed=1)
     has_tried = False
@@ -439,16 +452,18 @@ async def play_game(given: argparse.Namespace) -> int:
             await player.send_bytes(data.replace(b"ROOM", str(player.room_id).encode()))
         await responder(player, state)
 
-    async with Player.connect(given.host, given.port, dialect=edition.dialect) as player:
-        await player.join_prepared(given.code)
-        await player.play_with(play)
-    return 0
+    async def play_game() -> None:
+        async with Player.connect(given.host, given.port, dialect=edition.dialect) as player:
+            await player.join_prepared(given.code)
+            await player.play_with(play)
 
-
-if __name__ == "__main__":
     try:
-        sys.exit(main())
+        trio.run(play_game)
     except ClientError as error:
         sys.stderr.write(f"{error}\n")
         sys.stderr.flush()
         os._exit(1)
+
+
+if __name__ == "__main__":
+    main()
