@@ -37,7 +37,10 @@ EXIT_REFUSED = 127
     help="A host that CMD may be told to play on; may be given several times.  [default: only the one that asks]",
 )
 @click.option(
-    "--max-programs", type=WholeNumber(1), metavar="N", help="How often CMD runs at a time at most.  [default: 16]"
+    "--max-programs",
+    type=WholeNumber(1),
+    metavar="N",
+    help="How many copies of CMD may run at the same time.  [default: 16]",
 )
 @variable_options
 def lend(
@@ -83,7 +86,7 @@ def lend(
                         task_status=task_status,
                     )
                 )
-                print_line(f"lends {command} on {host} port {listening}")
+                print_line(f"offering {command} on {host} port {listening}")
                 async for _ in signals:
                     break
             nursery.cancel_scope.cancel()

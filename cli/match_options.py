@@ -54,7 +54,7 @@ _MOST_MEMORY: Final = 1024 * 1024  # mebibytes
 
 _PROGRAM_OPTIONS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = MappingProxyType(
     {
-        "cwd": ("Directory that the {}program is started in.", {"metavar": "DIR"}),
+        "cwd": ("Working directory of the {}program.", {"metavar": "DIR"}),
         **VARIABLE_OPTIONS,
         "soft-timeout": (
             "Time limit for a move of the {}program.",
@@ -222,7 +222,7 @@ match_options: Final = together(
         type=click.Choice(ORDERS),
         default=ORDERS[0],
         show_default=True,
-        help="Order of these positions; random: drawn with --seed.",
+        help="Order of these positions; random: shuffled by --seed.",
     ),
     click.option(
         "--opening-turn",
@@ -286,8 +286,8 @@ match_options: Final = together(
         "--significance",
         type=Number(0, 0.5, min_open=True),
         metavar="P",
-        help="Stop as soon as one program is better at significance level P: this happens in at most this share of "
-        "matches between equal programs.",
+        help="Stop as soon as one program is better at significance level P: of matches between equal programs, "
+        "at most this share ends in that way.",
     ),
     click.option(
         "--min-tests",
@@ -309,7 +309,7 @@ match_options: Final = together(
         type=click.Choice(list(PROGRAMS_AT_FAULT)),
         default="both",
         show_default=True,
-        help="Whose faults --fail-on and junit.xml report: those of both programs, or of the one under test.",
+        help="Whose faults --fail-on and junit.xml report: those of both programs, or only of player 1.",
     ),
     click.option(
         "--require",

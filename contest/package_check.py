@@ -353,7 +353,7 @@ class _PackageCheck:
         self._listener.doing("inspecting the ZIP")
         inspection = await trio.to_thread.run_sync(inspect_package, setup.path, setup.main)
         self._main = str(inspection.main or "")
-        sandbox = dataclasses.replace(setup.sandbox, python=inspection.python)
+        sandbox = dataclasses.replace(setup.sandbox, python_version=inspection.python_version)
         self._setup = dataclasses.replace(setup, sandbox=sandbox)
         text = "it cannot be started"
         if inspection.main is not None:
@@ -379,7 +379,7 @@ class _PackageCheck:
     async def _check_program(self) -> None:
         setup = self._setup
         confined = setup.sandbox
-        sandbox = await trio.to_thread.run_sync(choose_sandbox, confined.image, confined.kind, confined.python)
+        sandbox = await trio.to_thread.run_sync(choose_sandbox, confined.image, confined.kind, confined.python_version)
         if setup.speed is not None:
             speed = Speed(setup.speed, is_measured=False)
         else:
@@ -408,7 +408,7 @@ class _PackageCheck:
     async def _run_program(self, package: Package, sandbox: Sandbox, speed: Speed) -> None:
         setup, tell = self._setup, self._listener.doing
         command = join_command(package.words)
-        games = PackageGames(setup, command, package.folder, self._folder, speed.factor, sandbox.python)
+        games = PackageGames(setup, command, package.folder, self._folder, speed.factor, sandbox.python_description)
         observed = ObservedConditions(speed, sandbox.gaps)
         upload = await games.play(Condition.UPLOAD_TEST.key, RANDOM, UPLOAD_GAMES, tell)
         if all(each.record.verdict == Verdict.SERVER_FAILED for each in upload):

@@ -200,7 +200,7 @@ class PackageGames:
         program_folder: Path,
         folder: Path,
         speed: float,
-        python: str = Sandbox.python,
+        python: str = Sandbox.python_description,
     ) -> None:
         self._setup = setup
         self._command = command

@@ -90,7 +90,7 @@ say "a match between two programs provided by spielleiter lend, as in docker/mat
 for number in 1 2; do
     in_container spielleiter lend --port "1306$number" "builtin:$([[ $number == 1 ]] && echo greedy || echo random)" \
         >"$work/lender$number" 2>&1 &
-    until grep -qs '^lends ' "$work/lender$number"; do sleep 0.1; done
+    until grep -qs '^offering ' "$work/lender$number"; do sleep 0.1; done
     lenders+=("$(pgrep -n -u "${user%%:*}" -f "spielleiter lend --port 1306$number")")
 done
 placeholders='-h {host} -p {port} -r {reservation} --seed {seed} --game {game}'

@@ -233,7 +233,7 @@ class MatchServer:
             return
         if settings not in self._sandboxes:
             self._sandboxes[settings] = await trio.to_thread.run_sync(
-                choose_sandbox, settings.image, settings.kind, settings.python
+                choose_sandbox, settings.image, settings.kind, settings.python_version
             )
         async with open_run(self._sandboxes[settings], Path(self._setup.cwd_of(program))) as run:
             yield ProgramPort(run.address, None, run)
@@ -325,7 +325,7 @@ class MatchServer:
             sock, peer, _ = await accept(listener)
             address = f"{peer[0]}:{peer[1]}"
             run = own.ports[program].run
-            if run is not None and run.sandbox.has_own_network:
+            if run is not None and run.sandbox.has_own_name_spaces:
                 admit(sock, address)  # nobody else can reach this port
             elif (far := far_socket(sock)) is None:
                 sock.close()

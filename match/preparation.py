@@ -444,7 +444,7 @@ def _require_sandbox(setup: MatchSetup, entrant: Entrant) -> None:
         raise SetupError(f"{entrant.name}: expected the program's own folder, of which the sandbox gets a copy")
     if entrant.memory is not None:
         raise SetupError(f"{entrant.name}: the sandbox limits its memory, expected no other limit")
-    choose_sandbox(entrant.sandbox.image, entrant.sandbox.kind, entrant.sandbox.python)
+    choose_sandbox(entrant.sandbox.image, entrant.sandbox.kind, entrant.sandbox.python_version)
 
 
 def require_enough_games(setup: MatchSetup, requirement: str) -> None:

@@ -187,7 +187,7 @@ def play(folder: Path, **choices: str) -> subprocess.CompletedProcess[str]:
                 assert before in command
                 command = command.replace(before, after)
             environment = {**base, **services[name]["environment"]}
-            lent = running(["spielleiter", *shlex.split(command)], environment, folder, "lends ")
+            lent = running(["spielleiter", *shlex.split(command)], environment, folder, "offering ")
             ports[f"{name}:13051"] = stack.enter_context(lent)
         text = services["match"]["command"]
         for address, port in ports.items():

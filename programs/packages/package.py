@@ -34,7 +34,7 @@ class Inspection:
     """The main file; None if it is not there or not known."""
     entries: tuple[Entry, ...]
     """The files and folders in the package; empty if it cannot be unpacked."""
-    python: str = ""
+    python_version: str = ""
     """The version of Python that its compiled modules are for; empty if there are none, or for several versions."""
 
     @property

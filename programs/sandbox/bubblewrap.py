@@ -73,26 +73,26 @@ _NAME_SPACES: Final = (
 class BubblewrapSandbox(Sandbox):
     """Programs run in name spaces of their own. Raises OSError if this Python cannot be moved there.
 
-    `python` is the version of Python that programs are built for. `cgroup` is the folder of this process's cgroup; None
-    to find it.
+    `python_version` is the version of Python that programs are built for. `cgroup` is the folder of this process's
+    cgroup; None to find it.
     """
 
     name = BUBBLEWRAP
     has_own_users = True
 
-    def __init__(self, memory: int = MEMORY_LIMIT, python: str = "", cgroup: Path | None = None) -> None:
+    def __init__(self, memory: int = MEMORY_LIMIT, python_version: str = "", cgroup: Path | None = None) -> None:
         super().__init__(memory)
-        self._python: PythonInside = python_inside()
-        self._found = found = find_python(_PATH, python)
-        self.python = "no Python" if found is None else f"Python {found.version}"
+        self._helper_python: PythonInside = python_inside()
+        self._program_python = found = find_python(_PATH, python_version)
+        self.python_description = "no Python" if found is None else f"Python {found.version}"
         self._cgroup = delegated_cgroup(own_cgroup() if cgroup is None else cgroup, memory)
         self._limited = [] if self._cgroup is not None else _limited_scope(memory)
         self._has_size = _has_size_option()
         self.other_writable_folders = () if self._has_size else (_SHARED_MEMORY,)
         self.gaps = {
             Condition.SPEED: SLOWER,
-            Condition.IMAGE: f"The program finds what is installed on this machine ({self.python}), not what is in an "
-            "image.",
+            Condition.IMAGE: f"The program finds what is installed on this machine ({self.python_description}), not "
+            "what is in an image.",
         }
         if platform.machine() not in X86_64:
             self.gaps[Condition.PLATFORM] = f"This machine is not x86-64 but {platform.machine()}."
@@ -131,20 +131,20 @@ class BubblewrapSandbox(Sandbox):
         for name in ("program", "home", "temporary"):
             arguments += ["--bind", str(getattr(layout, name)), str(getattr(inside, name))]
         arguments += ["--ro-bind", str(layout.control), str(inside.control)]
-        for path_inside, path_outside in self._python.mounts.items():
+        for path_inside, path_outside in self._helper_python.mounts.items():
             arguments += ["--ro-bind", path_outside, path_inside]
         search_path = _PATH
-        if self._found is not None and not self._found.is_default:
+        if self._program_python is not None and not self._program_python.is_default:
             commands = layout.root / "commands"
             commands.mkdir()
-            write_commands(self._found, commands)
+            write_commands(self._program_python, commands)
             arguments += ["--ro-bind", str(commands), _COMMANDS]
-            executable = Path(self._found.executable)
+            executable = Path(self._program_python.executable)
             if not any(executable.is_relative_to(each) for each in ("/usr", *_SYSTEM_FOLDERS)):
-                arguments += ["--ro-bind", self._found.prefix, self._found.prefix]
+                arguments += ["--ro-bind", self._program_python.prefix, self._program_python.prefix]
             search_path = f"{_COMMANDS}:{_PATH}"
         arguments += ["--remount-ro", "/", "--chdir", "/", "--clearenv", "--setenv", "PATH", search_path]
-        command = [*arguments, "--", *self._python.command, *words]
+        command = [*arguments, "--", *self._helper_python.command, *words]
         # systemd-run needs its variables; bwrap clears them
         environment = {**spec.environment, **{name: os.environ[name] for name in _OF_SYSTEMD if name in os.environ}}
         return dataclasses.replace(spec, arguments=command, cwd=None, environment=environment)

@@ -10,12 +10,12 @@ from spielleiter.programs.sandbox.sandbox import AUTO, BUBBLEWRAP, KINDS, NONE, 
 from spielleiter.programs.temporary_folders import remove_stale_folders
 
 
-def choose_sandbox(image: str | None = None, kind: str = AUTO, python: str = "") -> Sandbox:
+def choose_sandbox(image: str | None = None, kind: str = AUTO, python_version: str = "") -> Sandbox:
     """Return a sandbox of this `kind`, one of KINDS.
 
     With an `image`, "auto" means Docker or else Podman; without one, bubblewrap or else plain limits, whose `gaps` say
-    why there is nothing better. `python` is the version of Python that the program is built for; empty if it does not
-    matter. Blocks for up to some seconds. Raises SetupError if there is no such sandbox here.
+    why there is nothing better. `python_version` is the version of Python that the program is built for;
+    empty if it does not matter. Blocks for up to some seconds. Raises SetupError if there is no such sandbox here.
     """
     if kind not in KINDS:
         raise SetupError(f"sandbox {kind!r}: expected {', '.join(KINDS)}")
@@ -27,17 +27,17 @@ def choose_sandbox(image: str | None = None, kind: str = AUTO, python: str = "")
             raise SetupError(f"sandbox {kind}: has no images, expected --sandbox docker or podman for {image}")
         return _container(ENGINES, image)
     if kind == NONE:
-        return PlainSandbox(python=python)
+        return PlainSandbox(python_version=python_version)
     assert kind in {AUTO, BUBBLEWRAP}, kind
     problem = bubblewrap_problem()
     if not problem:
         try:
-            return BubblewrapSandbox(python=python)
+            return BubblewrapSandbox(python_version=python_version)
         except OSError as error:
             problem = f"bubblewrap cannot run this Python: {error}."
     if kind == BUBBLEWRAP:
         raise SetupError(f"sandbox bubblewrap: {problem}")
-    return PlainSandbox(problem, python=python)
+    return PlainSandbox(problem, python_version=python_version)
 
 
 def _container(engines: tuple[str, ...], image: str | None) -> Sandbox:

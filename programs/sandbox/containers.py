@@ -47,23 +47,24 @@ LABEL: Final = "spielleiter.run"
 _TIMEOUT: Final = 60.0  # seconds for an engine to answer
 _OOM_FILE: Final = "oom"
 """What Podman's monitor creates in its working directory if the program has exceeded the memory."""
-_MAX_PROCESSES: Final = 4096
+_USER_PROCESS_LIMIT: Final = 4096
+"""The processes that the user may have, wherever they run; `PROCESS_LIMIT` is for those of the program."""
 _REMOVE: Final = 'read -r _; exec "$@" >/dev/null 2>&1'  # read ends when the pipe is closed
 
 
 class ContainerSandbox(Sandbox):
     """Programs run in containers. Blocks for a moment. Raises SetupError if `engine` cannot run `image`."""
 
-    has_cgroup = True
+    shows_cgroup = True
 
     def __init__(self, engine: str, image: str, memory: int = MEMORY_LIMIT) -> None:
         super().__init__(memory)
         self.name = engine
-        self.python = f"the Python of the image {image}"
-        self.has_own_network = self.has_helper
+        self.python_description = f"the Python of the image {image}"
+        self.has_own_name_spaces = self.has_helper
         self._engine = engine
         self._image = image
-        self._python: PythonInside | None = python_inside() if self.has_helper else None
+        self._helper_python: PythonInside | None = python_inside() if self.has_helper else None
         if image.startswith("-"):
             raise SetupError(f"{image!r}: is not the name of an image, expected one such as python:3.12")
         code, output = run_briefly([engine, "image", "inspect", "--format", "{{.Architecture}}", image], _TIMEOUT)
@@ -100,7 +101,7 @@ class ContainerSandbox(Sandbox):
         options = ["--rm", "--interactive", "--name", layout.label, "--label", f"{LABEL}={layout.label}"]
         options += ["--pull", "never", "--log-driver", "none"]
         options += ["--hostname", PROGRAM_HOST, "--add-host", f"{PROGRAM_HOST}:{PROGRAM_ADDRESS}"]
-        if self.has_own_network:
+        if self.has_own_name_spaces:
             resolver = layout.root / "resolv.conf"
             resolver.write_text(UNREACHABLE_DNS, encoding="ascii")
             options += ["--network", "none", "--add-host", f"{self.host}:{SERVER_ADDRESS[0]}"]
@@ -119,17 +120,17 @@ class ContainerSandbox(Sandbox):
         options += limit_options()
         for name in ("program", "home", "temporary"):
             options += _mount(str(getattr(layout, name)), str(getattr(inside, name)))
-        if self._python:
+        if self._helper_python:
             options += _mount(str(layout.control), str(inside.control), is_read_only=True)
-        for path_inside, path_outside in (self._python.mounts if self._python else {}).items():
+        for path_inside, path_outside in (self._helper_python.mounts if self._helper_python else {}).items():
             options += _mount(path_outside, path_inside, is_read_only=True)
         arguments = [self._engine, "run", *options, "--workdir", str(inside.program)]
-        if self._python is None:
+        if self._helper_python is None:
             command = list(words)
             for name, value in variables.items():
                 arguments += ["--env", f"{name}={value}"]
         else:
-            command = [*self._python.command, *words]
+            command = [*self._helper_python.command, *words]
         entry, *rest = command
         arguments += ["--entrypoint", entry, self._image, *rest]
         # The engine may need any variable of this process; none of them reaches the program. Podman's monitor creates
@@ -218,7 +219,7 @@ def limit_options() -> list[str]:
 
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     processes = resource.getrlimit(resource.RLIMIT_NPROC)[1]
-    processes = _MAX_PROCESSES if processes == resource.RLIM_INFINITY else min(_MAX_PROCESSES, processes)
+    processes = _USER_PROCESS_LIMIT if processes == resource.RLIM_INFINITY else min(_USER_PROCESS_LIMIT, processes)
     return ["--ulimit", f"nofile={files}:{files}", "--ulimit", f"nproc={processes}:{processes}"]
 
 

@@ -36,21 +36,21 @@ _COMMANDS: Final = "commands"
 class PlainSandbox(Sandbox):
     """Programs run with limits only. `reason` says in one sentence why there is no better sandbox; it may be empty.
 
-    `python` is the version of Python that programs are built for.
+    `python_version` is the version of Python that programs are built for.
     """
 
     name = NONE
     host = "127.0.0.1"
-    has_own_network = False
+    has_own_name_spaces = False
 
-    def __init__(self, reason: str = "", memory: int = MEMORY_LIMIT, python: str = "") -> None:
+    def __init__(self, reason: str = "", memory: int = MEMORY_LIMIT, python_version: str = "") -> None:
         super().__init__(memory)
         why = f" {reason}" if reason else ""
-        self._found = found = find_python(built_for=python) if self.has_helper else None
+        self._program_python = found = find_python(built_for=python_version) if self.has_helper else None
         version = ""
         if self.has_helper:
-            self.python = "no Python" if found is None else f"Python {found.version}"
-            version = f" ({self.python})"
+            self.python_description = "no Python" if found is None else f"Python {found.version}"
+            version = f" ({self.python_description})"
         self.gaps = {
             Condition.NETWORK: f"The program can reach the network, since there is no sandbox.{why}",
             Condition.HOST_NAME: "The program gets 127.0.0.1 for the server, since there is no sandbox.",
@@ -86,10 +86,10 @@ class PlainSandbox(Sandbox):
     ) -> ProcessSpec:
         if self.has_helper:
             if self._has_commands:
-                assert self._found is not None
+                assert self._program_python is not None
                 commands = layout.root / _COMMANDS
                 commands.mkdir()
-                write_commands(self._found, commands)
+                write_commands(self._program_python, commands)
             return dataclasses.replace(spec, arguments=[*python_outside(), *words], cwd="/")
         visible = {name: value for name, value in spec.environment.items() if name.upper() not in HIDDEN_VARIABLES}
         visible |= variables
@@ -114,4 +114,4 @@ class PlainSandbox(Sandbox):
     @property
     def _has_commands(self) -> bool:
         """Whether the commands of a Python that was chosen lead the PATH."""
-        return self._found is not None and not self._found.is_default
+        return self._program_python is not None and not self._program_python.is_default

@@ -53,13 +53,13 @@ KINDS: Final = (AUTO, DOCKER, PODMAN, BUBBLEWRAP, NONE)
 class SandboxSettings:
     """The sandbox of an entrant: `kind` is one of KINDS, `image` the container image; None for none.
 
-    `python` is the version of Python that the program is built for, such as ``3.12``; empty if it does not matter. It
-    is used if there is no image and this machine has it.
+    `python_version` is the version of Python that the program is built for, such as ``3.12``; empty if it does not
+    matter. It is used if there is no image and this machine has it.
     """
 
     kind: str = AUTO
     image: str | None = None
-    python: str = ""
+    python_version: str = ""
 
 
 # -- the interface ----------------------------------------------------------------------------------------------------
@@ -132,15 +132,15 @@ class Sandbox(abc.ABC):
     """Why a condition cannot be kept here, one sentence for each."""
     host = GAMESERVER
     """The name by which a program reaches the server."""
-    has_own_network = True
-    """Whether it has a network and a process name space of its own.
+    has_own_name_spaces = True
+    """Whether it has a network and process ids of its own, in name spaces of this machine.
 
     The process inside opens the server's listening socket there, and everything else ends with it.
     """
     has_helper = sys.platform == "linux"
     """Whether a process of ours (helper.py) starts the program within the sandbox."""
-    has_cgroup = False
-    """Whether the kernel limits the memory, so that its counters can be asked."""
+    shows_cgroup = False
+    """Whether the process inside finds the counters of its cgroup, as in a container whose memory is limited."""
     has_own_users = False
     """Whether it has a user name space of its own, in which the system counts processes separately."""
     other_writable_folders: tuple[str, ...] = ()
@@ -149,7 +149,7 @@ class Sandbox(abc.ABC):
     """The limit for what a program writes, in bytes."""
     watches_memory = True
     """Whether the process inside the sandbox enforces the memory limit; False if nothing or the kernel does."""
-    python = "the Python of this machine"
+    python_description = "the Python of this machine"
     """What programs find as `python3`, as a part of a sentence."""
 
     def __init__(self, memory: int = MEMORY_LIMIT) -> None:

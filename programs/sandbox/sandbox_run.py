@@ -366,7 +366,7 @@ class SandboxRun:
         self._listener: socket.socket | None = None
         self._has_listener = trio.Event()
         self._network_attempts: int | None = None
-        if sandbox.has_own_network:
+        if sandbox.has_own_name_spaces:
             self.address = sandbox.host, SERVER_ADDRESS[1]
         else:
             self._listener = socket.create_server((_LOCAL, 0), backlog=_BACKLOG)
@@ -413,10 +413,10 @@ class SandboxRun:
             "files": FILE_LIMIT,
             "folders": [*map(str, (inside.program, inside.home, inside.temporary)), *sandbox.other_writable_folders],
             "own_users": sandbox.has_own_users,
-            "cgroup": sandbox.has_cgroup,
+            "cgroup": sandbox.shows_cgroup,
         }
-        host, port = SERVER_ADDRESS if sandbox.has_own_network else ("", 0)
-        mode = "first" if sandbox.has_own_network else "below"
+        host, port = SERVER_ADDRESS if sandbox.has_own_name_spaces else ("", 0)
+        mode = "first" if sandbox.has_own_name_spaces else "below"
         spec = sandbox.process_spec(spec, (mode, f"{inside.control}/{NAME}", host, str(port)), {}, self._scratch.layout)
         return dataclasses.replace(spec, arguments=[*self._resources.words, *spec.arguments])
 

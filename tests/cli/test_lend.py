@@ -25,7 +25,7 @@ def lending(command: str, end: signal.Signals = signal.SIGTERM) -> Iterator[str]
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
-            assert line.startswith(f"lends {command} on 127.0.0.1 port ")
+            assert line.startswith(f"offering {command} on 127.0.0.1 port ")
             yield f"127.0.0.1:{line.split()[-1]}"
             process.send_signal(end)
             assert process.wait(HANG_TIMEOUT) == 0

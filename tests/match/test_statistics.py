@@ -211,8 +211,9 @@ def test_estimates_agree_with_fastchess(
 def test_few_pairs_give_no_estimate_or_one_without_limits() -> None:
     for estimate in (estimate_score, estimate_elo, estimate_normalized_elo, better_program, running_elo):
         assert estimate(NOTHING) is None
-    alone = sure(estimate_elo((0, 0, 0, 1, 0)))
-    assert (alone.low, alone.high) == (-math.inf, math.inf)
+    alone = (0, 0, 0, 1, 0)
+    for estimated, limits in ((estimate_score(alone), (0.0, 1.0)), (estimate_elo(alone), (-math.inf, math.inf))):
+        assert (sure(estimated).low, sure(estimated).high) == limits
 
 
 @pytest.mark.parametrize(("index", "atom"), [(0, 0.0), (1, 0.25), (2, 0.5), (4, 1.0)])

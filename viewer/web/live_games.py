@@ -59,8 +59,8 @@ MOST_STREAMS: Final = 384
 """The maximum number of event streams of all pages together; the pages of one address get half of them."""
 MOST_WAITING: Final = 16
 """The number of requests that may wait until a whole game is described."""
-CATCH_UP: Final = 8
-"""The number of plies that are described in one update. If there are more new ones, only the newest is."""
+MOST_DESCRIBED: Final = 8
+"""The maximum number of plies of a game that are described in one update; of more, only the newest is."""
 SHORTEST_INTERVAL: Final = 0.1
 """Seconds between two updates of a page."""
 BUSY_MOVES: Final = 200.0
@@ -74,17 +74,16 @@ Checkpoint = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
-    """What the pages may cost."""
+class CostLimits:
+    """What all pages together may cost."""
 
-    updates: float
-    """Updates per second, for all pages together."""
-    share: float
+    updates_per_second: float
+    processor_share: float
     """The share of one processor that describing positions may take."""
 
 
-IDLE: Final = Allowance(updates=1000.0, share=0.1)
-BUSY: Final = Allowance(updates=25.0, share=0.005)
+IDLE_LIMITS: Final = CostLimits(updates_per_second=1000.0, processor_share=0.1)
+BUSY_LIMITS: Final = CostLimits(updates_per_second=25.0, processor_share=0.005)
 
 
 # -- games in rooms --------------------------------------------------------------------------------------------------
@@ -230,9 +229,12 @@ class WatchedGame:
         """Whether the room was closed before its game started, so that there is nothing to show any more."""
         self._find = find
         self._plies: list[_Ply] = []
-        self._scanned = 0
-        self._key: object = None
-        self._tail: dict[str, Any] = {}
+        self._read_count = 0
+        """The number of entries of the record that have been read."""
+        self._seen_state: object = None
+        """What the last look at the game saw, apart from the descriptions of positions."""
+        self._state_fields: dict[str, Any] = {}
+        """What every frame says beside the positions."""
         self._frames: dict[int, tuple[bytes, int]] = {}
         """The frames of this version, by the number of positions that a page has."""
 
@@ -244,14 +246,14 @@ class WatchedGame:
         if found is not None:
             self.game = found
         self.is_gone = found is None and self.game.phase != "over"
-        self._scan()
+        self._read_record()
         to_move = self.game.to_move(now)
         player = None if to_move is None else to_move["player"]
-        key = (len(self._plies), self.game.is_paused, self.game.phase, player, found is None)
-        if key == self._key:
+        seen = (len(self._plies), self.game.is_paused, self.game.phase, player, found is None)
+        if seen == self._seen_state:
             return False
-        self._key = key
-        self._tail = {
+        self._seen_state = seen
+        self._state_fields = {
             "end": describe_end(self.game.record),
             "isPaused": self.game.is_paused,
             "state": self.game.phase,
@@ -260,7 +262,7 @@ class WatchedGame:
         }
         return True
 
-    async def describe_new(self, checkpoint: Checkpoint, most: int = CATCH_UP) -> None:
+    async def describe_new(self, checkpoint: Checkpoint, most: int = MOST_DESCRIBED) -> None:
         """Describe the plies that are new; if there are more than `most`, only the newest one."""
         count, first = len(self._plies), self._shown_count()
         for ply in range(first if count - first <= most else count - 1, count):
@@ -281,13 +283,13 @@ class WatchedGame:
             start = count = self._shown_count()
             while start > known and self._plies[start - 1].position is not None:
                 start -= 1
-            data = {"from": start, **_encoded(self._plies[start:count]), **self._tail}
+            data = {"from": start, **_encoded(self._plies[start:count]), **self._state_fields}
             cached = self._frames[known] = frame("position", data), count
         return cached
 
     def content(self) -> object:
         """Return a value that changes whenever a page would be shown something else."""
-        return self._shown_count(), self._key
+        return self._shown_count(), self._seen_state
 
     def _shown_count(self) -> int:
         """Return the number of positions up to the last one that is described; the record may have grown since."""
@@ -298,12 +300,12 @@ class WatchedGame:
 
     def is_described(self) -> bool:
         """Return whether all positions so far are described."""
-        self._scan()
+        self._read_record()
         return all(each.position is not None for each in self._plies)
 
     async def describe_all(self, checkpoint: Checkpoint) -> None:
         """Describe all positions so far."""
-        self._scan()
+        self._read_record()
         for ply in range(len(self._plies)):
             if self._describe(ply):
                 await checkpoint()
@@ -326,16 +328,16 @@ class WatchedGame:
 
     def position(self, ply: int) -> State:
         """Return the position of this ply. Raises WebError if the game has not reached it."""
-        self._scan()
+        self._read_record()
         if not 0 <= ply < len(self._plies):
             raise unknown_ply(ply)
         return self._plies[ply].memento.state
 
-    def _scan(self) -> None:
+    def _read_record(self) -> None:
         """Take note of the positions that were added to the record."""
         record = self.game.record
-        self._plies += [_Ply(data) for data in record[self._scanned :] if isinstance(data, Memento)]
-        self._scanned = len(record)
+        self._plies += [_Ply(data) for data in record[self._read_count :] if isinstance(data, Memento)]
+        self._read_count = len(record)
 
     def _describe(self, ply: int) -> bool:
         """Describe a ply, unless another task has done it; return whether it was new."""
@@ -501,12 +503,14 @@ class Hub:
             self._is_busy = (moves - self._moves) / max(now - self._looked_at, SHORTEST_INTERVAL) > BUSY_MOVES
             self._moves, self._looked_at = moves, now
             cost = await self._timed(self._update)
-            allowance = self._allowance
-            await trio.sleep(max(SHORTEST_INTERVAL, self.stream_count / allowance.updates, cost / allowance.share))
+            limits = self._cost_limits
+            await trio.sleep(
+                max(SHORTEST_INTERVAL, self.stream_count / limits.updates_per_second, cost / limits.processor_share)
+            )
 
     @property
-    def _allowance(self) -> Allowance:
-        return BUSY if self._is_busy else IDLE
+    def _cost_limits(self) -> CostLimits:
+        return BUSY_LIMITS if self._is_busy else IDLE_LIMITS
 
     async def _update(self, checkpoint: Checkpoint) -> None:
         """Compute everything that has changed."""
@@ -514,7 +518,7 @@ class Hub:
             self._refresh_list()
         for watched in list(self._watched.values()):
             if watched.refresh(trio.current_time()):
-                await watched.describe_new(checkpoint, 1 if self._is_busy else CATCH_UP)
+                await watched.describe_new(checkpoint, 1 if self._is_busy else MOST_DESCRIBED)
                 watched.publish()
             else:
                 await checkpoint()
@@ -542,7 +546,7 @@ class Hub:
         async with self._describing:
             await trio.sleep_until(self._describes_after)
             cost = await self._timed(watched.describe_all)
-            self._describes_after = trio.current_time() + cost / self._allowance.share
+            self._describes_after = trio.current_time() + cost / self._cost_limits.processor_share
 
     async def _timed(self, describe: Callable[[Checkpoint], Awaitable[None]]) -> float:
         """Await `describe`, and return the processor time that it took without its checkpoints, in seconds."""

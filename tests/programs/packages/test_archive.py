@@ -111,6 +111,17 @@ def test_what_is_no_file_cannot_be_read(kind: str, tmp_path: Path) -> None:
     assert codes_of(path) == ["unreadable-file"]
 
 
+@pytest.mark.parametrize(
+    ("content", "kind"), [(b"", "empty"), (b"Rar!\x1a\x07\x01\x00", "RAR"), (b"\x1f\x8b\x08", "gzip")]
+)
+def test_a_file_of_another_kind_is_named(content: bytes, kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "player.zip"
+    path.write_bytes(content)
+    (finding,) = inspect_package(path).findings
+    assert finding.code == "not-a-zip"
+    assert kind in finding.text
+
+
 def test_a_zip_file_after_other_bytes_is_read(tmp_path: Path) -> None:
     """As self-extracting archives are."""
     path = tmp_path / "player.zip"

@@ -146,7 +146,7 @@ def test_any_changed_jar_file_can_be_examined(changes: list[tuple[int, bytes, in
     ],
 )
 def test_the_version_of_compiled_modules_is_known(files: dict[str, bytes | str], version: str, tmp_path: Path) -> None:
-    assert inspected(tmp_path, python("import a", files)).python == version
+    assert inspected(tmp_path, python("import a", files)).python_version == version
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_a_virtual_machine_reaches_the_server_through_its_gateway(
     assert [each for each in arguments if ".spielleiter" in each] == []
     assert arguments[-5:] == ["--entrypoint", "./bot", "image", "-h", "gameserver"]
     assert values_of(arguments, "--env") == ["B=c"]
-    assert not sandbox.has_own_network
+    assert not sandbox.has_own_name_spaces
     assert "the Internet" in sandbox.gaps[Condition.NETWORK]
 
 

@@ -102,7 +102,10 @@ async def test_a_game_is_played_to_its_end_by_two_programs_in_sandboxes(
     assert record.plies > 20
     for observed in record.observations:
         assert observed is not None
-        assert (observed.sandbox, observed.network_attempts) == (sandbox.name, 0 if sandbox.has_own_network else None)
+        assert (observed.sandbox, observed.network_attempts) == (
+            sandbox.name,
+            0 if sandbox.has_own_name_spaces else None,
+        )
         assert observed.peak_memory
     assert min(record.cpu_seconds) > 0
     assert record.remarks[0] == (("its disk could not be limited here",) if sandbox.name == NONE else ())

@@ -224,7 +224,7 @@ sys.exit(7)
 
 async def test_two_programs_at_once_share_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
     """Both use the same port of their own machine if they have a network of their own, and the same file."""
-    port = 28051 if sandbox.has_own_network else 0
+    port = 28051 if sandbox.has_own_name_spaces else 0
     code = f"""
 import socket, time, os
 server = socket.create_server(("127.0.0.1", {port}))
@@ -278,7 +278,7 @@ async def test_a_program_finds_the_python_of_the_contest(
     script = 'for each in python3 python; do $each -c "import sys; print(sys.executable)"; done'
     ran = await run_in(sandbox, tmp_path, ["sh", "-c", script])
     assert (ran.output, ran.error) == ([found.executable] * 2, [])
-    assert sandbox.python == "Python 3.12.1"
+    assert sandbox.python_description == "Python 3.12.1"
     assert "Python 3.12.1" in sandbox.gaps[Condition.IMAGE]
 
 

@@ -22,7 +22,14 @@ from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.game_json import LONGEST_HINT
 from spielleiter.viewer.positions.describe import describe_position
 from spielleiter.viewer.web.answers import EventStreamResponse, WebError
-from spielleiter.viewer.web.live_games import BUSY_MOVES, IDLE, MOST_STREAMS, MOST_WAITING, SHORTEST_INTERVAL, Hub
+from spielleiter.viewer.web.live_games import (
+    BUSY_MOVES,
+    IDLE_LIMITS,
+    MOST_STREAMS,
+    MOST_WAITING,
+    SHORTEST_INTERVAL,
+    Hub,
+)
 from tests.viewer.web.pages import GAME_TYPE, Pages, never, open_pages
 
 EDITION = EDITIONS["blokus-2027"]
@@ -359,7 +366,7 @@ async def test_describing_takes_a_bounded_share_of_the_processor(watch: Watch, a
     for _ in range(10):
         watch.game.play()
         await source.next_frame()
-    assert (watch.processor - before) / (trio.current_time() - start) <= IDLE.share * 1.2
+    assert (watch.processor - before) / (trio.current_time() - start) <= IDLE_LIMITS.processor_share * 1.2
 
 
 async def test_pages_get_fewer_updates_while_many_moves_are_played(watch: Watch, autojump_clock: MockClock) -> None:
