@@ -38,23 +38,29 @@ from tests.timeouts import HANG_TIMEOUT
 TASKS = 30
 
 
-async def test_admission_is_in_order_with_a_turn_for_others_in_between() -> None:
+@pytest.mark.parametrize("debt", [0.0, 0.1])
+async def test_admission_is_in_order_with_a_turn_for_others_in_between(debt: float, autojump_clock: object) -> None:
+    """Also if all tasks come while the first one waits until a debt is paid."""
     fair_queue = FairQueue()
+    fair_queue.note_answer(trio.current_time())
+    fair_queue.charge(SHARED_BURST + debt, trio.current_time())
     admitted: list[int] = []
-    turns = 0
+    has_begun = trio.Event()
 
     async def wait(number: int) -> None:
         await fair_queue.wait_for_turn()
         admitted.append(number)
+        has_begun.set()
 
     async with trio.open_nursery() as nursery:
         for number in range(TASKS):
             nursery.start_soon(wait, number)
             await trio.lowlevel.checkpoint()
+        assert bool(admitted) == (not debt)
+        await has_begun.wait()
         while len(admitted) < TASKS:
             before = len(admitted)
             await trio.lowlevel.checkpoint()
-            turns += 1
             assert len(admitted) <= before + 1
     assert admitted == list(range(TASKS))
 
