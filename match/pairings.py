@@ -265,7 +265,7 @@ class SwissStanding:
     points: float = 0.0
     """For its encounters and byes."""
     buchholz: float = 0.0
-    """The sum of its opponents' points."""
+    """The sum of its opponents' points; a bye counts as an opponent with its own points."""
     wins: int = 0
     draws: int = 0
     losses: int = 0
@@ -369,7 +369,7 @@ def _find_pairings(
     """
     steps = 0
     impossible: set[tuple[int, ...]] = set()
-    """Programs that cannot be paired with each other if all others have been."""
+    """Programs for which no pairings were found when all others had been paired."""
 
     def search(remaining: tuple[SwissStanding, ...]) -> list[Pairing] | None:
         """Pair the best of the `remaining` programs with one of the others, and then those that are left."""

@@ -47,7 +47,8 @@ def is_stale(label: str) -> bool:
     """Return whether a label was made by a process that has ended; False if this process cannot know that."""
     match label.split("-"):
         case [prefix, name_space, pid, stamp, _] if prefix == LABEL_PREFIX and pid.isdecimal() and stamp.isdecimal():
-            return name_space == str(PLATFORM.pid_name_space()) and PLATFORM.start_stamp(int(pid)) != int(stamp)
+            is_known = stamp != "0" and name_space == str(PLATFORM.pid_name_space())
+            return is_known and PLATFORM.start_stamp(int(pid)) != int(stamp)
         case _:
             return False
 

@@ -9,6 +9,7 @@ import shlex
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,6 @@ from tests.timeouts import HANG_TIMEOUT
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("players")]
 
 OPTIONS = "--game {game} -h {host} -p {port} -r {reservation}"
-HONEST = f"sh -c 'sleep 0.5; exec \"$@\"' sh {LIGHT} greedy {OPTIONS}"
-"""A program that is ready after an attacker, as one in Python or Java is."""
 PROJECT = Path(__file__).parents[2]
 EARLIER_GAME = "swc_2021_blokus"
 WAYS = [
@@ -47,21 +46,42 @@ WAYS = [
 """How the attacker connects to the opponent's port (`WAYS` in attacker.py)."""
 
 
-def attacker(attack: str) -> str:
+def attacker(attack: str, options: str = "") -> str:
     """Return the command line of a program that tries `attack`."""
     module = f"{PYTHON} -P -m tests.match.bots.attacker {attack} --players {shlex.quote(str(PORT_FILE))}"
-    return f"env PYTHONPATH={shlex.quote(str(PROJECT))} {module} {OPTIONS}"
+    return f"env PYTHONPATH={shlex.quote(str(PROJECT))} {module} {options} {OPTIONS}"
+
+
+def honest_after(mark: Path) -> str:
+    """Return the command line of a program that takes its seat when the file `mark` exists."""
+    return (
+        f'sh -c \'until [ -e "$0" ]; do sleep 0.02; done; exec "$@"\' {shlex.quote(str(mark))} {LIGHT} greedy {OPTIONS}'
+    )
+
+
+def hidden_after(mark: Path) -> str:
+    """Return the command line of such a program that hides its open files before."""
+    return attacker("honest-hidden", f"--after {shlex.quote(str(mark))}")
 
 
 async def play_against_attack(
-    folder: Path, attack: str, game_type: str = DEFAULT_GAME_TYPE, honest: str = HONEST, *, has_remarks: bool = False
+    folder: Path,
+    attack: str,
+    game_type: str = DEFAULT_GAME_TYPE,
+    honest: str | Callable[[Path], str] = honest_after,
+    *,
+    has_remarks: bool = False,
 ) -> GameRecord:
     """Play a game in which program 0 tries `attack`; assert that program 1 is not blamed for anything.
 
+    A function `honest` gets the file that exists as soon as the attack has reached the server, and returns a command.
     With `has_remarks`, a connection of program 0 that is taken for one of program 1 may be in the remarks.
     """
-    players = Entrant("attacker", attacker(attack)), Entrant("honest", honest)
+    mark = folder / "attacked"
+    command = honest if isinstance(honest, str) else honest(mark)
+    players = Entrant("attacker", attacker(attack, f"--mark {shlex.quote(str(mark))}")), Entrant("honest", command)
     record = await play(folder, *players, game_type=game_type)
+    assert isinstance(honest, str) or mark.exists()
     assert record.offender != 1
     assert has_remarks or record.remarks[1] == ()
     return record
@@ -135,7 +155,6 @@ def test_the_attacks_of_these_tests_spare_other_servers_of_this_machine() -> Non
 async def test_no_program_can_take_its_opponents_seat_by_a_plain_join(attack: str, tmp_path: Path) -> None:
     """Run as root, the match sees what the program hides; as another user, it does not."""
     record = await play_against_attack(tmp_path, attack)
-    assert b"joins on " in error_output(tmp_path)  # it has found the opponent's port
     assert record.offender in {None, 0}
     assert record.think_times[1]
     assert record.is_counted
@@ -149,7 +168,7 @@ async def test_no_program_can_take_its_opponents_seat_by_a_plain_join(attack: st
 async def test_nobody_loses_for_a_connection_of_the_opponent_although_he_hides_his_own(
     attack: str, tmp_path: Path
 ) -> None:
-    record = await play_against_attack(tmp_path, attack, honest=attacker("honest-hidden"), has_remarks=True)
+    record = await play_against_attack(tmp_path, attack, honest=hidden_after, has_remarks=True)
     assert record.offender in {None, 0}
     assert record.think_times[1] or not record.is_counted
 
@@ -158,8 +177,7 @@ async def test_nobody_loses_for_a_connection_of_the_opponent_although_he_hides_h
 @pytest.mark.parametrize("attack", ["close-elsewhere", "flood-visibly"])
 async def test_an_opponent_that_hides_nothing_cannot_take_or_block_a_seat(attack: str, tmp_path: Path) -> None:
     """Run as root, the match sees what the honest program hides; as another user, it does not."""
-    record = await play_against_attack(tmp_path, attack, honest=attacker("honest-hidden"))
-    assert b"joins on " in error_output(tmp_path)
+    record = await play_against_attack(tmp_path, attack, honest=hidden_after)
     assert record.offender in {None, 0}
     assert record.is_counted
     assert record.think_times[1]
@@ -167,8 +185,10 @@ async def test_an_opponent_that_hides_nothing_cannot_take_or_block_a_seat(attack
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux hides the open files of a process")
-@pytest.mark.parametrize("honest", [HONEST, attacker("honest-hidden"), attacker("nothing")])
-async def test_honest_programs_may_hide_their_open_files(honest: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "honest", [honest_after, hidden_after, lambda _: attacker("nothing")], ids=["visible", "hidden", "other"]
+)
+async def test_honest_programs_may_hide_their_open_files(honest: Callable[[Path], str], tmp_path: Path) -> None:
     record = await play_against_attack(tmp_path, "honest-hidden", honest=honest)
     assert (record.verdict, record.is_counted) == (Verdict.REGULAR, True)
     assert record.attempts == ({}, {})

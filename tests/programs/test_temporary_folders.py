@@ -229,6 +229,7 @@ def test_a_folder_of_a_killed_process_is_removed_by_a_later_one(place: Path) -> 
     remove_stale_folders()
     assert [each.exists() for each in (left, own, place / later, place / other)] == [False, True, False, True]
     assert not is_stale(STALE.replace(LABEL_PREFIX, "other"))
+    assert not is_stale(f"{prefix}-{name_space}-{pid}-0-{token}"), "its process did not know when it was started"
 
 
 @pytest.mark.slow

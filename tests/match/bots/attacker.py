@@ -1,8 +1,9 @@
 """A program that plays legal moves and tries one attack: `python -m tests.match.bots.attacker ATTACK -h ...`.
 
 Invariants: the attack is tried once, before the program takes its seat or before its first move. The server's answer is
-ignored. If the server does not close the connection, the program continues to play. What plays is loaded after the
-attack, so that the attack comes before the opponent is ready; with ``--players`` it is in the process of the tests.
+ignored. If the server does not close the connection, the program continues to play; with ``--players``, the player is
+in the process of the tests. The file ``--mark`` is made as soon as the attack has begun: has reached the server if that
+is attacked. With ``--after``, the program takes its seat when this file exists.
 """
 
 from __future__ import annotations
@@ -43,6 +44,12 @@ PAYLOADS = {
 """The bytes that are sent before the first move, on the seat's connection, by attack."""
 
 
+def note_attack() -> None:
+    """Let the opponent take its seat."""
+    if mark is not None:
+        mark.touch()
+
+
 def open_connections(host: str, port: int) -> None:
     """Open as many connections as possible, and keep them open."""
     for _ in range(200):
@@ -71,6 +78,7 @@ def steal_seat(host: str, own_port: int, own_code: str) -> None:
                         open_sockets.append(sock)
                     except OSError:
                         pass
+                note_attack()
                 return
         time.sleep(0.01)
 
@@ -96,8 +104,6 @@ def join_elsewhere(host: str, way: str) -> None:
     while time.monotonic() < deadline:
         for port in {*known, *ports_of(match)} - spared_ports - tried:
             tried.add(port)
-            sys.stderr.write(f"joins on {port}\n")
-            sys.stderr.flush()
             if not os.fork():
                 with contextlib.suppress(OSError):
                     take_seat(WAYS[way](host, port))
@@ -118,6 +124,7 @@ def take_seat(sock: socket.socket) -> None:
 def connect_visibly(host: str, port: int) -> socket.socket:
     sock = socket.create_connection((host, port), timeout=1)
     sock.sendall(b"<protocol><join/>")
+    note_attack()
     return sock
 
 
@@ -127,6 +134,7 @@ def connect_by_mapped_address(_host: str, port: int) -> socket.socket:
     sock.bind(("::ffff:127.9.9.9", 0))
     sock.connect(("::ffff:127.0.0.1", port))
     sock.sendall(b"<protocol><join/>")
+    note_attack()
     return sock
 
 
@@ -229,8 +237,6 @@ def close_elsewhere(host: str) -> None:
     if os.fork():
         time.sleep(0.5)
         return
-    sys.stderr.write("joins on all ports\n")
-    sys.stderr.flush()
     deadline = time.monotonic() + 2
     tried: set[int] = set()
     while time.monotonic() < deadline:
@@ -252,8 +258,6 @@ def flood_elsewhere(*, is_hidden: bool) -> None:
     if is_hidden:
         hide_open_files()
         os.fork()
-    sys.stderr.write("joins on all ports\n")
-    sys.stderr.flush()
     deadline = time.monotonic() + 2
     sockets: list[socket.socket] = []
     while time.monotonic() < deadline:
@@ -263,6 +267,7 @@ def flood_elsewhere(*, is_hidden: bool) -> None:
                 sock.setblocking(False)
                 sock.connect_ex(("127.0.0.1", port))
                 sockets.append(sock)
+            note_attack()
         for sock in sockets[:-200]:
             sock.close()
         del sockets[:-200]
@@ -384,6 +389,7 @@ def grandparent_of(process: Path) -> int:
 
 
 open_sockets: list[socket.socket] = []
+mark: Path | None = None
 spared_ports: set[int] = set()
 """The program's own port, and that of the players of the tests, which is none of the match."""
 ACTIONS: dict[str, Callable[[str, int, str], None]] = {
@@ -408,14 +414,18 @@ ACTIONS: dict[str, Callable[[str, int, str], None]] = {
 
 
 def main() -> None:
+    global mark  # noqa: PLW0603
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("attack")
     parser.add_argument("--players")
+    parser.add_argument("--mark", type=Path)
+    parser.add_argument("--after", type=Path)
     parser.add_argument("--game")
     parser.add_argument("-h", dest="host")
     parser.add_argument("-p", dest="port", type=int)
     parser.add_argument("-r", dest="code")
     given = parser.parse_args()
+    mark = given.mark
     spared_ports.add(given.port)
     if given.players:
         spared_ports.add(int(Path(given.players).read_text(encoding="ascii")))
@@ -423,6 +433,10 @@ def main() -> None:
         join_elsewhere(given.host, given.attack.removeprefix("join-"))
     elif given.attack in ACTIONS:
         ACTIONS[given.attack](given.host, given.port, given.code)
+        if not given.attack.endswith(("-elsewhere", "-visibly")):
+            note_attack()
+    while given.after is not None and not given.after.exists():
+        time.sleep(0.02)
     if given.players and given.attack not in {*PAYLOADS, "stop-parent-for-ever"}:
         run(given.players, ["first", "-h", given.host, "-p", str(given.port), "-r", given.code])
     else:
