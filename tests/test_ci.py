@@ -62,7 +62,7 @@ FAKES: Final[dict[str, str | None]] = {
     "make": FAKE_MAKE,
     # whether or not this machine has them; those of the sandboxes fail, as where nothing may be isolated
     **dict.fromkeys(("bwrap", "podman", "runc", "busybox", "objdump", "apt-get"), "#!/bin/sh\nexit 1\n"),
-    **dict.fromkeys(("groff", "systemd-analyze", "chromium", "npm", "chown"), "#!/bin/sh\n"),
+    **dict.fromkeys(("groff", "systemd-analyze", "chromium", "chromium-headless-shell", "npm", "chown"), "#!/bin/sh\n"),
     "runuser": '#!/bin/sh\nshift 3\nexec "$@"\n',
     **{f"python{version}": FAKE_PYTHON.replace("$VERSION", version) for version in ("3.11", "3.12", "3.13")},
 }

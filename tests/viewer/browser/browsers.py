@@ -19,7 +19,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, 
 
 from tests.timeouts import HANG_TIMEOUT
 
-_NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "chrome")
+# the first takes half the processor time of the others
+_NAMES: Final = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
 _OPTIONS: Final = [
     "--headless",
     "--no-sandbox",
