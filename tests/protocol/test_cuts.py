@@ -119,7 +119,7 @@ def spoilt_streams(draw: st.DrawFn) -> bytes:
 
 @pytest.mark.no_cover
 @pytest.mark.slow
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(600))
 @given(
     spoilt_streams() | st.binary(max_size=300),
     st.lists(st.floats(0, 1), max_size=12),

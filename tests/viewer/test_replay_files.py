@@ -266,7 +266,7 @@ def mutated(draw: st.DrawFn) -> bytes:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(150))
 @given(mutated())
 @example(b"<protocol>" + b"<a>" * 100)
 def test_a_mutated_file_is_shown_or_refused_with_a_sentence(content: bytes) -> None:

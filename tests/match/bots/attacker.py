@@ -78,7 +78,6 @@ def steal_seat(host: str, own_port: int, own_code: str) -> None:
                         open_sockets.append(sock)
                     except OSError:
                         pass
-                note_attack()
                 return
         time.sleep(0.01)
 
@@ -432,7 +431,7 @@ def main() -> None:
         join_elsewhere(given.host, given.attack.removeprefix("join-"))
     elif given.attack in ACTIONS:
         ACTIONS[given.attack](given.host, given.port, given.code)
-        if not given.attack.endswith(("-elsewhere", "-visibly")):
+        if not given.attack.endswith(("-elsewhere", "-visibly")):  # these go on in another process, which notes it
             note_attack()
     while given.after is not None and not given.after.exists():
         time.sleep(0.02)

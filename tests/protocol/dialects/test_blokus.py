@@ -288,7 +288,7 @@ def written_moves(draw: st.DrawFn) -> bytes:
 
 @pytest.mark.no_cover
 @pytest.mark.slow
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(120))
 @given(st.lists(written_moves(), min_size=1, max_size=3), st.sampled_from(EDITIONS), st.integers(0, 99))
 def test_the_result_does_not_depend_on_the_plain_form(packets: list[bytes], dialect: Dialect, seed: int) -> None:
     stream = FIRST + b"".join(packets)
