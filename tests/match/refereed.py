@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import random
 import shlex
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import trio
 
-from spielleiter.match.plan import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.game.api import State
+from spielleiter.match.plan import Entrant, MatchSetup, Opening, ProgramTimeouts
 from spielleiter.match.records import GameRecord
 from spielleiter.match.referee import play_game
+from spielleiter.players.choosers import random_move
 from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
+from spielleiter.protocol.messages import Memento
+from spielleiter.server.editions import choose_editions
+from spielleiter.server.replay import encode_replay
 from tests.timeouts import HANG_TIMEOUT
 
 NO_LIMITS = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT}
@@ -40,9 +48,43 @@ def setup_of(first: str | Entrant, second: str | Entrant, **changes: Any) -> Mat
     return dataclasses.replace(setup, **changes)
 
 
+@cache
+def late_position(game_type: str = DEFAULT_GAME_TYPE) -> State:
+    """A position with seat 0 on turn from which both seats have two moves or a few more; then seat 1 has won."""
+    game = choose_editions({}, {})[game_type].game
+    for seed in itertools.count():
+        rng = random.Random(seed)
+        state: State = game.new_state(rng)
+        positions: list[State] = []
+        while (outcome := state.outcome()) is None:
+            positions.append(state)
+            state = state.play(random_move(state, rng))
+        if outcome.winner == 1 and state.points(1)[0] >= state.points(0)[0] + 10:
+            break
+    plies = [0, 0]
+    while min(plies) < 2 or state.seat_on_turn != 0:
+        state = positions.pop()
+        plies[state.seat_on_turn] += 1
+    return state
+
+
+def write_late_replay(folder: Path, game_type: str = DEFAULT_GAME_TYPE) -> Path:
+    """Write a replay with that position alone to a file in `folder`."""
+    path = folder / "late.xml"
+    dialect = choose_editions({}, {})[game_type].dialect
+    path.write_bytes(encode_replay(dialect, "room", [Memento(late_position(game_type))]))
+    return path
+
+
 async def play(folder: Path, first: str | Entrant, second: str | Entrant, game: int = 1, **changes: Any) -> GameRecord:
-    """Play a game of a match of these programs; return its record, and assert that no process is left."""
+    """Play a game of a match of these programs; return its record, and assert that no process is left.
+
+    In the server of the match it begins shortly before its end, unless the changes have other `openings`.
+    """
     setup = dataclasses.replace(setup_of(first, second, **changes), run_id=str(folder))
+    if setup.server is None and "openings" not in changes:
+        opening = Opening("late", str(write_late_replay(folder, setup.game_type)))
+        setup = dataclasses.replace(setup, openings=(opening,))
     with trio.fail_after(HANG_TIMEOUT):
         record = await play_game(setup, setup.plan()[game - 1], folder)
     assert PLATFORM.find_tagged(str(folder)) == ()
