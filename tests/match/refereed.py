@@ -12,7 +12,7 @@ from typing import Any
 
 import trio
 
-from spielleiter.game.api import State
+from spielleiter.game.api import Game, State
 from spielleiter.match.plan import Entrant, MatchSetup, Opening, ProgramTimeouts
 from spielleiter.match.records import GameRecord
 from spielleiter.match.referee import play_game
@@ -48,24 +48,23 @@ def setup_of(first: str | Entrant, second: str | Entrant, **changes: Any) -> Mat
     return dataclasses.replace(setup, **changes)
 
 
+def finished_game(game: Game, seed: int) -> list[State]:
+    """The positions of a game with random moves, from the first one to its end."""
+    rng = random.Random(seed)
+    states = [game.new_state(rng)]
+    while states[-1].outcome() is None:
+        states.append(states[-1].play(random_move(states[-1], rng)))
+    return states
+
+
 @cache
 def late_position(game_type: str = DEFAULT_GAME_TYPE) -> State:
-    """A position with seat 0 on turn from which both seats have two moves or a few more; then seat 1 has won."""
-    game = choose_editions({}, {})[game_type].game
-    for seed in itertools.count():
-        rng = random.Random(seed)
-        state: State = game.new_state(rng)
-        positions: list[State] = []
-        while (outcome := state.outcome()) is None:
-            positions.append(state)
-            state = state.play(random_move(state, rng))
-        if outcome.winner == 1 and state.points(1)[0] >= state.points(0)[0] + 10:
-            break
-    plies = [0, 0]
-    while min(plies) < 2 or state.seat_on_turn != 0:
-        state = positions.pop()
-        plies[state.seat_on_turn] += 1
-    return state
+    """A position with seat 0 on turn and seat 1 ahead, from which both have about two moves or a few more."""
+    games = (finished_game(choose_editions({}, {})[game_type].game, seed) for seed in itertools.count())
+    *states, _ = next(each for each in games if each[-1].points(1)[0] >= each[-1].points(0)[0] + 10)
+    seats = [state.seat_on_turn for state in states]
+    turns = [index for index, seat in enumerate(seats) if seat == 0 and seats[index:].count(1) >= 2]
+    return states[turns[-2]]
 
 
 def write_late_replay(folder: Path, game_type: str = DEFAULT_GAME_TYPE) -> Path:
