@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.replay import encode_replay
 from tests.match.players import listening_players
+from tests.match.refereed import write_late_replay
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +22,12 @@ def players() -> Iterator[None]:
     """Provide the players of lightweight programs (tests/match/light.py)."""
     with listening_players():
         yield
+
+
+@pytest.fixture(scope="session")
+def late_book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An opening book whose only position is a few moves before the end of a game."""
+    return write_late_replay(tmp_path_factory.mktemp("book"))
 
 
 @pytest.fixture
