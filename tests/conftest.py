@@ -41,7 +41,7 @@ EXTENDED = (
     "tests/cluster/test_two_machines.py::test_the_starter_is_interrupted",
     "tests/cluster/test_two_machines.py::test_the_starter_is_killed_and_the_match_resumed",
     "tests/contest/test_check.py::test_a_built_in_player_is_fit",
-    "tests/contest/test_check.py::test_built_in_strategies_are_fit_in_every_season[first",
+    "tests/contest/test_check.py::test_built_in_strategies_are_fit_in_every_season[greedy",
     "tests/contest/test_check.py::test_built_in_strategies_are_fit_in_every_season[random",
     "tests/contest/test_package_games.py::test_a_fault_is_named_by_its_own_code[ends too late-none",
     "tests/contest/test_package_games.py::test_a_fault_is_named_by_its_own_code[leaves a process-none",

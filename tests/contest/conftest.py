@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from spielleiter.contest.scripted_server import EARLY_ENDINGS
+from spielleiter.game.api import Outcome
+from spielleiter.game.blokus.state import BlokusState
 from tests.match.conftest import players
 from tests.timeouts import HANG_TIMEOUT
 
@@ -18,6 +21,18 @@ __all__ = ["players"]  # a fixture of these tests, too
 def python_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a sandbox, the packages' python3 is found even if only this interpreter exists."""
     monkeypatch.setenv("PATH", os.pathsep.join([os.environ["PATH"], str(Path(sys.executable).parent)]))
+
+
+@pytest.fixture
+def short_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    """End games after twelve turns, where the rest of them would show nothing more."""
+    monkeypatch.setattr(BlokusState, "outcome", lambda self: Outcome(0, "points") if self.turn >= 12 else None)
+
+
+@pytest.fixture
+def few_endings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out most ways to end a game early; those are tried with built-in strategies (test_check.py)."""
+    monkeypatch.setattr("spielleiter.contest.check.EARLY_ENDINGS", (EARLY_ENDINGS[0], EARLY_ENDINGS[-1]))
 
 
 @pytest.fixture(autouse=True)
