@@ -53,7 +53,7 @@ def _listening(process: psutil.Process) -> list[int]:
 
 
 def _addresses(process: psutil.Process) -> list[tuple[str, int]]:
-    return [tuple(each.laddr) for each in process.net_connections() if each.status == "LISTEN"]
+    return [(each.laddr.ip, each.laddr.port) for each in process.net_connections() if each.status == "LISTEN"]
 
 
 def _say_hello(port: int) -> None:
@@ -141,7 +141,7 @@ def test_a_client_without_tls_reaches_no_scheduler(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("spielleiter.cluster.dask_engine.CONNECT_TIMEOUT", 0.5)
-    address = cluster.engine.client.scheduler.address.replace("tls:", "tcp:")
+    address = str(cluster.engine.client.scheduler_info()["address"]).replace("tls:", "tcp:")
     programs = ("--player1", "builtin:first", "--player2", "builtin:random")
     done = run("match", *programs, "--out", str(tmp_path / "out"), "--cluster", address)
     assert done.exit_code == 4
