@@ -9,24 +9,16 @@ from pathlib import Path
 import pytest
 
 from spielleiter.contest.scripted_server import EARLY_ENDINGS
-from spielleiter.game.api import Outcome
-from spielleiter.game.blokus.state import BlokusState
-from tests.match.conftest import players
+from tests.match.conftest import players, short_games
 from tests.timeouts import HANG_TIMEOUT
 
-__all__ = ["players"]  # a fixture of these tests, too
+__all__ = ["players", "short_games"]  # fixtures of these tests, too
 
 
 @pytest.fixture
 def python_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a sandbox, the packages' python3 is found even if only this interpreter exists."""
     monkeypatch.setenv("PATH", os.pathsep.join([os.environ["PATH"], str(Path(sys.executable).parent)]))
-
-
-@pytest.fixture
-def short_games(monkeypatch: pytest.MonkeyPatch) -> None:
-    """End games after twelve turns, where the rest of them would show nothing more."""
-    monkeypatch.setattr(BlokusState, "outcome", lambda self: Outcome(0, "points") if self.turn >= 12 else None)
 
 
 @pytest.fixture

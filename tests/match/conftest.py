@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from spielleiter.game.api import State
+from spielleiter.game.api import Outcome, State
+from spielleiter.game.blokus.state import BlokusState
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import choose_editions
@@ -28,6 +29,12 @@ def players() -> Iterator[None]:
 def late_book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An opening book whose only position is a few moves before the end of a game."""
     return write_late_replay(tmp_path_factory.mktemp("book"))
+
+
+@pytest.fixture
+def short_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    """End games of Blokus after twelve turns, where the rest of them would show nothing more."""
+    monkeypatch.setattr(BlokusState, "outcome", lambda self: Outcome(0, "points") if self.turn >= 12 else None)
 
 
 @pytest.fixture
