@@ -6,13 +6,13 @@ import contextlib
 import gzip
 import re
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from spielleiter.game.api import State
 from spielleiter.game.blokus import BlokusState

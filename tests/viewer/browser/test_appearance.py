@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from playwright.sync_api import Page, expect
 
 from spielleiter.game.blokus.moves import BlokusMistake, SetMove
