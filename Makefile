@@ -95,15 +95,16 @@ lint: setup-dev ## check the style (ruff), and the files for GitHub and for cont
 	@$(PY) -m check_jsonschema --quiet --builtin-schema vendor.compose-spec docker/*.yaml
 	@"$(VENV)/bin/zizmor" --quiet --no-progress --offline --min-severity medium .github/workflows action.yml
 
-types: setup-dev ## check the types as on Linux (mypy --strict)
-	@$(PY) -m mypy --platform linux --cache-dir .mypy_cache/linux
+# Each platform has a cache of its own, since a change of the platform makes a cache useless.
+MYPY = $(PY) -m mypy --num-workers auto --cache-dir .mypy_cache/$(1) --platform $(1)
 
-# Each platform has a cache of its own, since a change of the platform makes a cache useless. What is for one platform
-# only is unreachable on the others, so that is an error for Linux alone.
+types: setup-dev ## check the types as on Linux (mypy --strict)
+	@$(call MYPY,linux)
+
+# What is for one platform only is unreachable on the others, so that is an error for Linux alone.
 types-elsewhere: setup-dev ## check the types as on Windows and macOS
-	@$(PY) -m mypy --platform win32 --cache-dir .mypy_cache/win32 --no-warn-unreachable & windows=$$!; \
-	$(PY) -m mypy --platform darwin --cache-dir .mypy_cache/darwin --no-warn-unreachable || status=1; \
-	wait $$windows || status=1; exit $${status:-0}
+	@$(call MYPY,win32) --no-warn-unreachable
+	@$(call MYPY,darwin) --no-warn-unreachable
 
 imports: setup-dev ## check the import contracts (import-linter)
 	@"$(VENV)/bin/lint-imports"

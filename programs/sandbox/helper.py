@@ -37,7 +37,10 @@ import struct
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # it takes time to load
+    from typing import Any, Final
 
 COUNTER_FILES: Final = ("/proc/net/snmp", "/proc/net/snmp6")
 """The network counters, in the order of their descriptors; a file that does not exist is left out."""

@@ -6,6 +6,7 @@ Python; otherwise with what is called `python3` here. Whatever an interpreter an
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from spielleiter.common.own_python import is_frozen, own_python
-from spielleiter.programs.sandbox.sandbox import run_briefly
+from spielleiter.programs.sandbox.sandbox import NOT_STARTED, run_briefly
 
 CONTEST_VERSION: Final = "3.12"
 """The newest version of Python in the images of the contest."""
@@ -98,7 +99,24 @@ def write_commands(python: FoundPython, folder: Path) -> None:
 def _probe(path: str) -> FoundPython | None:
     """Ask an interpreter what it is; None if it does not answer, such as the shim of a version manager."""
     try:
-        answer = json.loads(run_briefly([path, "-I", "-c", _PROBE], _TIMEOUT)[1])
+        status = Path(path).stat()
+        return _answer(path, (status.st_mtime_ns, status.st_size))
+    except OSError:
+        return None
+
+
+@functools.cache
+def _answer(path: str, _version: tuple[int, int]) -> FoundPython | None:
+    """Return what an interpreter answers; None for nonsense.
+
+    It is asked again only if its file has changed, since the shim of a version manager takes long to answer. Raises
+    TimeoutError, and remembers nothing then.
+    """
+    code, output = run_briefly([path, "-I", "-c", _PROBE], _TIMEOUT)
+    if code == NOT_STARTED:
+        raise TimeoutError(output)
+    try:
+        answer = json.loads(output)
     except ValueError:
         return None
     match answer:

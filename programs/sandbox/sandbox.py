@@ -209,8 +209,8 @@ class Resources:
         """Remove it. Blocks for a moment."""
 
 
-NOT_STARTED: Final = 127
-"""The exit code of a command that could not be started, or took too long."""
+NOT_STARTED: Final = 256
+"""Instead of the exit code of a command that could not be started, or took too long; no command has this one."""
 
 
 def run_briefly(command: Sequence[str], timeout: float) -> tuple[int, str]:

@@ -26,7 +26,6 @@ from spielleiter.contest.check import (
     render_junit,
 )
 from spielleiter.contest.scripted_server import (
-    EARLY_ENDINGS,
     InconclusiveError,
     ScriptedServer,
     UnexpectedBehaviourError,
@@ -39,7 +38,6 @@ from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import JoinPreparedRequest
 from spielleiter.server.editions import EDITIONS
-from tests.interpreter import PYTHON
 from tests.match.players import LIGHT
 from tests.match.xunit import assert_is_xunit
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
@@ -65,7 +63,7 @@ async def check(
     with trio.fail_after(HANG_TIMEOUT):
         results = await check_program(setup, folder, reported.append)
     assert results == tuple(reported)
-    assert [result.number for result in results] == list(range(1, STEPS + 1))
+    assert [result.number for result in results] == list(range(1, len(results) + 1))
     assert PLATFORM.find_tagged(str(folder)) == ()
     return results
 
@@ -88,7 +86,9 @@ class FakeStep:
 
 
 FIRST_GAME: Final = ("start", "take_seat", "ask", "judge_time", "parse", "play")
-OTHERS: Final = ("fragmented", "coalesced", "unknown", "pause", "whole_game", "early_end", "real_game")
+IN_THE_MIDDLE: Final = ("fragmented", "coalesced", "unknown", "pause")
+"""Further steps, which leave a game before its end."""
+OTHERS: Final = (*IN_THE_MIDDLE, "whole_game", "early_end", "real_game")
 
 
 def fake(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
@@ -101,12 +101,6 @@ def fake(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
 def no_real_game(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the two steps that the tests of the referee cover; `test_a_built_in_player_is_fit` has them."""
     fake(monkeypatch, "real_game")
-
-
-@pytest.fixture
-def few_endings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out most ways to end a game early; those are tried in games of built-in strategies."""
-    monkeypatch.setattr("spielleiter.contest.check.EARLY_ENDINGS", (EARLY_ENDINGS[0], EARLY_ENDINGS[-1]))
 
 
 @pytest.fixture
@@ -237,14 +231,12 @@ def test_the_steps_are_a_test_suite() -> None:
     ]
 
 
-PLAY = f"{PYTHON} -m spielleiter play --seed 1"
-
-
 def failed(results: tuple[StepResult, ...]) -> list[str]:
     return [result.title for result in results if result.status is Status.FAILED]
 
 
 def assert_all_passed(results: tuple[StepResult, ...], edition: str, folder: Path) -> None:
+    assert len(results) == STEPS
     assert [(result.title, result.came) for result in results if result.status is not Status.PASSED] == []
     assert all(result.came and result.expected for result in results)
     folders = {result.folder for result in results if result.came != "as expected"}  # without those that are left out
@@ -265,7 +257,7 @@ async def test_a_built_in_player_is_fit(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.usefixtures("players", "no_real_game")
 @pytest.mark.parametrize(
     ("strategy", "edition"),
-    [("greedy", "blokus-2027"), ("random", "blokus-2021-r2"), ("first", "hase-und-igel-2018")],
+    [("first", "blokus-2027"), ("random", "blokus-2021-r2"), ("greedy", "hase-und-igel-2018")],
 )
 async def test_built_in_strategies_are_fit_in_every_season(strategy: str, edition: str, tmp_path: Path) -> None:
     command = f"{LIGHT} {strategy} --edition {edition} -h {{host}} -p {{port}} -r {{reservation}}"
@@ -304,16 +296,17 @@ async def test_the_chosen_end_of_a_game_applies_to_all_games(tmp_path: Path, mon
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("players")
 @pytest.mark.parametrize(
     ("command", "number", "title", "came", "limits"),
     [
         ("sh -c 'seq 11 >&2; exit 3' bot", 1, "starts", "the process ended with exit code 3", {}),
-        (f"{PLAY} -s first -h {{host}} -p {{port}} -r mine", 2, "takes its seat", "reservation code 'mine'", {}),
+        (f"{LIGHT} first -h {{host}} -p {{port}} -r mine", 2, "takes its seat", "reservation code 'mine'", {}),
         ("builtin:crash", 3, "answers a request", "it ended its connection; the process ended with exit code 1", {}),
-        ("builtin:silent", 3, "answers a request", "no answer came in {hard_timeout:g} s", {"hard_timeout": 0.5}),
-        (f"{PLAY} -s slow --delay DELAY", 4, "is in time", "the answer came after ", {"soft_timeout": 0.3}),
-        ("builtin:garbage", 5, "can be understood", "Not well-formed XML", {}),
-        ("builtin:illegal", 6, "keeps the rules", "", {}),
+        (f"{LIGHT} silent", 3, "answers a request", "no answer came in {hard_timeout:g} s", {"hard_timeout": 0.5}),
+        (f"{LIGHT} slow --delay DELAY", 4, "is in time", "the answer came after ", {"soft_timeout": 0.3}),
+        (f"{LIGHT} garbage", 5, "can be understood", "Not well-formed XML", {}),
+        (f"{LIGHT} illegal", 6, "keeps the rules", "", {}),
     ],
 )
 async def test_a_bad_program_fails_at_the_right_step(
@@ -335,8 +328,11 @@ async def test_a_bad_program_fails_at_the_right_step(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("players", "few_endings")
-async def test_a_program_that_does_not_end_fails_every_step_in_which_a_game_ends(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("players", "few_endings", "short_games")
+async def test_a_program_that_does_not_end_fails_every_step_in_which_a_game_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(monkeypatch, *IN_THE_MIDDLE)
     script = f'{LIGHT} first "$@"; exec sleep 500'
     command = f"sh -c {shlex.quote(script)} bot"
 
@@ -369,9 +365,12 @@ async def test_failing_a_step_that_the_official_server_never_causes_is_only_a_wa
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("players", "few_endings")
-async def test_waiting_for_the_end_of_the_stream_is_only_a_warning(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("players", "few_endings", "short_games")
+async def test_waiting_for_the_end_of_the_stream_is_only_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The documents of some seasons promise that the server ends the stream, but no release does it."""
+    fake(monkeypatch, *IN_THE_MIDDLE)
 
     async def attempt(limit: float) -> None:
         timeouts = ProgramTimeouts(start=HANG_TIMEOUT, exit=limit, game=HANG_TIMEOUT)
@@ -391,7 +390,7 @@ async def test_waiting_for_the_end_of_the_stream_is_only_a_warning(tmp_path: Pat
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("players", "no_real_game")
+@pytest.mark.usefixtures("players", "few_endings", "no_real_game")
 @pytest.mark.parametrize("plies", [1, 2])
 async def test_a_game_may_end_after_a_few_moves(plies: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(BlokusState, "outcome", lambda self: Outcome(0, "points") if self.turn >= plies else None)

@@ -44,6 +44,7 @@ from spielleiter.programs.sandbox.sandbox_run import Observations
 from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.contest.packages import Planted, make_package
+from tests.match.players import LIGHT
 from tests.match.sample_records import fault as faulty
 from tests.match.sample_records import game
 from tests.programs.sandbox.sandboxes import make_sandbox
@@ -94,7 +95,15 @@ PLANTED: Final[dict[str, Fault]] = {
     "starts too many processes": Fault(
         "too-many-processes",
         Condition.PROCESSES,
-        Planted(move=_ONCE + "for _ in range(6000): os.fork() or time.sleep(600)"),
+        Planted(
+            move="""
+            if moves == 3:
+                for _ in range(300):
+                    try: os.fork() or (time.sleep(600), os._exit(0))
+                    except OSError: pass  # the system refuses more before the next look
+                time.sleep(600)
+            """
+        ),
         _BOTH,
     ),
     "hides its files": Fault(
@@ -129,10 +138,10 @@ PLANTED: Final[dict[str, Fault]] = {
         Planted(start="open('/etc/spielleiter-test.log', 'w').close()"),
         (BUBBLEWRAP,),
     ),
-    "prints 100 MB": Fault(
+    "prints 60 MB": Fault(
         "endless-output",
         Condition.OUTPUT,
-        Planted(move=_ONCE + "for _ in range(100): sys.stdout.write('x' * 99 + '\\n' * 1 + 'y' * (2**20 - 100))"),
+        Planted(move=_ONCE + "for _ in range(60): sys.stdout.write('x' * 99 + '\\n' * 1 + 'y' * (2**20 - 100))"),
     ),
     "crashes in the second game": Fault(
         "crash", Condition.UPLOAD_TEST, Planted(move="""if ' turn="1"' in position: 1 / 0"""), games=2
@@ -247,9 +256,10 @@ def test_sizes_are_readable(size: int, text: str) -> None:
     assert size_text(size) == text
 
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("python_on_the_path")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("python_on_the_path", "short_games", "players")]
 
 MEMORY_HERE = 160 * 1024 * 1024
+PROCESSES_HERE = 60
 NO_LIMITS: Mapping[str, float] = MappingProxyType({})
 
 
@@ -295,13 +305,14 @@ async def play(
 ) -> Played:
     """Play games of a package with this fault; assert that no process is left."""
     sandbox = make_sandbox(kind, MEMORY_HERE)
+    monkeypatch.setattr("spielleiter.programs.sandbox.sandbox_run.PROCESS_LIMIT", PROCESSES_HERE)
     player = games_of(folder, planted, sandbox, monkeypatch, limits)
     # what cannot be limited without a sandbox is a warning in every report
     gaps = dict(sandbox.gaps)
     gaps.pop(Condition.DISK, None)
     observed = ObservedConditions(Speed(0.001, is_measured=False), gaps)
     with trio.fail_after(HANG_TIMEOUT):
-        results = await player.play(Condition.UPLOAD_TEST.key, "builtin:random", games, lambda _: None)
+        results = await player.play(Condition.UPLOAD_TEST.key, f"{LIGHT} first", games, lambda _: None)
     observed.add_games(results)
     assert PLATFORM.find_tagged(str(folder)) == ()
     return Played(results, observed)
@@ -368,7 +379,7 @@ async def test_a_fixed_port_is_noticed_when_two_games_run_at_once(
     )
     games = games_of(tmp_path, taken, make_sandbox(NONE), monkeypatch, NO_LIMITS)
     with trio.fail_after(HANG_TIMEOUT):
-        results = await games.play_two_at_once("two-games", "builtin:random")
+        results = await games.play_two_at_once("two-games", f"{LIGHT} first")
     assert sorted(len(each.findings) for each in results) == [0, 1]
 
 
@@ -382,25 +393,25 @@ def burn(seconds, clock=time.process_time):
 
 async def test_a_late_answer_is_measured_like_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether this machine has delayed it is known only then."""
-    planted = Planted(start=_BURN, move="burn(0.6)")
-    [result] = (await play(tmp_path, planted, NONE, monkeypatch, limits={"move": 0.5})).results
+    planted = Planted(start=_BURN, move="burn(0.3)")
+    [result] = (await play(tmp_path, planted, NONE, monkeypatch, limits={"move": 0.2})).results
     assert len(result.answers) == len(result.record.think_times[0]) == 1
-    assert result.answers[0].processor >= 0.5
-    assert result.answers[0].seconds > 0.5
+    assert result.answers[0].processor >= 0.2
+    assert result.answers[0].seconds > 0.2
 
 
 async def test_each_answer_has_its_own_processor_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not that of the start, nor that of other answers; sleeping takes none, and children count."""
     planted = Planted(
-        start=f"{_BURN}burn(0.6)",
+        start=f"{_BURN}burn(0.4)",
         move="""
             if moves == 1:
                 time.sleep(0.5)
             elif moves == 2:
-                burn(0.5)
+                burn(0.3)
             elif moves == 3:
                 if not (child := os.fork()):
-                    burn(0.5)
+                    burn(0.3)
                     os._exit(0)
                 os.waitpid(child, 0)
         """,
@@ -409,8 +420,8 @@ async def test_each_answer_has_its_own_processor_time(tmp_path: Path, monkeypatc
     assert len(result.answers) == len(result.record.think_times[0])
     asleep, computing, waiting_for_a_child, *others = result.answers
     assert asleep.seconds >= 0.5
-    assert asleep.processor < 0.25
-    assert computing.processor >= 0.45
-    assert waiting_for_a_child.processor >= 0.45
-    assert sum(each.processor for each in others) < 0.45
+    assert asleep.processor < 0.2
+    assert computing.processor >= 0.25
+    assert waiting_for_a_child.processor >= 0.25
+    assert sum(each.processor for each in others) < 0.3
     assert all(each.waited <= each.seconds for each in result.answers)

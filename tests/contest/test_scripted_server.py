@@ -40,6 +40,7 @@ from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS, choose_editions
 from tests.interpreter import PYTHON
 from tests.match.answering import answering_program
+from tests.match.players import LIGHT
 from tests.timeouts import HANG_TIMEOUT
 
 EDITION = choose_editions({}, {})[DEFAULT_GAME_TYPE]
@@ -181,6 +182,7 @@ async def test_a_program_that_does_not_take_its_seat_is_unexpected(command: str,
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("players")
 @pytest.mark.parametrize("seat", [0, 1])
 async def test_the_moves_of_a_program_are_played(seat: int, tmp_path: Path) -> None:
     async def act(scripted_server: ScriptedServer) -> None:
@@ -199,7 +201,7 @@ async def test_the_moves_of_a_program_are_played(seat: int, tmp_path: Path) -> N
         await scripted_server.finish(result_of(EDITION, scripted_server, EARLY_ENDINGS[0]))
         assert await scripted_server.expect_exit(HANG_TIMEOUT) == "the process ended with exit code 0"
 
-    await run_scripted("builtin:first", act, tmp_path, seat)
+    await run_scripted(f"{LIGHT} first", act, tmp_path, seat)
     assert (tmp_path / "stdout.log").exists()
 
 
@@ -328,13 +330,14 @@ async def test_a_request_for_another_game_is_refused_at_once(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("players")
 async def test_the_bytes_on_the_wire_are_logged(tmp_path: Path) -> None:
     async def act(scripted_server: ScriptedServer) -> None:
         await take_seat(scripted_server)
         await scripted_server.begin()
         await scripted_server.ask(HANG_TIMEOUT)
 
-    await run_scripted("builtin:first", act, tmp_path)
+    await run_scripted(f"{LIGHT} first", act, tmp_path)
     log = gzip.decompress((tmp_path / "wire.log.gz").read_bytes()).decode()
     positions = [
         log.index(text) for text in (" program > ", "<joinPrepared ", " program < ", "<joined ", "moveRequest")
@@ -344,6 +347,7 @@ async def test_the_bytes_on_the_wire_are_logged(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("players")
 @pytest.mark.parametrize("lost", [0.0, 0.2])
 async def test_waiting_for_a_processor_makes_a_delay_inconclusive(
     lost: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -359,7 +363,7 @@ async def test_waiting_for_a_processor_makes_a_delay_inconclusive(
                 await asking
             raised.append(caught.value)
 
-    await run_scripted("builtin:silent", act, tmp_path)
+    await run_scripted(f"{LIGHT} silent", act, tmp_path)
     # whether the process ends soon enough after the stream depends on this machine
     assert [isinstance(error, InconclusiveError) for error in raised] == [lost > 0] * 2
     assert str(raised[0]) == "no answer came in 0.2 s" + ("; 0.200 s of it waiting for a processor" if lost else "")

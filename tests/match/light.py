@@ -8,15 +8,17 @@ there on the port in FILE. It imports very little, so that it starts in about 20
 
 It ends with exit code 0 if its player closes the connection, and with 1 if its player resets it. With
 ``--ends-at WORD`` it ends when the server sends that word. With ``--ends-with stream`` it says no goodbye, and ends
-when the server ends its stream.
+when the server ends its stream. With ``--after FILE`` it begins when this file exists.
 """
 
 from __future__ import annotations
 
+import os
 import select
 import socket
 import struct
 import sys
+import time
 
 _READ = 1 << 16
 _GOODBYES = b"<close/>", b"CloseConnection/>", b"</protocol>"
@@ -29,6 +31,8 @@ def run(file: str, words: list[str]) -> None:
     options = dict(zip(words[1::2], words[2::2], strict=True))
     forbidden = options.get("--ends-at", "").encode()
     waits = options.get("--ends-with") == "stream"
+    while "--after" in options and not os.access(options["--after"], os.F_OK):
+        time.sleep(0.02)
     with (
         socket.create_connection((options["-h"], int(options["-p"]))) as server,
         socket.create_connection(("127.0.0.1", port)) as player,

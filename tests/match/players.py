@@ -25,13 +25,25 @@ from spielleiter.client.client_errors import ClientError
 from spielleiter.client.player import GameEnd, Player
 from spielleiter.client.responders import DEFAULT_DELAY, make_responder
 from spielleiter.client.transport import Transport
+from spielleiter.game.api import State
 from spielleiter.server.editions import EDITIONS
 from tests.timeouts import HANG_TIMEOUT
 
 PORT_FILE: Final = Path(tempfile.gettempdir(), f"spielleiter-players-{os.getpid()}")
 """Tells lightweight programs the port; the environment of programs does not have the variables of the tests."""
 LIGHT: Final = shlex.join([sys.executable, "-I", "-S", str(Path(__file__).with_name("light.py")), str(PORT_FILE)])
-"""The beginning of a command line, followed by a strategy and optionally ``--edition``, ``--delay``, ``--ends-at``."""
+"""The beginning of a command line, followed by a strategy and the options of light.py or of the player.
+
+These are ``--edition``, ``--delay``, and ``--sends NAME`` for bytes in `PAYLOADS` that precede the first move.
+"""
+PAYLOADS: Final = {
+    "cancel": b'<authenticate password="examplepassword"/><cancel roomId="ROOM"/>',
+    "everything": b'<authenticate password="examplepassword"/><cancel roomId="ROOM"/>',
+    "pause": b'<authenticate password="examplepassword"/><pause roomId="ROOM" pause="true"/>',
+    "observe": b'<authenticate password="examplepassword"/><observe roomId="ROOM"/>',
+    "undeclared-prefix": b'<joinRoom xmlns="u"><p:b/></joinRoom>',
+    "flood": b" " * 700_000,
+}
 
 
 @contextmanager
@@ -75,7 +87,14 @@ async def _play(stream: trio.SocketStream) -> None:
         reservation = options.get("-r")
         await (player.join(edition.game_type) if reservation is None else player.join_prepared(reservation))
         delay = float(options.get("--delay", DEFAULT_DELAY))
-        report = await player.play_with(make_responder(strategy, seed=1, delay=delay))
+        responder, payload = make_responder(strategy, seed=1, delay=delay), PAYLOADS.get(options.get("--sends", ""))
+
+        async def respond(player: Player, state: State) -> None:
+            if payload is not None and player.moves_played == 0:
+                await player.send_bytes(payload.replace(b"ROOM", str(player.room_id).encode()))
+            await responder(player, state)
+
+        report = await player.play_with(respond)
         if report.end is GameEnd.RESULT:
             await transport.aclose()
     except ClientError:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import random
 import shlex
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import trio
 
-from spielleiter.match.plan import Entrant, MatchSetup, ProgramTimeouts
+from spielleiter.game.api import Game, State
+from spielleiter.match.plan import Entrant, MatchSetup, Opening, ProgramTimeouts
 from spielleiter.match.records import GameRecord
 from spielleiter.match.referee import play_game
+from spielleiter.players.choosers import random_move
 from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
+from spielleiter.protocol.messages import Memento
+from spielleiter.server.editions import choose_editions
+from spielleiter.server.replay import encode_replay
 from tests.timeouts import HANG_TIMEOUT
 
 NO_LIMITS = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT}
@@ -40,9 +48,42 @@ def setup_of(first: str | Entrant, second: str | Entrant, **changes: Any) -> Mat
     return dataclasses.replace(setup, **changes)
 
 
+def finished_game(game: Game, seed: int) -> list[State]:
+    """The positions of a game with random moves, from the first one to its end."""
+    rng = random.Random(seed)
+    states = [game.new_state(rng)]
+    while states[-1].outcome() is None:
+        states.append(states[-1].play(random_move(states[-1], rng)))
+    return states
+
+
+@cache
+def late_position(game_type: str = DEFAULT_GAME_TYPE) -> State:
+    """A position with seat 0 on turn and seat 1 ahead, from which both have about two moves or a few more."""
+    games = (finished_game(choose_editions({}, {})[game_type].game, seed) for seed in itertools.count())
+    *states, _ = next(each for each in games if each[-1].points(1)[0] >= each[-1].points(0)[0] + 10)
+    seats = [state.seat_on_turn for state in states]
+    turns = [index for index, seat in enumerate(seats) if seat == 0 and seats[index:].count(1) >= 2]
+    return states[turns[-2]]
+
+
+def write_late_replay(folder: Path, game_type: str = DEFAULT_GAME_TYPE) -> Path:
+    """Write a replay with that position alone to a file in `folder`."""
+    path = folder / "late.xml"
+    dialect = choose_editions({}, {})[game_type].dialect
+    path.write_bytes(encode_replay(dialect, "room", [Memento(late_position(game_type))]))
+    return path
+
+
 async def play(folder: Path, first: str | Entrant, second: str | Entrant, game: int = 1, **changes: Any) -> GameRecord:
-    """Play a game of a match of these programs; return its record, and assert that no process is left."""
+    """Play a game of a match of these programs; return its record, and assert that no process is left.
+
+    In the server of the match it begins shortly before its end, unless the changes have other `openings`.
+    """
     setup = dataclasses.replace(setup_of(first, second, **changes), run_id=str(folder))
+    if setup.server is None and "openings" not in changes:
+        opening = Opening("late", str(write_late_replay(folder, setup.game_type)))
+        setup = dataclasses.replace(setup, openings=(opening,))
     with trio.fail_after(HANG_TIMEOUT):
         record = await play_game(setup, setup.plan()[game - 1], folder)
     assert PLATFORM.find_tagged(str(folder)) == ()

@@ -23,7 +23,7 @@ from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.interpreter import PYTHON
 from tests.match.bots.ports import ports_of
 from tests.match.players import LIGHT, PORT_FILE
-from tests.match.refereed import play
+from tests.match.refereed import play, write_late_replay
 from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("players")]
@@ -31,6 +31,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("players")]
 OPTIONS = "--game {game} -h {host} -p {port} -r {reservation}"
 PROJECT = Path(__file__).parents[2]
 EARLIER_GAME = "swc_2021_blokus"
+HONEST = f"{LIGHT} greedy {OPTIONS}"
 WAYS = [
     "visibly",
     "by-mapped-address",
@@ -54,9 +55,7 @@ def attacker(attack: str, options: str = "") -> str:
 
 def honest_after(mark: Path) -> str:
     """Return the command line of a program that takes its seat when the file `mark` exists."""
-    return (
-        f'sh -c \'until [ -e "$0" ]; do sleep 0.02; done; exec "$@"\' {shlex.quote(str(mark))} {LIGHT} greedy {OPTIONS}'
-    )
+    return f"{LIGHT} greedy --after {shlex.quote(str(mark))} {OPTIONS}"
 
 
 def hidden_after(mark: Path) -> str:
@@ -89,7 +88,7 @@ async def play_against_attack(
 
 @pytest.mark.parametrize("attack", ["cancel", "pause", "observe"])
 async def test_no_program_can_become_an_administrator(attack: str, tmp_path: Path) -> None:
-    record = await play_against_attack(tmp_path, attack, honest="builtin:greedy")
+    record = await play_against_attack(tmp_path, attack, honest=HONEST)
     # this edition only refuses the request, so the game continues
     assert (record.verdict, record.winner) == (Verdict.REGULAR, 1)
     assert record.attempts[0][Attempt.ADMINISTRATE] > 0
@@ -100,7 +99,7 @@ async def test_no_program_can_become_an_administrator(attack: str, tmp_path: Pat
 async def test_a_forbidden_request_loses_the_game_in_editions_that_end_the_connection(
     attack: str, tmp_path: Path
 ) -> None:
-    record = await play_against_attack(tmp_path, attack, EARLIER_GAME, honest="builtin:greedy")
+    record = await play_against_attack(tmp_path, attack, EARLIER_GAME, honest=HONEST)
     assert (record.verdict, record.offender, record.winner) == (Verdict.BAD_MESSAGE, 0, 1)
     assert record.is_counted
 
@@ -109,19 +108,23 @@ async def test_a_forbidden_request_loses_the_game_in_editions_that_end_the_conne
 @pytest.mark.parametrize("game_type", [DEFAULT_GAME_TYPE, EARLIER_GAME])
 def test_what_a_program_tries_is_told_everywhere_in_plain_words(game_type: str, tmp_path: Path) -> None:
     """In the earlier season it even loses the game, and the reason is told in plain words as well."""
-    words = [sys.executable, "-m", "spielleiter", "match", "-n", "1", "--game", game_type, "--out", str(tmp_path)]
-    honest = f"{PYTHON} -m spielleiter play -s greedy --seed 1 {OPTIONS}"
-    words += ["--player1", attacker("everything"), "--name1", "attacker", "--player2", honest, "--name2", "honest"]
+    book = str(write_late_replay(tmp_path, game_type))
+    words = [sys.executable, "-m", "spielleiter", "match", "-n", "1", "--game", game_type, "--book", book]
+    words += ["--player1", attacker("everything"), "--name1", "attacker", "--player2", HONEST, "--name2", "honest"]
+    words += ["--out", str(tmp_path / "out")]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=HANG_TIMEOUT)
-    told = {name: (tmp_path / name).read_text() for name in ("report.html", "summary.md", "summary.json", "junit.xml")}
+    told = {
+        name: (tmp_path / "out" / name).read_text()
+        for name in ("report.html", "summary.md", "summary.json", "junit.xml")
+    }
     for name, text in {**told, "terminal": done.stdout}.items():
         for attempt in (Attempt.ADMINISTRATE, Attempt.SEAT):
             assert attempt in text, (name, text)
         # the earlier season ends the game at once, maybe before the connection's owner is found
         assert Attempt.PORT in text or game_type == EARLIER_GAME, (name, text)
-    everything = "".join((*told.values(), done.stdout, (tmp_path / "games.jsonl").read_text()))
+    everything = "".join((*told.values(), done.stdout, (tmp_path / "out" / "games.jsonl").read_text()))
     assert re.search(r"\bsc\.|Exception|Request\(", everything) is None
-    game = json.loads((tmp_path / "games.jsonl").read_text())
+    game = json.loads((tmp_path / "out" / "games.jsonl").read_text())
     assert (game["offender"], game["is_counted"]) == (0 if game_type == EARLIER_GAME else None, True)
     assert game["attempts"][1] == {}
 
@@ -196,7 +199,7 @@ async def test_honest_programs_may_hide_their_open_files(honest: Callable[[Path]
 
 
 async def test_endless_connections_affect_only_the_program_that_opens_them(tmp_path: Path) -> None:
-    record = await play_against_attack(tmp_path, "sockets", honest="builtin:greedy")
+    record = await play_against_attack(tmp_path, "sockets", honest=HONEST)
     assert record.offender in {None, 0}
     assert record.winner in {None, 1}
     assert any("connections at a time" in remark for remark in record.remarks[0])
@@ -225,14 +228,14 @@ async def test_no_process_can_outlive_its_game(attack: str, tmp_path: Path) -> N
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
 @pytest.mark.parametrize("attack", ["kill-parent", "garble-reports"])
 async def test_a_program_that_attacks_its_supervisor_loses(attack: str, tmp_path: Path) -> None:
-    record = await play_against_attack(tmp_path, attack, honest="builtin:greedy")
+    record = await play_against_attack(tmp_path, attack, honest=HONEST)
     assert record.offender == 0
     assert not record.is_counted or record.winner == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
 async def test_a_program_that_keeps_stopping_its_supervisor_loses(tmp_path: Path) -> None:
-    record = await play_against_attack(tmp_path, "stop-parent-for-ever", honest="builtin:greedy")
+    record = await play_against_attack(tmp_path, "stop-parent-for-ever", honest=HONEST)
     assert (record.verdict, record.offender, record.winner) == (Verdict.TAMPERS, 0, 1)
     assert record.is_counted
     assert "stopped the process that watches over it" in record.reason
@@ -241,13 +244,13 @@ async def test_a_program_that_keeps_stopping_its_supervisor_loses(tmp_path: Path
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has supervisors")
 async def test_a_supervisor_that_was_stopped_once_is_resumed(tmp_path: Path) -> None:
-    record = await play_against_attack(tmp_path, "stop-parent", honest="builtin:greedy")
+    record = await play_against_attack(tmp_path, "stop-parent", honest=HONEST)
     assert (record.verdict, record.winner) == (Verdict.REGULAR, 1)
     assert record.remarks[0] == ("stopped the process that watches over it",)
 
 
 async def test_no_program_can_guess_a_code(tmp_path: Path) -> None:
-    record = await play_against_attack(tmp_path, "guess", honest="builtin:greedy")
+    record = await play_against_attack(tmp_path, "guess", honest=HONEST)
     assert record.attempts == ({Attempt.SEAT: 3}, {})
     assert record.is_counted
     assert record.winner == 1
@@ -255,13 +258,13 @@ async def test_no_program_can_guess_a_code(tmp_path: Path) -> None:
 
 
 async def test_a_flood_affects_only_its_sender(tmp_path: Path) -> None:
-    record = await play_against_attack(tmp_path, "flood", honest="builtin:greedy")
+    record = await play_against_attack(tmp_path, "flood", honest=HONEST)
     assert (record.verdict, record.offender, record.winner) == (Verdict.BAD_MESSAGE, 0, 1)
     assert record.is_counted
 
 
 async def test_the_endless_output_of_a_program_is_cut(tmp_path: Path) -> None:
-    record = await play_against_attack(tmp_path, "noise", honest="builtin:greedy")
+    record = await play_against_attack(tmp_path, "noise", honest=HONEST)
     assert (record.verdict, record.winner) == (Verdict.REGULAR, 1)
     output = error_output(tmp_path)
     assert OUTPUT_LIMIT <= len(output) < OUTPUT_LIMIT + 200_000

@@ -24,6 +24,7 @@ from spielleiter.match.game_folder import (
     write_replay,
 )
 from spielleiter.match.match_server import open_match_server
+from spielleiter.match.plan import Opening
 from spielleiter.match.referee import VERDICT, play_game
 from spielleiter.match.verdict import Verdict
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
@@ -157,12 +158,15 @@ def test_a_kept_replay_can_be_started_from(tmp_path: Path, replay: bytes) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("keep", [KeepPolicy.ALL, KeepPolicy.FAILED])
-async def test_a_regular_game_keeps_its_folder_according_to_the_policy(keep: KeepPolicy, tmp_path: Path) -> None:
-    setup = setup_of("builtin:first", "builtin:first", run_id=str(tmp_path))
+async def test_a_regular_game_keeps_its_folder_according_to_the_policy(
+    keep: KeepPolicy, tmp_path: Path, late_book: Path
+) -> None:
+    openings = (Opening("late", str(late_book)),)
+    setup = setup_of("builtin:first", "builtin:first", run_id=str(tmp_path), openings=openings)
     with trio.fail_after(HANG_TIMEOUT):
         async with open_match_server(setup) as match_server:
             record = await play_game(setup, setup.plan()[0], tmp_path, match_server=match_server, keep=keep)
-    assert (record.verdict, record.plies > 20) == (Verdict.REGULAR, True)
+    assert (record.verdict, record.plies > 3) == (Verdict.REGULAR, True)
     left = files_in(tmp_path)
     if keep is KeepPolicy.ALL:
         assert {REPLAY, VERDICT, SERVER_LOG, WIRE_LOG} <= left

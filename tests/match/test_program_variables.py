@@ -10,6 +10,7 @@ import secrets
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,8 +18,11 @@ from typing import Any
 
 import pytest
 
+from tests.cli.background import misuse
 from tests.documents import rows
 from tests.interpreter import PYTHON
+from tests.match.players import LIGHT, PORT_FILE
+from tests.match.refereed import write_late_replay
 from tests.timeouts import HANG_TIMEOUT
 
 if sys.platform != "linux":
@@ -37,12 +41,12 @@ SECRETS = {
 ORDINARY = {"LANG": "C.UTF-8", "TZ": "Europe/Berlin", "JAVA_HOME": "/opt/java", "DISPLAY": ":7"}
 DOCUMENTED = {name for row in rows("docs/match.md", "variables") for name in re.findall(r"`([A-Z_]+)`", row[0])}
 SCRIPT = """#!/bin/sh
-cat /proc/$$/environ > variables
-{ ls -A "$HOME" | wc -l; stat -c %a "$HOME"; } > home
-mkdir -p "$HOME/.cache/deep" && chmod 0 "$HOME/.cache/deep"
+cat /proc/$$/environ > "$0.variables"
+{ ls -A "$HOME" | wc -l; stat -c %a "$HOME"; } > "$0.home"
+[ -e "$HOME/mine" ] || { mkdir -p "$HOME/.cache/deep"; chmod 0 "$HOME/.cache/deep"; }
 exit 3
 """
-"""A program that writes down what it finds, and takes no seat."""
+"""A program that writes down what it finds beside its file, and takes no seat. It spoils its home, but no other."""
 
 
 def become_ordinary() -> None:
@@ -70,8 +74,9 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def by_match(folder: Path, *options: str, cluster: tuple[str, ...] = ()) -> None:
+    """Play a match of the program with these options against the same one without any."""
     numbered = (f"{word}1" if word.startswith("--") else word for word in options)
-    words = ("match", "--player1", "./bot", "--player2", "builtin:first", "-n", "2", "--out", "out", *numbered)
+    words = ("match", "--player1", "./bot", "--player2", "./plain", "-n", "2", "--out", "out", *numbered)
     assert run(folder, *words, *cluster).returncode == 5
 
 
@@ -129,16 +134,16 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the program."""
-    bot = tmp_path / "bot"
-    bot.write_text(SCRIPT)
-    bot.chmod(0o755)
+    """A folder with the program, under two names."""
+    for name in ("bot", "plain"):
+        (tmp_path / name).write_text(SCRIPT)
+        (tmp_path / name).chmod(0o755)
     return tmp_path
 
 
-def variables(folder: Path) -> dict[str, str]:
+def variables(folder: Path, name: str = "bot") -> dict[str, str]:
     """The variables that the program had."""
-    entries = (folder / "variables").read_text().split("\0")
+    entries = (folder / f"{name}.variables").read_text().split("\0")
     return {name: value for name, _, value in (entry.partition("=") for entry in entries if entry)}
 
 
@@ -156,17 +161,21 @@ def test_a_program_gets_what_is_passed_on_or_set_and_a_home_of_its_own(
     assert (found["LANG"], found["PATH"], found["TMPDIR"]) == (ORDINARY["LANG"], os.environ["PATH"], str(temporary))
     assert (found["JAVA_HOME"], found["DISPLAY"], found["TZ"]) == ("/opt/java", ":7", "UTC")
     assert Path(found["HOME"]).is_relative_to(temporary)
-    assert (folder / "home").read_text().split() == ["0", "700"]
+    assert (folder / "bot.home").read_text().split() == ["0", "700"]
     assert not Path(found["HOME"]).exists()
 
 
-def test_without_options_only_a_few_variables_are_there_and_home_can_be_passed_on(folder: Path) -> None:
-    by_match(folder)
-    found = variables(folder)
+def test_without_options_only_a_few_variables_are_there_and_home_can_be_passed_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "mine").touch()
+    monkeypatch.setenv("HOME", str(folder))
+    by_match(folder, "--pass-env", "HOME")
+    assert variables(folder)["HOME"] == str(folder)
+    found = variables(folder, "plain")
     assert set(found) <= DOCUMENTED | {"MATCHED_PROGRAM"}
     assert found["TZ"] == ORDINARY["TZ"]
-    by_check(folder, "--pass-env", "HOME")
-    assert variables(folder)["HOME"] == os.environ["HOME"]
+    assert found["HOME"] != str(folder)
 
 
 @pytest.mark.parametrize(
@@ -178,12 +187,14 @@ def test_without_options_only_a_few_variables_are_there_and_home_can_be_passed_o
     ],
     ids=lambda words: words[0] if isinstance(words, tuple) else "",
 )
-def test_a_variable_that_is_not_set_cannot_be_passed_on(words: tuple[str, ...], who: str, folder: Path) -> None:
-    done = run(folder, *words)
-    assert done.returncode == 2
+def test_a_variable_that_is_not_set_cannot_be_passed_on(
+    words: tuple[str, ...], who: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("TZ", ORDINARY["TZ"])
     problem = f"{who}there is no variable NO_SUCH to pass on; set it, or do not name it"
-    assert done.stderr == f"spielleiter: {problem}\n"
-    assert not (folder / "variables").exists()
+    assert misuse(*words) == f"spielleiter: {problem}\n"
+    assert not (folder / "bot.variables").exists()
 
 
 # -- what a program can find elsewhere ----------------------------------------------------------------------------
@@ -193,41 +204,56 @@ def test_a_variable_that_is_not_set_cannot_be_passed_on(words: tuple[str, ...], 
 def serving(folder: Path) -> Iterator[int]:
     """The port of a server whose password is in its environment."""
     port_file = folder / "port"
-    command = [*SPIELLEITER, "serve", "--port", "0", "--port-file", str(port_file), "--log-level", "error"]
+    late = str(write_late_replay(folder))
+    command = [*SPIELLEITER, "serve", "--port", "0", "--port-file", str(port_file), "--load-game-file", late]
+    command += ["--log-level", "error"]
     environment = {**os.environ, **SECRETS}
     with subprocess.Popen(command, cwd=folder, env=environment, preexec_fn=become_ordinary) as process:  # noqa: PLW1509
         try:
             while not (port_file.exists() and port_file.read_text()):
                 assert process.poll() is None
+                time.sleep(0.02)
             yield int(port_file.read_text())
         finally:
             process.terminate()
 
 
-def attacker(folder: Path) -> tuple[str, str]:
-    options = "--game {game} -h {host} -p {port} -r {reservation}"
-    (folder / "beginning").write_text(BEGINNING)
-    module = f"{PYTHON} -P -m tests.match.bots.attacker read-secrets {options}"
-    return "--player1", f"env PYTHONPATH={shlex.quote(str(PROJECT))} {module}"
+OPTIONS = "--game {game} -h {host} -p {port} -r {reservation}"
+ATTACKER = f"{PYTHON} -P -m tests.match.bots.attacker read-secrets --players {shlex.quote(str(PORT_FILE))} {OPTIONS}"
 
 
-def attack(folder: Path, *options: str) -> dict[str, Any]:
+def attack(folder: Path, opponent: str, *options: str) -> dict[str, Any]:
     """What the attacker finds in a match with these options."""
-    words = ("match", *attacker(folder), "--player2", "builtin:first", "-n", "1", "--out", "out", *options)
+    (folder / "beginning").write_text(BEGINNING)
+    attacker = f"env PYTHONPATH={shlex.quote(str(PROJECT))} {ATTACKER}"
+    words = (
+        "match",
+        "--player1",
+        attacker,
+        "--player2",
+        opponent,
+        "-n",
+        "1",
+        "--pages",
+        "none",
+        "--out",
+        "out",
+        *options,
+    )
     done = run(folder, *words)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads((folder / "found.json").read_text())
     return found
 
 
+@pytest.mark.usefixtures("players")
 def test_no_program_finds_the_password_of_the_server_or_the_variables_of_the_match(tmp_path: Path) -> None:
+    book = str(write_late_replay(tmp_path))
+    assert attack(tmp_path, "builtin:first", "--book", book) == {"found": {"own variables": []}, "answers": []}
     with serving(tmp_path) as port:
-        for options in ((), ("--server", f"127.0.0.1:{port}")):
-            folder = tmp_path / str(len(options))
-            folder.mkdir()
-            assert attack(folder, *options) == {"found": {"own variables": []}, "answers": []}
-        # the attacker would notice it
-        found = attack(tmp_path, "--server", f"127.0.0.1:{port}", "--pass-env1", "SPIELLEITER_PASSWORD")
-    assert found["found"]["own variables"] == [SECRETS["SPIELLEITER_PASSWORD"]]
+        # here the attacker knows the password, which shows that it would notice it
+        options = ("--server", f"127.0.0.1:{port}", "--pass-env1", "SPIELLEITER_PASSWORD", "--out", "there")
+        found = attack(tmp_path, f"{LIGHT} first", *options)
+    assert found["found"] == {"own variables": [SECRETS["SPIELLEITER_PASSWORD"]]}
     [answer] = found["answers"]
     assert "authenticat" not in answer.lower()

@@ -33,7 +33,7 @@ from tests.cli.background import background_server
 from tests.interpreter import PYTHON
 from tests.match.answering import answering_program
 from tests.match.players import LIGHT
-from tests.match.refereed import IDLE, NO_LIMITS, NO_TIMEOUTS, play, setup_of, shell
+from tests.match.refereed import IDLE, NO_LIMITS, NO_TIMEOUTS, play, setup_of, shell, write_late_replay
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 
 pytestmark = pytest.mark.usefixtures("players")
@@ -52,17 +52,17 @@ def at(port: int) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-async def test_a_whole_game_has_a_folder_with_its_files(tmp_path: Path) -> None:
+async def test_a_game_has_a_folder_with_its_files(tmp_path: Path) -> None:
     (tmp_path / "games" / "0002").mkdir(parents=True)
     (tmp_path / "games" / "0002" / "left by an interrupted run").touch()
-    builtin = f"{PYTHON} -m spielleiter play --game {DEFAULT_GAME_TYPE} --seed 1"
-    record = await play(tmp_path, f"{builtin} -s greedy", f"{builtin} -s first", game=2)
+    greedy = f"{PYTHON} -m spielleiter play --game {DEFAULT_GAME_TYPE} --seed 1 -s greedy"
+    record = await play(tmp_path, greedy, f"{LIGHT} first", game=2)
     assert (record.verdict, record.offender, record.reason, record.winner) == (Verdict.REGULAR, None, "", 0)
     assert record.seats == (1, 0)
     assert (record.points[0] or 0) > (record.points[1] or 0) > 20
     assert record.causes == ("REGULAR", "REGULAR")
-    assert record.start is not None
-    assert len(record.think_times[0]) + len(record.think_times[1]) == record.plies > 20
+    assert record.start == "late"
+    assert len(record.think_times[0]) + len(record.think_times[1]) == record.plies > 3
     assert record.exit_codes == (0, 0)
     assert record.remarks == ((), ())
     assert all(start is not None and 0 <= start <= record.wall_seconds for start in record.program_starts)
@@ -188,11 +188,11 @@ async def test_the_exception_of_a_program_that_gives_up_is_reported_although_its
 
 
 @pytest.mark.slow
-async def test_a_whole_game_at_another_server(tmp_path: Path) -> None:
-    with background_server(**NO_LIMITS) as server:
+async def test_a_game_at_another_server(tmp_path: Path) -> None:
+    with background_server(**NO_LIMITS, load_game_file=write_late_replay(tmp_path)) as server:
         record = await play(tmp_path, "builtin:first", f"{LIGHT} first", **at(server.port))
     assert record.verdict == Verdict.REGULAR
-    assert len(record.think_times[0]) + len(record.think_times[1]) == record.plies > 20
+    assert len(record.think_times[0]) + len(record.think_times[1]) == record.plies > 3
     assert (tmp_path / record.folder / REPLAY).exists()
 
 

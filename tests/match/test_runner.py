@@ -274,19 +274,28 @@ ENDLESS = ProgramTimeouts(start=HANG_TIMEOUT, exit=HANG_TIMEOUT, game=HANG_TIMEO
 
 
 def prepare(
-    first: str | Entrant = "builtin:greedy", second: str | Entrant = "builtin:first", games: int = 2
+    book: Path | None = None,
+    first: str | Entrant = "builtin:greedy",
+    second: str | Entrant = "builtin:first",
+    games: int = 2,
 ) -> MatchSetup:
     """A match with limits that no program reaches, however busy this machine is."""
     return prepare_match(
-        first, second, games=games, seed=1, soft_timeout=HANG_TIMEOUT, hard_timeout=HANG_TIMEOUT, timeouts=ENDLESS
+        *(first, second),
+        games=games,
+        seed=1,
+        book=book,
+        soft_timeout=HANG_TIMEOUT,
+        hard_timeout=HANG_TIMEOUT,
+        timeouts=ENDLESS,
     )
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("players")
-def test_a_script_plays_a_match_of_two_commands(tmp_path: Path) -> None:
+def test_a_script_plays_a_match_of_two_commands(tmp_path: Path, late_book: Path) -> None:
     finished: list[GameRecord] = []
-    setup = prepare(Entrant("new", f"{LIGHT} greedy"), Entrant("old", f"{LIGHT} first"))
+    setup = prepare(late_book, Entrant("new", f"{LIGHT} greedy"), Entrant("old", f"{LIGHT} first"))
     result = play_match(setup, tmp_path / "result", on_game_finished=finished.append)
     assert (result.end, result.is_complete, result.faults) == (EndReason.COMPLETED, True, (0, 0))
     assert finished == list(result.records) == list(read_journal(tmp_path / "result"))
@@ -299,7 +308,9 @@ def test_a_script_plays_a_match_of_two_commands(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupted_match_is_continued_and_extended_outside_of_the_main_thread(tmp_path: Path) -> None:
+def test_an_interrupted_match_is_continued_and_extended_outside_of_the_main_thread(
+    tmp_path: Path, late_book: Path
+) -> None:
     class StopError(Exception):
         pass
 
@@ -307,7 +318,7 @@ def test_an_interrupted_match_is_continued_and_extended_outside_of_the_main_thre
         raise StopError
 
     with pytest.raises(StopError):
-        play_match(prepare(), tmp_path, on_game_finished=stop)
+        play_match(prepare(late_book), tmp_path, on_game_finished=stop)
     assert [record.game for record in read_journal(tmp_path)] == [1]
     assert json.loads((tmp_path / "summary.json").read_text())["played"] == 1
     continued: list[int] = []
@@ -332,13 +343,13 @@ def test_an_interrupted_match_is_continued_and_extended_outside_of_the_main_thre
 
 
 @pytest.mark.slow
-async def test_a_program_that_runs_trio_plays_matches_side_by_side(tmp_path: Path) -> None:
+async def test_a_program_that_runs_trio_plays_matches_side_by_side(tmp_path: Path, late_book: Path) -> None:
     """None of them handles signals, and conditions apply to each."""
     ends: list[EndReason] = []
 
     async def play(folder: Path) -> None:
         conditions = Conditions(concurrency=2, keep=KeepPolicy.NONE)
-        result = await run_match(prepare(), folder, conditions=conditions)
+        result = await run_match(prepare(late_book), folder, conditions=conditions)
         assert not (folder / "games" / "0001").exists()
         ends.append(result.end)
 
@@ -350,9 +361,9 @@ async def test_a_program_that_runs_trio_plays_matches_side_by_side(tmp_path: Pat
 
 
 @pytest.mark.slow
-async def test_a_cancelled_match_leaves_reports_and_can_be_continued(tmp_path: Path) -> None:
+async def test_a_cancelled_match_leaves_reports_and_can_be_continued(tmp_path: Path, late_book: Path) -> None:
     with trio.CancelScope() as scope:
-        await run_match(prepare(games=4), tmp_path, on_game_finished=lambda _record: scope.cancel())
+        await run_match(prepare(late_book, games=4), tmp_path, on_game_finished=lambda _record: scope.cancel())
     assert scope.cancelled_caught
     assert json.loads((tmp_path / "summary.json").read_text())["played"] == 1
     with trio.fail_after(HANG_TIMEOUT):
@@ -369,7 +380,7 @@ def test_conditions_that_cannot_be_met_are_refused_before_anything_is_written(tm
 
 @pytest.mark.slow
 def test_a_program_that_never_starts_has_lost_and_is_no_exception_and_no_draw(tmp_path: Path) -> None:
-    result = play_match(prepare(Entrant("broken", "false"), games=10), tmp_path)
+    result = play_match(prepare(first=Entrant("broken", "false"), games=10), tmp_path)
     assert (result.end, result.is_complete, result.better) == (EndReason.UNFIT, False, None)
     tally = result.summary.results
     assert (tally.wins, tally.draws, tally.losses) == (0, 0, 2)
@@ -395,7 +406,7 @@ def test_a_program_that_makes_its_file_unusable_loses_the_later_games(tmp_path: 
     bot.parent.mkdir()
     bot.write_text(f"#!/bin/sh\n{how}\nexit 1\n")
     bot.chmod(0o755)
-    setup = prepare(Entrant("vanishing", str(bot)), games=2)
+    setup = prepare(first=Entrant("vanishing", str(bot)))
     result = play_match(setup, tmp_path / "match", conditions=Conditions(keeps_playing=True))
     assert [(record.verdict, record.offender) for record in result.records] == [("does not start", 0)] * 2
     assert [(record.winner, record.is_counted) for record in result.records] == [(1, True)] * 2

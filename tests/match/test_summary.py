@@ -159,9 +159,10 @@ def test_a_match_in_which_everything_went_wrong(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_match_between_real_programs(tmp_path: Path) -> None:
+def test_a_match_between_real_programs(tmp_path: Path, late_book: Path) -> None:
     players = ["--player1", "builtin:first", "--player2", "builtin:random"]
-    result = run("match", *players, "-n", "2", "-j", "2", "--seed", "1", "--out", str(tmp_path / "out"))
+    options = ["-n", "2", "-j", "2", "--seed", "1", "--book", str(late_book), "--pages", "none"]
+    result = run("match", *players, *options, "--out", str(tmp_path / "out"))
     assert result.exit_code == 0, result.output
     check_folder(tmp_path / "out")
 

@@ -17,6 +17,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Final
@@ -122,7 +123,7 @@ class Script:
         if step.peer == MOVER:
             if not self.start_piece:
                 return None
-            state = self._state or self._begin()
+            state = self._state or _begin(self._edition, self.start_piece)
             if state.outcome() is not None:
                 return None
             return PLAYERS[state.seat_on_turn], self._fill(step.text)
@@ -142,27 +143,21 @@ class Script:
             return PACKAGES[edition.name]
         if not self.start_piece:
             return "unknown"
-        state = self._state or self._begin()
+        state = self._state or _begin(self._edition, self.start_piece)
         if name == "move":
             moves = list(state.generate_legal_moves())
             move = random.Random(int(seed)).choice(moves)
             self._state = state.play(move)
             return self._data(move)
-        first = _in_corner(self._begin(), 0, 0)
+        first, reply = _corner_moves(edition, self.start_piece)
         if name == "reply":
-            return self._data(_in_corner(self._begin().play(first), 19, 19))
+            return self._data(reply)
         return {
             "kind": first.shape.name,
             "rotation": first.rotation.name,
             "flip": str(first.is_flipped).lower(),
             "first": self._data(first),
         }.get(name, match[0])  # a variation of a token
-
-    def _begin(self) -> BlokusState:
-        game = self._edition.game.with_options({"startPiece": self.start_piece})
-        state = game.new_state(random.Random(0))
-        assert isinstance(state, BlokusState)
-        return state
 
     def _data(self, move: object) -> str:
         packet = self._edition.dialect.encode(RoomMessage("", MoveData(move))).decode()
@@ -176,7 +171,7 @@ class Script:
             if not self.start_piece and (drawn := _START_PIECE.search(text)):
                 self.start_piece = drawn[1]
                 if self._needs_corner:
-                    _in_corner(self._begin(), 0, 0)
+                    _corner_moves(self._edition, self.start_piece)
             if not self._is_alone:  # administrators are told of the rooms of other conversations, too
                 text = _ROOM_JOINED.sub("", text)
             for found in _UUID.findall(text):
@@ -192,6 +187,20 @@ class Script:
         for peer in ended:
             exchange.setdefault(peer, []).append(ENDED)
         return exchange
+
+
+def _begin(edition: Edition, start_piece: str) -> BlokusState:
+    state = edition.game.with_options({"startPiece": start_piece}).new_state(random.Random(0))
+    assert isinstance(state, BlokusState)
+    return state
+
+
+@cache
+def _corner_moves(edition: Edition, start_piece: str) -> tuple[SetMove, SetMove]:
+    """Return the first move of BLUE in one corner, and an answer of YELLOW in the opposite corner."""
+    state = _begin(edition, start_piece)
+    first = _in_corner(state, 0, 0)
+    return first, _in_corner(state.play(first), 19, 19)
 
 
 def _in_corner(state: BlokusState, x: int, y: int) -> SetMove:

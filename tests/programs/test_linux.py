@@ -28,6 +28,7 @@ from spielleiter.programs.linux import FORK_SERVER_COMMAND, ForkServer, Supervis
 from spielleiter.programs.linux_processes import still_running
 from spielleiter.programs.platform_api import ProcessSpec
 from spielleiter.programs.supervision import HEAD, READY
+from tests.interpreter import PYTHON
 from tests.programs.shell_programs import Runner
 from tests.programs.shell_programs import wait_until as wait_until_async
 from tests.timeouts import HANG_TIMEOUT
@@ -303,6 +304,9 @@ async def test_no_program_can_look_into_its_supervisor(name: str) -> None:
 
 STOPPING = "(read x < {folder}/pipe; while :; do kill -STOP $PPID; done) & "
 """Stops the supervisor again and again, once something is written to the pipe."""
+STOP_OFTEN = "import os, signal, sys, time\nwhile True: os.kill(int(sys.argv[1]), signal.SIGSTOP); time.sleep(0.001)"
+STOPPING_OFTEN = f"(read x < {{folder}}/pipe; exec {PYTHON} -ISc '{STOP_OFTEN}' $PPID) & "
+"""The same, which takes little processor time."""
 
 
 @pytest.fixture
@@ -322,13 +326,15 @@ async def test_a_program_that_stops_its_supervisor_does_not_delay_the_match(runn
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rest", ["exit 3", "sleep 500"])
+@pytest.mark.parametrize(
+    ("stopping", "rest"), [(STOPPING_OFTEN, "exit 3"), (STOPPING, "sleep 500")], ids=["exit 3", "sleep 500"]
+)
 async def test_a_program_that_keeps_stopping_its_supervisor_is_killed(
-    rest: str, runner: Runner, tmp_path: Path
+    stopping: str, rest: str, runner: Runner, tmp_path: Path
 ) -> None:
     for name in ("pipe", "second"):
         os.mkfifo(tmp_path / name)
-    program = runner.program(STOPPING.format(folder=tmp_path) + f"read x < {tmp_path}/second; {rest}")
+    program = runner.program(stopping.format(folder=tmp_path) + f"read x < {tmp_path}/second; {rest}")
     with trio.fail_after(HANG_TIMEOUT):
         async with trio.open_nursery() as nursery:
             await nursery.start(program.run)
@@ -346,7 +352,7 @@ async def test_a_program_that_keeps_stopping_its_supervisor_is_killed(
 @pytest.mark.slow
 async def test_a_program_that_keeps_stopping_its_supervisor_can_be_ended(runner: Runner, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    program = runner.program(f"{STOPPING.format(folder=tmp_path)} sleep 500")
+    program = runner.program(f"{STOPPING_OFTEN.format(folder=tmp_path)} sleep 500")
     with trio.fail_after(HANG_TIMEOUT):
         async with trio.open_nursery() as nursery:
             await nursery.start(program.run)

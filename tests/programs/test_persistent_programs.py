@@ -22,9 +22,12 @@ from spielleiter.programs.program import Program
 from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.interpreter import PYTHON
+from tests.match.conftest import players, short_games
+from tests.match.players import LIGHT
 from tests.timeouts import HANG_TIMEOUT
 
-PLAYER = f"{PYTHON} -m spielleiter play -s first"
+__all__ = ["players", "short_games"]  # fixtures of these tests, too
+
 VALUES = {"host": "127.0.0.1", "port": "4711", "reservation": "code", "seed": "7", "more": "not sent"}
 
 
@@ -137,6 +140,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("players", "short_games")
 async def test_a_persistent_player_plays_all_games_in_one_process_and_leaves_no_file_open(
     tmp_path: Path, started: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,9 +155,10 @@ async def test_a_persistent_player_plays_all_games_in_one_process_and_leaves_no_
 
     monkeypatch.setattr("spielleiter.match.referee.remove_game_folder", note)
     timeouts = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)
-    records = await play_games(tmp_path, f"{PLAYER} --stay", PLAYER, timeouts, 2)
+    staying = f"{PYTHON} -m spielleiter play -s first --stay"
+    records = await play_games(tmp_path, staying, f"{LIGHT} first", timeouts, 2)
     assert [record.verdict for record in records] == [Verdict.REGULAR] * 2
-    assert all(record.plies > 20 and min(record.cpu_seconds) > 0 for record in records)
+    assert all(record.plies == 12 and min(record.cpu_seconds) > 0 for record in records)
     assert len([line for line in started if "--stay" in line]) == 1
     assert len(started) == 3
     assert ["room " in output for output in outputs] == [True] * 2
@@ -161,10 +166,11 @@ async def test_a_persistent_player_plays_all_games_in_one_process_and_leaves_no_
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("players", "short_games")
 async def test_a_program_that_hangs_after_a_game_is_started_anew_without_blame(
     tmp_path: Path, started: list[str]
 ) -> None:
-    script = f'{PLAYER} "$@"; exec sleep 1000'
+    script = f'{LIGHT} first "$@"; exec sleep 1000'
     hanging = f"sh -c {shlex.quote(script)} bot"
     records = await play_games(tmp_path, hanging, "builtin:first", ProgramTimeouts(HANG_TIMEOUT, 0.5, HANG_TIMEOUT), 2)
     assert records[0].verdict == Verdict.REGULAR

@@ -41,7 +41,7 @@ def platform(request: pytest.FixtureRequest) -> Platform:
 
 
 async def start(platform: Platform, code: str) -> Process:
-    return await platform.start(ProcessSpec([sys.executable, "-c", code], None, dict(os.environ)))
+    return await platform.start(ProcessSpec([sys.executable, "-ISc", code], None, dict(os.environ)))
 
 
 async def outputs_of(process: Process) -> list[list[bytes]]:

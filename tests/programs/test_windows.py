@@ -37,7 +37,7 @@ from spielleiter.programs.windows import (
 )
 from tests.timeouts import HANG_TIMEOUT
 
-CHILD = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(500)']); "
+CHILD = "import subprocess, sys; subprocess.Popen([sys.executable, '-ISc', 'import time; time.sleep(500)']); "
 READY = "print('ready', flush=True); "
 SLEEP = "import time; time.sleep(500)"
 
@@ -133,7 +133,7 @@ class Windows:
         self.platform = WindowsPlatform(self.kernel.job)
 
     async def start(self, code: str, **more: object) -> WindowsProcess:
-        spec = ProcessSpec([sys.executable, "-c", code], None, dict(os.environ), **more)  # type: ignore[arg-type]
+        spec = ProcessSpec([sys.executable, "-ISc", code], None, dict(os.environ), **more)  # type: ignore[arg-type]
         process = await self.platform.start(spec)
         assert isinstance(process, WindowsProcess)
         return process
@@ -239,7 +239,7 @@ async def test_a_whole_program_is_run_on_windows(
     """With its outputs in files, as in a match."""
     monkeypatch.setattr(program_module, "PLATFORM", windows.platform)
     out, error = tmp_path / "out", tmp_path / "error"
-    program = Program([sys.executable, "-c", READY + SLEEP], "tag", out, error)
+    program = Program([sys.executable, "-ISc", READY + SLEEP], "tag", out, error)
     async with trio.open_nursery() as nursery:
         await nursery.start(program.run)
         with trio.fail_after(HANG_TIMEOUT):

@@ -1,9 +1,10 @@
 """A program that plays legal moves and tries one attack: `python -m tests.match.bots.attacker ATTACK -h ...`.
 
-Invariants: the attack is tried once, before the program takes its seat or before its first move. The server's answer is
-ignored. If the server does not close the connection, the program continues to play; with ``--players``, the player is
-in the process of the tests. The file ``--mark`` is made as soon as the attack has begun: has reached the server if that
-is attacked. With ``--after``, the program takes its seat when this file exists.
+Invariants: the attack is tried once, before the program takes its seat, or consists of what its player sends before its
+first move; that one is in the process of the tests (`PAYLOADS` in tests/match/players.py). The server's answer is
+ignored. If the server does not close the connection, the program continues to play. The file ``--mark`` is made as soon
+as the attack has begun: has reached the server if that is attacked. With ``--after``, the program takes its seat when
+this file exists.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import sys
 
 assert sys.platform == "linux"
 
-import argparse
 import contextlib
 import ctypes
 import json
@@ -31,23 +31,17 @@ from pathlib import Path
 from tests.match.bots.ports import ancestors, ports_of
 from tests.match.light import run
 
-ROOM = "ROOM"
-PAYLOADS = {
-    "cancel": b'<authenticate password="examplepassword"/><cancel roomId="ROOM"/>',
-    "pause": b'<authenticate password="examplepassword"/><pause roomId="ROOM" pause="true"/>',
-    "observe": b'<authenticate password="examplepassword"/><observe roomId="ROOM"/>',
-    "everything": b'<authenticate password="examplepassword"/><cancel roomId="ROOM"/>',
-    "undeclared-prefix": b'<joinRoom xmlns="u"><p:b/></joinRoom>',
-    "flood": b" " * 700_000,
-    "nothing": b"",
-}
-"""The bytes that are sent before the first move, on the seat's connection, by attack."""
-
 
 def note_attack() -> None:
     """Let the opponent take its seat."""
     if mark is not None:
         mark.touch()
+
+
+def wait_for_attack() -> None:
+    """Wait for the process that attacks to note it."""
+    while mark is not None and not mark.exists():
+        time.sleep(0.02)
 
 
 def open_connections(host: str, port: int) -> None:
@@ -93,7 +87,7 @@ def join_elsewhere(host: str, way: str) -> None:
     if way == "hidden":
         hide_open_files()
     if os.fork():
-        time.sleep(0.5)
+        wait_for_attack()
         return
     known = set(ports_of(match))  # from other name spaces, the match cannot be looked into
     if way == "from-name-spaces":
@@ -252,7 +246,7 @@ def flood_elsewhere(*, is_hidden: bool) -> None:
     """Connect to every other port all the time, so that the opponent's connection has to wait or is refused."""
     match = ancestors()
     if os.fork():
-        time.sleep(0.5)
+        wait_for_attack()
         return
     if is_hidden:
         hide_open_files()
@@ -413,69 +407,19 @@ ACTIONS: dict[str, Callable[[str, int, str], None]] = {
 
 def main() -> None:
     global mark  # noqa: PLW0603
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("attack")
-    parser.add_argument("--players")
-    parser.add_argument("--mark", type=Path)
-    parser.add_argument("--after", type=Path)
-    parser.add_argument("--game")
-    parser.add_argument("-h", dest="host")
-    parser.add_argument("-p", dest="port", type=int)
-    parser.add_argument("-r", dest="code")
-    given = parser.parse_args()
-    mark = given.mark
-    spared_ports.add(given.port)
-    if given.players:
-        spared_ports.add(int(Path(given.players).read_text(encoding="ascii")))
-    if given.attack.startswith("join-"):  # before trio runs, whose event loop does not survive a fork
-        join_elsewhere(given.host, given.attack.removeprefix("join-"))
-    elif given.attack in ACTIONS:
-        ACTIONS[given.attack](given.host, given.port, given.code)
-        if not given.attack.endswith(("-elsewhere", "-visibly")):  # these go on in another process, which notes it
+    attack, *words = sys.argv[1:]
+    options = dict(zip(words[::2], words[1::2], strict=True))
+    host, port, code, players = options["-h"], int(options["-p"]), options["-r"], options["--players"]
+    mark = Path(options["--mark"]) if "--mark" in options else None
+    spared_ports.update({port, int(Path(players).read_text(encoding="ascii"))})
+    if attack.startswith("join-"):
+        join_elsewhere(host, attack.removeprefix("join-"))
+    elif attack in ACTIONS:
+        ACTIONS[attack](host, port, code)
+        if not attack.endswith(("-elsewhere", "-visibly")):  # these go on in another process, which notes it
             note_attack()
-    while given.after is not None and not given.after.exists():
-        time.sleep(0.02)
-    if given.players and given.attack not in {*PAYLOADS, "stop-parent-for-ever"}:
-        run(given.players, ["first", "-h", given.host, "-p", str(given.port), "-r", given.code])
-    else:
-        play_itself(given)
-
-
-def play_itself(given: argparse.Namespace) -> None:
-    """Play with a player in this process, which can send other bytes than moves."""
-    import trio
-
-    from spielleiter.client.client_errors import ClientError
-    from spielleiter.client.player import Player
-    from spielleiter.client.responders import make_responder
-    from spielleiter.game.api import State
-    from spielleiter.server.editions import choose_editions
-
-    edition = choose_editions({}, {})[given.game]
-    responder = make_responder("first", seed=1)
-    has_tried = False
-
-    async def play(player: Player, state: State) -> None:
-        nonlocal has_tried
-        if not has_tried:
-            has_tried = True
-            data = PAYLOADS.get(given.attack, b"")
-            if given.attack == "stop-parent-for-ever":
-                await trio.sleep_forever()
-            await player.send_bytes(data.replace(b"ROOM", str(player.room_id).encode()))
-        await responder(player, state)
-
-    async def play_game() -> None:
-        async with Player.connect(given.host, given.port, dialect=edition.dialect) as player:
-            await player.join_prepared(given.code)
-            await player.play_with(play)
-
-    try:
-        trio.run(play_game)
-    except ClientError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.stderr.flush()
-        os._exit(1)
+    strategy = "silent" if attack == "stop-parent-for-ever" else "first"
+    run(players, [strategy, *words, "--sends", attack])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ Containers are made from an image that these tests build from one static program
 
 from __future__ import annotations
 
+import copy
+import functools
 import os
 import shutil
 import subprocess
@@ -42,7 +44,15 @@ def make_sandbox(kind: str, memory: int = MEMORY_LIMIT) -> Sandbox:
         if problem := bubblewrap_problem():
             pytest.skip(f"no bubblewrap: {problem}")
         return BubblewrapSandbox(memory)
-    return ContainerSandbox(kind, image_of(kind), memory)
+    container = copy.copy(_container(kind))
+    container.memory = memory
+    return container
+
+
+@functools.cache
+def _container(engine: str) -> ContainerSandbox:
+    """What is found out of an engine takes half a second of processor time."""
+    return ContainerSandbox(engine, image_of(engine))
 
 
 _images: dict[str, str] = {}

@@ -12,13 +12,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import trio
 
-import spielleiter
 from spielleiter.common.errors import SetupError
 from spielleiter.match.plan import Entrant, MatchSetup
 from spielleiter.match.preparation import require_playable
@@ -28,26 +26,12 @@ from spielleiter.match.verdict import Verdict
 from spielleiter.programs.sandbox.containers import ENGINES
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, DOCKER, NONE, Sandbox, SandboxSettings
 from spielleiter.programs.this_platform import PLATFORM
+from tests.contest.packages import program_text
 from tests.match.refereed import setup_of
 from tests.programs.sandbox.sandboxes import KINDS, image_of, make_sandbox, python
 from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = pytest.mark.slow
-
-_LIBRARIES = ("trio", "attr", "attrs", "outcome", "sniffio", "sortedcontainers", "idna", "msgspec")
-_PARTS = ("common", "game", "protocol", "players", "client")
-
-BOT = """
-import sys
-sys.path.insert(0, "lib")
-
-def option(name):
-    return sys.argv[sys.argv.index(name) + 1]
-
-from spielleiter.client.blocking import play_game
-from spielleiter.players.strategies import make_chooser
-play_game(make_chooser("random", seed=1), host=option("-h"), port=int(option("-p")), reservation_code=option("-r"))
-"""
 
 
 def settings_of(sandbox: Sandbox) -> SandboxSettings:
@@ -75,25 +59,10 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
-def put_client_into(package: Path) -> None:
-    """Copy a player of this project with all that it needs into the folder."""
-    (package / "bot.py").write_text(BOT)
-    ignored = shutil.ignore_patterns("tests", "_tests", "__pycache__")
-    for name in _LIBRARIES:
-        spec = find_spec(name)
-        assert spec is not None
-        assert spec.origin is not None
-        shutil.copytree(Path(spec.origin).parent, package / "lib" / name, ignore=ignored)
-    for name in _PARTS:
-        source = Path(spielleiter.__file__).parent / name
-        shutil.copytree(source, package / "lib" / "spielleiter" / name, ignore=ignored)
-    shutil.copy(spielleiter.__file__, package / "lib" / "spielleiter" / "__init__.py")
-
-
 async def test_a_game_is_played_to_its_end_by_two_programs_in_sandboxes(
     sandbox: Sandbox, tmp_path: Path, package: Path
 ) -> None:
-    put_client_into(package)
+    (package / "bot.py").write_text(program_text())
     command = " ".join([*python(sandbox, "")[:-2], "bot.py"])  # without -c
     first = entrant(sandbox, package, command)
     record = await play(tmp_path, first, dataclasses.replace(first, name="other"))
@@ -162,7 +131,10 @@ play_match(MatchSetup(entrants, "swc_2027_blokus", 2, 1, {str(tmp_path)!r}), {st
 """
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    process = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(temporary)})
+    # without the folders of version managers, whose Pythons take long to answer
+    path = os.pathsep.join([str(Path(shutil.which(settings.kind) or "/bin/sh").parent), os.defpath])
+    environment = {**os.environ, "TMPDIR": str(temporary), "PATH": path}
+    process = subprocess.Popen([sys.executable, "-c", code], env=environment)
     _wait_until(lambda: bool(list(temporary.glob("*/*/program/started"))))
     assert PLATFORM.find_tagged(str(tmp_path)) != ()
     process.send_signal(number)
@@ -173,14 +145,14 @@ play_match(MatchSetup(entrants, "swc_2027_blokus", 2, 1, {str(tmp_path)!r}), {st
     _wait_until(lambda: PLATFORM.find_tagged(str(tmp_path)) == ())
     if settings.image is not None:
         command = [settings.kind, "ps", "--all", "--quiet", "--filter", f"ancestor={settings.image}"]
-        _wait_until(lambda: subprocess.run(command, capture_output=True, check=True).stdout == b"")
+        _wait_until(lambda: subprocess.run(command, capture_output=True, check=True).stdout == b"", pause=0.3)
 
 
-def _wait_until(condition: Callable[[], bool]) -> None:
+def _wait_until(condition: Callable[[], bool], pause: float = 0.01) -> None:
     deadline = time.monotonic() + HANG_TIMEOUT
     while not condition():
         assert time.monotonic() < deadline
-        time.sleep(0.01)
+        time.sleep(pause)
 
 
 # -- setups ---------------------------------------------------------------------------------------------------------

@@ -163,7 +163,8 @@ async def test_nothing_else_in_memory_can_be_written(tmp_path: Path) -> None:
     code = """
 import os
 for folder, below, _ in os.walk("/"):
-    if folder == "/": below[:] = set(below) - {"proc", "sys", "usr"}  # the last one is large, and that of this machine
+    if folder == "/": below[:] = set(below) - {"proc", "sys"}
+    if folder in ("/usr", "/etc", "/.spielleiter"): below.clear()  # large, and not in memory
     if os.access(folder, os.W_OK):
         try:
             open(os.path.join(folder, "x"), "w").close()
