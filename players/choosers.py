@@ -121,12 +121,19 @@ def _legal_moves(state: State) -> list[Move]:
 
 def first_move(state: State, _rng: random.Random, _budget: SearchBudget | None = None) -> Move:
     """Return the first legal move."""
-    return _legal_moves(state)[0]
+    for move in state.generate_legal_moves():
+        return move
+    raise no_move(state)
 
 
 def random_move(state: State, rng: random.Random, _budget: SearchBudget | None = None) -> Move:
     """Return a random legal move; all are equally likely. Raises NoMoveError if there is none."""
-    return rng.choice(_legal_moves(state))
+    # a state may have a method that is faster than making every move
+    draw = getattr(state, "draw_legal_move", None)
+    move = rng.choice(_legal_moves(state)) if draw is None else draw(rng)
+    if move is None:
+        raise no_move(state)
+    return move
 
 
 def greedy_move(state: State, rng: random.Random, _budget: SearchBudget | None = None) -> Move:

@@ -8,7 +8,9 @@ leaves, `turn` keeps its value. The round limit is checked only after that.
 
 from __future__ import annotations
 
+import itertools
 import random
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, TypeVar
@@ -25,6 +27,7 @@ from spielleiter.game.api import (
     State,
 )
 from spielleiter.game.blokus.moves import (
+    SET_MOVES,
     BlokusMistake,
     IncompleteMove,
     SetMove,
@@ -256,10 +259,30 @@ class BlokusState:
             return
         color = self.color_on_turn
         for turned, corners in generate_placements(*self._placement_masks(color, self.cells, self.remaining_masks)):
-            shape, rotation, is_flipped = turned.shape, turned.rotation, turned.is_flipped
-            for index in scan(corners):
-                y, x = divmod(index, STRIDE)
-                yield SetMove(color, shape, rotation, is_flipped, x, y)
+            moves = SET_MOVES[color][turned.number]
+            left = corners
+            while left:  # as `scan` does, without a second generator
+                lowest = left & -left
+                left ^= lowest
+                yield moves[lowest.bit_length() - 1]
+
+    def draw_legal_move(self, rng: random.Random) -> SetMove | None:
+        """Return one of the moves that `generate_legal_moves` yields, all equally likely; None if there is none.
+
+        This is the move that `rng.choice` would draw from the list of them, without making the others.
+        """
+        if self._is_over():
+            return None
+        color = self.color_on_turn
+        placements = list(generate_placements(*self._placement_masks(color, self.cells, self.remaining_masks)))
+        ends = list(itertools.accumulate(corners.bit_count() for _, corners in placements))
+        if not ends:
+            return None
+        number = rng.randrange(ends[-1])
+        index = bisect_right(ends, number)
+        turned, corners = placements[index]
+        number -= ends[index] - corners.bit_count()
+        return SET_MOVES[color][turned.number][next(itertools.islice(scan(corners), number, None))]
 
     def count_legal_moves(self) -> int:
         """Return the number of moves that `generate_legal_moves` yields, without making them."""

@@ -1,4 +1,4 @@
-"""A Dask cluster on this machine with two workers that differ, as two machines would."""
+"""Dask clusters on this machine whose workers differ, as two machines would."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ import psutil
 import pytest
 
 from spielleiter.cluster.worker import SCRATCH_PREFIX
-from tests.match.conftest import players, replay
+from tests.match.conftest import late_book, players, replay
 from tests.timeouts import HANG_TIMEOUT
 
-__all__ = ["players", "replay"]  # fixtures of these tests, too
+__all__ = ["late_book", "players", "replay"]  # fixtures of these tests, too
 
 FAST, SLOW = "fast", "slow"
 PERIOD = 0.1
 """Seconds from one stop of a slowed worker to the next; short, so that its event loop seems to run steadily."""
 
 
-class TwoMachines:
-    """A scheduler and two workers: `FAST`, and `SLOW`, which is said to be ten times as slow and has other programs.
+class Machines:
+    """A scheduler and workers: `FAST`, and `SLOW`, which is said to be ten times as slow and has other programs.
 
     `folder` has their scratch folders, and the folders ``bin-fast`` and ``bin-slow`` that are on their PATHs.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *names: str) -> None:
         from distributed import Nanny, Scheduler, SpecCluster
 
         self.folder = folder
         workers = {}
-        for name, speed in ((FAST, "2"), (SLOW, "0.2")):
+        for name in names:
             programs = folder / f"bin-{name}"
             programs.mkdir()
             variables = {
                 "TMPDIR": str(folder),
                 "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-                "SPIELLEITER_SPEED": speed,
+                "SPIELLEITER_SPEED": "2" if name == FAST else "0.2",
                 "MACHINE": name,
             }
             options = {"nthreads": 1, "host": "127.0.0.1", "env": variables, "local_directory": str(folder / "dask")}
@@ -61,7 +61,7 @@ class TwoMachines:
 
     @property
     def processes(self) -> list[psutil.Process]:
-        """The site processes of both workers, and everything else that names a scratch folder."""
+        """The site processes of all workers, and everything else that names a scratch folder."""
         mark = str(self.folder / SCRATCH_PREFIX)
         return [each for each in psutil.process_iter() if any(mark in word for word in _command_line(each))]
 
@@ -114,14 +114,23 @@ def _command_line(process: psutil.Process) -> list[str]:
         return []
 
 
-@pytest.fixture(scope="module")
-def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoMachines]:
-    """Two machines. The workers ignore Ctrl+C, since tests send it to commands."""
+def started(folder: Path, *names: str) -> Iterator[Machines]:
+    """Start machines, and close them at the end. The workers ignore Ctrl+C, since tests send it to commands."""
     if sys.platform == "win32":
         pytest.skip("signals and scratch folders are those of POSIX")
-    machines = TwoMachines(tmp_path_factory.mktemp("cluster"))
+    machines = Machines(folder, *names)
     yield machines
     machines.close()
+
+
+@pytest.fixture(scope="module")
+def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+    yield from started(tmp_path_factory.mktemp("cluster"), FAST, SLOW)
+
+
+@pytest.fixture
+def one_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+    yield from started(tmp_path_factory.mktemp("cluster"), FAST)
 
 
 def kill(pid: int) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import socketserver
 import threading
-from typing import Any
 
-import psutil
 import pytest
 import trio
 
@@ -60,28 +58,9 @@ def test_other_texts_are_refused(text: str) -> None:
         ClusterAddress.parse(text)
 
 
-def test_what_is_started_here_listens_on_the_loopback_interface_only() -> None:
-    engine = DaskEngine(ClusterAddress.parse("local:1"))
-    own = psutil.Process()
-    before = {each.pid for each in own.children(recursive=True)}
-    engine.open()
-    try:
-        started = [each for each in own.children(recursive=True) if each.pid not in before]
-        workers = [each for each in started if _listening(each)]
-        sockets = [sock for each in (own, *workers) for sock in _listening(each)]
-        [worker] = trio.run(engine.workers)
-        assert {sock.laddr.ip for sock in sockets} == {"127.0.0.1"}
-        assert int(worker.rpartition(":")[2]) in {sock.laddr.port for sock in sockets}
-    finally:
-        engine.close()
-    assert workers
-    assert not any(each.is_running() for each in workers)
-    with pytest.raises(ClusterError, match="local:1: there is no connection to the scheduler"):
-        _ = engine.client
-
-
-def _listening(process: psutil.Process) -> list[Any]:
-    return [sock for sock in process.net_connections() if sock.status == "LISTEN"]
+def test_without_a_certificate_there_is_an_error() -> None:
+    with pytest.raises(ClusterError, match="for TLS, name the files of the certificates"):
+        DaskEngine(ClusterAddress.parse("tls://127.0.0.1:1")).open()
 
 
 def test_without_a_scheduler_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

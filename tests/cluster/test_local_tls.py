@@ -19,7 +19,9 @@ import pytest
 import trio
 
 from spielleiter.cluster.dask_engine import ClusterAddress, DaskEngine
+from spielleiter.common.errors import ClusterError
 from spielleiter.match.records import read_journal
+from tests.cli.background import run
 from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
@@ -29,11 +31,11 @@ PAGES = ("/", "/status", "/metrics", "/health", "/info/main/workers.html", "/jso
 
 
 class Cluster:
-    """Two workers that were started here, and what was told about them."""
+    """A worker that was started here, and what was told about it."""
 
     def __init__(self) -> None:
         self.told: list[str] = []
-        self.engine = DaskEngine(ClusterAddress.parse("local:2"), self.told.append)
+        self.engine = DaskEngine(ClusterAddress.parse("local:1"), self.told.append)
         own = psutil.Process()
         before = {*_listening(own), *own.children(recursive=True)}
         self.engine.open()
@@ -47,7 +49,11 @@ class Cluster:
 
 
 def _listening(process: psutil.Process) -> list[int]:
-    return [each.laddr.port for each in process.net_connections() if each.status == "LISTEN"]
+    return [port for _, port in _addresses(process)]
+
+
+def _addresses(process: psutil.Process) -> list[tuple[str, int]]:
+    return [(each.laddr.ip, each.laddr.port) for each in process.net_connections() if each.status == "LISTEN"]
 
 
 def _say_hello(port: int) -> None:
@@ -109,7 +115,7 @@ def test_nobody_else_can_run_code(stranger: str, cluster: Cluster, tmp_path: Pat
     protocol, arguments = strangers()[stranger]
     before = cluster.engine.refused
     ports = cluster.schedulers_and_workers
-    assert len(ports) == 5  # a scheduler, two workers, and the process that watches over each of them
+    assert len(ports) == 3  # a scheduler, a worker, and what watches over it
     for port in ports:
         with pytest.raises(OSError):
             asyncio.run(asyncio.wait_for(_run_code(f"{protocol}://{HOST}:{port}", arguments, tmp_path / "run"), 20))
@@ -131,6 +137,26 @@ def test_who_has_the_certificate_can(cluster: Cluster, tmp_path: Path) -> None:
     assert (tmp_path / "run").exists()
 
 
+def test_a_client_without_tls_reaches_no_scheduler(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spielleiter.cluster.dask_engine.CONNECT_TIMEOUT", 0.5)
+    address = str(cluster.engine.client.scheduler_info()["address"]).replace("tls:", "tcp:")
+    programs = ("--player1", "builtin:first", "--player2", "builtin:random")
+    done = run("match", *programs, "--out", str(tmp_path / "out"), "--cluster", address)
+    assert done.exit_code == 4
+    assert done.stderr.startswith(f"spielleiter match: {address}: no Dask scheduler can be reached there")
+    assert done.stderr.count("\n") == 1
+
+
+def test_everything_listens_on_the_loopback_interface_only(cluster: Cluster) -> None:
+    addresses = [address for each in (psutil.Process(), *cluster.processes) for address in _addresses(each)]
+    started = {(host, port) for host, port in addresses if port in cluster.ports}
+    assert {host for host, _ in started} == {HOST}
+    [worker] = trio.run(cluster.engine.workers)
+    assert (HOST, int(worker.rpartition(":")[2])) in started
+
+
 def test_there_are_no_pages_about_its_state(cluster: Cluster) -> None:
     ports = [port for port in cluster.ports if port not in cluster.schedulers_and_workers]
     for port in ports:
@@ -141,7 +167,7 @@ def test_there_are_no_pages_about_its_state(cluster: Cluster) -> None:
 
 
 def test_the_key_is_neither_on_a_command_line_nor_in_a_variable(cluster: Cluster) -> None:
-    assert len(cluster.processes) >= 2
+    assert cluster.processes
     for process in cluster.processes:
         assert "PRIVATE KEY" not in "\n".join([*process.cmdline(), *process.environ().values()])
 
@@ -167,19 +193,24 @@ def test_a_match_is_played_while_somebody_tries_to_get_in(tmp_path: Path) -> Non
     assert not [line for line in lines if not line.startswith(("game ", "local:2: "))]  # nothing of Dask
 
 
-def test_the_first_refusal_is_told_and_at_the_end_their_number(cluster: Cluster) -> None:
+def test_the_first_refusal_is_told_and_at_the_end_their_number_and_nothing_is_left(cluster: Cluster) -> None:
     """The last test of this cluster, since it is closed."""
     before = cluster.engine.refused
     for port in cluster.schedulers_and_workers:
         _say_hello(port)
-    _wait_for_refusals(cluster, before + 5)
+    _wait_for_refusals(cluster, before + 3)
+    workers = [each for each in cluster.processes if _listening(each)]
     cluster.engine.close()
+    assert workers
+    assert not any(each.is_running() for each in workers)
+    with pytest.raises(ClusterError, match="local:1: there is no connection to the scheduler"):
+        _ = cluster.engine.client
     first, last = cluster.told
     assert re.fullmatch(
-        r"local:2: another process tried to reach the workers from tls://127\.0\.0\.1:\d+; "
+        r"local:1: another process tried to reach the workers from tls://127\.0\.0\.1:\d+; "
         "it was refused, since it has no certificate of this run",
         first,
     )
-    number = re.fullmatch(r"local:2: (\d+) connections were refused in this way", last)
+    number = re.fullmatch(r"local:1: (\d+) connections were refused in this way", last)
     assert number
-    assert before + 5 <= int(number[1]) <= cluster.engine.refused
+    assert before + 3 <= int(number[1]) <= cluster.engine.refused

@@ -47,6 +47,7 @@ from spielleiter.cluster.site_process import (
 )
 from spielleiter.cluster.worker import SiteGoneError, SiteProcess
 from spielleiter.common.errors import MachineError
+from spielleiter.contest.calibration import Speed
 from spielleiter.match import prepare_match
 from tests.match.sample_records import game
 from tests.timeouts import HANG_TIMEOUT
@@ -146,11 +147,12 @@ async def test_a_pair_is_played_and_its_files_are_sent(tmp_path: Path) -> None:
     assert is_empty(tmp_path)
 
 
-async def test_games_begin_from_the_opening_that_is_sent(tmp_path: Path, replay: bytes) -> None:
+async def test_games_begin_from_the_opening_that_is_sent(tmp_path: Path, late_book: Path) -> None:
+    opening = ("book", 1, ".xml", late_book.read_bytes())  # noqa: ASYNC240
     async with running_site(tmp_path) as running:
         await running.ask(prepare_request(keep="none", is_restarting=False))
-        answer = await running.ask(pair_request(opening=("book", 1, ".xml", replay)))
-        again = await running.ask(pair_request(2, opening=("book", 1, ".xml", replay)))
+        answer = await running.ask(pair_request(opening=opening))
+        again = await running.ask(pair_request(2, opening=opening))
     assert isinstance(answer, PairPlayed)
     assert isinstance(again, PairPlayed)
     assert {each["start"] for each in (*answer.records, *again.records)} == {"book"}
@@ -227,8 +229,9 @@ def test_the_speed_of_a_machine_can_be_given(given: str, speed: float, monkeypat
 @pytest.mark.parametrize("given", ["fast", "0", "1000", ""])
 def test_otherwise_it_is_measured(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SPEED_VARIABLE, given)
+    monkeypatch.setattr(spielleiter.cluster.site_process, "measure_speed", lambda: Speed(0.75, is_measured=True))
     ready = describe_machine()
-    assert ready.speed > 0
+    assert ready.speed == 0.75
     assert ready.cores >= 1
 
 
@@ -255,14 +258,15 @@ async def test_the_process_ends_with_its_input(tmp_path: Path, monkeypatch: pyte
             os.close(write_requests)
 
 
-def test_a_site_plays_and_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_site_plays_and_is_closed(monkeypatch: pytest.MonkeyPatch, late_book: Path) -> None:
     monkeypatch.setenv("SPIELLEITER_SPEED", "1")
     site = SiteProcess()
     ready = site.ready.result(HANG_TIMEOUT)
     assert isinstance(ready, Ready)
     assert ready.speed == 1
     assert site.prepare(prepare_request()).result(HANG_TIMEOUT) == SitePrepared()
-    assert isinstance(site.play(pair_request()).result(HANG_TIMEOUT), PairPlayed)
+    request = pair_request(opening=("book", 1, ".xml", late_book.read_bytes()))
+    assert isinstance(site.play(request).result(HANG_TIMEOUT), PairPlayed)
     site.close()
     assert not site.is_running
     assert not site.scratch.exists()

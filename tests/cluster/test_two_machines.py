@@ -28,8 +28,8 @@ from spielleiter.cluster.venue import (
 from spielleiter.match import Conditions, EndReason, GameRecord, MatchResult, play_match, prepare_match, read_journal
 from spielleiter.match.plan import Entrant, MatchSetup, ProgramTimeouts
 from spielleiter.match.verdict import Verdict
-from tests.cluster.conftest import FAST, SLOW, TwoMachines, kill
-from tests.interpreter import PYTHON
+from tests.cluster.conftest import FAST, SLOW, Machines, kill
+from tests.match.players import LIGHT
 from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]  # warnings of Dask are none of ours
@@ -43,7 +43,7 @@ def prepare(games: int, first: str | Entrant = "builtin:first", **options: Any) 
 
 
 def play(
-    machines: TwoMachines,
+    machines: Machines,
     setup: MatchSetup,
     folder: Path,
     on_game_finished: Callable[[GameRecord], object] | None = None,
@@ -67,7 +67,7 @@ def essence(record: GameRecord) -> tuple[object, ...]:
     return record.game, record.seed, record.start, record.seats, record.winner, record.points, record.plies
 
 
-def test_the_games_are_the_same_games_as_on_one_machine(machines: TwoMachines, tmp_path: Path) -> None:
+def test_the_games_are_the_same_games_as_on_one_machine(machines: Machines, tmp_path: Path) -> None:
     setup = prepare(24)
     there = play(machines, setup, tmp_path / "there")
     here = play_match(dataclasses.replace(setup, run_id="here"), tmp_path / "here", conditions=Conditions(2))
@@ -88,7 +88,7 @@ def test_the_games_are_the_same_games_as_on_one_machine(machines: TwoMachines, t
     assert replays[0].stat().st_size == pytest.approx(replays[1].stat().st_size, abs=200)
 
 
-def test_a_worker_is_killed_and_then_all_sites(machines: TwoMachines, tmp_path: Path) -> None:
+def test_a_worker_is_killed_and_then_all_sites(machines: Machines, tmp_path: Path) -> None:
     finished: list[GameRecord] = []
     told: list[str] = []
     killed: list[int] = []
@@ -111,10 +111,19 @@ def test_a_worker_is_killed_and_then_all_sites(machines: TwoMachines, tmp_path: 
     assert all(" is prepared again: " in text for text in told)
 
 
-def test_the_connection_of_the_starter_is_lost(machines: TwoMachines, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("players")
+def test_a_shipped_program_plays_elsewhere_although_the_connection_of_the_starter_is_lost(
+    one_machine: Machines, tmp_path: Path, late_book: Path
+) -> None:
+    (tmp_path / "bots").mkdir()
+    bot = tmp_path / "bots/bot.sh"
+    bot.write_text(f'#!/bin/sh\nread strategy < "${{0%/*}}/strategy"\nexec {LIGHT} "$strategy" "$@"\n')
+    bot.chmod(0o755)
+    (tmp_path / "bots/strategy").write_text("first\n")
+    setup = prepare(8, "./bots/bot.sh", cwd=tmp_path, book=late_book, timeouts=ENDLESS)
     told: list[str] = []
     lost: list[GameRecord] = []
-    cluster = ClusterSettings(ClusterAddress.parse(machines.address))
+    cluster = ClusterSettings(ClusterAddress.parse(one_machine.address), ship=(Path("bots"),))
     with open_cluster(cluster, tmp_path, told.append) as venue:
         client: Any = venue.engine.client
 
@@ -124,16 +133,17 @@ def test_the_connection_of_the_starter_is_lost(machines: TwoMachines, tmp_path: 
                 lost.append(record)
 
         conditions = Conditions(0, venue=venue)
-        result = play_match(prepare(12), tmp_path / "match", conditions=conditions, on_game_finished=lose_once)
-    machines.wait_until_clean()
+        result = play_match(setup, tmp_path / "match", conditions=conditions, on_game_finished=lose_once)
+    one_machine.wait_until_clean()
     assert lost
     assert result.end is EndReason.COMPLETED
-    assert sorted(record.game for record in result.records) == list(range(1, 13))
+    assert sorted(record.game for record in result.records) == list(range(1, 9))
+    assert {record.verdict for record in result.records} == {Verdict.REGULAR}
     assert not any("gets no" in text for text in told)
 
 
 def test_a_machine_that_becomes_ten_times_slower_plays_less_and_loses_nothing(
-    machines: TwoMachines, tmp_path: Path
+    machines: Machines, tmp_path: Path
 ) -> None:
     with ExitStack() as stack:
 
@@ -152,20 +162,7 @@ def test_a_machine_that_becomes_ten_times_slower_plays_less_and_loses_nothing(
     assert by_machine[FAST] > by_machine[SLOW]
 
 
-def test_a_shipped_program_plays_everywhere(machines: TwoMachines, tmp_path: Path) -> None:
-    (tmp_path / "bots").mkdir()
-    bot = tmp_path / "bots/bot.sh"
-    bot.write_text(
-        f'#!/bin/sh\nread strategy < "${{0%/*}}/strategy"\nexec {PYTHON} -m spielleiter play "$@" $strategy\n'
-    )
-    bot.chmod(0o755)
-    (tmp_path / "bots/strategy").write_text("--strategy first\n")
-    setup = prepare(2, "./bots/bot.sh", cwd=tmp_path)
-    result = play(machines, setup, tmp_path / "match", ship=(Path("bots"),))
-    assert [record.verdict for record in result.records] == [Verdict.REGULAR] * 2
-
-
-def test_the_starter_is_interrupted(machines: TwoMachines, tmp_path: Path) -> None:
+def test_the_starter_is_interrupted(machines: Machines, tmp_path: Path) -> None:
     folder, at_end = tmp_path / "match", tmp_path / "at-end"
     words = ["--player1", "builtin:first", "--player2", "builtin:random", "-n", "400", "--seed", "7", "--pages", "none"]
     command = [
@@ -196,7 +193,7 @@ def test_the_starter_is_interrupted(machines: TwoMachines, tmp_path: Path) -> No
     assert len(games) == len(set(games))
 
 
-def test_the_starter_is_killed_and_the_match_resumed(machines: TwoMachines, tmp_path: Path) -> None:
+def test_the_starter_is_killed_and_the_match_resumed(machines: Machines, tmp_path: Path) -> None:
     folder = tmp_path / "match"
     words = ["--player1", "builtin:first", "--player2", "builtin:random", "-n", "24", "--seed", "7", "--pages", "none"]
     command = [sys.executable, "-m", "spielleiter", "match", "--cluster", machines.address]

@@ -62,5 +62,6 @@ def test_a_position_stopped_by_the_round_limit_has_no_legal_move(edition: str) -
     if isinstance(over, BlokusState):
         assert not over.has_legal_move()
         assert over.count_legal_moves() == 0
+        assert over.draw_legal_move(random.Random(0)) is None
     with pytest.raises(GameOverError, match=r"the game is over, no move is legal: "):
         over.play(move)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from spielleiter.game.api import State
 from spielleiter.game.blokus.moves import SetMove
-from spielleiter.game.blokus.pieces import SIZES, Color, Rotation, Shape
+from spielleiter.game.blokus.pieces import BOARD as ALL_CELLS
+from spielleiter.game.blokus.pieces import EMPTY, SIZES, Color, Rotation, Shape
 from spielleiter.game.blokus.state import BLOKUS_2021, RULES_2021, BlokusState
 from spielleiter.game.hase_und_igel import Action, Advance, Board, EatSalad, HaseUndIgelMove, HaseUndIgelState, Player
 from spielleiter.game.hase_und_igel.state import HASE_UND_IGEL_2018
@@ -84,6 +86,8 @@ class _LastMove(BlokusState):
 def test_a_request_without_a_possible_move_is_an_error() -> None:
     with pytest.raises(NoMoveError, match="a move was requested at turn 0, but no move is possible"):
         first_move(_Stuck(START.rules, START.start_shape), random.Random(0))
+    with pytest.raises(NoMoveError):
+        random_move(replace(START, cells=(EMPTY, ALL_CELLS, EMPTY, EMPTY)), random.Random(0))
 
 
 def test_illegal_plays_a_legal_move_where_it_finds_no_illegal_one() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from spielleiter.game.api import GameError, GameOptionError, IllegalMoveError, IncompleteMoveError, Outcome
 from spielleiter.game.blokus.moves import BlokusMistake, IncompleteMove, IncompletePiece, SetMove, SkipMove
-from spielleiter.game.blokus.pieces import BOARD, Color, Rotation, Shape, bit
+from spielleiter.game.blokus.pieces import BOARD, EMPTY, Color, Rotation, Shape, bit
 from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027, SEAT_OF_COLOR, BlokusGame, BlokusState, Ruleset
 
 both = pytest.mark.parametrize("game", [BLOKUS_2021, BLOKUS_2027], ids=lambda game: game.name)
@@ -348,6 +348,24 @@ def test_the_final_round_ends_even_if_colours_have_left(color: Color, valid: tup
         state = state.play(SkipMove())
     assert state.turn == end_turn
     assert state.round == 12
+
+
+@pytest.mark.parametrize("game", [BLOKUS_2021, BLOKUS_2027], ids=lambda game: game.name)
+def test_a_move_is_drawn_as_from_the_list_of_legal_moves(game: BlokusGame) -> None:
+    rng, other = random.Random(1), random.Random(1)
+    state = game.new_state(rng)
+    other.setstate(rng.getstate())
+    while state.outcome() is None:
+        drawn = state.draw_legal_move(rng)
+        assert drawn == other.choice(list(state.generate_legal_moves()))
+        assert drawn is not None
+        state = state.play(drawn)
+    assert state.draw_legal_move(rng) is None
+
+
+def test_no_move_is_drawn_for_a_colour_that_can_place_nothing() -> None:
+    state = replace(BLOKUS_2027.new_state(random.Random(1)), cells=(EMPTY, BOARD, EMPTY, EMPTY))
+    assert state.draw_legal_move(random.Random(1)) is None
 
 
 def test_placements_are_counted_for_a_colour_that_is_not_on_turn() -> None:

@@ -18,7 +18,6 @@ from spielleiter.server.net.fair_queue import (
     RECENT_PLAY,
     REFUSAL_MEMORY,
     SHARED_BURST,
-    SUSPECT_AFTER,
     SUSPECTS_SHARE,
     FairQueue,
     ProcessorBudget,
@@ -350,7 +349,7 @@ async def test_suspects_let_newcomers_go_first(reason: str, autojump_clock: obje
     if reason == "was refused something":
         suspect.budget.note_refusal(0.0)
     else:
-        await suspect.work(SUSPECT_AFTER + 0.001)
+        await suspect.work(BURST / 2)
     order: list[str] = []
 
     async def wait(budget: ProcessorBudget, name: str) -> None:

@@ -68,6 +68,12 @@ def is_stamped_at_once() -> bool:
         return bool(far.recvmsg(1, 64)[1])
 
 
+def test_a_socket_that_the_kernel_cannot_stamp_is_named() -> None:
+    sock = socket.socket()
+    sock.close()
+    assert not stamp_arrivals(sock)
+
+
 @asynccontextmanager
 async def wired(buffer: int | None = None) -> AsyncIterator[tuple[socket.socket, SocketWire, socket.socket]]:
     """Yield the peer's socket, our wire, and its socket.
