@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spielleiter.client.gtp_engine import (
-    MAX_SIZE,
     Engine,
     EngineError,
     EngineGoneError,
@@ -75,9 +74,10 @@ def test_responses_arrive_in_any_pieces(responses: list[Response], data: st.Data
 
 
 @pytest.mark.parametrize("chunk", [b"x" * 1000, b"x\n" * 500, b"= x\n" + b"y\n" * 500])
-def test_text_without_a_complete_response_is_bounded(chunk: bytes) -> None:
+def test_text_without_a_complete_response_is_bounded(chunk: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spielleiter.client.gtp_engine.MAX_SIZE", 20 * len(chunk))
     reader = ResponseReader()
-    for _ in range(MAX_SIZE // len(chunk)):
+    for _ in range(20):
         reader.feed(chunk)
     with pytest.raises(EngineProtocolError, match="without a complete response"):
         reader.feed(chunk)

@@ -93,8 +93,8 @@ class BlokusEngine:
         self._moves_generated += 1
         if self._is_faulty:
             return _FAULTS[self.fault]()
-        moves = self.legal(int(color) - 1)
-        return moves[0] if moves else "pass"
+        masks = self._legal_masks(int(color) - 1)
+        return _written(masks[0]) if masks else "pass"
 
     @property
     def _is_faulty(self) -> bool:
@@ -113,9 +113,10 @@ class BlokusEngine:
     def _place(self, color: int, move: str) -> None:
         if not self.is_two_player:
             raise RefusedError("wrong game")
-        if set(move.split(",")) not in [set(each.split(",")) for each in self.legal(color)]:
+        mask = sum(bit(*cell) for cell in read_cells(move))
+        if mask not in self._legal_masks(color):
             raise RefusedError("illegal move")
-        self._put(color, sum(bit(*cell) for cell in read_cells(move)))
+        self._put(color, mask)
 
     def _put(self, color: int, mask: int) -> None:
         x, y = min(i % STRIDE for i in scan(mask)), min(i // STRIDE for i in scan(mask))
@@ -127,6 +128,9 @@ class BlokusEngine:
 
     def legal(self, color: int) -> list[str]:
         """Return the legal moves of a colour, the largest pieces first."""
+        return [_written(mask) for mask in self._legal_masks(color)]
+
+    def _legal_masks(self, color: int) -> list[int]:
         own, occupied = self.cells[color], self.cells[0] | self.cells[1] | self.cells[2] | self.cells[3]
         free = free_cells(own, occupied)
         attach = attach_cells(own, free) if own else CORNERS[color] & free
@@ -136,7 +140,11 @@ class BlokusEngine:
             for index in scan(corners)
         ]
         masks.sort(key=int.bit_count, reverse=True)
-        return [write_cells((i % STRIDE, i // STRIDE) for i in scan(mask)) for mask in masks]
+        return masks
+
+
+def _written(mask: int) -> str:
+    return write_cells((i % STRIDE, i // STRIDE) for i in scan(mask))
 
 
 def _die() -> str:

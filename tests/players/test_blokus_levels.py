@@ -240,7 +240,8 @@ NAMES = [f"level-{number}" for number in range(1, 9)]
 def test_every_level_plays_legal_moves_from_the_first_to_the_last(level: LadderLevel, game: BlokusGame) -> None:
     rng = random.Random(1)
     states = list(positions(game, seed=11))
-    for state in (states[0], states[len(states) // 3], states[-1]):
+    middle = [states[len(states) // 3]] if game is BLOKUS_2021 else []  # only the first pieces differ between the games
+    for state in (states[0], *middle, states[-1]):
         assert state.check(level.choose(state, rng)) is None
 
 

@@ -245,7 +245,8 @@ def test_the_same_seed_gives_the_same_game(limits: SearchLimits) -> None:
 
 @pytest.mark.slow
 def test_the_seed_decides_between_equally_good_moves() -> None:
-    assert len({tuple(moves_of_a_game(LIMITS[0], seed)) for seed in range(12)}) > 1
+    first = moves_of_a_game(LIMITS[0], 0)
+    assert any(moves_of_a_game(LIMITS[0], seed) != first for seed in range(1, 12))
 
 
 def test_a_level_that_this_game_does_not_have_is_an_error_that_names_those_it_has() -> None:
@@ -258,7 +259,7 @@ def test_a_level_that_this_game_does_not_have_is_an_error_that_names_those_it_ha
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_level_answers_with_legal_moves_in_random_games(number: int) -> None:
     choose, rng = make_chooser(f"level-{number}", seed=1), random.Random(number)
-    for _ in range(3):
+    for _ in range(2):
         state = HASE_UND_IGEL_2018.new_state(rng)
         while state.outcome() is None:
             assert state.check(choose(state)) is None
