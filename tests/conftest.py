@@ -29,7 +29,7 @@ EXTENDED = (
     "tests/cli/test_match_processes.py::test_a_package_of_the_official_builder_for_python_plays_as_it_comes",
     "tests/cli/test_match_processes.py::test_a_tournament_keeps_its_workers_for_all_matches",
     "tests/cli/test_match_processes.py::test_an_interrupted_match_is_resumed[False]",
-    "tests/cli/test_output.py::test_a_name_that_the_locale_cannot_decode_is_decoded_as_utf_8[coerced]",
+    "tests/cli/test_output.py::test_a_match_keeps_names_in_every_locale_and_can_be_printed_in_every_encoding[coerced]",
     "tests/cli/test_replay.py::test_the_commands_of_the_document_work",
     "tests/cluster/test_dask_commands.py::test_a_match_outlives_its_scheduler",
     "tests/cluster/test_dask_commands.py::test_a_match_with_the_certificate",

@@ -1,9 +1,10 @@
 """The page as files: its folder, one self-contained HTML file that holds a game, and the pages of a match.
 
-The modules in `static/` are plain ES modules, which a browser loads one by one from a server. A file that is opened by
-double click cannot load modules, so all of them are put into one classic script: each module becomes a function that
-returns its exports, in an order in which every module comes after those that it imports. The pages of a match share
-that script, which is most of a page; a game is compressed there, and a few lines of script decompress it first.
+The modules in `static/` are plain ES modules. A file that is opened by double click cannot load modules, and from a
+server thirty of them are thirty requests, so all of them are put into one classic script: each module becomes a
+function that returns its exports, in an order in which every module comes after those that it imports. The pages of a
+match share that script, which is most of a page; a game is compressed there, and a few lines of script decompress it
+first.
 
 Invariants: nothing of a game becomes markup or code: it is JSON, escaped or compressed, and a policy in the head of
 each page forbids all scripts but these. The modules use only those forms of `import` and `export` that `_IMPORT` and

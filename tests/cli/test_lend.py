@@ -6,8 +6,6 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,60 +16,35 @@ from tests.timeouts import HANG_TIMEOUT
 SPIELLEITER = [sys.executable, "-m", "spielleiter"]
 
 
-@contextmanager
-def lending(command: str, end: signal.Signals = signal.SIGTERM) -> Iterator[str]:
-    """HOST:PORT of a lender; it must end by `end` with exit code 0."""
+@pytest.mark.slow
+def test_borrow_writes_and_ends_like_the_program(tmp_path: Path) -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
+    bot = tmp_path / "bot"
+    bot.write_text('#!/bin/sh\necho "$@"\necho oh >&2\n[ "$4" -lt 100 ] && exit "$4"\nkill -$(($4 - 100)) $$\n')
+    bot.chmod(0o755)
+    command = f"{shlex.quote(str(bot))} {{host}} {{port}} {{reservation}} {{seed}} {{game}}"
     with subprocess.Popen([*SPIELLEITER, "lend", command, "--port", "0"], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
             assert line.startswith(f"offering {command} on 127.0.0.1 port ")
-            yield f"127.0.0.1:{line.split()[-1]}"
-            process.send_signal(end)
+            borrow = ("borrow", f"127.0.0.1:{line.split()[-1]}", "-p", "13050", "-r", "abc")
+            done = run(*borrow, "--seed", "5", "--game", "swc_2018_hase_und_igel")
+            assert (done.exit_code, done.stderr) == (5, "oh\n")
+            assert done.stdout == "127.0.0.1 13050 abc 5 swc_2018_hase_und_igel\n"
+            for number in (signal.SIGTERM, signal.SIGKILL):
+                words = [*SPIELLEITER, *borrow, "--seed", str(100 + number)]
+                killed = subprocess.run(words, capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False)
+                assert (killed.returncode, killed.stderr) == (-number, "oh\n")
+            bot.unlink()
+            refused = run(*borrow)
+            assert refused.exit_code == 127
+            assert refused.stderr.startswith(f"spielleiter borrow: refused: {bot}")
+            process.send_signal(signal.SIGHUP)  # closing the terminal shuts a lender down cleanly, too
             assert process.wait(HANG_TIMEOUT) == 0
         finally:
             process.kill()
-
-
-def borrow(lender: str, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*SPIELLEITER, "borrow", lender, "-p", "13050", "-r", "abc", *options],
-        capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False,
-    )  # fmt: skip
-
-
-def python(code: str) -> str:
-    return shlex.join([sys.executable, "-c", code, "{host}", "{port}", "{reservation}", "{seed}", "{game}"])
-
-
-@pytest.mark.slow
-def test_borrow_writes_and_ends_like_the_program() -> None:
-    if sys.platform == "win32":
-        pytest.skip("Windows has nothing like it")
-    code = "import os, sys; print(sys.argv[1:]); print('oh', file=sys.stderr, flush=True); s = int(sys.argv[4]); "
-    end = "os.kill(os.getpid(), s - 100) if s > 100 else sys.exit(s)"
-    with lending(python(code + "sys.stdout.flush(); " + end)) as lender:
-        done = borrow(lender, "--seed", "5", "--game", "swc_2018_hase_und_igel")
-        assert (done.returncode, done.stderr) == (5, "oh\n")
-        assert done.stdout == "['127.0.0.1', '13050', 'abc', '5', 'swc_2018_hase_und_igel']\n"
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            killed = borrow(lender, "--seed", str(100 + number))
-            assert (killed.returncode, killed.stderr) == (-number, "oh\n")
-
-
-@pytest.mark.slow
-def test_a_program_that_no_longer_exists_is_refused_with_127(tmp_path: Path) -> None:
-    end = signal.SIGTERM
-    if sys.platform != "win32":
-        end = signal.SIGHUP  # closing the terminal shuts a lender down cleanly, too
-    bot = tmp_path / "bot"
-    bot.write_text("#!/bin/sh\n")
-    bot.chmod(0o755)
-    with lending(str(bot), end) as lender:
-        bot.unlink()
-        done = borrow(lender)
-    assert done.returncode == 127
-    assert done.stderr.startswith(f"spielleiter borrow: refused: {bot}")
 
 
 @pytest.mark.parametrize("lender", ["host", ":1", "host:0", "host:x"])

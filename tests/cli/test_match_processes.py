@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,17 +22,23 @@ from spielleiter.programs.platform_api import common_gaps
 from spielleiter.programs.this_platform import PLATFORM
 from tests.cli.background import background_server, run
 from tests.cli.matches import ENDLESS, FILE, MATCH
+from tests.match.players import LIGHT, listening_players
 from tests.programs.packages.broken_packages import BROKEN
 from tests.programs.packages.making import zipped
 from tests.programs.packages.official_packages import python_package
 from tests.timeouts import HANG_TIMEOUT
 
-ROOT = Path(__file__).parents[2]
 PLAYER = f"""#!/bin/sh
 ls > files.txt
 cat files.txt >&2
-exec {shlex.quote(sys.executable)} -P -m spielleiter play -s first "$@"
+exec {LIGHT} hui-greedy --edition hase-und-igel-2018 "$@"
 """
+GATE = f"""\
+[ -e begun ] && until [ -e open ]; do sleep 0.05; done
+touch begun
+exec {LIGHT} hui-greedy --edition hase-und-igel-2018 "$@"
+"""
+"""A program whose second game, and each further one, begins when there is a file `open`."""
 _LIBRARY = """\
 import os, sys
 
@@ -42,15 +48,24 @@ def play():
     os.execv(sys.executable, words)
 """
 FIRST_MATCH = ("match", "--player1", "builtin:first", "--player2", "builtin:random", "-n", "2", "--seed", "1")
+SHORT_MATCH = (
+    *("match", "--game", "swc_2018_hase_und_igel", "-n", "2"),
+    *("--player1", "builtin:hui-greedy", "--player2", "builtin:hui-random"),
+)
 PLATFORM_GAPS = "Not possible on this operating system"
 GAPS = common_gaps("<Minix>")
 """The sentences of a system whose name has to be escaped."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _players() -> Iterator[None]:
+    with listening_players():
+        yield
+
+
 def start(folder: Path, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "spielleiter", *MATCH, *ENDLESS, "-n", "6", "-j", "2", "--out", str(folder)]
-    command += options
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "spielleiter", *SHORT_MATCH, *ENDLESS, "--out", "out", *options]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def wait_for_game(process: subprocess.Popen[str]) -> None:
@@ -71,7 +86,7 @@ def processes_of(folder: Path) -> list[str]:
 @pytest.mark.slow
 def test_two_programs_play_as_processes(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = run(*FIRST_MATCH, *ENDLESS, "-n", "4", "-j", "2", "--seed", "3", "--out", str(out))
+    done = run(*SHORT_MATCH, *ENDLESS, "-n", "4", "-j", "2", "--seed", "3", "--out", str(out))
     assert done.exit_code == 0, done.stderr
     records = read_journal(out)
     assert [record.game for record in records] == [1, 2, 3, 4]
@@ -86,8 +101,10 @@ def test_two_programs_play_as_processes(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_two_programs_play_on_a_running_server(tmp_path: Path) -> None:
+    options = (*ENDLESS[1:], "-n", "1", "--out", str(tmp_path / "out"))
     with background_server() as server:
-        done = run(*FIRST_MATCH, *ENDLESS[1:], "--out", str(tmp_path / "out"), "--port", str(server.port))
+        first = f"{LIGHT} hui-greedy --edition hase-und-igel-2018"
+        done = run(*SHORT_MATCH, *options, "--player1", first, "--port", str(server.port))
     assert done.exit_code == 0, done.stderr
     assert {record.verdict for record in read_journal(tmp_path / "out")} == {Verdict.REGULAR}
 
@@ -98,28 +115,32 @@ def test_an_interrupted_match_is_resumed(is_killed: bool, tmp_path: Path) -> Non
     if sys.platform == "win32":
         pytest.skip("Windows has nothing like it")
     out = tmp_path / "out"
-    with start(out) as process:
+    (tmp_path / "gate.sh").write_text(GATE)
+    games = 2 if is_killed else 4
+    with start(tmp_path, "--player1", "sh gate.sh", "-n", str(games)) as process:
         wait_for_game(process)
         process.send_signal(signal.SIGKILL if is_killed else signal.SIGINT)
-        process.wait(HANG_TIMEOUT)
-        assert process.returncode == (-signal.SIGKILL if is_killed else 130)
+        if is_killed:
+            process.wait(HANG_TIMEOUT)
+        (tmp_path / "open").touch()  # without SIGKILL the running game goes on
+        assert process.wait(HANG_TIMEOUT) == (-signal.SIGKILL if is_killed else 130)
     earlier = {record.game: record for record in read_journal(out)}
-    assert 1 <= len(earlier) < 6
+    assert list(earlier) == ([1] if is_killed else [1, 2])
     if not is_killed:
         assert processes_of(out) == []
     done = run("match", "--resume", str(out), "-j", "2")
     assert done.exit_code == 0, done.stderr
     records = {record.game: record for record in read_journal(out)}
-    assert sorted(records) == list(range(1, 7))
+    assert sorted(records) == list(range(1, games + 1))
     assert {number: records[number] for number in earlier} == earlier
-    assert len((out / "games.jsonl").read_text().splitlines()) == 6
+    assert len((out / "games.jsonl").read_text().splitlines()) == games
     assert processes_of(out) == []
 
 
 @pytest.mark.slow
 def test_the_second_signal_ends_the_games_at_once(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with start(out, "--player2", "builtin:silent", "--player1", "builtin:first") as process:
+    with start(tmp_path, "--player2", "builtin:silent", "-n", "6", "-j", "2") as process:
         deadline = time.monotonic() + HANG_TIMEOUT
         while len(list(out.glob("games/*/program2.stdout.log"))) < 2:
             assert time.monotonic() < deadline
@@ -143,8 +164,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.slow
 def test_a_package_plays_a_match_and_resumes_it(folder: Path) -> None:
-    options = ("--player1", "player.zip --seed 3", "--player2", "builtin:random", "-n", "2", "--out", "out")
-    done = run("match", *options, *ENDLESS)
+    done = run(*SHORT_MATCH, "--player1", "player.zip --seed 3", "--out", "out", *ENDLESS)
     assert done.exit_code == 0, done.stderr
     records = read_journal(folder / "out")
     assert [record.verdict for record in records] == ["regular", "regular"]

@@ -232,21 +232,15 @@ def test_with_stay_the_games_on_standard_input_are_played(last: str) -> None:
 
 
 @pytest.mark.slow
-def test_two_processes_play_a_whole_game() -> None:
+def test_a_process_plays_a_whole_game() -> None:
+    command = [sys.executable, "-m", "spielleiter", "play", "-s", "hui-greedy", "--seed", "1"]
     with background_server() as server:
-        players = [
-            subprocess.Popen(
-                [sys.executable, "-m", "spielleiter", "play", "-s", strategy, "-p", str(server.port), "--seed", "1"],
-                stdout=subprocess.PIPE,
-                text=True,
-                cwd=ROOT,
-            )
-            for strategy in ("hui-greedy", "hui-random")  # a short game
-        ]
-        outputs = [player.communicate(timeout=HANG_TIMEOUT)[0] for player in players]
-    assert [player.returncode for player in players] == [0, 0]
-    assert sorted(line.split(" ")[0] for line in outputs) == ["lost", "won"]
-    assert '"event": "game_ended"' in server.log
+        server.add_player("hui-random", edition="hase-und-igel-2018")  # a short game
+        player = subprocess.run(
+            [*command, "-p", str(server.port)], stdout=subprocess.PIPE, text=True, cwd=ROOT, check=True
+        )
+        server.wait_for("game_ended")
+    assert player.stdout.startswith("won as player ")
 
 
 # -- GTP engines ------------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ REQUEST = b'<data class="sc.framework.plugins.protocol.MoveRequest"/>'
 JOINED = b"<joined "
 RESULT = b'<data class="result">'
 _ROOM_ID = re.compile(rb'roomId="([^"]+)"')
-GAMES = 30
+GAMES = 12
 GRACE = 1.0
 END = b"\n</protocol>"
 

@@ -27,6 +27,8 @@ from tests.cli.matches import FILE, STRENGTH, play_where_b_does_not_start
 from tests.match.sample_records import fault, game
 
 LINK = re.compile(r'href="\./([^"]*replay\.html)"')
+PAIR = FILE.rpartition("[[program]]")[0]
+"""A tournament of one match."""
 LONG = FILE.replace("games = 4", "games = 200")
 CUP = FILE.replace("games = 4", 'kind = "knock-out"\nseeding = "listed"\ngames = 4')
 SWISS = FILE.replace("games = 4", 'kind = "swiss"\nseeding = "listed"\ngames = 4')
@@ -141,15 +143,16 @@ def test_a_tournament_is_resumed_in_its_first_directory(tmp_path: Path, monkeypa
 def test_names_stay_text_in_the_table(tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = "<b>`x`|\x1b[2J\u202e"
     monkeypatch.setitem(STRENGTH, name, 4)
-    output = play(write(tmp_path, FILE.replace('"a|b"', json.dumps(name))), out)
+    output = play(write(tmp_path, PAIR.replace('"a|b"', json.dumps(name))), out)
     for text in (output, (out / "table.md").read_text(encoding="utf-8")):
         assert "| 1 | &lt;b&gt;\\`x\\`\\|\\\\x1b\\[2J\\\\u202e | " in text
         assert text.replace("\n", "").isprintable()
 
 
-def test_the_exit_code_depends_on_faults(file: str, faults: dict[str, GameRecord], tmp_path: Path) -> None:
+def test_the_exit_code_depends_on_faults(faults: dict[str, GameRecord], tmp_path: Path) -> None:
+    file = write(tmp_path, PAIR)
     for number, (options, code) in enumerate([((), 0), (("--fail-on", "crash"), 3), (("--fail-on", "timeout"), 0)]):
-        faults["b"] = fault(1, 1, Verdict.CRASH)
+        faults["a|b"] = fault(1, 1, Verdict.CRASH)
         assert run("tournament", file, "--out", str(tmp_path / str(number)), *options).exit_code == code
 
 
@@ -249,7 +252,7 @@ def test_options_take_precedence_over_the_file(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(spielleiter.match.runner, "allocate_cores", allocate_cores)
     monkeypatch.setattr("spielleiter.cli.tournament.write_pages", write_pages)
     settings = 'keep = "failed"\nrestart = "never"\nfail_on = ["crash"]\nreport_every = 2\npages = "failed"\n'
-    done = run("tournament", write(tmp_path, f'out = "result"\n{settings}{FILE}'))
+    done = run("tournament", write(tmp_path, f'out = "result"\n{settings}{PAIR}'))
     assert done.exit_code == 0, done.stderr
     assert (seen[0].keep, seen[0].is_restarting, pages[0]) == (KeepPolicy.FAILED, False, "failed")
     assert "after 2 games" in done.stderr
@@ -289,8 +292,8 @@ def test_a_command_is_run_at_the_end(tmp_path: Path) -> None:
     script.write_text("import pathlib, sys; pathlib.Path(sys.argv[1], 'called').write_text(sys.argv[2]); sys.exit(9)")
     on_end = f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}"
     for name, options, text in (
-        ("a", ("--on-end", on_end), FILE),
-        ("b", (), f"on_end = {json.dumps(on_end)}\n{FILE}"),
+        ("a", ("--on-end", on_end), PAIR),
+        ("b", (), f"on_end = {json.dumps(on_end)}\n{PAIR}"),
     ):
         out = tmp_path / name
         done = run("tournament", write(tmp_path, text), "--out", str(out), *options)
@@ -305,11 +308,12 @@ def test_programs_have_settings_and_games_have_cores(
 ) -> None:
     monkeypatch.setattr(PLATFORM, "usable_cores", lambda: [0, 1, 2])
     settings = "cores_per_game = 2\nconcurrency = 2\nno_timeout = true\n"
-    file = write(tmp_path, f"{settings}{FILE}time_factor = 2.0\nsoft_timeout = 700\n")
+    file = write(tmp_path, f"{settings}{PAIR}time_factor = 2.0\nsoft_timeout = 700\n")
     done = run("tournament", file, "--out", str(out))
     assert done.exit_code == 0
     assert "3 processor cores, 2 for each game: 1 game at a time, not 2" in done.stderr
-    last = load_setup(matches_in(out)[-1])["entrants"][1]
+    (match,) = matches_in(out)
+    last = load_setup(match)["entrants"][1]
     assert (last["time_factor"], last["soft_timeout"], last["can_timeout"]) == (2.0, 0.7, False)
     assert "each game needs 4 cores, there are 3" in misuse(
         "tournament", file, "--out", str(tmp_path / "other"), "--cores-per-game", "4"
@@ -327,40 +331,40 @@ def test_programs_have_settings_and_games_have_cores(
 def test_each_match_ends_once_one_program_is_better(
     lines: str, options: tuple[str, ...], tmp_path: Path, out: Path
 ) -> None:
-    play(write(tmp_path, lines + LONG), out, *options)
-    assert played_in(out) == [30] * 3
-    for folder in matches_in(out):
-        setup, summary = load_setup(folder), json.loads((folder / "summary.json").read_text())
-        assert (setup["significance"], setup["min_games"]) == (0.05, 30)
-        assert (summary["significance"]["risk"], summary["better"]) == (0.05, 0)
+    play(write(tmp_path, lines + PAIR.replace("games = 4", "games = 200")), out, *options)
+    assert played_in(out) == [30]
+    (folder,) = matches_in(out)
+    setup, summary = load_setup(folder), json.loads((folder / "summary.json").read_text())
+    assert (setup["significance"], setup["min_games"]) == (0.05, 30)
+    assert (summary["significance"]["risk"], summary["better"]) == (0.05, 0)
     table = (out / "table.md").read_text()
-    assert table.count("of 20, risk 0.05: a\\|b is better") == 2
+    assert table.count("of 20, risk 0.05: a\\|b is better") == 1
     assert "| match | games | score | Elo, 95 % | significance |" in table
     done = run("tournament", "--resume", str(out), "--significance", "0.05")
     assert done.exit_code == 0, done.stderr
     assert "game " not in done.stderr
-    assert played_in(out) == [30] * 3
+    assert played_in(out) == [30]
 
 
 @pytest.mark.usefixtures("faults")
-def test_ratings_are_differences_from_the_program_that_an_option_names(file: str, out: Path) -> None:
+def test_ratings_are_differences_from_the_program_that_an_option_names(tmp_path: Path, out: Path) -> None:
     title, head = "## Ratings: difference from b", "|  | program | rating |"
-    ratings = play(file, out, "--anchor", "b").partition(title)[2]
+    ratings = play(write(tmp_path, PAIR), out, "--anchor", "b").partition(title)[2]
     assert ratings.startswith(f"\n\n{head}")
     assert "| 2 | b | +0 |" in ratings
     assert title in run("tournament", "--resume", str(out)).stdout
-    assert "## Ratings: difference from c" in run("tournament", "--resume", str(out), "--anchor", "c").stdout
+    assert "## Ratings: difference from a" in run("tournament", "--resume", str(out), "--anchor", "a|b").stdout
 
 
 @pytest.mark.parametrize(("lines", "options"), [("", ("--fail-fast",)), ("fail_fast = true\n", ())])
 def test_with_fail_fast_the_first_fault_interrupts_the_tournament(
     lines: str, options: tuple[str, ...], faults: dict[str, GameRecord], tmp_path: Path, out: Path
 ) -> None:
-    faults["b"] = fault(1, 0, Verdict.CRASH)
+    faults["a|b"] = fault(1, 0, Verdict.CRASH)
     done = run("tournament", write(tmp_path, lines + FILE), "--out", str(out), "--fail-on", "crash", *options)
     assert done.exit_code == 3
     assert f"a program failed; --resume {out} continues" in done.stdout
-    assert played_in(out) == [4, 4, 1]
+    assert played_in(out) == [1]
     assert run("tournament", "--resume", str(out)).exit_code == 0
     assert played_in(out) == [4, 4, 4]
 
@@ -368,7 +372,7 @@ def test_with_fail_fast_the_first_fault_interrupts_the_tournament(
 @pytest.mark.usefixtures("faults")
 def test_a_resumed_tournament_refuses_another_game_and_other_tests_and_limits(tmp_path: Path, out: Path) -> None:
     edition = ("--edition", "blokus-2021-r1")
-    play(write(tmp_path, "significance = 0.05\nmin_tests = 30\n" + FILE), out, *edition)
+    play(write(tmp_path, "significance = 0.05\nmin_tests = 30\n" + PAIR), out, *edition)
     for folder in matches_in(out):
         setup = load_setup(folder)
         assert (setup["edition"], setup["game_type"]) == ("blokus-2021-r1", "swc_2021_blokus")

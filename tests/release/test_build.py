@@ -153,7 +153,7 @@ def test_the_build_does_everything_in_an_empty_environment(tmp_path: Path, subte
             assert int(awaited(working / "port", process)) > 0
             assert process.stderr is not None
             viewer = next(found[0] for line in process.stderr if (found := re.search(r"http://[\d.]+:\d+/", line)))
-            for name, text in {"": b"main.js", "static/main.js": b"import ", "api/rooms": b"["}.items():
+            for name, text in {"": b"page.js", "page.js": b"modules", "api/rooms": b"["}.items():
                 with urllib.request.urlopen(viewer + name, timeout=HANG_TIMEOUT) as page:
                     assert text in page.read()
         finally:

@@ -34,12 +34,18 @@ def record_of(edition: Edition, states: Sequence[State], names: tuple[str, str] 
     return [*(Memento(state, names) for state in states), ending.result(edition, states[-1], names)]
 
 
-def refused_record(edition: Edition, states: Sequence[State], move: Move, text: str = "Ungueltig") -> list[RoomData]:
+def refused_record(
+    edition: Edition,
+    states: Sequence[State],
+    move: Move,
+    text: str = "Ungueltig",
+    names: tuple[str, str] = NAMES,
+) -> list[RoomData]:
     """The packets of a game that ended with an illegal move."""
     seat = states[-1].seat_on_turn
     ending = Ending.by_faults({seat: (Cause.RULE_VIOLATION, text)})
     error = ErrorMessage(text, MoveData(move))
-    return [*(Memento(state, NAMES) for state in states), error, ending.result(edition, states[-1], NAMES)]
+    return [*(Memento(state, names) for state in states), error, ending.result(edition, states[-1], names)]
 
 
 def replay_of(name: str, seed: int = 1, plies: int = 1000) -> bytes:

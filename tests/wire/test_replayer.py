@@ -82,7 +82,7 @@ async def test_a_whole_game_is_the_same_again(tmp_path: Path) -> None:
     assert report.compared > 100
     async with server() as port:
         recording.steps = [
-            each for each in recording.steps if b"startPiece" not in each.data or b'turn="0"' in each.data
+            each for each in recording.steps[:40] if b"startPiece" not in each.data or b'turn="0"' in each.data
         ]
         for each in recording.steps:
             each.data = each.data.replace(b"PENTO_V", b"PENTO_X") if b"<state " in each.data else each.data

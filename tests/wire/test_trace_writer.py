@@ -235,8 +235,9 @@ def test_the_size_of_all_files_is_bounded(tmp_path: Path) -> None:
     with recording(tmp_path, replace(TRACE_LIMITS, total_bytes=1 << 20)) as (recorder, failures):
         one, two = opened(recorder, "c1"), opened(recorder, "c2")
         last = opened(recorder, "last")
-        for number in range(56):
-            one.add(TO_SERVER, 5.0, (b"" if number else b"<protocol>") + b"\n<join/>" * 500)
+        packet = b'\n<join gameType="%b"/>' % (b"x" * 2000)
+        for number in range(12):
+            one.add(TO_SERVER, 5.0, (b"" if number else b"<protocol>") + packet * 50)
         two.add(TO_SERVER, 5.0, b"<protocol>")
         wait_until_written(last)
         for trace in (one, two):

@@ -98,8 +98,8 @@ export class GameView {
     this.players.show(position, isNewest);
     this.status.show(position, isNewest);
     this.notes.show(ply, isNewest);
-    this.moves.mark(ply);
     this.charts.mark(ply);
+    this.moves.mark(ply); // after all changes, since it needs the layout
     this.element.dataset.ply = String(ply);
     const text = [t("game.plyShort", { ply }), this.drawing.describeMove(position), better ? t("game.better", { text: better.text }) : "", isNewest && this.record.end ? this.status.end.textContent : ""].filter(Boolean).join(": ");
     if (text !== this.announced && !this.playback.isPlaying) {

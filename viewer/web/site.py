@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +25,7 @@ from spielleiter.server.core.policy import Edition
 from spielleiter.server.garbage import PauseMeter
 from spielleiter.server.metrics import CONTENT_TYPE, Metrics
 from spielleiter.server.net.password_guard import PasswordGuard
-from spielleiter.viewer.page import STATIC
+from spielleiter.viewer.page import STATIC, bundle_modules
 from spielleiter.viewer.positions.describe import view_of
 from spielleiter.viewer.web.administration import AdminSessions, admin_routes
 from spielleiter.viewer.web.analysis_routes import analysis_routes
@@ -187,5 +188,18 @@ def _page_routes(editions: Mapping[str, Edition], address: tuple[str, int], *, h
     async def show(_request: Request) -> Response:
         return json_response(info)
 
+    script = bundle_modules().encode()
+    headers = {"cache-control": _FRESH, "etag": f'"{hashlib.sha256(script).hexdigest()}"'}
+
+    async def show_script(request: Request) -> Response:
+        if request.headers.get("if-none-match") == headers["etag"]:
+            return Response(status_code=304, headers=headers)
+        return Response(script, media_type="text/javascript", headers=headers)
+
     static = _FreshFiles(directory=STATIC, check_dir=False)
-    return [Route("/", page), Mount("/static", static), Route("/api/info", show)]
+    return [
+        Route("/", page),
+        Route("/page.js", show_script),
+        Mount("/static", static),
+        Route("/api/info", show),
+    ]

@@ -26,7 +26,7 @@ from tests.programs.sandbox.sandboxes import ISOLATED, KINDS, Ran, make_sandbox,
 from tests.timeouts import HANG_TIMEOUT
 
 MEBIBYTE = 1024 * 1024
-SMALL = 96 * MEBIBYTE
+SMALL = 64 * MEBIBYTE
 DISK = 32 * MEBIBYTE
 PROCESSES = 60
 HOLDING = "\nimport time\ntime.sleep(1000)\n"
@@ -51,16 +51,19 @@ async def ran_with(kind: str, tmp_path: Path, code: str, memory: int = SMALL) ->
 
 # -- memory -----------------------------------------------------------------------------------------------------------
 
+# These programs pause, since what is in no process is looked at four times a second only.
+
 MEMFD = """
-import os
-while True: os.write(os.memfd_create("x"), b"x" * 1_000_000)
+import os, time
+while True: os.write(os.memfd_create("x"), b"x" * 1_000_000); time.sleep(0.005)
 """
 DELETED = """
-import os
+import os, time
 while True:
     file = os.open({}, os.O_WRONLY | os.O_CREAT)
     os.unlink({})
     os.write(file, b"x" * 1_000_000)
+    time.sleep(0.005)
 """
 SEGMENTS = """
 import ctypes, time
@@ -81,7 +84,7 @@ SOCKETS = {
     "tcp": "near = socket.create_connection(server.getsockname()); pairs.append((near, server.accept()[0]))",
 }
 QUEUES = """
-import resource, socket
+import resource, socket, time
 _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 server, pairs = socket.create_server(("127.0.0.1", 0)), []
@@ -90,12 +93,12 @@ while True:
     pairs[-1][0].setblocking(False)
     try:
         while True: pairs[-1][0].send(b"x" * 4000)
-    except OSError: pass
+    except OSError: time.sleep(0.001)
 """
 ALL_PROCESSES = """
 import os, time
 is_child = not (os.fork() and os.fork())
-data = b"x" * (60 * 1024 * 1024)  # each of the three processes alone stays below the limit
+data = b"x" * (30 * 1024 * 1024)  # each of the three processes alone stays below the limit
 if is_child: time.sleep(1000)
 os._exit(os.wait()[1] != 0)
 """
@@ -255,9 +258,10 @@ print("fine")
 WRITERS = {
     "one file": "with open('x', 'wb', 0) as file:\n    while True: file.write(bytes(10**6))",
     "many files": """
-import itertools, os
+import itertools, os, time
 for number in itertools.count():
     with open(os.path.join(os.environ["TMPDIR"], str(number)), "wb") as file: file.write(bytes(10**6))
+    time.sleep(0.005)
 """,
     "deleted files": DELETED.replace("{}", "'x'"),
     "a locked folder": "import os\nos.mkdir('d'); os.chdir('d'); os.chmod('.', 0)" + HOLDING,
@@ -348,7 +352,7 @@ async def test_hidden_files_are_a_remark(tmp_path: Path) -> None:
 
 KEEPING = """
 import ctypes, mmap, os, socket, time
-size = 64 * 2**20
+size = 32 * 2**20
 file = os.memfd_create("x")
 {}
 time.sleep(1.8)

@@ -55,14 +55,14 @@ async def is_known_to_run(run: SandboxRun, sandbox: Sandbox) -> None:
         return
     command = [sandbox.name, "ps", "--quiet", "--filter", f"name={run.folder.name}", "--filter", "status=running"]
     while not (await trio.run_process(command, capture_stdout=True)).stdout.strip():  # noqa: ASYNC110 - as below
-        await trio.sleep(0.001)
+        await trio.sleep(0.01)
 
 
 async def has_made(run: SandboxRun, name: str) -> None:
     """Wait until the program has made a file of this name in its folder."""
     path = trio.Path(run.folder, "program", name)
     while not await path.exists():  # noqa: ASYNC110 - another process makes it
-        await trio.sleep(0.001)
+        await trio.sleep(0.01)
 
 
 async def write_file(path: Path, content: str) -> None:

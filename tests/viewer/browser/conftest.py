@@ -31,7 +31,9 @@ def visit(browser: Browser, served: Served) -> Iterator[Callable[..., Visit]]:
     visits: list[Visit] = []
 
     def start(base: str = f"{served.url}/", **settings: Any) -> Visit:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, "locale": "en-US", **settings})
+        # transitions are a tenth of the frames that are drawn
+        usual = {"viewport": {"width": 1280, "height": 800}, "locale": "en-US", "reduced_motion": "reduce"}
+        context = browser.new_context(**{**usual, **settings})
         visits.append(Visit(base, context, context.new_page()))
         return visits[-1]
 

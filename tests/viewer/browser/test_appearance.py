@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from playwright.sync_api import Page, expect
 
 from spielleiter.game.blokus.moves import BlokusMistake, SetMove
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.replay import encode_replay
-from tests.viewer.browser.browsers import OFFICIAL, Scheme, Visit
-from tests.viewer.browser.served import PASSWORD, Served
-from tests.viewer.replay_files import played, record_of, refused_record
+from tests.viewer.browser.browsers import Scheme, Visit
+from tests.viewer.browser.served import Served
+from tests.viewer.replay_files import played, refused_record, replay_of
 
 pytestmark = pytest.mark.slow
 
@@ -25,17 +24,16 @@ LONG_NAME = "Donaudampfschifffahrtsgesellschaftskapitänsmützenprogramm2027"
 def replays(served: Served) -> dict[str, str]:
     """Replays of this server by what they show; the names are those of the addresses."""
     edition = EDITIONS["blokus-2027"]
-    states = played(edition, seed=3, plies=30)
+    states = played(edition, seed=3, plies=12)
     first = next(iter(states[-1].generate_legal_moves()))
     assert isinstance(first, SetMove)
     everywhere = (replace(first, x=x, y=y) for x in range(20) for y in range(20))
     illegal = next(move for move in everywhere if states[-1].check(move) is BlokusMistake.OBSTRUCTED)
     files = {
         "game": encode_replay(
-            edition.dialect, "room", record_of(edition, played(edition, seed=2), (LONG_NAME, "Berta"))
+            edition.dialect, "room", refused_record(edition, states, illegal, names=(LONG_NAME, "Berta"))
         ),
-        "illegal": encode_replay(edition.dialect, "room", refused_record(edition, states, illegal)),
-        "track": gzip.decompress((OFFICIAL / "2018.xml.gz").read_bytes()),
+        "track": replay_of("hase-und-igel-2018", plies=20),
     }
     for name, content in files.items():
         (served.replays / f"appearance_{name}.xml").write_bytes(content)
@@ -46,7 +44,7 @@ def show(visit: Visit, view: str, replays: dict[str, str]) -> Page:
     """Go to a view, and wait until it is complete."""
     routes = {
         "rooms": "#/", "replays": "#/replays", "play": "#/play", "admin": "#/admin", "missing": "#/nothing",
-        "game": f"{replays['game']}/40", "illegal": f"{replays['illegal']}/30", "track": f"{replays['track']}/20",
+        "game": f"{replays['game']}/12", "track": f"{replays['track']}/14",
     }  # fmt: skip
     page = visit.open(routes[view])
     page.locator("main h1").wait_for()
@@ -56,7 +54,7 @@ def show(visit: Visit, view: str, replays: dict[str, str]) -> Page:
     return page
 
 
-VIEWS = ["rooms", "replays", "play", "admin", "missing", "game", "illegal", "track"]
+VIEWS = ["rooms", "replays", "play", "admin", "missing", "game", "track"]
 
 
 @pytest.mark.parametrize(
@@ -85,31 +83,9 @@ def test_every_view_is_accessible_and_needs_no_horizontal_scroll_bar(
     assert (found, too_wide) == ({view: [] for view in views}, [])
 
 
-def test_axe_finds_nothing_at_a_seat_and_in_the_administration(visit: Callable[..., Visit]) -> None:
-    looking = visit()
-    page = looking.open("#/play")
-    page.locator("[name=opponent]").select_option("strategy:random")
-    page.get_by_role("button", name="Start the game").click()
-    page.locator(".choice:not([aria-disabled])").last.click()
-    page.get_by_role("button", name="Next place").click()
-    assert looking.accessibility_violations() == []
-    page.get_by_role("button", name="Leave the game").click()
-    expect(page.locator(".end-text")).to_be_visible()
-    looking.open("#/admin")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
-    page.get_by_role("button", name="Prepare").click()
-    page.locator(".prepared code").first.wait_for()
-    looking.screenshot("prepared")
-    assert looking.accessibility_violations() == []
-
-
 def test_language_and_theme_are_those_of_the_system_or_the_chosen_ones(
     visit: Callable[..., Visit], replays: dict[str, str]
 ) -> None:
-    german = visit(locale="de-AT").open("")
-    expect(german.get_by_role("heading", level=1)).to_have_text("Spiele auf diesem Server")
-    assert german.locator("html").get_attribute("lang") == "de"
     looking = visit(locale="fr-FR", color_scheme="dark")  # neither of the two languages
     page = looking.open("")
 
@@ -145,9 +121,9 @@ def test_boards_are_told_without_sight_and_colours_without_their_hue(
     assert labels[0].startswith("(0, 0): ")
     assert {label.rpartition(": ")[2] for label in labels} == {"Blue", "Yellow", "Red", "Green", "empty"}
     expect(page.get_by_role("list", name="Remaining pieces of Blue")).to_be_visible()
-    expect(page.get_by_role("status").filter(has_text="Move 40: ")).to_have_count(1)
+    expect(page.get_by_role("status").filter(has_text="Move 12: ")).to_have_count(1)
     page.keyboard.press("ArrowLeft")
-    expect(page.get_by_role("status").filter(has_text="Move 39: ")).to_have_count(1)
+    expect(page.get_by_role("status").filter(has_text="Move 11: ")).to_have_count(1)
     fills = page.locator(".cell:not(.empty)").evaluate_all(
         "(cells) => Object.fromEntries(cells.map((cell) => [cell.dataset.color, cell.getAttribute('fill')]))"
     )

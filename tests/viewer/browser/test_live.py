@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from spielleiter.game.api import State
+from spielleiter.game.api import Move, State
 from spielleiter.game.blokus import BlokusState
 from spielleiter.game.blokus.moves import SetMove
 from spielleiter.protocol.messages import MoveData
@@ -29,8 +29,11 @@ HOSTILE_NAMES = ('<b>Ann</b> & "Co"', "</script><img src=x onerror=alert(1)>")
 HOSTILE_HINT = "<svg onload=alert(2)> &lt; value 3"
 
 
-def prepare(visit: Visit, names: tuple[str, str], game_type: str) -> tuple[str, list[str]]:
-    """Prepare a paused game as an administrator does; return its room and the codes. The page then shows the room."""
+def prepare(visit: Visit, names: tuple[str, str], game_type: str, *, is_checked: bool = False) -> tuple[str, list[str]]:
+    """Prepare a paused game as an administrator does; return its room and the codes. The page then shows the room.
+
+    `is_checked` says whether axe looks at the codes.
+    """
     page = visit.open("#/admin")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
@@ -40,10 +43,13 @@ def prepare(visit: Visit, names: tuple[str, str], game_type: str) -> tuple[str, 
     page.get_by_label("begin paused").set_checked(True)
     page.get_by_role("button", name="Prepare").click()
     expect(page.locator(".prepared code")).to_have_count(10)
+    visit.screenshot("prepared")
     texts = page.locator(".prepared code").all_text_contents()
     codes, commands = [text for text in texts if " " not in text], [text for text in texts if " " in text]
     assert [command.split()[0] for command in commands[:4]] == ["java", "python3", "./program", "spielleiter"]
     assert [code in command for code in codes for command in commands] == [True] * 4 + [False] * 8 + [True] * 4
+    if is_checked:
+        assert visit.accessibility_violations() == []
     page.get_by_role("link", name="To the prepared game").click()
     expect(page.get_by_text("The game has not begun yet")).to_be_visible()
     return page.url.rpartition("/room/")[2].partition("/")[0], codes
@@ -52,12 +58,16 @@ def prepare(visit: Visit, names: tuple[str, str], game_type: str) -> tuple[str, 
 def test_a_live_game_is_shown_ply_by_ply(visit: Callable[..., Visit], served: Served) -> None:
     watching = visit()
     hinting = EDITIONS["blokus-2021-r3"]  # where players may send hints
-    room, codes = prepare(watching, HOSTILE_NAMES, hinting.game_type)
+    room, codes = prepare(watching, HOSTILE_NAMES, hinting.game_type, is_checked=True)
     page = watching.page
     rng = random.Random(7)
+    first_moves: list[Move] = []
 
     def choose(state: State) -> MoveData:
-        return MoveData(rng.choice(list(state.generate_legal_moves())), (HOSTILE_HINT,))
+        moves = list(state.generate_legal_moves())
+        first_moves.append(moves[0])
+        # the game ends with a move that is not legal any more
+        return MoveData(rng.choice(moves) if len(first_moves) < 24 else first_moves[0], (HOSTILE_HINT,))
 
     for code in codes:
         served.start_player(code, hinting.name, choose)
@@ -111,10 +121,10 @@ def test_the_moves_that_cost_most_are_estimated_in_a_room_and_in_a_replay(
     page = watching.page
     for code in codes:
         served.start_player(code, "hase-und-igel-2018", lambda state: next(iter(state.generate_legal_moves())))
-    for ply in range(4):
+    for ply in range(3):
         expect_ply(page, ply)
         page.get_by_role("button", name="Step").click()
-    expect_ply(page, 4)
+    expect_ply(page, 3)
     expect(page.get_by_role("button", name="Estimate")).to_be_hidden()
     page.get_by_role("button", name="Cancel").click()
     served.join_players()

@@ -83,12 +83,26 @@ def click_middle(page: Page, selector: str) -> None:
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
 
-def test_only_legal_moves_can_be_made_by_clicks(visit: Callable[..., Visit]) -> None:
+def test_the_form_shows_time_limits_and_only_legal_moves_can_be_made_by_clicks(visit: Callable[..., Visit]) -> None:
     playing = visit()
+    waiting = {"id": "other", "gameType": BLOKUS, "state": "waiting", "players": ["Rival", ""]}
+    playing.page.route("**/api/rooms", lambda route: route.fulfill(json=[waiting]))
     page = playing.open("#/play")
+    page.locator("[name=game]").select_option(BLOKUS)
+    clock = page.locator("[name=clock]")
+    expect(clock).not_to_be_checked()
+    page.locator("[name=opponent]").select_option("room:other")
+    expect(clock).to_be_checked()  # where there are limits in any case
+    expect(clock).to_be_disabled()
+    page.locator("[name=opponent]").select_option("program")
+    expect(clock).not_to_be_checked()
+    expect(clock).to_be_enabled()
     begin(page, "Clicker")
     assert wait_for_turn(page)
     before = cells_on(page)
+    page.locator(".choice:not([aria-disabled])").last.click()
+    page.get_by_role("button", name="Next place").click()
+    assert playing.accessibility_violations() == []
     page.locator(".choice:not([aria-disabled])").first.click()
     page.locator("[data-x='10'][data-y='10']").click()
     expect(page.locator(".ghost.not-legal").first).to_be_visible()
@@ -120,10 +134,7 @@ EventSource.prototype.addEventListener = function (name, handler) {
 """
 
 
-@pytest.mark.parametrize(("game_type", "choice"), [(BLOKUS, ".choice"), (HASE_UND_IGEL, ".move-choice")])
-def test_moves_that_are_shown_are_not_drawn_again_by_a_late_event(
-    game_type: str, choice: str, visit: Callable[..., Visit]
-) -> None:
+def test_moves_that_are_shown_are_not_drawn_again_by_a_late_event(visit: Callable[..., Visit]) -> None:
     """A click is lost if its button is replaced between pressing and releasing."""
     playing = visit()
     held: list[Route] = []
@@ -133,16 +144,18 @@ def test_moves_that_are_shown_are_not_drawn_again_by_a_late_event(
 
     playing.page.route("**/api/rooms/*/events", hold)
     playing.page.add_init_script(MARK_POSITIONS)
-    page = playing.open("#/play")
-    begin(page, "Slow", game_type)
-    assert wait_for_turn(page)
-    shown = page.locator(choice).first.element_handle()
-    while not held:  # the page may show the moves before it asks for the events
-        page.wait_for_timeout(10)
-    held[0].continue_()
-    # not wait_for_function, which the page's Content-Security-Policy forbids
-    expect(page.locator("body[data-has-position]")).to_be_attached()
-    assert shown.evaluate("(element) => element.isConnected")
+    for game_type, choice in ((BLOKUS, ".choice"), (HASE_UND_IGEL, ".move-choice")):
+        page = playing.open("#/play")
+        begin(page, "Slow", game_type)
+        assert wait_for_turn(page)
+        shown = page.locator(choice).first.element_handle()
+        while not held:  # the page may show the moves before it asks for the events
+            page.wait_for_timeout(10)
+        page.evaluate("delete document.body.dataset.hasPosition")
+        held.pop().continue_()
+        # not wait_for_function, which the page's Content-Security-Policy forbids
+        expect(page.locator("body[data-has-position]")).to_be_attached()
+        assert shown.evaluate("(element) => element.isConnected")
 
 
 def test_a_person_plays_a_whole_game_by_keys_alone(visit: Callable[..., Visit], served: Served) -> None:
@@ -223,19 +236,3 @@ def test_a_person_waits_for_a_program_and_passes(visit: Callable[..., Visit], se
     page.get_by_role("button", name="Spiel verlassen").tap()
     expect(page.locator(".end-text")).to_be_visible()
     served.join_players()
-
-
-def test_the_form_says_where_the_time_limits_apply_in_any_case(visit: Callable[..., Visit]) -> None:
-    playing = visit()
-    waiting = {"id": "other", "gameType": BLOKUS, "state": "waiting", "players": ["Rival", ""]}
-    playing.page.route("**/api/rooms", lambda route: route.fulfill(json=[waiting]))
-    page = playing.open("#/play")
-    page.locator("[name=game]").select_option(BLOKUS)
-    clock = page.locator("[name=clock]")
-    expect(clock).not_to_be_checked()
-    page.locator("[name=opponent]").select_option("room:other")
-    expect(clock).to_be_checked()
-    expect(clock).to_be_disabled()
-    page.locator("[name=opponent]").select_option("program")
-    expect(clock).not_to_be_checked()
-    expect(clock).to_be_enabled()

@@ -109,7 +109,7 @@ async def test_sessions_are_bounded_in_time_and_number(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(administration, "MOST_SESSIONS", 2)
-    monkeypatch.setattr(administration, "SESSION_TIMEOUT", 60.0)  # in hours, the server collects garbage very often
+    monkeypatch.setattr(administration, "SESSION_TIMEOUT", 5.0)  # in hours, the server collects garbage very often
 
     async def is_logged_in(cookies: dict[str, str]) -> object:
         pages.cookies = cookies

@@ -246,7 +246,7 @@ def test_the_pages_are_served_by_default(tmp_path: Path) -> None:
             url = next(line["url"] for line in lines if line["event"] == "viewer_started")
             assert url.startswith("http://127.0.0.1:")  # another port than 13080 if that is taken
             with urllib.request.urlopen(url, timeout=HANG_TIMEOUT) as answer:
-                assert b"main.js" in answer.read()
+                assert b"page.js" in answer.read()
         finally:
             process.terminate()
             process.wait(HANG_TIMEOUT)

@@ -124,9 +124,17 @@ async def test_the_figures_are_those_of_the_server() -> None:
         assert answer.body != before
 
 
+async def test_a_script_that_has_not_changed_is_not_sent_again() -> None:
+    async with open_pages() as pages:
+        first = await pages.get("/page.js")
+        again = await call(pages.site.app, "GET", "/page.js", {"if-none-match": first.headers["etag"]})
+    assert (first.status, again.status, again.body) == (200, 304, b"")
+    assert again.headers["etag"] == first.headers["etag"]
+
+
 @pytest.mark.parametrize(
     ("path", "kind"),
-    [("/", b"text/html"), ("/static/main.js", b"text/javascript"), ("/static/style.css", b"text/css")],
+    [("/", b"text/html"), ("/page.js", b"text/javascript"), ("/static/style.css", b"text/css")],
 )
 async def test_files_are_complete_and_the_connection_is_closed(path: str, kind: bytes) -> None:
     async with open_pages() as pages, running(pages.site.app) as server, await server.connect() as stream:

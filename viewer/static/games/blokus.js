@@ -1,13 +1,13 @@
 // Drawing module of Blokus: the board, the last piece, the pieces that could be placed, a refused piece, a better move,
 // and what each player has left.
 //
-// Invariants: only cells that differ from the picture before are touched. Rules stay with the server: everything that
+// Invariants: only what differs from the picture before is touched. Rules stay with the server: everything that
 // is marked as legal or refused comes from it.
 
 import { el, svg, setText } from "../dom.js";
 import { t, tOr } from "../i18n.js";
 import { BlokusInput } from "./blokus_input.js";
-import { COLOR_OF_LETTER, colorName, outlinePath, patternOf, remainingPieces, swatch } from "./pieces.js";
+import { COLOR_OF_LETTER, colorName, outlinePath, patternOf, remainingPiece, swatch } from "./pieces.js";
 
 const MARGIN = 1;
 const MAX_OUTSIDE = 6; // a refused piece further out than this many cells is not drawn
@@ -55,7 +55,9 @@ class Board {
     const top = Math.min(-MARGIN, ...near.map(([, y]) => y - 0.3));
     const right = Math.max(this.width + 0.2, ...near.map(([x]) => x + 1.3));
     const bottom = Math.max(this.height + 0.2, ...near.map(([, y]) => y + 1.3));
-    this.element.setAttribute("viewBox", `${left} ${top} ${right - left} ${bottom - top}`);
+    const viewBox = `${left} ${top} ${right - left} ${bottom - top}`;
+    // setting it lays out the whole board again, even if it is the same
+    if (this.element.getAttribute("viewBox") !== viewBox) this.element.setAttribute("viewBox", viewBox);
   }
 
   // Shows a position. `extras` may have `legal` (the moves of an overlay), `illegal` (a refused move) and `better` (the
@@ -73,8 +75,6 @@ class Board {
     this.showBetter(extras.better ?? null);
     this.setViewBox(extras.illegal?.cells ?? []);
     if (extras.illegal) this.layer.append(...this.illegalMarks(extras.illegal));
-    for (const cell of this.cells) cell.classList.remove("is-last");
-    for (const [x, y] of move?.cells ?? []) this.cells[y * this.width + x]?.classList.add("is-last");
   }
 
   showCells(cells) {
@@ -165,29 +165,53 @@ class Board {
   }
 }
 
-// What one player has: colours with points and remaining pieces.
+// One colour of a player: its points, whether it is to move, and the pieces that it has left.
+class ColorRow {
+  constructor(pieces, color) {
+    this.pieces = pieces;
+    this.color = color;
+    this.count = el("span", { class: "count" });
+    this.state = el("span", { class: "color-state" });
+    this.remaining = el("ul", { class: "remaining", "aria-label": t("blokus.remaining", { color: colorName(color) }) });
+    this.items = new Map(); // of that list, by name of the piece
+    this.element = el("section", { class: "color-row" }, el("h3", {}, swatch(color), " ", colorName(color), " ", this.count, " ", this.state), this.remaining);
+  }
+
+  show(entry, isToMove) {
+    this.element.classList.toggle("is-out", !entry.isInGame);
+    setText(this.count, t("blokus.pointsOfColor", { points: entry.points ?? 0, count: entry.remaining.length }));
+    setText(this.state, !entry.isInGame ? t("blokus.out") : isToMove ? t("game.toMove") : "");
+    for (const [name, item] of this.items) {
+      if (!entry.remaining.includes(name)) item.remove();
+    }
+    entry.remaining.forEach((name, index) => {
+      if (!this.items.has(name)) this.items.set(name, remainingPiece(name, this.pieces[name], this.color));
+      const item = this.items.get(name);
+      const there = this.remaining.children[index] ?? null;
+      if (there !== item) this.remaining.insertBefore(item, there);
+    });
+  }
+}
+
+// What one player has: its colours.
 class PlayerDetails {
   constructor(game) {
-    this.game = game;
+    this.pieces = game.pieces ?? {};
     this.element = el("div", { class: "colors" });
-    this.key = "";
+    this.rows = new Map();
   }
 
   show(position, player, isEnded) {
-    const entries = (position.colors ?? []).filter((entry) => entry.player === player);
-    const key = JSON.stringify([entries, position.sideToMove?.color, isEnded]);
-    if (key === this.key) return;
-    this.key = key;
-    this.element.replaceChildren(...entries.map((entry) => {
-      const isToMove = position.sideToMove?.color === entry.name && !isEnded;
-      const state = el("span", { class: "color-state" });
-      if (!entry.isInGame) setText(state, t("blokus.out"));
-      else if (isToMove) setText(state, t("game.toMove"));
-      return el("section", { class: `color-row${entry.isInGame ? "" : " is-out"}` },
-        el("h3", {}, swatch(entry.name), " ", colorName(entry.name), " ",
-          el("span", { class: "count", text: t("blokus.pointsOfColor", { points: entry.points ?? 0, count: entry.remaining.length }) }), " ", state),
-        remainingPieces(this.game.pieces ?? {}, entry));
-    }));
+    for (const entry of position.colors ?? []) {
+      if (entry.player !== player) continue;
+      let row = this.rows.get(entry.name);
+      if (!row) {
+        row = new ColorRow(this.pieces, entry.name);
+        this.rows.set(entry.name, row);
+        this.element.append(row.element);
+      }
+      row.show(entry, position.sideToMove?.color === entry.name && !isEnded);
+    }
   }
 }
 

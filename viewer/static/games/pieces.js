@@ -84,10 +84,7 @@ export function swatch(color) {
     svg("rect", { width: 2, height: 2, fill: patternOf(color) }));
 }
 
-// Returns the pieces that a colour has not placed yet, as a list of small pictures.
-export function remainingPieces(pieces, entry) {
-  const items = entry.remaining.map((name) =>
-    el("li", { title: name }, pieces[name] ? pieceIcon(pieces[name], entry.name, 6) : name,
-      el("span", { class: "visually-hidden", text: name })));
-  return el("ul", { class: "remaining", "aria-label": t("blokus.remaining", { color: colorName(entry.name) }) }, items);
+// Returns a piece that a colour has not placed yet, as an item of a list: a small picture.
+export function remainingPiece(name, cells, color) {
+  return el("li", { title: name }, cells ? pieceIcon(cells, color, 6) : name, el("span", { class: "visually-hidden", text: name }));
 }
