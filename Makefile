@@ -65,10 +65,13 @@ demo: setup ## play one game between two built-in players and print the result
 
 # -- testing ----------------------------------------------------------------------------------------------------------
 
-# Python 3.12 and newer count lines at no cost; branches cost as much as the tests, so they are left to test-rest.
-test: lint types imports ## check style, types, import contracts; run the tests for every change; check coverage
-	@COVERAGE_CORE=$$($(PY) -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")') \
-		$(PY) -m pytest --quiet --numprocesses auto -m "not extended" --cov --cov-report= $(ARGS)
+# Python 3.12 and newer count lines at no cost; branches cost as much as the tests, so they are left to test-rest. The
+# types are checked beside the tests: mypy keeps only one processor busy, and its own workers fail on a busy machine.
+test: lint imports ## check style, types, import contracts; run the tests for every change; check coverage
+	@$(MAKE) --no-print-directory types & types=$$!; \
+	COVERAGE_CORE=$$($(PY) -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")') \
+		$(PY) -m pytest --quiet --numprocesses auto -m "not extended" --cov --cov-report= $(ARGS) || status=1; \
+	wait $$types || status=1; exit $${status:-0}
 	@$(PY) -m coverage report --include='game/*,protocol/*' --fail-under=100
 	@$(PY) -m coverage report --fail-under=95
 
@@ -95,16 +98,15 @@ lint: setup-dev ## check the style (ruff), and the files for GitHub and for cont
 	@$(PY) -m check_jsonschema --quiet --builtin-schema vendor.compose-spec docker/*.yaml
 	@"$(VENV)/bin/zizmor" --quiet --no-progress --offline --min-severity medium .github/workflows action.yml
 
-# Each platform has a cache of its own, since a change of the platform makes a cache useless.
-MYPY = $(PY) -m mypy --num-workers auto --cache-dir .mypy_cache/$(1) --platform $(1)
-
 types: setup-dev ## check the types as on Linux (mypy --strict)
-	@$(call MYPY,linux)
+	@$(PY) -m mypy --platform linux --cache-dir .mypy_cache/linux
 
-# What is for one platform only is unreachable on the others, so that is an error for Linux alone.
+# Each platform has a cache of its own, since a change of the platform makes a cache useless. What is for one platform
+# only is unreachable on the others, so that is an error for Linux alone.
 types-elsewhere: setup-dev ## check the types as on Windows and macOS
-	@$(call MYPY,win32) --no-warn-unreachable
-	@$(call MYPY,darwin) --no-warn-unreachable
+	@$(PY) -m mypy --platform win32 --cache-dir .mypy_cache/win32 --no-warn-unreachable & windows=$$!; \
+	$(PY) -m mypy --platform darwin --cache-dir .mypy_cache/darwin --no-warn-unreachable || status=1; \
+	wait $$windows || status=1; exit $${status:-0}
 
 imports: setup-dev ## check the import contracts (import-linter)
 	@"$(VENV)/bin/lint-imports"

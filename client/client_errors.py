@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import re
 import reprlib
 from collections.abc import Iterator
 from typing import Final, get_type_hints
+
+from msgspec import Struct
 
 from spielleiter.game.api import State
 from spielleiter.protocol.messages import AuthenticateRequest, Message
@@ -91,20 +92,20 @@ class NotAMoveError(StrategyError):
 
 
 def _wrong_fields(move: object) -> Iterator[str]:
-    """Yield a text for each field of a dataclass whose value has the wrong type: the value, and what was expected."""
-    if not dataclasses.is_dataclass(move):
+    """Yield a text for each field of a struct whose value has the wrong type: the value, and what was expected."""
+    if not isinstance(move, Struct):
         return
     types = get_type_hints(type(move))
-    for field in dataclasses.fields(move):
-        value, expected = getattr(move, field.name), types[field.name]
+    for name in move.__struct_fields__:
+        value, expected = getattr(move, name), types[name]
         if isinstance(expected, enum.EnumType):
             try:
                 expected(value)  # the value of a member is accepted as well
             except ValueError:
                 example = f"{expected.__name__}.{next(iter(expected)).name}"
-                yield f"{field.name} is {reprlib.repr(value)}, expected a {expected.__name__} such as {example}"
+                yield f"{name} is {reprlib.repr(value)}, expected a {expected.__name__} such as {example}"
         elif isinstance(expected, type) and not isinstance(value, expected):
-            yield f"{field.name} is {reprlib.repr(value)}, expected a value of type {expected.__name__}"
+            yield f"{name} is {reprlib.repr(value)}, expected a value of type {expected.__name__}"
 
 
 def refusal(message: str, request: Message | None) -> RequestRefusedError:

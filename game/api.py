@@ -26,8 +26,9 @@ from __future__ import annotations
 import enum
 import random
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
+
+from msgspec import Struct
 
 Seat: TypeAlias = int
 """0 or 1: which of the two players, in the order of the slots or of joining."""
@@ -87,8 +88,7 @@ class Move(Protocol):
     def __hash__(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How a finished game ended according to the rules.
 
     `winner` is None for a draw. `reason` names the rule that decided, for example ``"points"``.

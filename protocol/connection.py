@@ -19,8 +19,9 @@ A client that joins a game, without its socket::
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
@@ -72,13 +73,11 @@ class Role(enum.Enum):
 _LIMITS: Final = {Role.SERVER: BEFORE_JOIN, Role.CLIENT: FROM_SERVER}
 
 
-@dataclass(frozen=True, slots=True)
-class StreamEnd:
+class StreamEnd(Struct, frozen=True):
     """The peer has sent its end tag and will send nothing more."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionClosed:
+class ConnectionClosed(Struct, frozen=True):
     """The input is over, with or without an end tag, and everything in it has been read."""
 
 

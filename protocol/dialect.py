@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
+from msgspec import Struct
+
 from spielleiter.game.api import State
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import Limits
@@ -54,8 +56,7 @@ PlainReader: TypeAlias = Callable[[re.Match[bytes]], Message | None]
 """Returns the message in the packet, or None if the tables have to read it, which also report errors."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlainForm:
+class PlainForm(Struct, frozen=True):
     """The plain form of one kind of packet.
 
     `pattern` matches a whole packet, with the white space around it. A match contains only ASCII, and no references.

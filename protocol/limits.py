@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+
+class Limits(Struct, frozen=True):
     """The most that a peer may send. The default values are for a peer that has neither joined nor authenticated."""
 
     packet_bytes: int = 8 * 1024

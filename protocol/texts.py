@@ -7,8 +7,9 @@ Sources: the recorded packets and, for texts that no recording shows, the `toStr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from spielleiter.game.api import Mistake, Move, Outcome, Seat, State
 from spielleiter.protocol import messages as m
@@ -33,8 +34,7 @@ _CLASS_NAMES: Final[Mapping[type, str]] = {
 """The names of packets' classes in the official server."""
 
 
-@dataclass(frozen=True, slots=True)
-class MoveRefusal:
+class MoveRefusal(Struct, frozen=True):
     """All texts about one move that was not accepted."""
 
     reason: str
@@ -49,8 +49,7 @@ class MoveRefusal:
     """The part of the refused data that the room's error repeats."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Texts:
+class Texts(Struct, frozen=True, kw_only=True):
     """The texts of one edition. A player is named by its team, followed by its name in brackets.
 
     The fields that are functions return a text. The docstrings below them name their arguments, in order.

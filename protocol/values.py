@@ -26,9 +26,10 @@ import enum
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, Protocol, TypeAlias, TypeVar, overload
+
+from msgspec import Struct, field
 
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.messages import Message, UnknownPacket
@@ -196,8 +197,7 @@ ChildReader: TypeAlias = Callable[[Element], Any]
 """Returns the value of a whole child element. Raises UnreadableError."""
 
 
-@dataclass(frozen=True, slots=True)
-class ValueForm:
+class ValueForm(Struct, frozen=True):
     """A field whose value is a text.
 
     If `parse_text` or `parse_attribute` is None, the field cannot be a child element or an attribute. `class_names` are
@@ -212,8 +212,7 @@ class ValueForm:
     """The only value of an attribute with an escaped name; empty: such an attribute cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectForm:
+class ObjectForm(Struct, frozen=True):
     """An object, or a field that is one and thus a child element.
 
     `items` are the tags of child elements that may occur any number of times, each with the name of the list in the

@@ -15,11 +15,11 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO, TypeAlias
 
 import trio
+from msgspec import Struct
 
 from spielleiter.common.files import write_whole
 from spielleiter.common.text import count_text
@@ -52,8 +52,7 @@ CLOSING_TIME = 1.0
 """Seconds that peers have, when the server stops, to take what they have been sent and to close."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listening:
+class Listening(Struct, frozen=True):
     """The addresses on which the server listens."""
 
     addresses: tuple[tuple[str, int], ...]

@@ -15,13 +15,13 @@ import json
 import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import trio
+from msgspec import Struct
 
 from spielleiter.common.errors import os_error_text
 from spielleiter.common.files import FolderLock, LockedError, is_at, lock_file, written_parts
@@ -189,8 +189,7 @@ def encoded_line(line: dict[str, Any]) -> bytes:
     return json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
-@dataclass(frozen=True, slots=True)
-class _Replay:
+class _Replay(Struct, frozen=True):
     """A finished game whose replay is to be written; `line` is the content of the file beside it."""
 
     path: Path

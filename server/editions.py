@@ -5,9 +5,10 @@ This is the only module of the server that names concrete games, dialects and po
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Final
+
+from msgspec.structs import replace
 
 from spielleiter.game.api import GameOptionError
 from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027
@@ -144,7 +145,7 @@ def _with_option(editions: dict[str, Edition], option: str, value: str) -> dict[
                 refusal = error
                 known |= dict.fromkeys(error.known)
             else:
-                changed[game_type] = dataclasses.replace(edition, game=game)
+                changed[game_type] = replace(edition, game=game)
                 is_accepted = True
     if refusal is not None and not is_accepted:
         if not known:

@@ -12,7 +12,6 @@ import contextlib
 import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -24,8 +23,7 @@ from spielleiter.protocol.messages import Result, RoomData
 from spielleiter.server.errors import Fault
 
 
-@dataclass(frozen=True, slots=True)
-class ThinkStats:
+class ThinkStats(Struct, frozen=True):
     """One player's think times; all values are 0 if no move was requested."""
 
     count: int = 0

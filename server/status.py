@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final
+
+from msgspec import Struct
 
 from spielleiter.server import events
 from spielleiter.server.core.room import Phase, Room
@@ -25,8 +26,7 @@ TEXT: Final = 80
 """The maximum length of a name or a reason, in characters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """The state of the server in numbers."""
 
     rooms: Mapping[str, int]

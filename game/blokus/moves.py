@@ -46,8 +46,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from spielleiter.game.api import Mistake
 from spielleiter.game.blokus.pieces import (
@@ -69,8 +70,7 @@ from spielleiter.game.blokus.pieces import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SetMove:
+class SetMove(Struct, frozen=True):
     """Place a piece on the board.
 
     `rotation` and `is_flipped` say how the piece is turned before it is placed: rotated first, then flipped. `x` and
@@ -94,8 +94,7 @@ class SetMove:
         return f"{self.color.name} {self.shape.name}{turned}{flipped} at ({self.x}, {self.y})"
 
 
-@dataclass(frozen=True, slots=True)
-class SkipMove:
+class SkipMove(Struct, frozen=True):
     """Place nothing this turn. If `color` is None, the move is for whichever colour is on turn.
 
     >>> print(SkipMove(Color.RED))
@@ -108,8 +107,7 @@ class SkipMove:
         return "skip" if self.color is None else f"{self.color.name} skip"
 
 
-@dataclass(frozen=True, slots=True)
-class IncompletePiece:
+class IncompletePiece(Struct, frozen=True):
     """A piece of which the colour or the shape may be missing (None). The other fields are those of `SetMove`."""
 
     color: Color | None
@@ -120,8 +118,7 @@ class IncompletePiece:
     y: int
 
 
-@dataclass(frozen=True, slots=True)
-class IncompleteMove:
+class IncompleteMove(Struct, frozen=True):
     """A move that lacks a part without which it is never legal, as some editions let players send it.
 
     `piece` is None if the whole piece is missing, and for a skip, which lacks its colour.

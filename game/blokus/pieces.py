@@ -28,8 +28,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 Bitboard: TypeAlias = int
 """A set of cells. Bits outside `BOARD` are never set in a value that is passed between modules."""
@@ -178,8 +179,7 @@ _PIECES: Final[dict[Shape, str]] = {
 """The cells of the pieces before any rotation, each as its x and y, in the order of the official server's lists."""
 
 
-@dataclass(frozen=True, slots=True)
-class Orientation:
+class Orientation(Struct, frozen=True):
     """A piece after rotating and flipping, with the upper left corner of its bounding box at (0, 0)."""
 
     number: int

@@ -12,8 +12,10 @@ import itertools
 import random
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spielleiter.game.api import (
     GameError,
@@ -56,8 +58,7 @@ from spielleiter.game.blokus.pieces import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Ruleset:
+class Ruleset(Struct, frozen=True):
     """The rules of one season, as far as they differ between seasons."""
 
     name: str
@@ -87,8 +88,7 @@ _ALL_PLACED_BONUS: Final = 15
 _MONO_LAST_BONUS: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class BlokusState:
+class BlokusState(Struct, frozen=True):
     """A position; implements `spielleiter.game.api.State`. The default values are those of the empty board.
 
     The first two moves of a game. BLUE places its V in a corner, YELLOW in another one:
@@ -411,8 +411,7 @@ _GAME_ENDS: Final = {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class BlokusGame:
+class BlokusGame(Struct, frozen=True):
     """A rule set with its options; implements `spielleiter.game.api.Game`.
 
     >>> BLOKUS_2027.with_options({"startPiece": "MONO"})

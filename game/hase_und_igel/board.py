@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import enum
 import random
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 
 class FieldType(enum.Enum):
@@ -44,8 +45,7 @@ _GROUPS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
+class Board(Struct, frozen=True):
     """The fields in the order of their indices. A regular board has 65 fields."""
 
     fields: tuple[FieldType, ...]
@@ -103,8 +103,7 @@ class CardType(enum.Enum):
     FALL_BACK = enum.auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Advance:
+class Advance(Struct, frozen=True):
     """Move forward by `distance` fields, which costs `advance_cost(distance)` carrots."""
 
     distance: int
@@ -114,8 +113,7 @@ class Advance:
         return f"advance({self.distance})"
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(Struct, frozen=True):
     """Play a hare card.
 
     `value` is the number of carrots to take (negative: to drop) with TAKE_OR_DROP_CARROTS. It has no meaning for the
@@ -130,8 +128,7 @@ class Card:
         return f"card({self.type.name},{self.value})"
 
 
-@dataclass(frozen=True, slots=True)
-class ExchangeCarrots:
+class ExchangeCarrots(Struct, frozen=True):
     """Take 10 carrots on a carrot field, or give 10 up: `value` is 10 or -10."""
 
     value: int
@@ -141,8 +138,7 @@ class ExchangeCarrots:
         return f"exchangeCarrots({self.value})"
 
 
-@dataclass(frozen=True, slots=True)
-class EatSalad:
+class EatSalad(Struct, frozen=True):
     """Eat a salad on a salad field."""
 
     order: int = 0
@@ -151,8 +147,7 @@ class EatSalad:
         return "eatSalad"
 
 
-@dataclass(frozen=True, slots=True)
-class FallBack:
+class FallBack(Struct, frozen=True):
     """Move back to the nearest hedgehog field behind the player, and get ten carrots for each field."""
 
     order: int = 0
@@ -161,8 +156,7 @@ class FallBack:
         return "fallBack"
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(Struct, frozen=True):
     """Do nothing. Legal only if no other action is possible."""
 
     order: int = 0
@@ -174,8 +168,7 @@ class Skip:
 Action: TypeAlias = Advance | Card | ExchangeCarrots | EatSalad | FallBack | Skip
 
 
-@dataclass(frozen=True, slots=True)
-class HaseUndIgelMove:
+class HaseUndIgelMove(Struct, frozen=True):
     """A move: its actions in the order in which they were sent.
 
     They are carried out in the order of their `order` attributes, which may be a different one. `actions` is None for
@@ -221,8 +214,7 @@ class PlayerColor(enum.IntEnum):
     BLUE = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Player:
+class Player(Struct, frozen=True):
     """A player; the default values are those at the start of a game.
 
     `index` is the player's field. `cards` are the cards still in hand, in their original order. `last_action` is the

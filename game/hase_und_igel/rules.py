@@ -8,8 +8,9 @@ release 18.2.6 was observed to do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from spielleiter.game.api import Mistake
 from spielleiter.game.hase_und_igel.board import (

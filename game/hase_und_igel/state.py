@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spielleiter.game.api import GameError, GameOptionError, GameOverError, IllegalMoveError, Move, Outcome, Seat, State
 from spielleiter.game.hase_und_igel.board import (
@@ -28,8 +30,7 @@ ROUND_LIMIT_REACHED: Final = "round_limit"
 """The reason of an outcome: all rounds have been played, and no player is in the goal."""
 
 
-@dataclass(frozen=True, slots=True)
-class HaseUndIgelState:
+class HaseUndIgelState(Struct, frozen=True):
     """A position; implements `spielleiter.game.api.State`. The default values are those at the start of a game.
 
     `players` are RED (seat 0) and BLUE (seat 1). `last_move` has its actions in the order in which they were carried
@@ -143,8 +144,7 @@ _LETTERS: Final = " ".join(field.value for field in FieldType)
 _EXAMPLE: Final = generate_board(random.Random(0))
 
 
-@dataclass(frozen=True, slots=True)
-class HaseUndIgelGame:
+class HaseUndIgelGame(Struct, frozen=True):
     """A game and its board (None: one is generated for each game); implements `spielleiter.game.api.Game`."""
 
     name: str

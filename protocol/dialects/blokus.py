@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import attrgetter
 from typing import Final, TypeAlias, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spielleiter.game.api import Mistake, Move, State
 from spielleiter.game.blokus.moves import BlokusMistake, IncompleteMove, IncompletePiece, SetMove, SkipMove
@@ -401,8 +403,7 @@ _CACHED_LISTS: Final = 4096
 _CACHED_INDENTS: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class StatePart:
+class StatePart(Struct, frozen=True):
     """Some children of the element `state`.
 
     `new` returns a function that writes them, with a cache of its own if it has one. `key` returns the value on which

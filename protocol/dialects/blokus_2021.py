@@ -7,8 +7,9 @@ packets as release 21.4.0 did. Sources: the seed documents of the revisions, pac
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from spielleiter.game.api import Mistake, Move, Seat, State
 from spielleiter.game.blokus.moves import BlokusMistake, SetMove, SkipMove
@@ -242,8 +243,7 @@ BLOKUS_2021_R2: Final[Dialect] = BLOKUS_2021_R3.evolve(
 # -- the first revision -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class CountedState(BlokusState):
+class CountedState(BlokusState, frozen=True):
     """A position whose sender counts turns or rounds differently. Only the writer uses these numbers."""
 
     counted_turn: int = 0
@@ -278,7 +278,7 @@ def _read_memento_r1(data: Element, reading: Reading) -> m.Memento:
         raise UnreadableError(f'state currentColorIndex="{index}" ist keine Stelle in orderedColors')
     turn = plain.turn + (colors[index] - plain.turn) % len(Color) if colors else plain.turn
     counted = plain.turn, read_integer(state, "round")
-    parts = {field.name: getattr(plain, field.name) for field in fields(plain)}
+    parts = {name: getattr(plain, name) for name in plain.__struct_fields__}
     parts.update(turn=turn, valid_mask=sum(1 << color for color in set(colors)))
     recounted = BlokusState(**parts)
     if counted != (recounted.turn, recounted.round):

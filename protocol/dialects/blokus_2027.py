@@ -191,10 +191,10 @@ def _refuse_out_of_turn(
 
 def _without_packet(refusal: MoveRefusal) -> MoveRefusal:
     """Return `refusal` without an errorpacket, since the player stays connected."""
-    return dataclasses.replace(refusal, packet=None)
+    return replace(refusal, packet=None)
 
 
-TEXTS: Final[Texts] = dataclasses.replace(
+TEXTS: Final[Texts] = replace(
     _COMMON_TEXTS,
     illegal=lambda name, mistake, move, state: _without_packet(_COMMON_TEXTS.illegal(name, mistake, move, state)),
     unreadable=lambda name, data: _without_packet(_COMMON_TEXTS.unreadable(name, data)),

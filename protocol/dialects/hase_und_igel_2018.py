@@ -7,10 +7,11 @@ verdicts of its rules.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from spielleiter.game.api import Mistake, Move, Seat, State
 from spielleiter.game.hase_und_igel.board import (
@@ -104,7 +105,7 @@ def _refuse_out_of_turn(
     return MoveRefusal(LEFT_REASON, error, error, None, data)
 
 
-TEXTS: Final[Texts] = dataclasses.replace(
+TEXTS: Final[Texts] = replace(
     release_texts(
         mistake_texts=MISTAKE_TEXTS,
         mistakes_without_move=frozenset(MISTAKE_TEXTS),

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
+
+from msgspec import Struct
 
 SHORTEST: Final = 1e-6
 """The shortest think time in seconds; a shorter one is the error of comparing the kernel's clock with ours."""
@@ -30,8 +31,7 @@ class Arrival(NamedTuple):
     source: StampSource = StampSource.MONOTONIC
 
 
-@dataclass(frozen=True, slots=True)
-class TimeLimits:
+class TimeLimits(Struct, frozen=True):
     """The limits of one player in seconds; None: unlimited. A think time that is equal to a limit is within it.
 
     The soft limit is checked when an answer arrives, the hard limit while none has arrived.

@@ -6,10 +6,11 @@ the documents (edition r3).
 
 from __future__ import annotations
 
-import dataclasses
 import enum
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spielleiter.game.api import Game
 from spielleiter.protocol.dialect import Dialect
@@ -32,8 +33,7 @@ class CancelWinner(enum.Enum):
     BY_RULES = "by rules"  # as if the game had been played to its end
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """The behaviour of one edition's rooms and connections."""
 
     ends_players_streams: bool = True
@@ -108,11 +108,10 @@ class Policy:
 
     def evolve(self, **changes: Any) -> Policy:
         """Return a copy in which the fields named in `changes` have other values."""
-        return dataclasses.replace(self, **changes)
+        return replace(self, **changes)
 
 
-@dataclass(frozen=True, slots=True)
-class Edition:
+class Edition(Struct, frozen=True):
     """One season's game as one release implements it: rules, wire form and behaviour."""
 
     name: str

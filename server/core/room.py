@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NoReturn, Protocol, TypeAlias
+
+from msgspec import Struct, field
 
 from spielleiter.game.api import IllegalMoveError, IncompleteMoveError, Outcome, Seat, State
 from spielleiter.protocol.dialect import RoomWriter
@@ -164,8 +165,7 @@ class Peer:
             self.idle_timer = None
 
 
-@dataclass(slots=True)
-class PlayerSlot:
+class PlayerSlot(Struct):
     """One of the two player slots of a room."""
 
     seat: Seat
@@ -200,8 +200,7 @@ class RoomHost(Protocol):
 # -- the end of a game -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """How a game ended; all values are by seat."""
 
     causes: tuple[Cause, Cause]

@@ -8,8 +8,9 @@ since clients of several seasons may use the same names.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Context, Decimal
+
+from msgspec import Struct, field
 
 from spielleiter.protocol.messages import Aggregation, Fragment, PlayerScore, Result
 
@@ -21,8 +22,7 @@ def _divide(dividend: int, divisor: int) -> Decimal:
     return (Decimal(dividend) / divisor).quantize(_QUOTIENT, rounding=ROUND_HALF_UP)
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(Struct):
     """The number of a player's games of one season, and the value of each part of their scores."""
 
     number_of_tests: int = 0

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 import trio
+from msgspec import Struct
 
 from spielleiter.protocol.connection import Connection
 from spielleiter.server.core.room import SentCallback
@@ -24,8 +24,7 @@ OUTBOX_BYTES: Final = "outbox_bytes"
 OUTBOX_TIMEOUT: Final = "outbox_timeout"
 
 
-@dataclass(frozen=True, slots=True)
-class WriteFailure:
+class WriteFailure(Struct, frozen=True):
     """The reason why a peer cannot be written to.
 
     `bound` is the setting whose limit the peer has exceeded; None: the connection is lost.

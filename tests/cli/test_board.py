@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import re
 
 import click
 import pytest
+from msgspec.structs import replace
 
 from spielleiter.cli.board import Canvas, colors_of, draw
 from spielleiter.common.text import text_width
@@ -105,12 +105,12 @@ def test_the_state_of_the_game_is_below_a_narrow_board() -> None:
 
 def test_colours_without_moves_and_without_pieces_are_marked() -> None:
     assert isinstance(BLOKUS, BlokusState)
-    state = dataclasses.replace(BLOKUS, remaining_masks=(0, 1, 3, 7), valid_mask=0b1010)
+    state = replace(BLOKUS, remaining_masks=(0, 1, 3, 7), valid_mask=0b1010)
     text = "\n".join(drawn(state, Canvas()))
     assert "BLUE    all pieces placed" in text
     assert "YELLOW  1 piece left\n" in text
     assert "RED     2 pieces left, out" in text
-    skipped = dataclasses.replace(BLOKUS, last_move=SkipMove(Color.BLUE))
+    skipped = replace(BLOKUS, last_move=SkipMove(Color.BLUE))
     assert "last: BLUE skip" in "\n".join(drawn(skipped, Canvas()))
     over = "\n".join(drawn(played(BLOKUS, 200), Canvas()))
     assert "the game is over" in over

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from PIL import Image
 
 from spielleiter.game.blokus.moves import SetMove
 from spielleiter.game.blokus.pieces import Rotation, Shape
 from spielleiter.game.hase_und_igel.board import Board
+from spielleiter.game.hase_und_igel.state import HaseUndIgelState
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.errors import StartError
@@ -182,7 +184,8 @@ def test_the_moves_that_cost_most_are_in_the_text_the_json_and_the_page(tmp_path
 def test_the_analysis_of_impossible_positions_is_one_line(tmp_path: Path) -> None:
     edition = EDITIONS["hase-und-igel-2018"]
     state = played(edition, plies=0)[0]
-    object.__setattr__(state, "board", Board.from_letters("SC" + 100 * "H"))
+    assert isinstance(state, HaseUndIgelState)
+    state = replace(state, board=Board.from_letters("SC" + 100 * "H"))
     path = tmp_path / "a.xml"
     path.write_bytes(encode_replay(edition.dialect, "", [Memento(state)]))
     done = run("replay", str(path), "--json", "--analysis")

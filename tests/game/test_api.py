@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from spielleiter.game.api import GameError, GameOverError, Move, State
 from spielleiter.game.blokus import BlokusState

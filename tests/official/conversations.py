@@ -16,7 +16,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -24,6 +24,7 @@ from typing import Final
 from xml.parsers import expat
 
 import trio
+from msgspec import structs
 from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
 from spielleiter.game.blokus.moves import SetMove
@@ -229,7 +230,7 @@ def talk_to_ours(conversation: Conversation, edition: Edition, start_piece: str)
 
 async def _talk(conversation: Conversation, edition: Edition, start_piece: str, exchanges: list[Exchange]) -> None:
     game = edition.game.with_options({"startPiece": start_piece}) if start_piece else edition.game
-    server = Server(Config(), io.StringIO(), {edition.game_type: replace(edition, game=game)}, lambda: 0.0)
+    server = Server(Config(), io.StringIO(), {edition.game_type: structs.replace(edition, game=game)}, lambda: 0.0)
     script = Script(edition, conversation)
     received: dict[str, bytearray] = {}
     ended: set[str] = set()

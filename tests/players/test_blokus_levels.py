@@ -7,10 +7,10 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 
 import pytest
+from msgspec.structs import replace
 
 from spielleiter.game.blokus.pieces import BOARD, EMPTY, SIZES, bit
 from spielleiter.game.blokus.pieces import draw as draw_cells

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from spielleiter.game.api import State
 from spielleiter.game.blokus.moves import SetMove
@@ -29,7 +29,7 @@ from spielleiter.players.choosers import (
     random_move,
     turns_to_the_goal,
 )
-from spielleiter.players.search_budget import NoMoveError
+from spielleiter.players.search_budget import Choose, NoMoveError
 from spielleiter.players.strategies import STRATEGIES, make_chooser
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
@@ -65,29 +65,21 @@ def test_illegal_breaks_a_rule_in_every_position() -> None:
         assert state.check(illegal_move(state, random.Random(0))) is not None
 
 
-class _Stuck(BlokusState):
-    """A position without a move."""
-
-    __slots__ = ()
-
-    def generate_legal_moves(self) -> Iterator[SetMove]:
-        return iter(())
+STUCK = replace(START, cells=(EMPTY, ALL_CELLS, EMPTY, EMPTY))
+"""A position without a move."""
 
 
-class _LastMove(BlokusState):
+class _LastMove(BlokusState, frozen=True):
     """A position in which every move ends in one without moves."""
 
-    __slots__ = ()
-
     def play(self, move: object) -> BlokusState:
-        return _Stuck(START.rules, START.start_shape)
+        return STUCK
 
 
-def test_a_request_without_a_possible_move_is_an_error() -> None:
+@pytest.mark.parametrize("choose", [first_move, random_move, greedy_move])
+def test_a_request_without_a_possible_move_is_an_error(choose: Choose) -> None:
     with pytest.raises(NoMoveError, match="a move was requested at turn 0, but no move is possible"):
-        first_move(_Stuck(START.rules, START.start_shape), random.Random(0))
-    with pytest.raises(NoMoveError):
-        random_move(replace(START, cells=(EMPTY, ALL_CELLS, EMPTY, EMPTY)), random.Random(0))
+        choose(STUCK, random.Random(0))
 
 
 def test_illegal_plays_a_legal_move_where_it_finds_no_illegal_one() -> None:
@@ -164,8 +156,8 @@ def test_a_game_without_an_evaluation_is_evaluated_by_its_points() -> None:
     move = next(START_I.generate_legal_moves())
     assert points_after(START_I, move) == (SIZES[Shape.PENTO_I],)
 
-    class Other(BlokusState):
-        __slots__ = ()
+    class Other(BlokusState, frozen=True):
+        pass
 
     assert evaluation_of(START_I) is cells_and_corners
     assert evaluation_of(Other(RULES_2021, Shape.PENTO_I)) is points_after

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 from xml.parsers.expat import XMLParserType
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from spielleiter.protocol import packet_reader as reader_module
 from spielleiter.protocol.connection import Connection, ConnectionClosed, Role, StreamEnd

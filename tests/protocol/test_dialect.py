@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from spielleiter.protocol import messages as m
 from spielleiter.protocol.connection import Connection, Event, Role
@@ -119,13 +119,13 @@ def test_text_that_looks_like_a_packet_is_not_read_as_one(inside: bytes, cut: Cu
 
 @pytest.mark.parametrize("limit", ["depth", "attributes", "children"])
 def test_the_parser_reads_if_the_form_does_not_fit(limit: str) -> None:
-    large = dataclasses.replace(JOIN, **{limit: getattr(AFTER_JOIN, limit) + 1})
+    large = replace(JOIN, **{limit: getattr(AFTER_JOIN, limit) + 1})
     connection = Connection(Role.SERVER, BLOKUS_2021_R3.evolve(plain_forms=(large,)), AFTER_JOIN)
     assert all_events(connection, whole(stream_of(b"<join/><join/>")))[:2] == [m.JoinRequest(None)] * 2
 
 
 def test_a_packet_above_the_limit_of_bytes_is_refused() -> None:
-    connection = Connection(Role.SERVER, PLAIN, dataclasses.replace(AFTER_JOIN, packet_bytes=40))
+    connection = Connection(Role.SERVER, PLAIN, replace(AFTER_JOIN, packet_bytes=40))
     connection.receive_data(b"<protocol><join/>" + b" " * 34 + b"<join/>")
     assert connection.next_event() == m.JoinRequest(None)
     with pytest.raises(RemoteProtocolError) as error:
@@ -137,7 +137,7 @@ def test_packets_that_a_form_cannot_read_are_read_from_the_tree() -> None:
     def nothing(_match: re.Match[bytes]) -> m.Message | None:
         return None
 
-    dialect = BLOKUS_2021_R3.evolve(plain_forms=(dataclasses.replace(JOIN, read=nothing),))
+    dialect = BLOKUS_2021_R3.evolve(plain_forms=(replace(JOIN, read=nothing),))
     connection = Connection(Role.SERVER, dialect, AFTER_JOIN)
     assert all_events(connection, whole(stream_of(b"<join/><join/>")))[:2] == [m.JoinRequest(None)] * 2
 

@@ -6,13 +6,13 @@ import codecs
 import gc
 import tracemalloc
 import weakref
-from dataclasses import replace
 from functools import lru_cache
 from typing import cast
 from xml.parsers.expat import XMLParserType
 
 import pytest
 from lxml import etree
+from msgspec.structs import replace
 
 from spielleiter.protocol import packet_reader
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError

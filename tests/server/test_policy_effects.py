@@ -5,10 +5,10 @@ Invariants: each test runs the same scenario twice on the same edition, with the
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from spielleiter.game.blokus.moves import SkipMove
 from spielleiter.protocol.messages import (
@@ -34,7 +34,7 @@ SKIP = SkipMove(None)  # never a colour's first move
 def harness_with(**changes: Any) -> RoomHarness:
     """Return a harness of edition r3 with these changes of its policy."""
     harness = RoomHarness()
-    harness.edition = dataclasses.replace(harness.edition, policy=harness.edition.policy.evolve(**changes))
+    harness.edition = replace(harness.edition, policy=harness.edition.policy.evolve(**changes))
     harness.lobby.default_edition = harness.edition
     harness.lobby.editions = {harness.edition.game_type: harness.edition}
     return harness

@@ -6,13 +6,13 @@ conversations diverge; everything before that point is the same.
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import random
 import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from spielleiter.common.errors import first_error
 from spielleiter.game.hase_und_igel import FieldType, generate_board
@@ -92,7 +92,7 @@ async def replay(edition: Edition, lines: list[Line], options: dict[str, str]) -
 
     A strict edition ends a stream where the release does, but may say why before.
     """
-    played = dataclasses.replace(edition, game=edition.game.with_options(options))
+    played = replace(edition, game=edition.game.with_options(options))
     difference: BaseException | None = None
     try:
         server = Server(Config(), io.StringIO(), {edition.game_type: played}, lambda: 0.0)
@@ -154,7 +154,7 @@ async def differences(edition: Edition, path: Path, divergence: str | None = Non
 def _with_policy(name: str, **changes: bool) -> Edition:
     """Return an edition with the policy values in which its release differs from the season's documents."""
     edition = EDITIONS[name]
-    return dataclasses.replace(edition, policy=edition.policy.evolve(**changes))
+    return replace(edition, policy=edition.policy.evolve(**changes))
 
 
 RELEASES = {
@@ -165,7 +165,7 @@ RELEASES = {
 """The edition to compare with the recordings of each folder."""
 
 _R1 = EDITIONS["blokus-2021-r1"]
-WITHOUT_COLOR_FINISH = {_R1.name: dataclasses.replace(_R1, game=_R1.game.with_options({"gameEnd": "noMovesLeft"}))}
+WITHOUT_COLOR_FINISH = {_R1.name: replace(_R1, game=_R1.game.with_options({"gameEnd": "noMovesLeft"}))}
 """Release 21.1.0 by edition name, with games that continue after a colour has placed all its pieces."""
 
 

@@ -7,16 +7,17 @@ import os
 import random
 import subprocess
 import sys
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from spielleiter.game.api import Move, Seat, State
 from spielleiter.game.blokus import BLOKUS_2027, BlokusState, SetMove, SkipMove
 from spielleiter.game.hase_und_igel.board import Board
+from spielleiter.game.hase_und_igel.state import HaseUndIgelState
 from spielleiter.players.choosers import greedy_move
 from spielleiter.protocol.messages import Memento, RoomData
 from spielleiter.server.core.room import Ending
@@ -160,7 +161,8 @@ def test_a_file_that_cannot_be_analysed_is_one_line(tmp_path: Path, capsys: pyte
     error = {"de": "Diese Datei gibt es nicht.", "en": "There is no such file."}
     assert lines_of(capsys.readouterr().out) == [{"event": "failed", "error": error}]
     state = played(HASE, plies=0)[0]
-    object.__setattr__(state, "board", Board.from_letters("SC" + 100 * "H"))
+    assert isinstance(state, HaseUndIgelState)
+    state = replace(state, board=Board.from_letters("SC" + 100 * "H"))
     path = tmp_path / "a.xml"
     path.write_bytes(encode_replay(HASE.dialect, "", [Memento(state)]))
     assert main([str(path), "--events"]) == 2

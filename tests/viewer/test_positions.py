@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from spielleiter.game.api import GameOverError, IllegalMoveError, Mistake, Move, Outcome
 from spielleiter.game.blokus import BLOKUS_2021, SetMove, SkipMove
@@ -115,7 +116,10 @@ def test_the_last_move_of_blokus_is_shown_and_found_if_it_was_not_written_down()
         old, shown = describe_position(before, ply - 1), describe_position(after, ply, before)
         both = zip(old["board"]["cells"], shown["board"]["cells"], strict=True)
         covered = [[index % 20, index // 20] for index, (one, other) in enumerate(both) if one != other]
-        known, found = shown["lastMove"], describe_position(replace(after, last_move=None), ply, before)["lastMove"]
+        known, found = (
+            shown["lastMove"],
+            describe_position(structs.replace(after, last_move=None), ply, before)["lastMove"],
+        )
         for move in (known, found):
             assert sorted(move["cells"], key=lambda cell: cell[::-1]) == covered
             side = {"player": move["player"], "color": move["color"]}
@@ -124,7 +128,7 @@ def test_the_last_move_of_blokus_is_shown_and_found_if_it_was_not_written_down()
         for seat in (0, 1):
             points = [color["points"] for color in shown["colors"] if color["player"] == seat]
             assert sum(points) == shown["players"][seat]["points"] == after.points(seat)[0]
-    unknown = replace(BLOKUS[5], last_move=None)
+    unknown = structs.replace(BLOKUS[5], last_move=None)
     assert [describe_position(unknown, 5, before)["lastMove"] for before in (None, BLOKUS[5])] == [None, None]
 
 
@@ -132,13 +136,13 @@ def test_a_skip_belongs_to_the_colour_that_was_on_turn_and_is_offered_where_it_i
     before = BLOKUS[8]
     move = describe_position(before.play(SkipMove()), 9, before)["lastMove"]
     assert (move["kind"], move["color"]) == ("SKIP", before.color_on_turn.name)
-    nameless = replace(before, last_move=SkipMove(None))
+    nameless = structs.replace(before, last_move=SkipMove(None))
     assert describe_position(nameless, 9, BLOKUS[7])["lastMove"]["color"] == BLOKUS[7].color_on_turn.name
     assert describe_position(nameless, 9)["lastMove"]["player"] is None
     assert [skip_move(BLOKUS[ply]) for ply in (0, 4, -1)] == [None, SkipMove(BLOKUS[4].color_on_turn), None]
     assert not describe_legal_moves(BLOKUS[0], 0)["canSkip"]
     assert describe_legal_moves(BLOKUS[-1], 9) == {"ply": 9, "canSkip": False, "moves": []}
-    skipped = describe_position(replace(HASE[4], last_move=HaseUndIgelMove((Skip(),))), 4)
+    skipped = describe_position(structs.replace(HASE[4], last_move=HaseUndIgelMove((Skip(),))), 4)
     assert skipped["lastMove"]["kind"] == "SKIP"
 
 
@@ -213,7 +217,7 @@ def test_moves_of_hase_und_igel_are_described_by_their_actions_and_fields() -> N
         moves, overlay = list(before.generate_legal_moves()), describe_legal_moves(before, ply - 1)["moves"]
         counts = describe_position(before, ply - 1)["legalMoves"]
         assert counts[before.seat_on_turn] == len(moves) == len(overlay)
-        assert counts[1 - before.seat_on_turn] == len(list(replace(before, turn=ply).generate_legal_moves()))
+        assert counts[1 - before.seat_on_turn] == len(list(structs.replace(before, turn=ply).generate_legal_moves()))
         for shown, move in zip(overlay, moves, strict=True):
             place, there = (state.players[before.seat_on_turn].index for state in (before, before.play(move)))
             assert (shown["text"], shown["field"]) == (str(move), None if place == there else there)
@@ -234,9 +238,9 @@ def test_moves_of_hase_und_igel_are_described_by_their_actions_and_fields() -> N
 
 def test_moves_in_an_impossible_position_are_not_counted() -> None:
     state = HASE[0]
-    endless = replace(state, board=Board.from_letters("SC" + 4000 * "H"))
-    rich = replace(state, players=(replace(state.players[0], carrots=2**31 - 1), state.players[1]))
-    outside = replace(state, players=(replace(state.players[0], index=-(2**31)), state.players[1]))
+    endless = structs.replace(state, board=Board.from_letters("SC" + 4000 * "H"))
+    rich = structs.replace(state, players=(structs.replace(state.players[0], carrots=2**31 - 1), state.players[1]))
+    outside = structs.replace(state, players=(structs.replace(state.players[0], index=-(2**31)), state.players[1]))
     for position in (endless, rich, outside):
         assert describe_position(position, 0)["legalMoves"] is None
         assert describe_legal_moves(position, 0)["moves"] == []

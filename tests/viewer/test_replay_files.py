@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
+from msgspec.structs import replace
 
 from spielleiter.game.api import State
 from spielleiter.game.blokus import BlokusState

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
+
+from msgspec.structs import replace
 
 from spielleiter.game.api import Mistake, Move, Seat, State
 from spielleiter.game.hase_und_igel.board import (

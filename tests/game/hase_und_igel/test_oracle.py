@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from spielleiter.game.api import IllegalMoveError
 from spielleiter.game.hase_und_igel import HaseUndIgelState, PlayerColor

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from unittest.mock import create_autospec
 
 import pytest
+from msgspec.structs import replace
 
 from spielleiter.game.api import GameError, GameOptionError, Outcome, State
 from spielleiter.game.hase_und_igel import (

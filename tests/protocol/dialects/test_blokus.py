@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
+from msgspec.structs import replace
 
 from spielleiter.game.api import Move
 from spielleiter.game.blokus.moves import IncompleteMove, IncompletePiece, SetMove, SkipMove
@@ -205,11 +205,11 @@ def test_a_game_that_is_played_on_is_not_over(turn: int) -> None:
     """A client asked for a move knows that the game goes on, whatever the options of the server's rules are."""
     start = BLOKUS_2021.new_state(random.Random(1))
     remaining = (0, *start.remaining_masks[1:])
-    state = dataclasses.replace(start, turn=turn, remaining_masks=remaining, valid_mask=0b1110)
+    state = replace(start, turn=turn, remaining_masks=remaining, valid_mask=0b1110)
     assert state.outcome() is not None
     continued = blokus.played_on(state)
     assert continued.outcome() is None
-    assert dataclasses.replace(cast("BlokusState", continued), rules=state.rules) == state
+    assert replace(cast("BlokusState", continued), rules=state.rules) == state
     foreign = HASE_UND_IGEL_2018.new_state(random.Random(1))
     assert blokus.played_on(foreign) is foreign
 

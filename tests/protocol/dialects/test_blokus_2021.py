@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from pathlib import Path
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from spielleiter.game.blokus.moves import SetMove, SkipMove
 from spielleiter.game.blokus.pieces import Color, Rotation, Shape
@@ -215,7 +215,7 @@ def encode(state: BlokusState) -> bytes:
 
 def as_counted_here(state: BlokusState) -> BlokusState:
     """The position without the numbers of turn and round that its sender counted."""
-    return BlokusState(**{each.name: getattr(state, each.name) for each in dataclasses.fields(BlokusState)})
+    return BlokusState(**{name: getattr(state, name) for name in BlokusState.__struct_fields__})
 
 
 def test_positions_are_counted_as_the_rules_do() -> None:
@@ -257,6 +257,6 @@ def test_the_rules_lead_from_position_to_position(game: Path) -> None:
     for recorded in positions[1:]:
         assert recorded.last_move is not None
         state = state.play(recorded.last_move)
-        assert dataclasses.replace(as_counted_here(recorded), turn=state.turn) == state
+        assert replace(as_counted_here(recorded), turn=state.turn) == state
         assert recorded.color_on_turn == state.color_on_turn or not state.valid_mask
     assert state.valid_mask == 0

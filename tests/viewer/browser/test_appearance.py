@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from playwright.sync_api import Page, expect
 
 from spielleiter.game.blokus.moves import BlokusMistake, SetMove

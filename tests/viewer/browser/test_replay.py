@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import gzip
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 from playwright.sync_api import Page, expect
 
 from spielleiter.game.api import Outcome
