@@ -268,11 +268,12 @@ def test_a_game_of_this_server_is_in_the_list_and_played_on_and_what_does_not_ex
     (served.replays / "hostile.xml").write_bytes(content)
     watching = visit()
     watching.expected_statuses = {404}
+    page = watching.page
     for route, text, link, title in (
         ("#/seat/unknown", "There is no such seat (any more).", "Play", "Play"),
         ("#/replay/..%2F..%2Fetc%2Fpasswd/3", "There is no such address here.", "All replays", "Replays"),
     ):
-        page = watching.open(route)
+        watching.open(route)
         expect(page.get_by_role("alert")).to_have_text(text)
         page.get_by_role("link", name=link).last.click()
         expect(page.get_by_role("heading", level=1, name=title)).to_be_visible()
