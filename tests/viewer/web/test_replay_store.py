@@ -14,10 +14,11 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.web import replay_store
 from spielleiter.viewer.web.answers import WebError
 from spielleiter.viewer.web.replay_store import REST, ReplayStore
-from tests.viewer.replay_files import replay_of
+from tests.viewer.replay_files import played, replay_of
 from tests.viewer.web.pages import GAME_TYPE, Answer, Pages, call, open_pages
 from tests.viewer.web.test_live_games import play_game
 
@@ -50,8 +51,10 @@ def make_match(folder: Path, replay: Path) -> None:
 
 @pytest.mark.slow
 async def test_replays_of_the_replay_folder_are_listed_and_shown(tmp_path: Path) -> None:
+    edition = EDITIONS["blokus-2027"]
+    state = played(edition, plies=44)[-1]  # from here on, a game is short
     async with open_pages(replay_directory=tmp_path) as pages:
-        room_id = await play_game(pages, names=("Alice", "Bob"))
+        room_id = await play_game(pages, names=("Alice", "Bob"), state=state)
         while not pages.logged("replay_saved"):
             await trio.lowlevel.checkpoint()
         (listed,) = (await pages.get("/api/replays")).json["replays"]
@@ -65,8 +68,8 @@ async def test_replays_of_the_replay_folder_are_listed_and_shown(tmp_path: Path)
         assert listed["points"] == [player["points"] for player in game["positions"][-1]["players"]]
         think_times = [ply["thinkSeconds"] for ply in live["plies"]]
         assert [ply["thinkSeconds"] for ply in game["plies"]] == pytest.approx(think_times, abs=1e-3)
-        legal = (await pages.get(f"/api/replays/{listed['name']}/legal?ply=4")).json
-        assert legal == (await pages.get(f"/api/rooms/{room_id}/legal?ply=4")).json
+        legal = (await pages.get(f"/api/replays/{listed['name']}/legal?ply=46")).json
+        assert legal == (await pages.get(f"/api/rooms/{room_id}/legal?ply=46")).json
         assert (await pages.get(f"/api/replays/{listed['name']}/legal?ply=999")).status == 404
 
 
