@@ -20,7 +20,6 @@ from spielleiter.players.choosers import ladder_of
 from spielleiter.server.editions import EDITIONS
 from tests.cli.background import BackgroundServer, background_server
 from tests.documents import ROOT
-from tests.interpreter import PYTHON
 from tests.match.conftest import players
 from tests.match.players import LIGHT
 from tests.match.refereed import write_late_replay
@@ -59,21 +58,30 @@ def run(folder: Path, example: str, *arguments: str) -> str:
     return output
 
 
-def test_legal_moves_lists_the_moves_of_a_position(tmp_path: Path) -> None:
+def run_here(monkeypatch: pytest.MonkeyPatch, example: str, *arguments: str) -> None:
+    """Run an example in this process."""
+    monkeypatch.setattr(sys, "argv", [example, *arguments])
+    runpy.run_path(str(ROOT / "examples" / example), run_name="__main__")
+
+
+def test_legal_moves_lists_the_moves_of_a_position(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     lines = run(tmp_path, "legal_moves.py", "--turn", "8", "--seed", "0").splitlines()
     board, moves = lines[:20], lines[22:]
     assert all(re.fullmatch(r"([.BYRG] ){19}[.BYRG]", line) for line in board)
     assert {letter for line in board for letter in line} == set(" .BYRG")
     counted = re.fullmatch(r"Turn 8: BLUE can place a piece in (\d+) ways\.", lines[21])
     assert counted
-    assert "The game is over after" in run(tmp_path, "legal_moves.py", "--turn", "500")
+    run_here(monkeypatch, "legal_moves.py", "--turn", "500")
+    assert "The game is over after" in capsys.readouterr().out
     assert int(counted[1]) == sum(int(line.split()[1].rstrip(",")) for line in moves) > 100
 
 
 @pytest.mark.slow
 def test_my_player_plays_a_game(server: BackgroundServer, tmp_path: Path) -> None:
     server.add_player("random")
-    output = run(tmp_path, "my_player.py", "-p", str(server.port))
+    output = run(tmp_path, "my_player.py", "--port", str(server.port))
     assert re.fullmatch(r"(won|lost|draw) after \d moves\n", output)
     server.wait_for("game_ended")
     assert '"causes": ["REGULAR", "REGULAR"]' in server.log
@@ -87,7 +95,7 @@ def test_observe_game_prints_a_prepared_game(server: BackgroundServer, tmp_path:
     commands = [re.fullmatch(r"(Alice|Bob): spielleiter (play .*) --reservation (\S+)\n", line) for line in printed]
     assert [command[1] for command in commands if command] == ["Alice", "Bob"], printed
     first, second = (command[3] for command in commands if command)
-    player = start(tmp_path, "my_player.py", "--port", str(server.port), "--reservation", first)
+    player = start(tmp_path, "my_player.py", "-h", "127.0.0.1", "-p", str(server.port), "-r", first)
     server.add_player("illegal", reservation=second)
     assert end_of(player).startswith("won after 1 moves\nSpieler 2: ")
     lines = end_of(observing).splitlines()
@@ -99,26 +107,30 @@ def test_observe_game_prints_a_prepared_game(server: BackgroundServer, tmp_path:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("players")
-def test_run_match_plays_my_player_against_another_program(tmp_path: Path) -> None:
-    player = f"{PYTHON} '{ROOT / 'examples' / 'my_player.py'}'"
-    output = run(tmp_path, "run_match.py", player, f"{LIGHT} illegal", "--games", "2", "--out", "reports")
+def test_run_match_plays_two_programs(tmp_path: Path) -> None:
+    programs = f"{LIGHT} first", f"{LIGHT} illegal"
+    output = run(tmp_path, "run_match.py", *programs, "--games", "2", "--out", "reports")
     assert output.splitlines()[:2] == ["game 1: illegal move", "game 2: illegal move"]
-    assert "my_player: at fault in 0 games" in output
-    assert "python: at fault in 2 games" in output
+    assert "python (1): at fault in 0 games" in output
+    assert "python (2): at fault in 2 games" in output
     assert "Elo difference " in output
     assert (tmp_path / "reports" / "report.html").exists()
 
 
 @pytest.mark.slow
-def test_read_replay_prints_a_saved_game(tmp_path: Path) -> None:
+def test_read_replay_prints_a_saved_game(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "game.xml").write_bytes(saved_game(tmp_path))
     lines = run(tmp_path, "read_replay.py", "game.xml").splitlines()
     assert lines[0] == "turn  0:   0 :   0"
     assert re.fullmatch(r"turn  1:   5 :   0  BLUE PENTO_\w .*", lines[1])
     assert re.fullmatch(r"player [12] wins|draw", lines[-1])
     assert len(lines) > 30
-    (tmp_path / "replay.xml.gz").write_bytes(gzip.compress((tmp_path / "game.xml").read_bytes()))
-    assert run(tmp_path, "read_replay.py", "replay.xml.gz").splitlines() == lines
+    compressed = tmp_path / "replay.xml.gz"
+    compressed.write_bytes(gzip.compress((tmp_path / "game.xml").read_bytes()))
+    run_here(monkeypatch, "read_replay.py", str(compressed))
+    assert capsys.readouterr().out.splitlines() == lines
 
 
 @pytest.mark.slow
@@ -134,9 +146,8 @@ def test_an_error_is_one_line(
     example: str, words: list[str], printed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", [example, *words])
     with pytest.raises(SystemExit) as ended:
-        runpy.run_path(str(ROOT / "examples" / example), run_name="__main__")
+        run_here(monkeypatch, example, *words)
     assert re.fullmatch(printed, str(ended.value))  # which Python prints before it ends with exit code 1
     assert list(tmp_path.iterdir()) == []
 

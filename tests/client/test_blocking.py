@@ -236,21 +236,6 @@ with connect_admin(port={{port}}) as admin:
 """
 
 
-@pytest.mark.slow
-def test_ctrl_c_interrupts_a_call_and_the_connection_remains_usable(server: BackgroundServer) -> None:
-    assert interrupt_script(OBSERVING, server, "observer_joined") == (0, "1\n['Result']\n", "")
-
-
-PLAYING = """\
-import time
-from spielleiter.client import play_game
-def compute(state):
-    print("waiting", flush=True)
-    time.sleep(1000)
-play_game(compute, port={port})
-"""
-
-
 OPENING = """\
 import os, signal, threading
 from contextlib import asynccontextmanager
@@ -274,11 +259,21 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.slow
-def test_ctrl_c_cancels_the_opening() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", OPENING], cwd=ROOT, capture_output=True, text=True, timeout=HANG_TIMEOUT, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "cancelled\n", "")
+def test_ctrl_c_interrupts_a_call_while_the_connection_remains_usable_and_cancels_an_opening(
+    server: BackgroundServer,
+) -> None:
+    code, output, errors = interrupt_script(OBSERVING + OPENING, server, "observer_joined")
+    assert (code, output, errors) == (0, "1\n['Result']\ncancelled\n", "")
+
+
+PLAYING = """\
+import time
+from spielleiter.client import play_game
+def compute(state):
+    print("waiting", flush=True)
+    time.sleep(1000)
+play_game(compute, port={port})
+"""
 
 
 @pytest.mark.slow

@@ -274,7 +274,7 @@ async def test_the_folder_is_removed_if_the_match_is_cancelled_however_deep_it_i
     async with trio.open_nursery() as nursery, unpacked_programs(match_of(folder, "player.zip")) as playable:
         (Path(playable.entrants[0].cwd) / "written by the program").mkdir(mode=0o000)
         descriptor = os.open(playable.entrants[0].cwd, os.O_RDONLY)
-        for _ in range(3000):
+        for _ in range(2200):
             os.mkdir("d", dir_fd=descriptor)
             below = os.open("d", os.O_RDONLY, dir_fd=descriptor)
             os.close(descriptor)

@@ -302,10 +302,10 @@ async def test_no_program_can_look_into_its_supervisor(name: str) -> None:
 
 # -- programs that stop their supervisors ----------------------------------------------------------------------------
 
-STOPPING = "(read x < {folder}/pipe; while :; do kill -STOP $PPID; done) & "
+STOPPING = "(read x < '{folder}/pipe'; while :; do kill -STOP $PPID; done) & "
 """Stops the supervisor again and again, once something is written to the pipe."""
 STOP_OFTEN = "import os, signal, sys, time\nwhile True: os.kill(int(sys.argv[1]), signal.SIGSTOP); time.sleep(0.001)"
-STOPPING_OFTEN = f"(read x < {{folder}}/pipe; exec {PYTHON} -ISc '{STOP_OFTEN}' $PPID) & "
+STOPPING_OFTEN = f"(read x < '{{folder}}/pipe'; exec {PYTHON} -ISc '{STOP_OFTEN}' $PPID) & "
 """The same, which takes little processor time."""
 
 
@@ -334,7 +334,7 @@ async def test_a_program_that_keeps_stopping_its_supervisor_is_killed(
 ) -> None:
     for name in ("pipe", "second"):
         os.mkfifo(tmp_path / name)
-    program = runner.program(stopping.format(folder=tmp_path) + f"read x < {tmp_path}/second; {rest}")
+    program = runner.program(stopping.format(folder=tmp_path) + f"read x < '{tmp_path}/second'; {rest}")
     with trio.fail_after(HANG_TIMEOUT):
         async with trio.open_nursery() as nursery:
             await nursery.start(program.run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -77,6 +78,18 @@ def test_what_does_not_answer_like_python_is_none(answer: str, machine: Path) ->
     """A version manager has such programs for versions that are not installed."""
     install(machine / "bin" / f"python{CONTEST_VERSION}", "", answer=answer)
     assert find_python() is None
+
+
+def test_each_is_asked_once_but_again_if_it_could_not_be_started(machine: Path) -> None:
+    log, known = machine / "log", '["3.11.2", "x", "x", true]'
+    program = install(machine / "bin" / "python3", "", answer=f"{known}'; echo >>{shlex.quote(str(log))} 'asked")
+    status, script = program.stat(), program.read_text()
+    for content, version in ((script.replace("#!", "??"), None), (script, "3.11.2"), (script, "3.11.2")):
+        program.write_text(content)
+        os.utime(program, ns=(status.st_atime_ns, status.st_mtime_ns))
+        python = find_python()
+        assert (None if python is None else python.version) == version
+    assert log.read_text() == "asked\n"
 
 
 def test_one_whose_installation_is_the_home_folder_is_not_taken(machine: Path) -> None:
