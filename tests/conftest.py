@@ -177,6 +177,16 @@ def pytest_collection_finish() -> None:
     keep_frozen()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    """Exclude after each file what stays of it as well, such as the modules that were imported."""
+    try:
+        return (yield)
+    finally:
+        if nextitem is not None and nextitem.path != item.path:
+            keep_frozen()
+
+
 def pytest_runtest_setup() -> None:
     """Let other processes of this user look into this one: a command called by an earlier test may have hidden it."""
     if sys.platform == "linux":
