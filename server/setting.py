@@ -10,10 +10,11 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
+
+from msgspec import Struct, structs
 
 T = TypeVar("T")
 
@@ -24,8 +25,7 @@ MAX_SECONDS: Final = 366 * 24 * 3600
 """The upper bound of durations, in seconds: a year."""
 
 
-@dataclass(frozen=True, slots=True)
-class ValueKind(Generic[T]):
+class ValueKind(Struct, Generic[T], frozen=True):
     """The type of a setting: how its text is parsed.
 
     `parse` raises ValueError for an invalid text; `allowed` then completes "expected …" in the message. `metavar`
@@ -237,8 +237,7 @@ def _words(name: str) -> list[str]:
     return [word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+", name)]
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """One key of the configuration.
 
     `field` is the attribute of the configuration and `name` the property; `default` is the text of its default value.
@@ -332,5 +331,5 @@ def settings_of(configuration: Any) -> tuple[Setting, ...]:
             first, *others = field.name.split("_")
             name = given.name or first + "".join(word.capitalize() for word in others)
             group = given.group or found[-1].group
-            found.append(dataclasses.replace(given, field=field.name, name=name, group=group))
+            found.append(structs.replace(given, field=field.name, name=name, group=group))
     return tuple(found)

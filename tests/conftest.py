@@ -26,7 +26,9 @@ EXTENDED = (
     "tests/bench/",
     "tests/benchmarks/",
     "tests/cli/test_bench.py",
+    "tests/cli/test_cli.py::test_a_command_whose_output_nobody_reads_ends_without_a_message[demo",
     "tests/cli/test_match_processes.py::test_a_package_of_the_official_builder_for_python_plays_as_it_comes",
+    "tests/cli/test_match_processes.py::test_a_scheduler_that_cannot_be_reached_is_named",
     "tests/cli/test_match_processes.py::test_a_tournament_keeps_its_workers_for_all_matches",
     "tests/cli/test_match_processes.py::test_an_interrupted_match_is_resumed[False]",
     "tests/cli/test_output.py::test_a_match_keeps_names_in_every_locale_and_can_be_printed_in_every_encoding[coerced]",
@@ -79,6 +81,9 @@ EXTENDED = (
     "tests/viewer/browser/test_replay.py::test_an_official_replay_is_dropped_and_seen_ply_by_ply[2021",
     "tests/viewer/browser/test_seat.py::test_a_person_plays_a_whole_game",
     "tests/viewer/browser/test_seat.py::test_hase_und_igel_is_played_by_keys",
+    "tests/viewer/test_replay_files.py::test_every_recording_opens_as_a_replay[blokus-2021-whole_game_join",
+    "tests/viewer/test_replay_files.py::test_every_recording_opens_as_a_replay[blokus-2027-whole_game_join",
+    "tests/viewer/test_replay_files.py::test_every_recording_opens_as_a_replay[hase-und-igel-2018-whole_game_join",
 )
 """What `make test` leaves to `make test-rest`, beside tests with the mark: what takes about five seconds or more.
 

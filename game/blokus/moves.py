@@ -56,7 +56,6 @@ from spielleiter.game.blokus.pieces import (
     EMPTY,
     ORIENTATIONS,
     SIZE,
-    STRIDE,
     Bitboard,
     Color,
     Orientation,
@@ -176,27 +175,6 @@ _BY_SHAPE: Final = tuple(
     tuple((turned, *_offset_indices(turned)) for turned in ORIENTATIONS if turned.shape is shape) for shape in Shape
 )
 """For each shape its distinct orientations, each followed by its indices in `_OFFSETS`."""
-
-
-class _SetMoves(dict[int, SetMove]):
-    """The moves of one colour with a piece in one orientation, by the index of the upper left corner.
-
-    Each is made when it is needed for the first time, and kept: making one takes ten times as long as finding it. All
-    120,000 moves of the four colours together would take 20 MB.
-    """
-
-    def __init__(self, color: Color, turned: Orientation) -> None:
-        super().__init__()
-        self._piece = color, turned.shape, turned.rotation, turned.is_flipped
-
-    def __missing__(self, corner: int) -> SetMove:
-        y, x = divmod(corner, STRIDE)
-        move = self[corner] = SetMove(*self._piece, x, y)
-        return move
-
-
-SET_MOVES: Final = tuple({turned.number: _SetMoves(color, turned) for turned in ORIENTATIONS} for color in Color)
-"""For each colour and the number of each distinct orientation the moves, by the index of the upper left corner."""
 
 
 def free_cells(own: Bitboard, taken: Bitboard) -> Bitboard:

@@ -182,8 +182,6 @@ _PIECES: Final[dict[Shape, str]] = {
 class Orientation(Struct, frozen=True):
     """A piece after rotating and flipping, with the upper left corner of its bounding box at (0, 0)."""
 
-    number: int
-    """The place of this combination of shape, rotation and flip among all 168."""
     shape: Shape
     rotation: Rotation
     is_flipped: bool
@@ -216,10 +214,6 @@ def _to_origin(cells: Iterable[Cell]) -> list[Cell]:
     return [(x - left, y - top) for x, y in listed]
 
 
-def _number(shape: Shape, rotation: Rotation, is_flipped: bool) -> int:
-    return shape * 8 + rotation * 2 + is_flipped
-
-
 def _orient(shape: Shape, rotation: Rotation, is_flipped: bool) -> Orientation:
     cells = [(int(cell[0]), int(cell[1])) for cell in _PIECES[shape].split()]
     if rotation:
@@ -229,7 +223,6 @@ def _orient(shape: Shape, rotation: Rotation, is_flipped: bool) -> Orientation:
     if is_flipped:
         cells = hash_order(_to_origin((-x, y) for x, y in cells))
     return Orientation(
-        _number(shape, rotation, is_flipped),
         shape,
         rotation,
         is_flipped,
@@ -248,7 +241,7 @@ _ALL: Final[tuple[Orientation, ...]] = tuple(
 
 def orientation(shape: Shape, rotation: Rotation, is_flipped: bool) -> Orientation:
     """Return the piece `shape` after rotating and, if `is_flipped`, flipping it: one of 168 combinations."""
-    return _ALL[_number(shape, rotation, is_flipped)]
+    return _ALL[shape * 8 + rotation * 2 + is_flipped]
 
 
 _CANONICAL: Final = {each.mask: each for each in reversed(_ALL)}

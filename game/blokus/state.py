@@ -29,7 +29,6 @@ from spielleiter.game.api import (
     State,
 )
 from spielleiter.game.blokus.moves import (
-    SET_MOVES,
     BlokusMistake,
     IncompleteMove,
     SetMove,
@@ -259,12 +258,10 @@ class BlokusState(Struct, frozen=True):
             return
         color = self.color_on_turn
         for turned, corners in generate_placements(*self._placement_masks(color, self.cells, self.remaining_masks)):
-            moves = SET_MOVES[color][turned.number]
-            left = corners
-            while left:  # as `scan` does, without a second generator
-                lowest = left & -left
-                left ^= lowest
-                yield moves[lowest.bit_length() - 1]
+            shape, rotation, is_flipped = turned.shape, turned.rotation, turned.is_flipped
+            for index in scan(corners):
+                y, x = divmod(index, STRIDE)
+                yield SetMove(color, shape, rotation, is_flipped, x, y)
 
     def draw_legal_move(self, rng: random.Random) -> SetMove | None:
         """Return one of the moves that `generate_legal_moves` yields, all equally likely; None if there is none.
@@ -282,7 +279,8 @@ class BlokusState(Struct, frozen=True):
         index = bisect_right(ends, number)
         turned, corners = placements[index]
         number -= ends[index] - corners.bit_count()
-        return SET_MOVES[color][turned.number][next(itertools.islice(scan(corners), number, None))]
+        y, x = divmod(next(itertools.islice(scan(corners), number, None)), STRIDE)
+        return SetMove(color, turned.shape, turned.rotation, turned.is_flipped, x, y)
 
     def count_legal_moves(self) -> int:
         """Return the number of moves that `generate_legal_moves` yields, without making them."""

@@ -64,7 +64,8 @@ def test_a_match_keeps_names_in_every_locale_and_can_be_printed_in_every_encodin
 ) -> None:
     folder = tmp_path / "match"
     players = ("--player1", "builtin:first", "--player2", "builtin:random", "--name1", given_name)
-    done = spielleiter("match", *players, "--games", "2", "--out", str(folder), **locale, PYTHONIOENCODING=encoding)
+    options = ("--games", "2", "--pages", "none", "--out", str(folder))
+    done = spielleiter("match", *players, *options, **locale, PYTHONIOENCODING=encoding)
     assert_well(done)
     spelt = done.stdout.decode(encoding.partition(":")[0])
     assert "Elo " in spelt

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
@@ -38,8 +38,6 @@ _MILLISECONDS: Final = float(os.environ.get("BROWSER_TIMEOUT", HANG_TIMEOUT)) * 
 
 OFFICIAL: Final = Path(__file__).parent / "official"
 """Replays that the official server has written, one of each season."""
-
-Scheme = Literal["light", "dark"]
 
 
 def find_chromium() -> str | None:

@@ -111,9 +111,10 @@ def test_an_official_replay_is_dropped_and_seen_ply_by_ply(
 
 
 def test_a_file_is_chosen_and_every_key_and_button_leads_to_its_ply(visit: Callable[..., Visit]) -> None:
-    watching = visit(locale="de-DE")
+    watching = visit(locale="de-AT")
     watching.expected_statuses = {422}
     page = watching.open("#/replays")
+    assert page.locator("html").get_attribute("lang") == "de"
     alert = page.get_by_role("alert")
     choose(page, b"", by_key=False)
     expect(alert).to_have_text("Die Datei ist leer.")
@@ -258,12 +259,24 @@ def test_a_game_without_a_drawing_module_is_a_table(visit: Callable[..., Visit],
     assert watching.accessibility_violations() == []
 
 
-def test_a_game_of_this_server_is_in_the_list_and_played_on(visit: Callable[..., Visit], served: Served) -> None:
+def test_a_game_of_this_server_is_in_the_list_and_played_on_and_what_does_not_exist_leads_there(
+    visit: Callable[..., Visit], served: Served
+) -> None:
     edition = EDITIONS["blokus-2027"]
     states = played(edition, seed=5)
     content = encode_replay(edition.dialect, "room", record_of(edition, states, (HOSTILE, "Berta")))
     (served.replays / "hostile.xml").write_bytes(content)
-    page = visit().open("#/replays")
+    watching = visit()
+    watching.expected_statuses = {404}
+    page = watching.page
+    for route, text, link, title in (
+        ("#/seat/unknown", "There is no such seat (any more).", "Play", "Play"),
+        ("#/replay/..%2F..%2Fetc%2Fpasswd/3", "There is no such address here.", "All replays", "Replays"),
+    ):
+        watching.open(route)
+        expect(page.get_by_role("alert")).to_have_text(text)
+        page.get_by_role("link", name=link).last.click()
+        expect(page.get_by_role("heading", level=1, name=title)).to_be_visible()
     page.get_by_role("link", name="hostile.xml").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text(HOSTILE)
     page.goto(page.url.removesuffix("0") + "40")
@@ -277,20 +290,6 @@ def test_a_game_of_this_server_is_in_the_list_and_played_on(visit: Callable[...,
     assert cells_on(page) == board
     page.get_by_role("button", name="Leave the game").click()
     expect(page.locator(".end-text")).to_be_visible()
-
-
-def test_what_does_not_exist_is_one_sentence_with_a_way_on(visit: Callable[..., Visit]) -> None:
-    watching = visit(locale="de-AT")
-    watching.expected_statuses = {404}
-    for route, text, link, title in (
-        ("#/replay/..%2F..%2Fetc%2Fpasswd/3", "Diese Adresse gibt es hier nicht.", "Zu allen Replays", "Replays"),
-        ("#/seat/unknown", "Diesen Platz gibt es nicht (mehr).", "Mitspielen", "Mitspielen"),
-    ):
-        page = watching.open(route)
-        expect(page.get_by_role("alert")).to_have_text(text)
-        page.get_by_role("link", name=link).last.click()
-        expect(page.get_by_role("heading", level=1, name=title)).to_be_visible()
-        assert page.locator("html").get_attribute("lang") == "de"
 
 
 def with_estimates(content: bytes, *better_moves: tuple[int, int]) -> dict[str, Any]:
