@@ -226,21 +226,8 @@ def attack(folder: Path, opponent: str, *options: str) -> dict[str, Any]:
     """What the attacker finds in a match with these options."""
     (folder / "beginning").write_text(BEGINNING)
     attacker = f"env PYTHONPATH={shlex.quote(str(PROJECT))} {ATTACKER}"
-    words = (
-        "match",
-        "--player1",
-        attacker,
-        "--player2",
-        opponent,
-        "-n",
-        "1",
-        "--pages",
-        "none",
-        "--out",
-        "out",
-        *options,
-    )
-    done = run(folder, *words)
+    programs = ("--player1", attacker, "--player2", opponent)
+    done = run(folder, "match", *programs, "-n", "1", "--pages", "none", "--out", "out", *options)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads((folder / "found.json").read_text())
     return found

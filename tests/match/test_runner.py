@@ -281,7 +281,8 @@ def prepare(
 ) -> MatchSetup:
     """A match with limits that no program reaches, however busy this machine is."""
     return prepare_match(
-        *(first, second),
+        first,
+        second,
         games=games,
         seed=1,
         book=book,
