@@ -65,13 +65,15 @@ demo: setup ## play one game between two built-in players and print the result
 
 # -- testing ----------------------------------------------------------------------------------------------------------
 
+TYPES = $(PY) -m mypy --platform linux --cache-dir .mypy_cache/linux
+
 # Python 3.12 and newer count lines at no cost; branches cost as much as the tests, so they are left to test-rest. The
 # types are checked beside the tests: mypy keeps only one processor busy, and its own workers fail on a busy machine.
 test: lint imports ## check style, types, import contracts; run the tests for every change; check coverage
-	@$(MAKE) --no-print-directory types & types=$$!; \
+	@$(TYPES) & types=$$!; trap 'kill $$types' INT TERM; status=0; \
 	COVERAGE_CORE=$$($(PY) -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")') \
 		$(PY) -m pytest --quiet --numprocesses auto -m "not extended" --cov --cov-report= $(ARGS) || status=1; \
-	wait $$types || status=1; exit $${status:-0}
+	wait $$types || { echo "make types failed" >&2; status=1; }; exit $$status
 	@$(PY) -m coverage report --include='game/*,protocol/*' --fail-under=100
 	@$(PY) -m coverage report --fail-under=95
 
@@ -99,7 +101,7 @@ lint: setup-dev ## check the style (ruff), and the files for GitHub and for cont
 	@"$(VENV)/bin/zizmor" --quiet --no-progress --offline --min-severity medium .github/workflows action.yml
 
 types: setup-dev ## check the types as on Linux (mypy --strict)
-	@$(PY) -m mypy --platform linux --cache-dir .mypy_cache/linux
+	@$(TYPES)
 
 # Each platform has a cache of its own, since a change of the platform makes a cache useless. What is for one platform
 # only is unreachable on the others, so that is an error for Linux alone.

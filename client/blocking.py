@@ -9,7 +9,6 @@ group.
 from __future__ import annotations
 
 import queue
-import sys
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
@@ -30,8 +29,11 @@ from spielleiter.protocol.dialect import Dialect
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
 
-_WAIT: Final = 0.1 if sys.platform == "win32" else None
-"""The longest single wait in seconds: on Windows, Ctrl-C is noticed only between two waits."""
+_WAIT: Final = 0.1
+"""The longest single wait in seconds.
+
+On Windows, Ctrl-C is noticed only between two waits, and so it is elsewhere if it arrives just before a wait begins.
+"""
 
 _CLOSED: Final = "the connection has been closed"
 

@@ -8,8 +8,6 @@ import reprlib
 from collections.abc import Iterator
 from typing import Final, get_type_hints
 
-from msgspec import Struct
-
 from spielleiter.game.api import State
 from spielleiter.protocol.messages import AuthenticateRequest, Message
 
@@ -92,11 +90,10 @@ class NotAMoveError(StrategyError):
 
 
 def _wrong_fields(move: object) -> Iterator[str]:
-    """Yield a text for each field of a struct whose value has the wrong type: the value, and what was expected."""
-    if not isinstance(move, Struct):
-        return
-    types = get_type_hints(type(move))
-    for name in move.__struct_fields__:
+    """Yield a text for each field of a struct or dataclass whose value has the wrong type: it, and what was expected."""
+    names = getattr(type(move), "__match_args__", ())  # structs and dataclasses have them
+    types = get_type_hints(type(move)) if names else {}
+    for name in names:
         value, expected = getattr(move, name), types[name]
         if isinstance(expected, enum.EnumType):
             try:

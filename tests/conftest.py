@@ -65,7 +65,6 @@ EXTENDED = (
     "tests/programs/packages/test_inspection.py::test_hostile_contents_take_limited_time_and_memory[tens of seconds]",
     "tests/programs/sandbox/test_games.py::test_a_game_is_played_to_its_end_by_two_programs_in_sandboxes[docker",
     "tests/programs/sandbox/test_games.py::test_a_game_is_played_to_its_end_by_two_programs_in_sandboxes[none",
-    "tests/programs/sandbox/test_games.py::test_a_game_is_played_to_its_end_by_two_programs_in_sandboxes[podman",
     "tests/programs/sandbox/test_games.py::test_nothing_is_left_if_the_match_is_killed[15-none",
     "tests/programs/sandbox/test_games.py::test_nothing_is_left_if_the_match_is_killed[2-none",
     "tests/programs/sandbox/test_games.py::test_nothing_is_left_if_the_match_is_killed[9-none",
@@ -80,7 +79,6 @@ EXTENDED = (
     "tests/test_without_posix.py",
     "tests/viewer/browser/test_replay.py::test_an_official_replay_is_dropped_and_seen_ply_by_ply[2021",
     "tests/viewer/browser/test_seat.py::test_a_person_plays_a_whole_game",
-    "tests/viewer/browser/test_seat.py::test_hase_und_igel_is_played_by_keys",
     "tests/viewer/test_replay_files.py::test_every_recording_opens_as_a_replay[blokus-2021-whole_game_join",
     "tests/viewer/test_replay_files.py::test_every_recording_opens_as_a_replay[blokus-2027-whole_game_join",
     "tests/viewer/test_replay_files.py::test_every_recording_opens_as_a_replay[hase-und-igel-2018-whole_game_join",
@@ -157,6 +155,8 @@ def pytest_xdist_auto_num_workers() -> int | None:
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Name compressed and long values after their argument: times and paths in them differ between the workers."""
     if (isinstance(val, bytes | str) and len(val) > LONGEST_ID) or (isinstance(val, bytes) and val.startswith(GZIP)):
+        return argname
+    if isinstance(val, str) and (sys.executable in val or str(os.getpid()) in val):
         return argname
     return None
 

@@ -111,8 +111,8 @@ def test_run_match_plays_two_programs(tmp_path: Path) -> None:
     programs = f"{LIGHT} first", f"{LIGHT} illegal"
     output = run(tmp_path, "run_match.py", *programs, "--games", "2", "--out", "reports")
     assert output.splitlines()[:2] == ["game 1: illegal move", "game 2: illegal move"]
-    assert "python (1): at fault in 0 games" in output
-    assert "python (2): at fault in 2 games" in output
+    assert re.search(r"^\S+ \(1\): at fault in 0 games", output, re.MULTILINE)
+    assert re.search(r"^\S+ \(2\): at fault in 2 games", output, re.MULTILINE)
     assert "Elo difference " in output
     assert (tmp_path / "reports" / "report.html").exists()
 

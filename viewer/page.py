@@ -150,7 +150,7 @@ def _add_module(folder: Path, name: str, functions: dict[str, str], importers: t
     code = _EXPORT.sub("", code)
     if unsupported := _UNSUPPORTED.search(code):
         line = source.count("\n", 0, source.find(unsupported[0])) + 1
-        raise ValueError(f"{name}, line {line}: {unsupported[0]!r} is not supported in an exported page")
+        raise ValueError(f"{name}, line {line}: {unsupported[0]!r} cannot be put into one script")
     functions[name] = f'modules["{name}"] = (() => {{\n{code}return {{ {exports} }};\n}})();'
 
 

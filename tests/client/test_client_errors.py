@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import dataclass
+from typing import Any
 
-from spielleiter.client.client_errors import (
-    NotAMoveError,
-    plain_text,
-)
+import pytest
+from msgspec import Struct
+
+from spielleiter.client.client_errors import NotAMoveError, plain_text
+from spielleiter.game.api import State
+from tests.client.fake import START
+
+
+@dataclass(frozen=True)
+class DataclassMove:
+    count: int
+
+
+class StructMove(Struct, frozen=True):
+    count: int
+
+
+@pytest.mark.parametrize("kind", [DataclassMove, StructMove])
+def test_a_wrong_field_of_a_move_is_named(kind: Any) -> None:
+    """A game that somebody adds may have moves of either kind."""
+
+    class Position(type(START), frozen=True):  # type: ignore[misc]
+        def generate_legal_moves(self) -> Any:
+            yield kind(1)
+
+    state: State = Position(START.rules, START.start_shape)
+    text = f"this {kind.__name__} cannot be sent: count is 'three', expected a value of type int"
+    assert str(NotAMoveError(kind("three"), state)) == text
 
 
 def test_a_long_value_that_is_no_move_is_shortened_in_the_message() -> None:

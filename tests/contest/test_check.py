@@ -308,6 +308,7 @@ async def test_the_chosen_end_of_a_game_applies_to_all_games(tmp_path: Path, mon
         (f"{LIGHT} garbage", 5, "can be understood", "Not well-formed XML", {}),
         (f"{LIGHT} illegal", 6, "keeps the rules", "", {}),
     ],
+    ids=["ends", "other-code", "crash", "silent", "slow", "garbage", "illegal"],
 )
 async def test_a_bad_program_fails_at_the_right_step(
     command: str, number: int, title: str, came: str, limits: dict[str, float], tmp_path: Path

@@ -174,7 +174,7 @@ def codes(results: tuple[OptionResult, ...]) -> list[str]:
     return [each.finding.code for each in results if each.finding is not None]
 
 
-async def test_a_sound_program_accepts_every_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_sound_program_accepts_every_kind_of_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_forms(monkeypatch, 0, 3, 6, 8, 9)
     results, told = await try_forms(tmp_path, SOUND, ("fast", "--level", "3"))
     assert codes(results) == []

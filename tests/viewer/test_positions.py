@@ -32,6 +32,7 @@ from spielleiter.viewer.positions.describe import (
     view_of,
 )
 from spielleiter.viewer.positions.hase_und_igel import RULE_WORDS as HASE_WORDS
+from spielleiter.viewer.positions.view import View
 from tests.viewer.replay_files import played
 
 BLOKUS: list[Any] = played(EDITIONS["blokus-2027"], seed=3)
@@ -87,6 +88,10 @@ class Nim:
 
     def points(self, seat: int) -> tuple[int, ...]:
         return (seat, self.rest)
+
+
+def test_a_table_has_the_fields_of_structs_as_well() -> None:
+    assert {"turn", "round", "valid_mask"} <= View().parts(BLOKUS[5])["fields"].keys()
 
 
 def test_a_game_without_a_view_is_a_table() -> None:

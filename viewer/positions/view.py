@@ -45,7 +45,7 @@ class View:
     def parts(self, state: State) -> Json:
         """Return the keys of a position that only this game has."""
         found: Json = {"turn": state.turn, "round": state.round}
-        for name in getattr(type(state), "__dataclass_fields__", {}):
+        for name in getattr(type(state), "__match_args__", ()):  # structs and dataclasses have them
             value = getattr(state, name)
             found[name] = value if isinstance(value, int | bool) else shortened_text(value)
         return {"fields": found}

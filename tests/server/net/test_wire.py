@@ -68,7 +68,7 @@ def is_stamped_at_once() -> bool:
         return bool(far.recvmsg(1, 64)[1])
 
 
-def test_a_socket_that_the_kernel_cannot_stamp_is_named() -> None:
+def test_a_socket_that_the_kernel_cannot_stamp_is_reported() -> None:
     sock = socket.socket()
     sock.close()
     assert not stamp_arrivals(sock)
