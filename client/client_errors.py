@@ -90,7 +90,7 @@ class NotAMoveError(StrategyError):
 
 
 def _wrong_fields(move: object) -> Iterator[str]:
-    """Yield a text for each field of a struct or dataclass whose value has the wrong type: it, and what was expected."""
+    """Yield a text for each field whose value has the wrong type: the value, and what was expected."""
     names = getattr(type(move), "__match_args__", ())  # structs and dataclasses have them
     types = get_type_hints(type(move)) if names else {}
     for name in names:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from spielleiter.client.client_errors import NotAMoveError, plain_text
 from spielleiter.game.api import State
+from spielleiter.game.blokus import BlokusState
 from tests.client.fake import START
 
 
@@ -26,7 +27,7 @@ class StructMove(Struct, frozen=True):
 def test_a_wrong_field_of_a_move_is_named(kind: Any) -> None:
     """A game that somebody adds may have moves of either kind."""
 
-    class Position(type(START), frozen=True):  # type: ignore[misc]
+    class Position(BlokusState, frozen=True):
         def generate_legal_moves(self) -> Any:
             yield kind(1)
 
