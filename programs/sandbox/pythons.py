@@ -100,30 +100,26 @@ def _probe(path: str) -> FoundPython | None:
     """Ask an interpreter what it is; None if it does not answer, such as the shim of a version manager."""
     try:
         status = Path(path).stat()
-        return _answer(path, (status.st_mtime_ns, status.st_size))
-    except OSError:
+        return _answer(path, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+    except (OSError, ValueError):
         return None
 
 
 @functools.cache
-def _answer(path: str, _version: tuple[int, int]) -> FoundPython | None:
-    """Return what an interpreter answers; None for nonsense.
+def _answer(path: str, _version: tuple[int, int, int, int]) -> FoundPython:
+    """Return what an interpreter answers.
 
     It is asked again only if its file has changed, since the shim of a version manager takes long to answer. Raises
-    TimeoutError, and remembers nothing then.
+    TimeoutError, or ValueError for nonsense, and remembers nothing then.
     """
     code, output = run_briefly([path, "-I", "-c", _PROBE], _TIMEOUT)
     if code == NOT_STARTED:
         raise TimeoutError(output)
-    try:
-        answer = json.loads(output)
-    except ValueError:
-        return None
-    match answer:
+    match json.loads(output):
         case [str(version), str(executable), str(prefix), bool(has_pip)]:
             # the shim of a version manager may have started that of a virtual environment
             return FoundPython(version, os.path.realpath(executable), prefix, has_pip)
-    return None
+    raise ValueError(output)
 
 
 # -- our own Python inside a sandbox ----------------------------------------------------------------------------------

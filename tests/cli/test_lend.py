@@ -41,10 +41,24 @@ def test_borrow_writes_and_ends_like_the_program(tmp_path: Path) -> None:
             refused = run(*borrow)
             assert refused.exit_code == 127
             assert refused.stderr.startswith(f"spielleiter borrow: refused: {bot}")
-            process.send_signal(signal.SIGHUP)  # closing the terminal shuts a lender down cleanly, too
-            assert process.wait(HANG_TIMEOUT) == 0
         finally:
             process.kill()
+
+
+@pytest.mark.slow
+def test_a_lender_that_is_told_to_stop_ends_cleanly() -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has nothing like it")
+    command = [*SPIELLEITER, "lend", "builtin:first", "--port", "0"]
+    for number in (signal.SIGTERM, signal.SIGHUP):  # closing the terminal sends SIGHUP
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                assert process.stdout is not None
+                assert process.stdout.readline().startswith("offering ")
+                process.send_signal(number)
+                assert process.wait(HANG_TIMEOUT) == 0
+            finally:
+                process.kill()
 
 
 @pytest.mark.parametrize("lender", ["host", ":1", "host:0", "host:x"])

@@ -237,7 +237,12 @@ def test_a_process_plays_a_whole_game() -> None:
     with background_server() as server:
         server.add_player("hui-random", edition="hase-und-igel-2018")  # a short game
         player = subprocess.run(
-            [*command, "-p", str(server.port)], stdout=subprocess.PIPE, text=True, cwd=ROOT, check=True
+            [*command, "-p", str(server.port)],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            check=True,
+            timeout=HANG_TIMEOUT,
         )
         server.wait_for("game_ended")
     assert player.stdout.startswith("won as player ")

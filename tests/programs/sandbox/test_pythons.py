@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -59,12 +58,12 @@ def test_the_version_that_a_package_is_built_for_comes_first_then_that_of_the_co
     assert found(machine) == f"home/{pyenv}"  # one with pip is preferred
     install(machine / "bin" / name, f"{CONTEST_VERSION}.7")
     assert found(machine) == f"bin/{name}"
-    install(machine / "bin" / "python3", f"{CONTEST_VERSION}.9")
+    install(machine / "bin" / "python3", f"{CONTEST_VERSION}.10")
     assert found(machine) == found(machine, built_for="3.10") == "bin/python3"
     install(machine / "bin" / "python3.10", "3.10.4")
     assert found(machine, built_for="3.10") == "bin/python3.10"
     install(machine / "other" / "python3", "3.9.2")
-    for path, expected in ((None, (f"{CONTEST_VERSION}.9", True)), (str(machine / "other"), ("3.9.2", True))):
+    for path, expected in ((None, (f"{CONTEST_VERSION}.10", True)), (str(machine / "other"), ("3.9.2", True))):
         python = find_python(path)
         assert python is not None
         assert (python.version, python.is_default) == expected
@@ -80,16 +79,33 @@ def test_what_does_not_answer_like_python_is_none(answer: str, machine: Path) ->
     assert find_python() is None
 
 
-def test_each_is_asked_once_but_again_if_it_could_not_be_started(machine: Path) -> None:
-    log, known = machine / "log", '["3.11.2", "x", "x", true]'
-    program = install(machine / "bin" / "python3", "", answer=f"{known}'; echo >>{shlex.quote(str(log))} 'asked")
-    status, script = program.stat(), program.read_text()
-    for content, version in ((script.replace("#!", "??"), None), (script, "3.11.2"), (script, "3.11.2")):
-        program.write_text(content)
-        os.utime(program, ns=(status.st_atime_ns, status.st_mtime_ns))
+def test_each_is_asked_once_but_again_if_it_could_not_be_started_or_answered_nonsense(machine: Path) -> None:
+    log, answer = machine / "log", machine / "answer"
+    program = machine / "bin" / "python3"
+    program.write_text(f'#!{machine}/sh\necho asked >>{machine}/log\nread line <{machine}/answer\necho "$line"\n')
+    program.chmod(0o755)
+    assert find_python() is None
+    (machine / "sh").symlink_to("/bin/sh")
+    known = '["3.11.2", "x", "x", true]'
+    for text, version in (("not installed", None), ("null", None), (known, "3.11.2"), ("", "3.11.2")):
+        answer.write_text(f"{text}\n")
         python = find_python()
         assert (None if python is None else python.version) == version
-    assert log.read_text() == "asked\n"
+    assert log.read_text() == "asked\n" * 3
+
+
+def test_one_that_is_replaced_is_asked_again(machine: Path) -> None:
+    """Even if the new file has the size and the time of the old one, as those of an archive may."""
+    program, new = install(machine / "bin" / "python3", "3.11.2"), machine / "new"
+    status = program.stat()
+    assert find_python() is not None
+    new.write_text(program.read_text().replace("3.11.2", "3.11.3"))
+    new.chmod(0o755)
+    os.utime(new, ns=(status.st_atime_ns, status.st_mtime_ns))
+    new.replace(program)
+    python = find_python()
+    assert python is not None
+    assert python.version == "3.11.3"
 
 
 def test_one_whose_installation_is_the_home_folder_is_not_taken(machine: Path) -> None:
