@@ -100,7 +100,11 @@ class Outcome(Struct, frozen=True):
 
 @runtime_checkable
 class State(Protocol):
-    """A position, with everything that the rules need to continue from it."""
+    """A position, with everything that the rules need to continue from it.
+
+    Two more methods are used where a state has them, since they can be much faster than making every move:
+    `count_legal_moves()`, and `draw_legal_move(rng)`, which returns one of the legal moves, all equally likely, or None.
+    """
 
     @property
     def turn(self) -> int:
