@@ -71,7 +71,7 @@ def test_a_module_comes_after_those_that_it_imports(tmp_path: Path) -> None:
     ("line", "error"),
     [
         *(
-            (line, r"main\.js, line 2: .* is not supported")
+            (line, r"main\.js, line 2: .* cannot be put into one script")
             for line in (
                 'import a from "./a.js";',
                 'import * as a from "./a.js";',
