@@ -103,7 +103,7 @@ class State(Protocol):
     """A position, with everything that the rules need to continue from it.
 
     Two more methods are used where a state has them, since they can be much faster than making every move:
-    `count_legal_moves()`, and `draw_legal_move(rng)`, which returns one of the legal moves, all equally likely, or None.
+    `count_legal_moves()`, and `draw_legal_move(rng)`, which returns any legal move, all equally likely, or None.
     """
 
     @property
