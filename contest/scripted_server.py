@@ -38,6 +38,7 @@ from spielleiter.common.errors import (
 from spielleiter.game.api import Move, Seat, State
 from spielleiter.match.game_folder import WIRE_LOG, WireLog
 from spielleiter.match.match_server import ProgramPort
+from spielleiter.players.choosers import random_move
 from spielleiter.programs.command import Command
 from spielleiter.programs.linux_processes import Usage
 from spielleiter.programs.program import Program
@@ -326,7 +327,7 @@ class ScriptedServer:
         """
         packets = [self._position(change)]
         while self.state.seat_on_turn != self.seat:
-            self.state = self.state.play(self.rng.choice(list(self.state.generate_legal_moves())))
+            self.state = self.state.play(random_move(self.state, self.rng))
             if self.state.outcome() is not None:
                 await self._send_packets(packets, split, is_coalesced=is_coalesced)
                 raise GameOver

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import random
 import shlex
 from functools import cache
 from pathlib import Path
@@ -12,17 +11,17 @@ from typing import Any
 
 import trio
 
-from spielleiter.game.api import Game, State
+from spielleiter.game.api import State
 from spielleiter.match.plan import Entrant, MatchSetup, Opening, ProgramTimeouts
 from spielleiter.match.records import GameRecord
 from spielleiter.match.referee import play_game
-from spielleiter.players.choosers import random_move
 from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.replay import encode_replay
 from tests.timeouts import HANG_TIMEOUT
+from tests.viewer.replay_files import played
 
 NO_LIMITS = {"soft_timeout": HANG_TIMEOUT, "hard_timeout": HANG_TIMEOUT}
 NO_TIMEOUTS = ProgramTimeouts(start=HANG_TIMEOUT, exit=HANG_TIMEOUT, game=HANG_TIMEOUT)
@@ -48,19 +47,10 @@ def setup_of(first: str | Entrant, second: str | Entrant, **changes: Any) -> Mat
     return dataclasses.replace(setup, **changes)
 
 
-def finished_game(game: Game, seed: int) -> list[State]:
-    """The positions of a game with random moves, from the first one to its end."""
-    rng = random.Random(seed)
-    states = [game.new_state(rng)]
-    while states[-1].outcome() is None:
-        states.append(states[-1].play(random_move(states[-1], rng)))
-    return states
-
-
 @cache
 def late_position(game_type: str = DEFAULT_GAME_TYPE) -> State:
     """A position with seat 0 on turn and seat 1 ahead, from which both have about two moves or a few more."""
-    games = (finished_game(choose_editions({}, {})[game_type].game, seed) for seed in itertools.count())
+    games = (played(choose_editions({}, {})[game_type], seed) for seed in itertools.count())
     *states, _ = next(each for each in games if each[-1].points(1)[0] >= each[-1].points(0)[0] + 10)
     seats = [state.seat_on_turn for state in states]
     turns = [index for index, seat in enumerate(seats) if seat == 0 and seats[index:].count(1) >= 2]

@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 
 from spielleiter.game.api import Move, State
+from spielleiter.players.choosers import random_move
 from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, MoveData, RoomData
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Ending
@@ -23,7 +24,7 @@ def played(edition: Edition, seed: int = 1, plies: int = 1000) -> list[State]:
     rng = random.Random(seed)
     states = [edition.game.new_state(rng)]
     while states[-1].outcome() is None and len(states) <= plies:
-        states.append(states[-1].play(rng.choice(list(states[-1].generate_legal_moves()))))
+        states.append(states[-1].play(random_move(states[-1], rng)))
     return states
 
 

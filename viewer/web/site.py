@@ -6,6 +6,7 @@ import hashlib
 import random
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -188,10 +189,13 @@ def _page_routes(editions: Mapping[str, Edition], address: tuple[str, int], *, h
     async def show(_request: Request) -> Response:
         return json_response(info)
 
-    script = bundle_modules().encode()
-    headers = {"cache-control": _FRESH, "etag": f'"{hashlib.sha256(script).hexdigest()}"'}
+    @cache  # made for the first page, since most servers show none
+    def script_and_headers() -> tuple[bytes, dict[str, str]]:
+        script = bundle_modules().encode()
+        return script, {"cache-control": _FRESH, "etag": f'"{hashlib.sha256(script).hexdigest()}"'}
 
     async def show_script(request: Request) -> Response:
+        script, headers = script_and_headers()
         if request.headers.get("if-none-match") == headers["etag"]:
             return Response(status_code=304, headers=headers)
         return Response(script, media_type="text/javascript", headers=headers)

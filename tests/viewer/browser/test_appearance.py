@@ -62,6 +62,9 @@ def test_every_view_is_accessible_in_both_schemes_and_needs_no_horizontal_scroll
     too_wide: list[tuple[str, int]] = []
     for view in ("rooms", "replays", "play", "admin", "missing", "game", "track"):
         page = show(looking, view, replays)
+        if view == "rooms":  # the language is that of the system
+            expect(page.get_by_role("heading", level=1)).to_have_text("Spiele auf diesem Server")
+            assert page.locator("html").get_attribute("lang") == "de"
         if view == "game":
             page.keyboard.press("l")
             page.locator(".marks .legal").first.wait_for(state="attached")
