@@ -242,8 +242,8 @@ class Dialect:
 
         Raises LocalProtocolError for a message for which this dialect has no packet.
         """
-        name, attributes, children, has_end_tag = self.body(message, indent + "  ")
-        return element(indent, name, attributes, children, has_end_tag=has_end_tag).encode()
+        body = self.body(message, indent + "  ")
+        return element(indent, body.name, body.attributes, body.children, has_end_tag=body.has_end_tag).encode()
 
     def decode(
         self, packet: Element, note: Callable[[str], None] = lambda _text: None, *, is_from_server: bool = False

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import attrgetter
 from typing import Final, TypeAlias, TypeVar
 
@@ -551,10 +551,29 @@ start_team: Final = part(
 def shape_lists(attributes: str = "") -> StatePart:
     """Return the four lists of pieces that are not placed yet; `attributes` are those of their elements, as XML."""
 
-    def write(_memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> Sequence[bytes]:
-        return [_shape_list(color, mask, attributes, indent) for color, mask in enumerate(state.remaining_masks)]
+    return StatePart(partial(_ShapeLists, attributes), attrgetter("state.remaining_masks"))
 
-    return StatePart(lambda: write, attrgetter("state.remaining_masks"))
+
+class _ShapeLists:
+    """Writes the lists of pieces, and keeps what it wrote last: a move changes one of them."""
+
+    __slots__ = ("_attributes", "_indent", "_masks", "_pieces")
+
+    def __init__(self, attributes: str) -> None:
+        self._attributes = attributes
+        self._indent = ""
+        self._masks: list[int | None] = [None] * len(SHAPE_LISTS)
+        self._pieces = [b""] * len(SHAPE_LISTS)
+
+    def __call__(self, _memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> Sequence[bytes]:
+        if indent != self._indent:
+            self._indent = indent
+            self._masks = [None] * len(SHAPE_LISTS)
+        for color, mask in enumerate(state.remaining_masks):
+            if mask != self._masks[color]:
+                self._masks[color] = mask
+                self._pieces[color] = _shape_list(color, mask, self._attributes, indent)
+        return self._pieces
 
 
 @lru_cache(maxsize=_CACHED_LISTS)
