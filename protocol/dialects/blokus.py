@@ -550,7 +550,6 @@ start_team: Final = part(
 
 def shape_lists(attributes: str = "") -> StatePart:
     """Return the four lists of pieces that are not placed yet; `attributes` are those of their elements, as XML."""
-
     return StatePart(partial(_ShapeLists, attributes), attrgetter("state.remaining_masks"))
 
 
