@@ -145,8 +145,11 @@ class Dialect:
     For a client that is asked for a move in a position in which the game is over by the rules of the dialect: the
     options of the server's rules are not on the wire.
     """
-    own_requests: tuple[str, ...] = ()
-    """The tags of requests that the official release does not know, for which it disconnects their sender."""
+    official_readers: Mapping[str, Reader | None] = field(default_factory=dict, repr=False)
+    """The entries of `readers` for everybody but administrators; None: no such packet.
+
+    The official release disconnects the sender of a request that it does not know.
+    """
     is_strict: bool = False
     """Whether packets of clients are read exactly as the official release reads them.
 
@@ -195,7 +198,7 @@ class Dialect:
 
     def without_own_requests(self) -> Dialect:
         """Return a copy of this dialect that does not read requests that the official release does not know."""
-        return self.evolve(readers=dict.fromkeys(self.own_requests)) if self.own_requests else self
+        return self.evolve(readers=self.official_readers) if self.official_readers else self
 
     def has_packet(self, kind: type) -> bool:
         """Return whether messages of the type `kind` can be written; not every edition has a packet for each type."""

@@ -326,7 +326,8 @@ def _write_prepare(message: m.PrepareRequest, _dialect: Dialect, indent: str) ->
         )
         for slot in message.slots
     )
-    return Body("prepare", attribute("gameType", message.game_type), slots)
+    children = slots + packets.position_element(message.position, indent)
+    return Body("prepare", attribute("gameType", message.game_type), children)
 
 
 def _read_timeout(packet: Element, reading: Reading) -> m.TimeoutRequest:
