@@ -66,12 +66,15 @@ class Slot:
 class PrepareRequest:
     """Open a room with these seats. If `is_paused`, no move is requested until the game is resumed or stepped.
 
-    `given` are the attributes that the packet had on the wire; None for a request that was not read from the wire.
+    `position` is where the game starts, as `spielleiter.protocol.positions` writes it; None: at its beginning. It is an
+    extension of this server. `given` are the attributes that the packet had on the wire; None for a request that was
+    not read from the wire.
     """
 
     game_type: str | None
     slots: tuple[Slot, ...]
     is_paused: bool = False
+    position: str | None = None
     given: frozenset[str] | None = field(default=None, compare=False, repr=False)
 
 
@@ -127,6 +130,14 @@ class ScoreForPlayerRequest(Struct, frozen=True):
 
 class StatusRequest(Struct, frozen=True):
     """Ask for a report on the rooms and connections, and how the last ones ended. An extension of this server."""
+
+
+class FeedRequest(Struct, frozen=True):
+    """Ask to be told of all rooms and moves from now on. An extension of this server."""
+
+
+class MetricsRequest(Struct, frozen=True):
+    """Ask for the figures of the server. An extension of this server."""
 
 
 class CloseConnection(Struct, frozen=True):
@@ -352,6 +363,18 @@ class Status(Struct, frozen=True):
     report: str
 
 
+class FeedUpdate(Struct, frozen=True):
+    """What has happened since the last one: a JSON array as text, never empty; see `spielleiter.protocol.feed`."""
+
+    text: str
+
+
+class MetricsText(Struct, frozen=True):
+    """The answer to a MetricsRequest: the figures in the text format of Prometheus, never empty."""
+
+    text: str
+
+
 class UnknownPacket(Struct, frozen=True):
     """A packet whose name the dialect does not know. It occurs only as the original request of an error."""
 
@@ -382,8 +405,22 @@ Request: TypeAlias = (
     | TestModeRequest
     | ScoreForPlayerRequest
     | StatusRequest
+    | FeedRequest
+    | MetricsRequest
 )
 REQUEST_TYPES: Final = frozenset(get_args(Request))
 """Every type of request of any season."""
-Event: TypeAlias = Joined | JoinedGameRoom | Left | Prepared | Observed | Testing | PlayerScore | Status | ErrorPacket
+Event: TypeAlias = (
+    Joined
+    | JoinedGameRoom
+    | Left
+    | Prepared
+    | Observed
+    | Testing
+    | PlayerScore
+    | Status
+    | FeedUpdate
+    | MetricsText
+    | ErrorPacket
+)
 Message: TypeAlias = Request | Event | RoomMessage | CloseConnection | UnknownPacket

@@ -232,6 +232,7 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
     readers={
         **dict.fromkeys(tag for tag, reader in packets.READERS.items() if reader in _REMOVED),
         **release_requests.READERS,
+        **release_requests.EXTENDED_READERS,
         packets.CLOSE_RESPONSE: None,
     },
     data_readers={
@@ -266,8 +267,8 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
         m.Result: write_result,
         m.Memento: blokus.MementoWriter(
             lambda state: (
-                f' startTeam="{_TEAM_NAMES[0]}" turn="{state.turn}" startPiece="{state.start_shape.name}"'
-                f' round="{state.round}"'
+                f' startTeam="{_TEAM_NAMES[0]}" turn="{state.turn}"'
+                f' startPiece="{blokus.SHAPE_NAMES[state.start_shape]}" round="{state.round}"'
             ),
             blokus.last_move,
             blokus.board,
@@ -280,6 +281,6 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
     plain_forms=(plain_set_move(PACKAGE),),
     slot_defaults=m.Slot(None, can_timeout=False, is_reserved=False),
     slot_attributes=("displayName", "canTimeout", "reserved"),
-    own_requests=packets.OWN_REQUESTS,
+    official_readers=release_requests.OFFICIAL_READERS,
     is_strict=True,
 )
