@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import click
@@ -24,6 +25,7 @@ from tests.match.sample_records import game
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs" / "reference").glob("*.md"))
 
 
+@cache
 def page(name: str) -> str:
     return expand(read(f"docs/reference/{name}.md"))
 
