@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -85,18 +85,22 @@ Writer: TypeAlias = Callable[[Any, "Dialect", str], Body]
 its children; the result is its body. Raises LocalProtocolError."""
 
 
+PieceWriter: TypeAlias = Callable[[Any, "Dialect", str], Sequence[bytes]]
+"""Writes the children of a message like a `Writer`, in UTF-8 and in pieces, which are to be joined."""
+
+
 class RememberingWriter(ABC):
     """A writer of room data that is faster if it can reuse what it wrote last.
 
     Calling the object itself writes without a cache; `for_room` returns a writer that has one. Both write the same: a
-    body that has children and no attributes.
+    body of a fixed name that has children and no attributes.
     """
 
     @abstractmethod
     def __call__(self, message: Any, dialect: Dialect, indent: str) -> Body: ...
 
     @abstractmethod
-    def for_room(self) -> Writer:
+    def for_room(self) -> PieceWriter:
         """Return a writer with a cache of its own, to be used for one room and in one thread."""
 
 
@@ -241,8 +245,8 @@ class Dialect:
 
         Raises LocalProtocolError for a message for which this dialect has no packet.
         """
-        name, attributes, children, has_end_tag = self.body(message, indent + "  ")
-        return element(indent, name, attributes, children, has_end_tag=has_end_tag).encode()
+        body = self.body(message, indent + "  ")
+        return element(indent, body.name, body.attributes, body.children, has_end_tag=body.has_end_tag).encode()
 
     def decode(
         self, packet: Element, note: Callable[[str], None] = lambda _text: None, *, is_from_server: bool = False
@@ -368,19 +372,20 @@ class RoomWriter:
             for kind, writer in dialect.data_writers.items()
             if isinstance(writer, RememberingWriter)
         }
-        self._frames: dict[str, tuple[str, str]] = {}
-        """For each class of data the text before its children, and the text after them."""
+        self._frames: dict[type, tuple[bytes, bytes]] = {}
+        """For each type of data with a cache the bytes before its children, and those after them."""
 
     def encode(self, data: RoomData) -> bytes:
         """Return one packet in UTF-8. Raises LocalProtocolError for data that this dialect cannot write."""
-        writer = self._writers.get(type(data))
+        kind = type(data)
+        writer = self._writers.get(kind)
         if writer is None:
             return self.dialect.encode(RoomMessage(self._room_id, data), self._indent)
-        body = writer(data, self.dialect, self._inner)
-        frame = self._frames.get(body.name)
+        pieces = writer(data, self.dialect, self._inner)
+        frame = self._frames.get(kind)
         if frame is None:
             # taken from the packet as the dialect writes it, so that both are always equal
-            packet = self.dialect.encode(RoomMessage(self._room_id, data), self._indent).decode()
-            head, _, tail = packet.rpartition(body.children)
-            frame = self._frames[body.name] = head, tail
-        return f"{frame[0]}{body.children}{frame[1]}".encode()
+            packet = self.dialect.encode(RoomMessage(self._room_id, data), self._indent)
+            head, _, tail = packet.rpartition(b"".join(pieces))
+            frame = self._frames[kind] = head, tail
+        return b"".join((frame[0], *pieces, frame[1]))

@@ -11,7 +11,6 @@ import contextlib
 import os
 import socket
 import sys
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
@@ -36,7 +35,7 @@ from spielleiter.server.errors import StartError
 from spielleiter.server.garbage import PauseMeter, collect_in_quiet, deferred_gc
 from spielleiter.server.log import LogFile, line_writer, log_events, logged_kinds
 from spielleiter.server.metrics import Metrics
-from spielleiter.server.net.fair_queue import FairQueue, ProcessorBudget
+from spielleiter.server.net.fair_queue import FairQueue, ProcessorBudget, WorkMeter
 from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.server.net.session import Session
 from spielleiter.server.net.sockets import accept, connections_possible, listen, notice_vanished
@@ -67,9 +66,9 @@ class Server:
     """The parts of a server, and the connections that it serves.
 
     `log_file` receives the log (None: standard error). `editions` maps each gameType to the edition that is played
-    (None: those that `config` chooses). `processor_time` is the clock that measures the cost of connections, in
-    seconds. `recorder` makes what writes traces. Raises StartError for a wrong configuration, and ValueError if
-    `config` has a folder for traces and there is no `recorder`.
+    (None: those that `config` chooses). `meter` measures the cost of connections. `recorder` makes what writes traces.
+    Raises StartError for a wrong configuration, and ValueError if `config` has a folder for traces and there is no
+    `recorder`.
     """
 
     def __init__(
@@ -77,7 +76,7 @@ class Server:
         config: Config,
         log_file: LogFile | None = None,
         editions: dict[str, Edition] | None = None,
-        processor_time: Callable[[], float] = time.thread_time,
+        meter: WorkMeter | None = None,
         recorder: RecorderFactory | None = None,
     ) -> None:
         if config.trace_directory is not None and recorder is None:
@@ -115,8 +114,8 @@ class Server:
         if config.trace_directory is not None and recorder is not None:
             self.tracer = Tracer(config.trace_directory, self.stream, recorder)
         self.password_guard = PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
-        self._fair_queue = FairQueue(config.strangers_share, processor_time)
-        self._processor_time = processor_time
+        self._meter = meter or WorkMeter()
+        self._fair_queue = FairQueue(config.strangers_share, self._meter.processor_time)
         self.sessions: dict[Session, None] = {}
         self.board = StatusBoard(self.lobby.rooms, self.sessions, self.stream)
         self.lobby.report = self.board.report
@@ -225,7 +224,7 @@ class Server:
         """
         self._connection_count += 1
         label = label or f"c{self._connection_count}"
-        budget = ProcessorBudget(self._fair_queue, self.config.connection_share, self._processor_time)
+        budget = ProcessorBudget(self._fair_queue, self.config.connection_share, self._meter)
         if self.tracer is not None:
             wire = self.tracer.trace(wire, label, address)
         with budget:

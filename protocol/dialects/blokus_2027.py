@@ -267,8 +267,8 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
         m.Result: write_result,
         m.Memento: blokus.MementoWriter(
             lambda state: (
-                f' startTeam="{_TEAM_NAMES[0]}" turn="{state.turn}" startPiece="{state.start_shape.name}"'
-                f' round="{state.round}"'
+                f' startTeam="{_TEAM_NAMES[0]}" turn="{state.turn}"'
+                f' startPiece="{blokus.SHAPE_NAMES[state.start_shape]}" round="{state.round}"'
             ),
             blokus.last_move,
             blokus.board,
