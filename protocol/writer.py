@@ -9,7 +9,9 @@ U+FFFD, so the result is always well-formed.
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 _NOT_XML: Final = "\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff"
 _CONTROLS: Final = "\x7f-\x9f"
@@ -29,7 +31,7 @@ _REFERENCES: Final = {
 _REPLACEMENT: Final = "\ufffd"
 
 
-class Body(NamedTuple):
+class Body(Struct, frozen=True):
     """A written message without its tag, which depends on where the message is written."""
 
     name: str

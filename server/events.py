@@ -429,6 +429,11 @@ class EventStream:
         self._subscriptions.append((subscriber, kinds))
         self._subscribers.clear()
 
+    def unsubscribe(self, subscriber: Callable[[Any], None]) -> None:
+        """Call `subscriber` no more."""
+        self._subscriptions = [each for each in self._subscriptions if each[0] != subscriber]
+        self._subscribers.clear()
+
     def publish(self, event: ServerEvent) -> None:
         """Count `event` and call its subscribers, in the order in which they subscribed.
 

@@ -412,8 +412,8 @@ HASE_UND_IGEL_2018: Final = Dialect(
             "authenticate", attribute("passphrase", message.password)
         ),
         m.CloseConnection: packets.attribute_writer(packets.CLOSE_RESPONSE),
-        m.ErrorPacket: lambda message, dialect, indent: packets.write_error_packet(message, dialect, indent)._replace(
-            name="error", has_end_tag=False
+        m.ErrorPacket: lambda message, dialect, indent: replace(
+            packets.write_error_packet(message, dialect, indent), name="error", has_end_tag=False
         ),
         m.JoinedGameRoom: packets.joined_game_room_writer(has_existing=True),
         m.PlayerScore: lambda message, dialect, indent: (
