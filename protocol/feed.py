@@ -5,16 +5,15 @@ ones tell the present state, as if everything in it had just happened; `Current`
 (a position, a move, a result) is in the XML of the room's dialect. Times are seconds. `docs/feed.md` is for those who
 write a program that follows.
 
->>> from spielleiter.protocol.feed import GameStepped, decode_events, encode_events
->>> encode_events([GameStepped("a4b1")])
-'[{"event":"gameStepped","room":"a4b1"}]'
->>> decode_events(encode_events([GameStepped("a4b1")]))
+>>> from spielleiter.protocol.feed import GameStepped, decode_events, encode_event
+>>> encode_event(GameStepped("a4b1"))
+b'{"event":"gameStepped","room":"a4b1"}'
+>>> decode_events('[{"event":"gameStepped","room":"a4b1"}]')
 [GameStepped(room='a4b1')]
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -187,9 +186,9 @@ _DECODER: Final = msgspec.json.Decoder(list[FeedEvent])
 _ENCODER: Final = msgspec.json.Encoder()
 
 
-def encode_events(events: Sequence[FeedEvent]) -> str:
-    """Return `events` as the text of one packet."""
-    return _ENCODER.encode(events).decode()
+def encode_event(event: FeedEvent) -> bytes:
+    """Return `event` as JSON; the text of a packet is an array of such objects."""
+    return _ENCODER.encode(event)
 
 
 def decode_events(text: str) -> list[FeedEvent]:

@@ -13,7 +13,7 @@ from typing import Final, NoReturn, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
-from spielleiter.game.api import IllegalMoveError, IncompleteMoveError, Outcome, Seat, State
+from spielleiter.game.api import IllegalMoveError, IncompleteMoveError, Move, Outcome, Seat, State
 from spielleiter.protocol.dialect import RoomWriter
 from spielleiter.protocol.messages import (
     Cause,
@@ -450,6 +450,8 @@ class Room:
         self.ply = 0
         self.record: list[RoomData] = []
         """The contents of the replay: every position once, errors, and the result."""
+        self.moves: list[Move] = []
+        """The moves that were played in this room, each of which led to the next position of the record."""
         self._host = host
         self._publish = host.publish
         self._texts = edition.dialect.texts
@@ -579,6 +581,7 @@ class Room:
             )
         )
         self.ply += 1
+        self.moves.append(data.move)
         position = self._record_position(data.hints)
         outcome = self.state.outcome()
         if outcome is not None:
