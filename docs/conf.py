@@ -62,6 +62,11 @@ def _expand(_app: Any, _name: str, source: list[str]) -> None:
     source[0] = expand(source[0])
 
 
+def _name_the_language(_app: Any, name: str, _template: str, context: dict[str, Any], _doctree: object) -> None:
+    if name.startswith("docs/de/") or name == "README.de":
+        context["language"] = "de"
+
+
 def _refuse_foreign_hosts(app: Any, exception: Exception | None) -> None:
     """Raise ExtensionError if a page fetches something from another host, which would learn who reads it."""
     from sphinx.errors import ExtensionError
@@ -77,4 +82,5 @@ def _refuse_foreign_hosts(app: Any, exception: Exception | None) -> None:
 def setup(app: Any) -> None:
     """Fill in what is made from the code, and check the pages that were built; called by Sphinx."""
     app.connect("source-read", _expand)
+    app.connect("html-page-context", _name_the_language)
     app.connect("build-finished", _refuse_foreign_hosts)

@@ -106,7 +106,8 @@ def test_every_example_of_a_packet_is_one(edition: str) -> None:
     for each in whole:
         etree.fromstring(each)
     assert EDITIONS[edition].game_type in text
-    assert "#### Memento" in text
+    for name in ("join", "memento", "moveRequest", "left"):
+        assert re.search(rf"^#### `(\w+\.)*{name}`$", text, re.MULTILINE | re.IGNORECASE)
 
 
 @pytest.mark.parametrize(
