@@ -1,7 +1,7 @@
-"""The reference pages, made from the code: what takes the place of a comment `<!-- generated: NAME -->` in a document.
+"""The parts of documents that are made from the code, between `<!-- generated: NAME -->` and `<!-- end -->`.
 
-docs/conf.py calls `expand` for each document when the site is built, so no table is written by hand a second time, and
-a page on GitHub says in its own words what the comment stands for.
+docs/conf.py calls `expand` for each document when the site is built, so no table is written by hand a second time. What
+stands between the two comments is for readers on GitHub: where they find the same.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from spielleiter.server.status import Snapshot
 ROOT: Final = Path(__file__).resolve().parents[1]
 SAMPLES: Final = ROOT / "tests" / "protocol" / "samples"
 
-_MARK: Final = re.compile(r"^<!-- generated: ([a-z-]+)((?: [\w.-]+)*) -->$", re.MULTILINE)
+_MARK: Final = re.compile(r"^<!-- generated: ([a-z-]+)((?: [\w.-]+)*) -->\n(?:.+\n)*?<!-- end -->$", re.MULTILINE)
 
 
 def expand(document: str) -> str:
