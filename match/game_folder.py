@@ -172,16 +172,39 @@ LOG_LIMIT: Final = 4 * 1024 * 1024
 """The maximum size of a game's log in bytes before compression."""
 
 
+MOST_EVENTS: Final = 200
+"""The number of events after which they are written as JSON; most games have fewer."""
+
+
 class GameLog(BoundedFile):
-    """Collects the events of a game."""
+    """Collects the events of a game. They become JSON when they are saved, or when there are many of them."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, LOG_LIMIT, b"(the rest was not kept)\n")
+        self._events: list[tuple[events.ServerEvent, float]] = []
 
     def add(self, event: events.ServerEvent) -> None:
         """Add an event. Raises OSError."""
         if self._remaining > 0:
-            self._append(f"{json_line(event, time.time())}\n".encode("utf-8", "backslashreplace"))
+            self._events.append((event, time.time()))
+            if len(self._events) >= MOST_EVENTS:
+                self._encode()
+
+    def close(self) -> None:
+        try:
+            self._encode()
+        finally:
+            super().close()
+
+    def discard(self) -> None:
+        self._events.clear()
+        super().discard()
+
+    def _encode(self) -> None:
+        for event, instant in self._events:
+            if self._remaining > 0:
+                self._append(f"{json_line(event, instant)}\n".encode("utf-8", "backslashreplace"))
+        self._events.clear()
 
 
 GAMES: Final = "games"

@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -38,6 +38,7 @@ _SLEEP: Final = b"hrtimer_nanosleep"  # where the kernel keeps a thread that sle
 _LISTENING: Final = (b"ep_poll", b"do_epoll", b"do_poll", b"poll_schedule", b"do_select", b"wait_woken", b"sk_wait")
 _SWITCHES: Final = b"\nvoluntary_ctxt_switches:"
 _READ_SIZE: Final = 4096
+_SCHEDULED_TIME: Final = 2  # of the clocks of a process, that of its time on processors; <linux/posix-timers.h>
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ def _ticks(pid: int, fields: slice) -> int:
 
 def _stat(pid: int) -> list[bytes]:
     """Return the fields of /proc/PID/stat, from the state on. Raises OSError."""
-    return _read(f"{_PROC}/{pid}/stat").rpartition(b")")[2].split()
+    return _read_once(f"{_PROC}/{pid}/stat").rpartition(b")")[2].split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +212,8 @@ class Usage:
     """Processor time in seconds, with that of ended threads and of children that were waited for; None: not known."""
     taken_at: int | None = None
     """When this was measured, in the system's clock ticks; None: at a time when none of the threads was there."""
+    clocks: Mapping[int, float] = field(default_factory=dict)
+    """The processor time in seconds of each process so far, without its children."""
 
     @classmethod
     def of(cls, pids: Iterable[int], processor: float | None = None) -> Usage:
@@ -228,16 +231,14 @@ class Usage:
             for name in _entries(f"{_PROC}/{pid}/task"):
                 with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended in the meantime
                     folder = f"{_PROC}/{pid}/task/{name}"
-                    ran, waited, *_ = map(int, _read(f"{folder}/schedstat").split())
-                    fields = _read(f"{folder}/stat").rpartition(b")")[2].split()
-                    place = _read_if_shown(f"{folder}/wchan")
-                    switches = _read_if_shown(f"{folder}/status").partition(_SWITCHES)[2].split(maxsplit=1)
+                    ran, waited, switches, place = _read_thread(folder)
+                    fields = _read_once(f"{folder}/stat").rpartition(b")")[2].split()
                     threads[int(name)] = ThreadUsage(
-                        ran * 1e-9,
-                        waited * 1e-9,
+                        ran,
+                        waited,
                         int(fields[_START_TIME]),
                         frozenset(os.sched_getaffinity(int(name))),
-                        int(switches[0]) if switches else None,
+                        switches,
                         is_lower or int(fields[_NICE]) > nice or int(fields[_POLICY]) in _LOW_POLICIES - {policy},
                         place == _SLEEP,
                         place.startswith(_LISTENING),
@@ -245,8 +246,35 @@ class Usage:
         if not threads:
             return cls({})
         used = cpu_seconds_of(found) if processor is None else processor
-        now = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
-        return cls(threads, machine_busy(), used, now)
+        return cls(threads, machine_busy(), used, _ticks_now(), _clocks_of(found))
+
+    def renewed(self) -> Usage:
+        """Return what the same threads have used now, at a fifth of the cost of a search.
+
+        Threads and processes that were started since are not found. The cores, the priority and the start of a thread
+        are taken for unchanged.
+        """
+        if sys.platform != "linux" or not self.threads:
+            return self
+        threads = {}
+        for thread, before in self.threads.items():
+            with contextlib.suppress(OSError, ValueError):  # it has ended in the meantime
+                ran, waited, switches, place = _read_thread(f"{_PROC}/{thread}")
+                threads[thread] = ThreadUsage(
+                    ran,
+                    waited,
+                    before.started,
+                    before.cores,
+                    switches,
+                    before.is_yielding,
+                    place == _SLEEP,
+                    place.startswith(_LISTENING),
+                )
+        clocks = _clocks_of(self.clocks)
+        processor = self.processor
+        if processor is not None:
+            processor += sum(seconds - self.clocks[pid] for pid, seconds in clocks.items())
+        return Usage(threads, machine_busy(), processor, _ticks_now(), clocks)
 
     def seconds_lost(self, since: Usage, elapsed: float, cores: int) -> float:
         """Return an upper bound for how much longer the last `elapsed` seconds took than on an idle machine.
@@ -307,13 +335,39 @@ class Usage:
         return changes
 
 
+def _read_thread(folder: str) -> tuple[float, float, int | None, bytes]:
+    """Return the seconds for which a thread has run and has waited, its switches, and where the kernel keeps it.
+
+    Raises OSError and ValueError.
+    """
+    ran, waited, _ = _read_once(f"{folder}/schedstat").split()
+    place = _read_if_shown(f"{folder}/wchan")
+    switches = _read_if_shown(f"{folder}/status").partition(_SWITCHES)[2].split(maxsplit=1)
+    return int(ran) * 1e-9, int(waited) * 1e-9, int(switches[0]) if switches else None, place
+
+
+def _clocks_of(pids: Iterable[int]) -> dict[int, float]:
+    """Return the processor time in seconds of each of these processes that has not ended, without its children."""
+    clocks = {}
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            clocks[pid] = time.clock_gettime(~pid << 3 | _SCHEDULED_TIME)
+    return clocks
+
+
+def _ticks_now() -> int:
+    if sys.platform == "win32":
+        raise NotImplementedError
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
+
+
 def machine_busy() -> float | None:
     """Return for how many seconds the processors have been busy, or taken away by a host; None if it is not known."""
     if sys.platform == "win32":
         return None
     try:
         # user, nice, system, idle, iowait, irq, softirq, steal
-        ticks = list(map(int, _read(f"{_PROC}/stat").split(b"\n", 1)[0].split()[1:9]))
+        ticks = list(map(int, _read_once(f"{_PROC}/stat").split(b"\n", 1)[0].split()[1:9]))
     except (OSError, ValueError):
         return None
     return (sum(ticks) - sum(ticks[3:5])) / os.sysconf("SC_CLK_TCK")
@@ -322,7 +376,7 @@ def machine_busy() -> float | None:
 def _group_nice(pid: int) -> int:
     """Return the nice value of the automatic group of a process; 0 if the system has none."""
     try:
-        return int(_read(f"{_PROC}/{pid}/autogroup").split()[-1])
+        return int(_read_once(f"{_PROC}/{pid}/autogroup").split()[-1])
     except (OSError, IndexError, ValueError):
         return 0
 
@@ -346,10 +400,19 @@ def _read(path: str) -> bytes:
     return b"".join(parts)
 
 
-def _read_if_shown(path: str) -> bytes:
-    """Return the whole file; nothing if it is not there, or if this process may not read it."""
+def _read_once(path: str) -> bytes:
+    """Return a small file that the kernel writes at once, or the beginning of a larger one. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        return _read(path)
+        return os.read(descriptor, _READ_SIZE)
+    finally:
+        os.close(descriptor)
+
+
+def _read_if_shown(path: str) -> bytes:
+    """Return a small file; nothing if it is not there, or if this process may not read it."""
+    try:
+        return _read_once(path)
     except OSError:
         return b""
 

@@ -2,8 +2,8 @@
 
 For a program that thinks for too long, only what happened since its request counts, and only what others
 have caused (`Usage`). The processes are looked at before the request is sent, and then again and again until the
-answer, since the system forgets how long a thread has waited that has ended. Requests that are answered quickly cost
-one look.
+answer, since the system forgets how long a thread has waited that has ended. The threads of a program that answers
+quickly are searched for a few times a second; at its other requests, only the known ones are looked at.
 
 A thread that sleeps (`nanosleep`) waits for nobody: its sleep takes as long on an idle machine. So a delay excuses at
 most the time in which no thread that was there at the request slept without interruption; and if it slept until after
@@ -26,6 +26,8 @@ from spielleiter.programs.linux_processes import ThreadUsage, Usage, machine_bus
 
 FIRST_LOOK: Final = 0.02
 """The seconds from a request to the next look at the processes, and the shortest time between two looks."""
+SEARCH_INTERVAL: Final = 0.25
+"""The seconds after which the threads of a program that answers quickly are searched for again."""
 _GROWTH: Final = 20  # the time between two looks is this part of that since the request, so long requests cost little
 _AFTER_LIMIT: Final = 0.005  # seconds; the clock starts a little later than the measurement
 _AT_LIMIT: Final = 0.0025  # seconds; half of that
@@ -89,6 +91,8 @@ class SchedulingDelayMeter:
         self._asked: int | None = None
         """The program that was asked last."""
         self._requested_at = -math.inf
+        self._found: list[tuple[float, Usage]] = 2 * [(-math.inf, Usage({}))]
+        """By program: what the last search has found and when, if every request since then was answered quickly."""
         self._due = math.inf
         self._pause = trio.CancelScope()
         self._at_request = self._last = Usage({})
@@ -107,6 +111,8 @@ class SchedulingDelayMeter:
         while True:
             with trio.CancelScope(deadline=self._due) as self._pause:
                 await trio.sleep_forever()
+            if trio.current_time() < self._due:  # another request was made meanwhile
+                continue
             self.look()
             thought = self._last_at - self._requested_at
             pause = max(FIRST_LOOK, thought / _GROWTH)
@@ -117,11 +123,18 @@ class SchedulingDelayMeter:
         """Note that `program` is asked for a move next."""
         self._asked = program
         self._requested_at = self._last_at = trio.current_time()
-        self._at_request = self._last = usage_of(self._programs[program])
+        searched_at, found = self._found[program]
+        if self._requested_at < searched_at + SEARCH_INTERVAL:
+            usage = found.renewed()
+        else:
+            usage = usage_of(self._programs[program])
+            self._found[program] = self._requested_at, usage
+        self._at_request = self._last = usage
         self._waited = 0.0
         self._sleeps, self._asleep, self._shares = [], {}, {}
         self._due = self._requested_at + FIRST_LOOK if self._last.threads else math.inf
-        self._pause.deadline = self._due
+        if self._due < self._pause.deadline:  # an earlier deadline need not be changed, which would take some time
+            self._pause.deadline = self._due
 
     def seconds_waiting(self, program: int, think_time: float) -> float:
         """Return for how many of the last `think_time` seconds, since the request, this machine delayed `program`."""
@@ -140,6 +153,7 @@ class SchedulingDelayMeter:
         """Look at the program that was asked; `answer` are the seconds after which it has answered."""
         if self._asked is None:
             return
+        self._found[self._asked] = -math.inf, Usage({})
         now, at = usage_of(self._programs[self._asked]), trio.current_time()
         thought = at - self._requested_at
         longest = now.longest_wait(self._last, at - self._last_at, self._cores)

@@ -113,6 +113,34 @@ def test_usage_tells_what_a_program_has_chosen_and_when_it_began(how: str) -> No
         assert own.ran >= before.threads[os.getpid()].ran > 0
 
 
+def test_a_renewed_usage_is_that_of_the_same_threads_now() -> None:
+    script = (
+        "ready(); sys.stdin.readline(); sum(range(9**6)); threading.Thread(target=time.sleep, args=[500]).start(); "
+    )
+    with running(f"{script}ready(); select.epoll().poll()") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        before = Usage.of([process.pid], 5.0)
+        process.stdin.write(b"go\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"ready\n"
+        deadline = time.monotonic() + HANG_TIMEOUT
+        while not (renewed := before.renewed()).threads[process.pid].is_listening and time.monotonic() < deadline:
+            time.sleep(0.02)
+        searched = Usage.of([process.pid])
+        assert len(searched.threads) == 2
+        assert renewed.threads == {process.pid: searched.threads[process.pid]}
+        used = renewed.threads[process.pid].ran - before.threads[process.pid].ran
+        assert renewed.processor is not None
+        assert renewed.processor - 5.0 >= used > 0
+        assert renewed.machine_busy is not None
+        assert before.machine_busy is not None
+        assert renewed.machine_busy >= before.machine_busy
+    process.wait()
+    assert renewed.renewed().threads == {}
+    assert renewed.renewed().processor == pytest.approx(renewed.processor)
+
+
 @pytest.mark.parametrize(
     ("script", "state"),
     [
