@@ -11,8 +11,9 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,9 @@ TAG_VARIABLE: Final = "MATCHED_PROGRAM"
 A program can change and copy it: it helps to kill what an earlier run has left behind, and is never held against a
 program.
 """
+
+MOST_KEPT: Final = 32
+"""The number of threads of a program whose files are kept open."""
 
 _PROC: Final = Path("/proc")
 # indices of fields in /proc/PID/stat, counted from the state
@@ -38,6 +42,7 @@ _SLEEP: Final = b"hrtimer_nanosleep"  # where the kernel keeps a thread that sle
 _LISTENING: Final = (b"ep_poll", b"do_epoll", b"do_poll", b"poll_schedule", b"do_select", b"wait_woken", b"sk_wait")
 _SWITCHES: Final = b"\nvoluntary_ctxt_switches:"
 _READ_SIZE: Final = 4096
+_FILES_OF_A_THREAD: Final = 3
 _SCHEDULED_TIME: Final = 2  # of the clocks of a process, that of its time on processors; <linux/posix-timers.h>
 
 
@@ -231,50 +236,20 @@ class Usage:
             for name in _entries(f"{_PROC}/{pid}/task"):
                 with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended in the meantime
                     folder = f"{_PROC}/{pid}/task/{name}"
-                    ran, waited, switches, place = _read_thread(folder)
                     fields = _read_once(f"{folder}/stat").rpartition(b")")[2].split()
-                    threads[int(name)] = ThreadUsage(
-                        ran,
-                        waited,
+                    lower = is_lower or int(fields[_NICE]) > nice or int(fields[_POLICY]) in _LOW_POLICIES - {policy}
+                    threads[int(name)] = _thread_usage(
+                        _read_once(f"{folder}/schedstat"),
+                        _read_if_shown(f"{folder}/wchan"),
+                        _read_if_shown(f"{folder}/status"),
                         int(fields[_START_TIME]),
                         frozenset(os.sched_getaffinity(int(name))),
-                        switches,
-                        is_lower or int(fields[_NICE]) > nice or int(fields[_POLICY]) in _LOW_POLICIES - {policy},
-                        place == _SLEEP,
-                        place.startswith(_LISTENING),
+                        is_yielding=lower,
                     )
         if not threads:
             return cls({})
         used = cpu_seconds_of(found) if processor is None else processor
         return cls(threads, machine_busy(), used, _ticks_now(), _clocks_of(found))
-
-    def renewed(self) -> Usage:
-        """Return what the same threads have used now, at a fifth of the cost of a search.
-
-        Threads and processes that were started since are not found. The cores, the priority and the start of a thread
-        are taken for unchanged.
-        """
-        if sys.platform != "linux" or not self.threads:
-            return self
-        threads = {}
-        for thread, before in self.threads.items():
-            with contextlib.suppress(OSError, ValueError):  # it has ended in the meantime
-                ran, waited, switches, place = _read_thread(f"{_PROC}/{thread}")
-                threads[thread] = ThreadUsage(
-                    ran,
-                    waited,
-                    before.started,
-                    before.cores,
-                    switches,
-                    before.is_yielding,
-                    place == _SLEEP,
-                    place.startswith(_LISTENING),
-                )
-        clocks = _clocks_of(self.clocks)
-        processor = self.processor
-        if processor is not None:
-            processor += sum(seconds - self.clocks[pid] for pid, seconds in clocks.items())
-        return Usage(threads, machine_busy(), processor, _ticks_now(), clocks)
 
     def seconds_lost(self, since: Usage, elapsed: float, cores: int) -> float:
         """Return an upper bound for how much longer the last `elapsed` seconds took than on an idle machine.
@@ -335,15 +310,90 @@ class Usage:
         return changes
 
 
-def _read_thread(folder: str) -> tuple[float, float, int | None, bytes]:
-    """Return the seconds for which a thread has run and has waited, its switches, and where the kernel keeps it.
+class KnownThreads:
+    """The threads that a search has found, whose usage can be looked at again at a tenth of the cost of a search.
 
-    Raises OSError and ValueError.
+    Their files are kept open until `close`, those of MOST_KEPT threads at most.
     """
-    ran, waited, _ = _read_once(f"{folder}/schedstat").split()
-    place = _read_if_shown(f"{folder}/wchan")
-    switches = _read_if_shown(f"{folder}/status").partition(_SWITCHES)[2].split(maxsplit=1)
-    return int(ran) * 1e-9, int(waited) * 1e-9, int(switches[0]) if switches else None, place
+
+    def __init__(self, found: Usage) -> None:
+        self._found = found
+        self._descriptors: list[int] = []
+        self._read_machine = self._reader(f"{_PROC}/stat") if found.threads else bytes
+        self._readers = [
+            (thread, *(self._reader(f"{_PROC}/{thread}/{name}") for name in ("schedstat", "wchan", "status")))
+            for thread in found.threads
+        ]
+
+    @property
+    def has_threads(self) -> bool:
+        return bool(self._readers)
+
+    def look(self) -> Callable[[], Usage]:
+        """Read the files, and return a function that returns what they say: mostly, nobody needs to know.
+
+        Threads and processes that were started since the search are not found. The cores, the priority and the start of
+        a thread are taken for unchanged.
+        """
+        files = [(each[0], each[1](), each[2](), each[3]()) for each in self._readers]
+        machine, clocks, now = self._read_machine(), _clocks_of(self._found.clocks), _ticks_now()
+
+        def usage() -> Usage:
+            threads = {}
+            for thread, schedule, place, status in files:
+                with contextlib.suppress(ValueError):  # it had ended
+                    before = self._found.threads[thread]
+                    threads[thread] = _thread_usage(
+                        schedule, place, status, before.started, before.cores, is_yielding=before.is_yielding
+                    )
+            processor = self._found.processor
+            if processor is not None:
+                processor += sum(seconds - self._found.clocks[pid] for pid, seconds in clocks.items())
+            return Usage(threads, _busy_seconds(machine), processor, now, clocks)
+
+        return usage
+
+    def close(self) -> None:
+        """Close the files; `look` must not be called any more."""
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+        self._descriptors.clear()
+
+    def _reader(self, path: str) -> Callable[[], bytes]:
+        """Return a function that returns what is in the file; nothing if it is not there, or may not be read."""
+        if len(self._descriptors) > _FILES_OF_A_THREAD * MOST_KEPT or sys.platform == "win32":
+            return partial(_read_if_shown, path)
+        try:
+            descriptor = os.open(path, os.O_RDONLY)
+        except OSError:
+            return bytes
+        self._descriptors.append(descriptor)
+
+        def read() -> bytes:
+            try:
+                return os.pread(descriptor, _READ_SIZE, 0)
+            except OSError:
+                return b""
+
+        return read
+
+
+def _thread_usage(
+    schedule: bytes, place: bytes, status: bytes, started: int, cores: frozenset[int] | None, *, is_yielding: bool
+) -> ThreadUsage:
+    """Return the usage of a thread from its files `schedstat`, `wchan` and `status`. Raises ValueError."""
+    ran, waited, _ = schedule.split()
+    switches = status.partition(_SWITCHES)[2].split(maxsplit=1)
+    return ThreadUsage(
+        int(ran) * 1e-9,
+        int(waited) * 1e-9,
+        started,
+        cores,
+        int(switches[0]) if switches else None,
+        is_yielding,
+        place == _SLEEP,
+        place.startswith(_LISTENING),
+    )
 
 
 def _clocks_of(pids: Iterable[int]) -> dict[int, float]:
@@ -363,13 +413,16 @@ def _ticks_now() -> int:
 
 def machine_busy() -> float | None:
     """Return for how many seconds the processors have been busy, or taken away by a host; None if it is not known."""
-    if sys.platform == "win32":
+    return _busy_seconds(_read_if_shown(f"{_PROC}/stat"))
+
+
+def _busy_seconds(stat: bytes) -> float | None:
+    """Return the time that `machine_busy` returns, from the file /proc/stat."""
+    # user, nice, system, idle, iowait, irq, softirq, steal
+    words = stat.partition(b"\n")[0].split()[1:9]
+    if sys.platform == "win32" or not words:
         return None
-    try:
-        # user, nice, system, idle, iowait, irq, softirq, steal
-        ticks = list(map(int, _read_once(f"{_PROC}/stat").split(b"\n", 1)[0].split()[1:9]))
-    except (OSError, ValueError):
-        return None
+    ticks = list(map(int, words))
     return (sum(ticks) - sum(ticks[3:5])) / os.sysconf("SC_CLK_TCK")
 
 

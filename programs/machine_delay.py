@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 import trio
 
-from spielleiter.programs.linux_processes import ThreadUsage, Usage, machine_busy
+from spielleiter.programs.linux_processes import KnownThreads, ThreadUsage, Usage, machine_busy
 
 FIRST_LOOK: Final = 0.02
 """The seconds from a request to the next look at the processes, and the shortest time between two looks."""
@@ -79,7 +79,7 @@ class _Sleep:
 
 
 class SchedulingDelayMeter:
-    """Measures the programs of a game while `run` runs; each of them may use `cores` processor cores.
+    """Measures the programs of a game while `run` runs, until `close`; each of them may use `cores` processor cores.
 
     `programs` may be filled after this was created. `limits` are their soft time limits in seconds.
     """
@@ -91,8 +91,11 @@ class SchedulingDelayMeter:
         self._asked: int | None = None
         """The program that was asked last."""
         self._requested_at = -math.inf
-        self._found: list[tuple[float, Usage]] = 2 * [(-math.inf, Usage({}))]
-        """By program: what the last search has found and when, if every request since then was answered quickly."""
+        self._known: list[KnownThreads | None] = [None, None]
+        """By program: the threads that the last search has found; None after an answer that was not quick."""
+        self._searched_at = [-math.inf, -math.inf]
+        self._usage_at_request: Callable[[], Usage] | None = None
+        """Set until the first look after the request."""
         self._due = math.inf
         self._pause = trio.CancelScope()
         self._at_request = self._last = Usage({})
@@ -119,20 +122,32 @@ class SchedulingDelayMeter:
             after_limit = math.inf if self._asked is None else self._limits[self._asked] + _AFTER_LIMIT - thought
             self._due = self._last_at + (after_limit if _SHORTEST < after_limit < pause else pause)
 
+    def close(self) -> None:
+        """Close what is open; no further request may be noted."""
+        for program in (0, 1):
+            self._forget(program)
+
+    def _forget(self, program: int) -> None:
+        known, self._known[program] = self._known[program], None
+        if known is not None:
+            known.close()
+
     def start_request(self, program: int) -> None:
         """Note that `program` is asked for a move next."""
         self._asked = program
         self._requested_at = self._last_at = trio.current_time()
-        searched_at, found = self._found[program]
-        if self._requested_at < searched_at + SEARCH_INTERVAL:
-            usage = found.renewed()
-        else:
+        known = self._known[program]
+        if known is None or self._requested_at >= self._searched_at[program] + SEARCH_INTERVAL:
             usage = usage_of(self._programs[program])
-            self._found[program] = self._requested_at, usage
-        self._at_request = self._last = usage
+            self._forget(program)
+            known = self._known[program] = KnownThreads(usage)
+            self._searched_at[program] = self._requested_at
+            self._usage_at_request = lambda: usage
+        else:
+            self._usage_at_request = known.look()
         self._waited = 0.0
         self._sleeps, self._asleep, self._shares = [], {}, {}
-        self._due = self._requested_at + FIRST_LOOK if self._last.threads else math.inf
+        self._due = self._requested_at + FIRST_LOOK if known.has_threads else math.inf
         if self._due < self._pause.deadline:  # an earlier deadline need not be changed, which would take some time
             self._pause.deadline = self._due
 
@@ -153,7 +168,10 @@ class SchedulingDelayMeter:
         """Look at the program that was asked; `answer` are the seconds after which it has answered."""
         if self._asked is None:
             return
-        self._found[self._asked] = -math.inf, Usage({})
+        if self._usage_at_request is not None:
+            self._at_request = self._last = self._usage_at_request()
+            self._usage_at_request = None
+            self._forget(self._asked)
         now, at = usage_of(self._programs[self._asked]), trio.current_time()
         thought = at - self._requested_at
         longest = now.longest_wait(self._last, at - self._last_at, self._cores)

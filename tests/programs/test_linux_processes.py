@@ -19,6 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from spielleiter.programs.linux_processes import (
+    MOST_KEPT,
+    KnownThreads,
     ThreadUsage,
     Usage,
     descendants_of,
@@ -113,7 +115,7 @@ def test_usage_tells_what_a_program_has_chosen_and_when_it_began(how: str) -> No
         assert own.ran >= before.threads[os.getpid()].ran > 0
 
 
-def test_a_renewed_usage_is_that_of_the_same_threads_now() -> None:
+def test_known_threads_can_be_looked_at_again() -> None:
     script = (
         "ready(); sys.stdin.readline(); sum(range(9**6)); threading.Thread(target=time.sleep, args=[500]).start(); "
     )
@@ -121,11 +123,12 @@ def test_a_renewed_usage_is_that_of_the_same_threads_now() -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         before = Usage.of([process.pid], 5.0)
+        known = KnownThreads(before)
         process.stdin.write(b"go\n")
         process.stdin.flush()
         assert process.stdout.readline() == b"ready\n"
         deadline = time.monotonic() + HANG_TIMEOUT
-        while not (renewed := before.renewed()).threads[process.pid].is_listening and time.monotonic() < deadline:
+        while not (renewed := known.look()()).threads[process.pid].is_listening and time.monotonic() < deadline:
             time.sleep(0.02)
         searched = Usage.of([process.pid])
         assert len(searched.threads) == 2
@@ -137,8 +140,25 @@ def test_a_renewed_usage_is_that_of_the_same_threads_now() -> None:
         assert before.machine_busy is not None
         assert renewed.machine_busy >= before.machine_busy
     process.wait()
-    assert renewed.renewed().threads == {}
-    assert renewed.renewed().processor == pytest.approx(renewed.processor)
+    ended = known.look()()
+    assert (ended.threads, ended.processor) == ({}, 5.0)
+    known.close()
+    for usage in (before, Usage({})):  # it has no files any more
+        known = KnownThreads(usage)
+        assert known.look()().threads == {}
+        known.close()
+
+
+def test_the_files_of_many_threads_are_not_kept_open() -> None:
+    script = "[threading.Thread(target=time.sleep, args=[500]).start() for _ in range(70)]; ready()"
+    with running(script) as process:
+        found = Usage.of([process.pid])
+        files = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+        known = KnownThreads(found)
+        assert len(os.listdir("/proc/self/fd")) <= files + 3 * (MOST_KEPT + 1)  # noqa: PTH208
+        assert known.look()().threads.keys() == found.threads.keys()
+        known.close()
+        assert len(os.listdir("/proc/self/fd")) == files  # noqa: PTH208
 
 
 @pytest.mark.parametrize(

@@ -80,12 +80,20 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> list[Program | None]:
         program.searches += 1
         return program.usage()
 
-    def renewed(known: Usage) -> Usage:
-        program = next(each for each in both if each.pids[0] in known.threads)
-        return Usage({thread: usage for thread, usage in program.usage().threads.items() if thread in known.threads})
+    class KnownThreads:
+        def __init__(self, found: Usage) -> None:
+            self._found = found.threads.keys()
+            self.has_threads = bool(self._found)
+
+        def look(self) -> Callable[[], Usage]:
+            program = next(each for each in both if each.pids[0] in self._found)
+            usage = Usage({thread: each for thread, each in program.usage().threads.items() if thread in self._found})
+            return lambda: usage
+
+        def close(self) -> None: ...
 
     monkeypatch.setattr(Usage, "of", search)
-    monkeypatch.setattr(Usage, "renewed", renewed)
+    monkeypatch.setattr("spielleiter.programs.machine_delay.KnownThreads", KnownThreads)
     return list(both)
 
 
