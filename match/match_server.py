@@ -128,8 +128,9 @@ class ReplayRecorder:
         """
         if len(self._packets) != len(record) or any(isinstance(data, Memento) and data.hints for data in record):
             return None
-        packets = b"".join(self._packets).replace(b'roomId="%s"' % self._room_id.encode(), b'roomId=""')
-        return b"<protocol>%s\n</protocol>" % packets
+        own = b'roomId="%s"' % self._room_id.encode()
+        packets = (packet.replace(own, b'roomId=""', 1) for packet in self._packets)
+        return b"".join([b"<protocol>", *packets, b"\n</protocol>"])
 
     # -- Sink -------------------------------------------------------------------------------------------------------
 

@@ -321,8 +321,14 @@ class KnownThreads:
         self._descriptors: list[int] = []
         self._read_machine = self._reader(f"{_PROC}/stat") if found.threads else bytes
         self._readers = [
-            (thread, *(self._reader(f"{_PROC}/{thread}/{name}") for name in ("schedstat", "wchan", "status")))
+            (
+                thread,
+                self._reader(f"{folder}/schedstat"),
+                self._reader(f"{folder}/wchan"),
+                self._reader(f"{folder}/status"),
+            )
             for thread in found.threads
+            for folder in [f"{_PROC}/{thread}"]
         ]
 
     @property
@@ -335,7 +341,7 @@ class KnownThreads:
         Threads and processes that were started since the search are not found. The cores, the priority and the start of
         a thread are taken for unchanged.
         """
-        files = [(each[0], each[1](), each[2](), each[3]()) for each in self._readers]
+        files = [(thread, schedule(), place(), status()) for thread, schedule, place, status in self._readers]
         machine, clocks, now = self._read_machine(), _clocks_of(self._found.clocks), _ticks_now()
 
         def usage() -> Usage:
@@ -396,13 +402,19 @@ def _thread_usage(
     )
 
 
+def cpu_clock_of(pid: int) -> float | None:
+    """Return the processor time in seconds of a process so far, without its children; None if there is none."""
+    if sys.platform == "win32":
+        raise NotImplementedError
+    try:
+        return time.clock_gettime(~pid << 3 | _SCHEDULED_TIME)
+    except OSError:
+        return None
+
+
 def _clocks_of(pids: Iterable[int]) -> dict[int, float]:
-    """Return the processor time in seconds of each of these processes that has not ended, without its children."""
-    clocks = {}
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            clocks[pid] = time.clock_gettime(~pid << 3 | _SCHEDULED_TIME)
-    return clocks
+    """Return the processor time in seconds of each of these processes that still exists, without its children."""
+    return {pid: seconds for pid in pids if (seconds := cpu_clock_of(pid)) is not None}
 
 
 def _ticks_now() -> int:
