@@ -7,15 +7,14 @@ body, wherever it is written: under its own tag, under `originalRequest class=..
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 
 from spielleiter.game.api import State
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
@@ -104,8 +103,7 @@ class RememberingWriter(ABC):
         """Return a writer with a cache of its own, to be used for one room and in one thread."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Dialect:
+class Dialect(Struct, frozen=True, kw_only=True, eq=False):
     r"""How one edition reads and writes every packet. It is pure: the same input gives the same output.
 
     >>> from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
@@ -117,23 +115,23 @@ class Dialect:
     name: str
     texts: Texts
     score_definition: tuple[Fragment, ...]
-    readers: Mapping[str, Reader] = field(repr=False)
+    readers: Mapping[str, Reader]
     """The readers of packets, by tag; also used for an `originalRequest`, by its class."""
-    data_readers: Mapping[str, DataReader] = field(repr=False)
+    data_readers: Mapping[str, DataReader]
     """The readers of the data of room packets, by class."""
-    writers: Mapping[type, Writer] = field(repr=False)
+    writers: Mapping[type, Writer]
     """The writers of packets, by type of message."""
-    data_writers: Mapping[type, Writer] = field(repr=False)
+    data_writers: Mapping[type, Writer]
     """The writers of the data of room packets, by type."""
     move_classes: tuple[str, ...] = ()
     """The classes of data that are moves, which the error for unreadable data lists."""
-    plain_forms: tuple[PlainForm, ...] = field(default=(), repr=False)
+    plain_forms: tuple[PlainForm, ...] = ()
     """Packets that are read without a tree if they have their most usual form."""
     team_names: tuple[str, str] = ("ONE", "TWO")
     """The teams in the order of the seats, as they are written in results and positions."""
     welcome_names: tuple[str, str] = ("ONE", "TWO")
     """The teams in the order of the seats, as they are written in the welcome message."""
-    slot_defaults: Slot = Slot(None)  # noqa: RUF009 - a frozen value
+    slot_defaults: Slot = Slot(None)
     """The values of the attributes that a slot leaves out."""
     slot_attributes: tuple[str, ...] = tuple(_SLOT_FIELDS)
     """The attributes that a slot may have."""
@@ -141,15 +139,15 @@ class Dialect:
     """The attributes that a `prepare` packet may have."""
     unnamed: str = ""
     """The display name of a player without one."""
-    player_details: Callable[[State], tuple[object, object]] = field(default=lambda _state: (None, None), repr=False)
+    player_details: Callable[[State], tuple[object, object]] = lambda _state: (None, None)
     """Returns, by seat, what a result shows about the player besides its score, taken from the last position."""
-    played_on: Callable[[State], State] = field(default=lambda state: state, repr=False)
+    played_on: Callable[[State], State] = lambda state: state
     """Returns the same position under rules by which the game is not over yet.
 
     For a client that is asked for a move in a position in which the game is over by the rules of the dialect: the
     options of the server's rules are not on the wire.
     """
-    official_readers: Mapping[str, Reader | None] = field(default_factory=dict, repr=False)
+    official_readers: Mapping[str, Reader | None] = MappingProxyType({})
     """The entries of `readers` for everybody but administrators; None: no such packet.
 
     The official release disconnects the sender of a request that it does not know.
@@ -165,7 +163,7 @@ class Dialect:
         for table in _TABLES:
             entries = getattr(self, table)
             if not isinstance(entries, MappingProxyType):
-                object.__setattr__(self, table, MappingProxyType(dict(entries)))
+                force_setattr(self, table, MappingProxyType(dict(entries)))
 
     def __repr__(self) -> str:
         """Return a short text, since it appears in the signatures that `help` shows."""
@@ -183,7 +181,7 @@ class Dialect:
             if table in changes:
                 merged = {**getattr(self, table), **changes[table]}
                 changes[table] = {key: entry for key, entry in merged.items() if entry is not None}
-        return dataclasses.replace(self, **changes)
+        return replace(self, **changes)
 
     def also_reading(self, *others: Dialect) -> Dialect:
         """Return a copy of this dialect that also understands every request of `others`.
@@ -224,8 +222,8 @@ class Dialect:
                 for attribute, name in _SLOT_FIELDS.items()
                 if attribute not in given or (self.is_strict and attribute not in self.slot_attributes)
             }
-            slots.append(dataclasses.replace(slot, **left_out))
-        return dataclasses.replace(request, slots=tuple(slots))
+            slots.append(replace(slot, **left_out))
+        return replace(request, slots=tuple(slots))
 
     def _refuse_foreign(
         self,

@@ -5,7 +5,6 @@ Source: packets of release 27.0.4, whose server also decides how packets are rea
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -221,8 +220,8 @@ _REMOVED: Final = {packets.READERS[tag] for tag in ("testMode", "testing", "scor
 def _write_prepare(message: m.PrepareRequest, dialect: Dialect, indent: str) -> Body:
     """Write a request. In this season only a game can be paused, not a slot, so a paused slot pauses the game."""
     is_paused = message.is_paused or any(slot.should_be_paused for slot in message.slots)
-    slots = tuple(dataclasses.replace(slot, should_be_paused=False) for slot in message.slots)
-    return packets.write_prepare(dataclasses.replace(message, is_paused=is_paused, slots=slots), dialect, indent)
+    slots = tuple(replace(slot, should_be_paused=False) for slot in message.slots)
+    return packets.write_prepare(replace(message, is_paused=is_paused, slots=slots), dialect, indent)
 
 
 BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(

@@ -6,10 +6,11 @@ refused, and the reply names them. A request that cannot be granted raises Reque
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
+
+from msgspec.structs import replace
 
 from spielleiter.common.text import count_text
 from spielleiter.game.api import GameError, State
@@ -80,7 +81,7 @@ def complete_request(request: PrepareRequest, edition: Edition) -> PrepareReques
     for number, slot in enumerate(slots, 1):
         if slot.display_name is None:
             raise RequestError(Fault.BAD_SLOTS, f"Slot {number} of this request has no displayName")
-    return dataclasses.replace(request, slots=slots)
+    return replace(request, slots=slots)
 
 
 def starting_state(document: str, edition: Edition) -> State:

@@ -197,6 +197,14 @@ def test_a_game_is_written_as_the_dialect_does(dialect: Dialect, indent: str) ->
         assert writer.encode(memento) == dialect.encode(m.RoomMessage("r", memento), indent)
 
 
+def test_how_a_request_was_written_is_neither_compared_nor_shown_and_a_password_is_not_shown() -> None:
+    written, made = m.Slot("a", given=frozenset({"displayName"})), m.Slot("a")
+    assert (written, hash(written), repr(written)) == (made, hash(made), repr(made))
+    assert made != m.Slot("b")
+    assert m.PrepareRequest("a", (written,)) == m.PrepareRequest("a", (made,), given=frozenset({"gameType"}))
+    assert "secret" not in repr(m.AuthenticateRequest("secret"))
+
+
 def test_data_without_a_packet_are_refused() -> None:
     writer = RoomWriter(BLOKUS_2021_R3.evolve(data_writers={m.MoveRequest: None, m.Memento: None}), "r")
     for data in (m.MoveRequest(), m.Memento(random_game(0)[0])):
