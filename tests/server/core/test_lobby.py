@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -136,7 +137,7 @@ def test_a_server_without_its_own_password_refuses_administrators_with_the_reaso
 
 
 @pytest.mark.parametrize("settings", [{}, {"password": "examplepassword", "host": "0.0.0.0"}])
-def test_the_secret_of_the_viewer_makes_an_administrator_too(settings: dict[str, str]) -> None:
+def test_the_secret_of_the_viewer_makes_an_administrator_too(settings: dict[str, Any]) -> None:
     harness = RoomHarness(**settings)
     assert fault_of(harness.fake_peer("early").send(AuthenticateRequest("geheim"))) is Fault.WRONG_PASSWORD
     harness.lobby.viewer_secret = "geheim"
