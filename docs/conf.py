@@ -48,8 +48,12 @@ _FETCHED: Final = re.compile(
     r"""|<link\b(?![^>]*rel=["'](?:canonical|next|prev)["'])[^>]*\shref=["'](?:https?:)?//[^"']+"""
     r"""|(?:url\(|@import\s)["'\s]*(?:https?:)?//[^"')\s]+"""
 )
-"""What a browser would fetch from another host, in a page or a style sheet. Links, which it follows only on a
-click, are none of it."""
+"""What is fetched from another host. Links, which a browser follows only on a click, are none of it."""
+
+
+def fetched_from_elsewhere(text: str) -> list[str]:
+    """Return what a browser that shows `text`, a page or a style sheet, would fetch from other hosts."""
+    return _FETCHED.findall(text)
 
 
 def _expand(_app: Any, _name: str, source: list[str]) -> None:
@@ -66,7 +70,7 @@ def _refuse_foreign_hosts(app: Any, exception: Exception | None) -> None:
         return
     for file in sorted(Path(app.outdir).rglob("*")):
         if file.suffix in {".html", ".css"}:
-            for found in _FETCHED.findall(file.read_text(encoding="utf-8")):
+            for found in fetched_from_elsewhere(file.read_text(encoding="utf-8")):
                 raise ExtensionError(f"{file}: fetches something from another host: {found}")
 
 
