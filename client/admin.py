@@ -14,7 +14,7 @@ import math
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import trio
 
@@ -32,7 +32,6 @@ from spielleiter.client.transport import CLOSE_TIMEOUT, Tap, Transport, open_tra
 from spielleiter.protocol.current_season import DEFAULT_DIALECT
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.protocol.dialect import Dialect
-from spielleiter.protocol.feed import FeedEvent, decode_events
 from spielleiter.protocol.limits import REPORT_FROM_SERVER
 from spielleiter.protocol.messages import (
     AuthenticateRequest,
@@ -66,6 +65,9 @@ from spielleiter.protocol.messages import (
     TestModeRequest,
     UnknownPacket,
 )
+
+if TYPE_CHECKING:
+    from spielleiter.protocol.feed import FeedEvent
 
 ObserverEvent: TypeAlias = Memento | Result | ErrorMessage | Paused
 """An event of an observed game."""
@@ -130,6 +132,7 @@ class Following:
         self._connection_error = connection_error
         self._events: Iterator[FeedEvent] = iter(())
         self._unread_bytes = 0
+        self._has_overflowed = False
         self._send, self._receive = trio.open_memory_channel[str](math.inf)
 
     def __aiter__(self) -> Following:
@@ -143,10 +146,12 @@ class Following:
             try:
                 text = await self._receive.receive()
             except trio.EndOfChannel:
-                if self._unread_bytes > FEED_BYTES:
+                if self._has_overflowed:
                     raise ConnectionLostError("too many events of the server wait to be read") from None
                 raise self._connection_error() from None
             self._unread_bytes -= len(text)
+            from spielleiter.protocol.feed import decode_events  # loaded here, since few programs follow
+
             try:
                 self._events = iter(decode_events(text))
             except ValueError as error:
@@ -158,11 +163,13 @@ class _FollowingFeed(Following):
 
     def put_nowait(self, text: str) -> None:
         """Keep a packet, unless too much waits already: then the following ends, when all before has been read."""
-        if self._unread_bytes <= FEED_BYTES:
-            self._unread_bytes += len(text)
-            self._send.send_nowait(text)
-            if self._unread_bytes > FEED_BYTES:
-                self._send.close()
+        if self._has_overflowed:
+            return
+        self._unread_bytes += len(text)
+        self._send.send_nowait(text)
+        if self._unread_bytes > FEED_BYTES:
+            self._has_overflowed = True
+            self._send.close()
 
     def end(self) -> None:
         """End the following with the connection."""

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from functools import update_wrapper
 from types import TracebackType
-from typing import Concatenate, Final, Generic, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Final, Generic, ParamSpec, Self, TypeVar
 
 import trio
 
@@ -25,7 +25,9 @@ from spielleiter.common.errors import unwrapped
 from spielleiter.protocol.current_season import DEFAULT_DIALECT, DEFAULT_GAME_TYPE
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.protocol.dialect import Dialect
-from spielleiter.protocol.feed import FeedEvent
+
+if TYPE_CHECKING:
+    from spielleiter.protocol.feed import FeedEvent
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")

@@ -94,6 +94,8 @@ def starting_state(document: str, edition: Edition) -> State:
         raise RequestError(Fault.BAD_POSITION, f"The position cannot be read: {error}") from None
     if state.outcome() is not None:
         raise RequestError(Fault.BAD_POSITION, "The game is over in this position")
+    if next(iter(state.generate_legal_moves()), None) is None:  # no game comes to such a position
+        raise RequestError(Fault.BAD_POSITION, "No move is possible in this position")
     return state
 
 
