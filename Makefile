@@ -10,7 +10,7 @@ PY := "$(VENV)/bin/python"
 PIP := $(PY) -m pip --disable-pip-version-check --no-input --quiet --quiet
 LOCK_TOOL := uv==0.13.8
 
-.PHONY: help setup setup-dev serve demo test test-all test-rest branches lint types types-elsewhere imports bench fuzz fuzz-guided soak lock man publish clean
+.PHONY: help setup setup-dev serve demo test test-all test-rest branches lint types types-elsewhere imports bench fuzz fuzz-guided soak lock man docs docs-links publish clean
 .DELETE_ON_ERROR:
 
 help: ## list the commands, as make without a target does
@@ -53,6 +53,11 @@ $(VENV)/.development: $(VENV)/.runtime requirements/development.lock
 $(VENV)/.fuzz: $(VENV)/.development requirements/fuzz.lock
 	@echo "Installing what fuzzing needs"
 	@$(PIP) install --require-hashes --only-binary=:all: -r requirements/fuzz.lock
+	@touch "$@"
+
+$(VENV)/.docs: $(VENV)/.runtime requirements/docs.lock
+	@echo "Installing what makes the site of the documents"
+	@$(PIP) install --require-hashes -r requirements/docs.lock
 	@touch "$@"
 
 # -- running ----------------------------------------------------------------------------------------------------------
@@ -157,10 +162,21 @@ lock: $(VENV)/.python ## update the locks to the newest versions that pyproject.
 	$(SOLVE) requirements/publishing.in --output-file requirements/publishing.lock
 	$(SOLVE) pyproject.toml --group dev --constraints requirements/build.lock --constraints requirements/cluster.lock \
 	    --output-file requirements/development.lock
+	$(SOLVE) --group docs --constraints requirements/development.lock --output-file requirements/docs.lock
 	$(SOLVE) --group fuzz --only-binary :all: --constraints requirements/development.lock --output-file requirements/fuzz.lock
 
 man: setup ## write the man page, made from the help of the commands, to build/spielleiter.1
 	@mkdir -p build && $(PY) -m spielleiter.cli.manual > build/spielleiter.1
+
+# --nitpicky and --fail-on-warning: a link to a page or a heading that is not there is an error.
+SPHINX := $(PY) -m sphinx --quiet --nitpicky --fail-on-warning --conf-dir docs --doctree-dir build/docs-trees
+
+docs: $(VENV)/.docs ## make the site of the documents in build/docs, and check its links within
+	@rm -rf build/docs
+	@$(SPHINX) --builder html . build/docs
+
+docs-links: $(VENV)/.docs ## check the links of the documents to other sites
+	@$(SPHINX) --builder linkcheck . build/docs-links
 
 publish: $(VENV)/.python ## publish the version that pyproject.toml names (make publish ARGS=--dry-run only checks it)
 	@$(PY) release/publish.py $(ARGS)

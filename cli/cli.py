@@ -25,6 +25,10 @@ COMMANDS = {
         "Send a recorded conversation again and compare the answers.",
     ),
     "match": ("spielleiter.cli.match:match_command", "Let two programs play many games and say which one is better."),
+    "test-client": (
+        "spielleiter.cli.test_client:test_client",
+        "Play a match with the options and the output of test-client.jar.",
+    ),
     "lend": ("spielleiter.cli.lend:lend", "Offer a program to matches on other machines."),
     "borrow": ("spielleiter.cli.lend:borrow", "Play with a program that another machine offers."),
     "tournament": (

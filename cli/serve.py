@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
 import click
+from msgspec import structs
 
 from spielleiter.cli.completion import completing, editions_of_games, game_option_values, game_types
 from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED
@@ -82,7 +82,7 @@ def _serve(config: str | None, plugins: str | None, **options: Any) -> None:
             for name, value in loaded.game_options.items()
             if (why := game_option_problem(edition, name, value)) is not None
         ]
-        loaded = dataclasses.replace(loaded, ignored=(*loaded.ignored, *ignored))
+        loaded = structs.replace(loaded, ignored=(*loaded.ignored, *ignored))
     run(loaded)
 
 

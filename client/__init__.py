@@ -17,13 +17,14 @@ For programs that run trio: `Player` and `AdminClient`. All errors of the server
 
 from __future__ import annotations
 
-from spielleiter.client.admin import AdminClient, Observation, ObserverEvent, PreparedRoom
-from spielleiter.client.blocking import SyncAdminClient, SyncObservation, connect_admin, play_game
+from spielleiter.client.admin import AdminClient, Following, Observation, ObserverEvent, PreparedRoom
+from spielleiter.client.blocking import SyncAdminClient, SyncFollowing, SyncObservation, connect_admin, play_game
 from spielleiter.client.client_errors import (
     AuthenticationError,
     CannotConnectError,
     ClientError,
     ConnectionLostError,
+    NoFeedError,
     NoStatusError,
     NotAMoveError,
     RequestRefusedError,
@@ -45,10 +46,12 @@ __all__ = [
     "ClientError",
     "ConnectionLostError",
     "ErrorMessage",
+    "Following",
     "GameEnd",
     "GameReport",
     "Memento",
     "MoveData",
+    "NoFeedError",
     "NoStatusError",
     "NotAMoveError",
     "Observation",
@@ -64,6 +67,7 @@ __all__ = [
     "Strategy",
     "StrategyError",
     "SyncAdminClient",
+    "SyncFollowing",
     "SyncObservation",
     "UnspeakableError",
     "connect_admin",

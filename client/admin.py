@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import trio
 
 from spielleiter.client.client_errors import (
-    AuthenticationError,
     ClientError,
     ConnectionLostError,
+    NoFeedError,
     NoStatusError,
     RequestRefusedError,
+    ServerProtocolError,
     UnspeakableError,
     refusal,
 )
@@ -38,9 +39,13 @@ from spielleiter.protocol.messages import (
     CloseConnection,
     ErrorMessage,
     ErrorPacket,
+    FeedRequest,
+    FeedUpdate,
     Left,
     Memento,
     Message,
+    MetricsRequest,
+    MetricsText,
     Observed,
     ObserveRequest,
     Paused,
@@ -60,6 +65,9 @@ from spielleiter.protocol.messages import (
     TestModeRequest,
     UnknownPacket,
 )
+
+if TYPE_CHECKING:
+    from spielleiter.protocol.feed import FeedEvent
 
 ObserverEvent: TypeAlias = Memento | Result | ErrorMessage | Paused
 """An event of an observed game."""
@@ -96,7 +104,7 @@ class Observation:
             raise self._connection_error() from None
 
 
-class Feed(Observation):
+class ObservationFeed(Observation):
     """The side of an observation that the client writes to."""
 
     def put_nowait(self, event: ObserverEvent) -> None:
@@ -105,6 +113,66 @@ class Feed(Observation):
     def end(self, *, is_over: bool) -> None:
         """End the observation once: the game is over if `is_over`, otherwise the connection has ended."""
         self._is_over = is_over
+        self._send.close()
+
+
+class Following:
+    """What happens on the server, as the events of `spielleiter.protocol.feed`, for an `async for` loop.
+
+    `AdminClient.follow` returns one. The loop ends only with the connection, by raising ClientError. Events are kept
+    until they are read, up to `FEED_BYTES` of them.
+
+        async for event in await admin.follow():
+            if isinstance(event, MovePlayed):
+                print(event.room, event.think_time)
+    """
+
+    def __init__(self, connection_error: Callable[[], ClientError]) -> None:
+        """Follow a server; `connection_error` gives the error to raise when the connection ends."""
+        self._connection_error = connection_error
+        self._events: Iterator[FeedEvent] = iter(())
+        self._unread_bytes = 0
+        self._has_overflowed = False
+        self._send, self._receive = trio.open_memory_channel[str](math.inf)
+
+    def __aiter__(self) -> Following:
+        return self
+
+    async def __anext__(self) -> FeedEvent:
+        while True:
+            event = next(self._events, None)
+            if event is not None:
+                return event
+            try:
+                text = await self._receive.receive()
+            except trio.EndOfChannel:
+                if self._has_overflowed:
+                    raise ConnectionLostError("too many events of the server wait to be read") from None
+                raise self._connection_error() from None
+            self._unread_bytes -= len(text)
+            from spielleiter.protocol.feed import decode_events  # loaded here, since few programs follow
+
+            try:
+                self._events = iter(decode_events(text))
+            except ValueError as error:
+                raise ServerProtocolError(f"the server's feed cannot be read: {error}") from None
+
+
+class _FollowingFeed(Following):
+    """The side of a following that the client writes to."""
+
+    def put_nowait(self, text: str) -> None:
+        """Keep a packet, unless too much waits already: then the following ends, when all before has been read."""
+        if self._has_overflowed:
+            return
+        self._unread_bytes += len(text)
+        self._send.send_nowait(text)
+        if self._unread_bytes > FEED_BYTES:
+            self._has_overflowed = True
+            self._send.close()
+
+    def end(self) -> None:
+        """End the following with the connection."""
         self._send.close()
 
 
@@ -137,10 +205,12 @@ class PendingAnswer:
     refusal: ClientError | None = None
 
 
-_Answer = TypeVar("_Answer", Prepared, Observed, Testing, PlayerScore, Status)
+_Answer = TypeVar("_Answer", Prepared, Observed, Testing, PlayerScore, Status, FeedUpdate, MetricsText)
 
 STATUS_TIMEOUT = 10.0
-"""Seconds to wait for the answer to a status request; servers that do not know it may not answer at all."""
+"""Seconds to wait for the answer to a request of our own; servers that do not know it may not answer at all."""
+FEED_BYTES = 256 * 1024 * 1024
+"""The most characters of a feed that are kept until they are read."""
 
 
 class AdminClient:
@@ -168,7 +238,8 @@ class AdminClient:
         self._transport = transport
         self._send_lock = trio.Lock()
         self._pending: list[PendingAnswer] = []
-        self._observations: list[Feed] = []
+        self._observations: list[ObservationFeed] = []
+        self._following: _FollowingFeed | None = None
         self._failure: ClientError | None = None
         """The reason why the connection has ended."""
         self._is_failure_raised = False
@@ -241,12 +312,16 @@ class AdminClient:
         if failure:
             raise failure
 
-    async def prepare(self, game_type: str, slots: Sequence[Slot | str], *, pause: bool = False) -> PreparedRoom:
+    async def prepare(
+        self, game_type: str, slots: Sequence[Slot | str], *, pause: bool = False, position: str | None = None
+    ) -> PreparedRoom:
         """Open a room for two players, and return its id and reservation codes.
 
         - `game_type`: the season's name on the wire, such as ``swc_2027_blokus``.
         - `slots`: the two seats in order, each a Slot or only a display name.
         - `pause`: whether the game starts paused, so that no move is requested until it is resumed or stepped.
+        - `position`: where the game starts, as a replay with this one position
+          (`spielleiter.protocol.positions.write_position`); None: at its beginning. Only spielleiter knows this.
 
         Raises RequestRefusedError if the server refuses it, for example because it does not have this game, and other
         ClientErrors if the connection fails.
@@ -254,7 +329,7 @@ class AdminClient:
             room = await admin.prepare("swc_2027_blokus", ["Alice", Slot("Bob", can_timeout=False)], pause=True)
         """
         full = tuple(Slot(slot) if isinstance(slot, str) else slot for slot in slots)
-        prepared = await self._ask(PrepareRequest(game_type, full, pause), Prepared)
+        prepared = await self._ask(PrepareRequest(game_type, full, pause, position), Prepared)
         return PreparedRoom(prepared.room_id or "", prepared.reservations)
 
     async def observe(self, room_id: str) -> Observation:
@@ -266,7 +341,7 @@ class AdminClient:
             async for event in await admin.observe(room.room_id):
                 print(event)
         """
-        observation = Feed(room_id, self._raised_failure)
+        observation = ObservationFeed(room_id, self._raised_failure)
         self._observations.append(observation)  # before the answer, since events may follow it at once
         try:
             await self._ask(ObserveRequest(room_id), Observed, lambda observed: observed.room_id == room_id)
@@ -346,25 +421,63 @@ class AdminClient:
             status = await admin.status()
             print(status["connectionCount"])
         """
+        try:
+            answer = await self._ask_spielleiter(StatusRequest(), Status, NoStatusError, "report its status")
+            status = json.loads(answer.report)
+        except ValueError as error:
+            raise NoStatusError(f"the server's status cannot be read ({error})") from None
+        if not isinstance(status, dict):
+            raise NoStatusError("the server's status cannot be read (it is not a JSON object)")
+        return status
+
+    async def metrics(self) -> str:
+        """Return the figures of the server in the text format of Prometheus.
+
+        The README describes them. Only spielleiter knows this request. Raises what `status` raises.
+
+            print(await admin.metrics())
+        """
+        answer = await self._ask_spielleiter(MetricsRequest(), MetricsText, NoStatusError, "report its figures")
+        return f"{answer.text}\n"
+
+    async def follow(self) -> Following:
+        """Follow all games of the server: an `async for` loop over the result gives what happens.
+
+        The first events tell the present state; then there is a `Current`, and all others are news. The loop ends only
+        with the connection, by raising ClientError. A connection can follow once, and its server drops it if it does
+        not read; so use a connection of its own. Only spielleiter knows this request. Raises NoFeedError if the server
+        is another one or has not answered within 10 seconds, RequestRefusedError if it has too many followers,
+        AuthenticationError if the password was wrong, and other ClientErrors if the connection fails.
+
+            async for event in await admin.follow():
+                print(event)
+        """
+        if self._following is None:
+            self._following = _FollowingFeed(self._raised_failure)  # before the answer, which is the first of many
+        following = self._following
+        await self._ask_spielleiter(FeedRequest(), FeedUpdate, NoFeedError, "have a feed")
+        return following
+
+    async def _ask_spielleiter(
+        self, request: Request, kind: type[_Answer], error_class: type[ClientError], what: str
+    ) -> _Answer:
+        """Return the answer to a request that only spielleiter knows; raise `error_class` if the server is another one.
+
+        `what` says in the error what the server does not do.
+        """
         self._transport.accept(REPORT_FROM_SERVER)
         why = f"no answer for {STATUS_TIMEOUT:g} s; spielleiter answers so late only after several wrong passwords"
         with trio.move_on_after(STATUS_TIMEOUT):
             try:
-                status = json.loads((await self._ask(StatusRequest(), Status)).report)
-                if isinstance(status, dict):
-                    return status
-                raise NoStatusError("the server's status cannot be read (it is not a JSON object)")
-            except ValueError as error:
-                raise NoStatusError(f"the server's status cannot be read ({error})") from None
-            except AuthenticationError:
-                raise
+                return await self._ask(request, kind)
             except RequestRefusedError as error:
-                if not isinstance(error.request, StatusRequest | UnknownPacket | None):
+                # a feed is also refused by a server that has one, if it has too many followers
+                if not isinstance(error.request, StatusRequest | MetricsRequest | UnknownPacket | None):
                     raise
                 why = str(error)
             except ConnectionLostError as error:
                 why = str(error)
-        raise NoStatusError(f"this server does not report its status; only spielleiter does ({why})")
+        raise error_class(f"this server does not {what}; only spielleiter does ({why})")
 
     async def _ask(
         self, request: Request, kind: type[_Answer], is_meant: Callable[[_Answer], bool] = lambda _: True
@@ -429,6 +542,8 @@ class AdminClient:
             pending.is_done.set()
         for observation in self._observations:
             observation.end(is_over=False)
+        if self._following:
+            self._following.end()
         self._has_read_all.set()
 
     def _deliver(self, message: Message) -> None:
@@ -456,6 +571,8 @@ class AdminClient:
             case CloseConnection():
                 self._fail(ConnectionLostError("the server closed the connection without giving a reason"))
             case _:
+                if self._following and isinstance(message, FeedUpdate):
+                    self._following.put_nowait(message.text)
                 for pending in self._pending:
                     if pending.accepts(message):
                         pending.answer = message

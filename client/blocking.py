@@ -14,17 +14,20 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from functools import update_wrapper
 from types import TracebackType
-from typing import Concatenate, Final, Generic, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Final, Generic, ParamSpec, Self, TypeVar
 
 import trio
 
-from spielleiter.client.admin import AdminClient, Observation, ObserverEvent
+from spielleiter.client.admin import AdminClient, Following, Observation, ObserverEvent
 from spielleiter.client.client_errors import ClientError, ConnectionLostError
 from spielleiter.client.player import GameReport, Player, Strategy
 from spielleiter.common.errors import unwrapped
 from spielleiter.protocol.current_season import DEFAULT_DIALECT, DEFAULT_GAME_TYPE
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.protocol.dialect import Dialect
+
+if TYPE_CHECKING:
+    from spielleiter.protocol.feed import FeedEvent
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -184,6 +187,7 @@ class SyncAdminClient:
     enable_test_mode = _blocking(AdminClient.enable_test_mode)
     score_for_player = _blocking(AdminClient.score_for_player)
     status = _blocking(AdminClient.status)
+    metrics = _blocking(AdminClient.metrics)
 
     def observe(self, room_id: str) -> SyncObservation:
         """Observe the room `room_id`: a `for` loop over the result gives the events of its game.
@@ -195,6 +199,20 @@ class SyncAdminClient:
                 print(event)
         """
         return SyncObservation(self._background.call(lambda client: client.observe(room_id)), self._background)
+
+    def follow(self) -> SyncFollowing:
+        """Follow all games of the server: a `for` loop over the result gives what happens.
+
+        The first events tell the present state; then there is a `Current`, and all others are news. The loop ends only
+        with the connection, by raising ClientError. A connection can follow once, and its server drops it if it does
+        not read; so use a connection of its own. Only spielleiter knows this request. Raises NoFeedError if the server
+        is another one or has not answered within 10 seconds, RequestRefusedError if it has too many followers,
+        AuthenticationError if the password was wrong, and other ClientErrors if the connection fails.
+
+            for event in admin.follow():
+                print(event)
+        """
+        return SyncFollowing(self._background.call(lambda client: client.follow()), self._background)
 
 
 class SyncObservation:
@@ -222,6 +240,29 @@ class SyncObservation:
         if event is None:
             raise StopIteration
         return event
+
+
+class SyncFollowing:
+    """What happens on the server, as the events of `spielleiter.protocol.feed`, for a `for` loop.
+
+    `SyncAdminClient.follow` returns one. The loop ends only with the connection, by raising ClientError.
+
+        for event in admin.follow():
+            if isinstance(event, MovePlayed):
+                print(event.room, event.think_time)
+    """
+
+    def __init__(self, following: Following, background: _Background) -> None:
+        """Read `following` in the thread `background`, to which it belongs."""
+        self._following = following
+        self._background = background
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> FeedEvent:
+        """Wait for the next event. Raises ClientError when the connection ends."""
+        return self._background.call(lambda _client: anext(self._following))
 
 
 class _Background:

@@ -56,7 +56,11 @@ class UnspeakableError(ClientError):
 
 
 class NoStatusError(ClientError):
-    """The server does not report its status: it is not spielleiter, or a version that is too old."""
+    """The server does not report its status or figures: it is not spielleiter, or a version that is too old."""
+
+
+class NoFeedError(ClientError):
+    """The server does not tell what happens in its games: it is not spielleiter, or a version that is too old."""
 
 
 class StrategyError(ClientError):

@@ -182,9 +182,11 @@ class _Lease:
                     self.site.cancel(key)
                     self.pairs.discard(key)
             self.closed.wait(POLL_INTERVAL)
-        self.site.close()
-        _LEASES.pop(self._name, None)
-        self.closed.set()
+        try:
+            self.site.close()
+        finally:
+            _LEASES.pop(self._name, None)
+            self.closed.set()
 
     def _is_wanted(self, key: str) -> bool:
         """Whether the scheduler still wants the result of a task."""

@@ -42,12 +42,13 @@ class GameRecord:
     pair: int
     """The number of the pair of games with the sides swapped, from 1."""
     game_type: str
+    """The gameType on the wire."""
     seed: int
     """The seed of the starting position, the same for both games of a pair."""
     start: str | None
     """The start piece or the name of the opening; None if the game has neither."""
     seats: tuple[int, int]
-    """By seat: the program in it."""
+    """By seat: the program in it, 0 or 1."""
     names: tuple[str, str]
     """By program: the name."""
     verdict: str
@@ -65,6 +66,7 @@ class GameRecord:
     causes: tuple[str, str]
     """By program: the cause in the result message (REGULAR, LEFT …); empty if there was no result."""
     plies: int
+    """The moves that were made."""
     think_times: tuple[Sequence[float], Sequence[float]]
     """By program: the seconds that each answer took, in order.
 
@@ -73,6 +75,7 @@ class GameRecord:
     cpu_seconds: tuple[float, float]
     """By program: processor time in seconds (user and system) of the process and of the children it waited for."""
     wall_seconds: float
+    """How long the game took."""
     started_at: str
     """ISO 8601 with time zone."""
     folder: str

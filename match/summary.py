@@ -222,7 +222,9 @@ class ProgramSummary:
     draws: int
     losses: int
     points: Estimate | None
+    """The mean of a game; None with fewer than two pairs."""
     crashes: int
+    """Games that it lost by a crash; the table of faults says which verdicts are one."""
     timeouts: int
     illegal_moves: int
     bad_messages: int
@@ -234,6 +236,7 @@ class ProgramSummary:
     """What it tried although it is not allowed, in words (`Attempt`), and how often."""
     think_times: ThinkTimesSummary
     cpu_seconds: float
+    """Processor time of all games."""
     processor_share: float | None
     """Processor time divided by thinking time. It is above 1 for programs that think on several cores or during the
     opponent's turn, and far above 1 for programs that answer at once, since their start takes longer."""
@@ -249,7 +252,9 @@ class StartSummary:
     """The games of program 0 from one start and in one seat."""
 
     start: str | None
+    """The start piece or the opening."""
     seat: int
+    """That of program 0; 0 moves first."""
     wins: int
     draws: int
     losses: int
@@ -272,7 +277,9 @@ class SignificanceSummary:
     """The state of the test of significance, which may be evaluated after every game."""
 
     risk: float
+    """The highest accepted probability of error."""
     log_e_value: float
+    """The logarithm of the e-value against equal strength."""
     upper: float
     """The match is decided once `log_e_value` reaches this value."""
 
@@ -283,24 +290,35 @@ class Summary:
 
     names: tuple[str, str]
     game_type: str | None
+    """None without a game."""
     started_at: str | None
+    """The start of the first game; None without one."""
     planned: int | None
     """The planned number of games; None if unknown."""
     played: int
+    """Finished games."""
     results: Tally
     pairs: PairCounts
+    """The numbers of complete pairs with 0, ½, 1, 1½ and 2 points."""
     elo: Estimate | None
+    """None without a complete pair."""
     normalized_elo: Estimate | None
+    """None without a complete pair, or if all pairs ended alike."""
     likelihood_of_superiority: float | None
+    """From 0 to 1."""
     point_difference: Estimate | None
+    """The mean difference of points in a game; None with fewer than two pairs."""
     sprt: SprtSummary | None
+    """None without this test."""
     significance: SignificanceSummary | None
+    """None without this test."""
     better: int | None
     """The program that is better, with 95 % confidence or at the risk of `significance`; None: not decided."""
     programs: tuple[ProgramSummary, ProgramSummary]
     verdicts: tuple[tuple[str, int], ...]
     """The kinds of verdicts that occurred, with their numbers of games, in the order of VERDICTS."""
     starts: tuple[StartSummary, ...]
+    """The games by start and seat."""
     incidents: tuple[GameRecord, ...]
     """The games whose verdict is not "regular"."""
     season: str | None = None

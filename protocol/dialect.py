@@ -7,15 +7,14 @@ body, wherever it is written: under its own tag, under `originalRequest class=..
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 
 from spielleiter.game.api import State
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
@@ -59,10 +58,11 @@ PlainReader: TypeAlias = Callable[[re.Match[bytes]], Message | None]
 class PlainForm(Struct, frozen=True):
     """The plain form of one kind of packet.
 
-    `pattern` matches a whole packet, with the white space around it. A match contains only ASCII, and no references.
+    `pattern` returns what matches a whole packet, with the white space around it. A match contains only ASCII, and no
+    references. It is compiled when the first packet comes, since that takes a hundredth of the start of a server.
     """
 
-    pattern: re.Pattern[bytes]
+    pattern: Callable[[], re.Pattern[bytes]]
     read: PlainReader
     depth: int
     """The nesting depth of the packet's elements, including the root of the stream."""
@@ -85,23 +85,26 @@ Writer: TypeAlias = Callable[[Any, "Dialect", str], Body]
 its children; the result is its body. Raises LocalProtocolError."""
 
 
+PieceWriter: TypeAlias = Callable[[Any, "Dialect", str], Sequence[bytes]]
+"""Writes the children of a message like a `Writer`, in UTF-8 and in pieces, which are to be joined."""
+
+
 class RememberingWriter(ABC):
     """A writer of room data that is faster if it can reuse what it wrote last.
 
     Calling the object itself writes without a cache; `for_room` returns a writer that has one. Both write the same: a
-    body that has children and no attributes.
+    body of a fixed name that has children and no attributes.
     """
 
     @abstractmethod
     def __call__(self, message: Any, dialect: Dialect, indent: str) -> Body: ...
 
     @abstractmethod
-    def for_room(self) -> Writer:
+    def for_room(self) -> PieceWriter:
         """Return a writer with a cache of its own, to be used for one room and in one thread."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Dialect:
+class Dialect(Struct, frozen=True, kw_only=True, eq=False):
     r"""How one edition reads and writes every packet. It is pure: the same input gives the same output.
 
     >>> from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
@@ -113,23 +116,23 @@ class Dialect:
     name: str
     texts: Texts
     score_definition: tuple[Fragment, ...]
-    readers: Mapping[str, Reader] = field(repr=False)
+    readers: Mapping[str, Reader]
     """The readers of packets, by tag; also used for an `originalRequest`, by its class."""
-    data_readers: Mapping[str, DataReader] = field(repr=False)
+    data_readers: Mapping[str, DataReader]
     """The readers of the data of room packets, by class."""
-    writers: Mapping[type, Writer] = field(repr=False)
+    writers: Mapping[type, Writer]
     """The writers of packets, by type of message."""
-    data_writers: Mapping[type, Writer] = field(repr=False)
+    data_writers: Mapping[type, Writer]
     """The writers of the data of room packets, by type."""
     move_classes: tuple[str, ...] = ()
     """The classes of data that are moves, which the error for unreadable data lists."""
-    plain_forms: tuple[PlainForm, ...] = field(default=(), repr=False)
+    plain_forms: tuple[PlainForm, ...] = ()
     """Packets that are read without a tree if they have their most usual form."""
     team_names: tuple[str, str] = ("ONE", "TWO")
     """The teams in the order of the seats, as they are written in results and positions."""
     welcome_names: tuple[str, str] = ("ONE", "TWO")
     """The teams in the order of the seats, as they are written in the welcome message."""
-    slot_defaults: Slot = Slot(None)  # noqa: RUF009 - a frozen value
+    slot_defaults: Slot = Slot(None)
     """The values of the attributes that a slot leaves out."""
     slot_attributes: tuple[str, ...] = tuple(_SLOT_FIELDS)
     """The attributes that a slot may have."""
@@ -137,16 +140,19 @@ class Dialect:
     """The attributes that a `prepare` packet may have."""
     unnamed: str = ""
     """The display name of a player without one."""
-    player_details: Callable[[State], tuple[object, object]] = field(default=lambda _state: (None, None), repr=False)
+    player_details: Callable[[State], tuple[object, object]] = lambda _state: (None, None)
     """Returns, by seat, what a result shows about the player besides its score, taken from the last position."""
-    played_on: Callable[[State], State] = field(default=lambda state: state, repr=False)
+    played_on: Callable[[State], State] = lambda state: state
     """Returns the same position under rules by which the game is not over yet.
 
     For a client that is asked for a move in a position in which the game is over by the rules of the dialect: the
     options of the server's rules are not on the wire.
     """
-    own_requests: tuple[str, ...] = ()
-    """The tags of requests that the official release does not know, for which it disconnects their sender."""
+    official_readers: Mapping[str, Reader | None] = MappingProxyType({})
+    """The entries of `readers` for everybody but administrators; None: no such packet.
+
+    The official release disconnects the sender of a request that it does not know.
+    """
     is_strict: bool = False
     """Whether packets of clients are read exactly as the official release reads them.
 
@@ -158,7 +164,7 @@ class Dialect:
         for table in _TABLES:
             entries = getattr(self, table)
             if not isinstance(entries, MappingProxyType):
-                object.__setattr__(self, table, MappingProxyType(dict(entries)))
+                force_setattr(self, table, MappingProxyType(dict(entries)))
 
     def __repr__(self) -> str:
         """Return a short text, since it appears in the signatures that `help` shows."""
@@ -176,7 +182,7 @@ class Dialect:
             if table in changes:
                 merged = {**getattr(self, table), **changes[table]}
                 changes[table] = {key: entry for key, entry in merged.items() if entry is not None}
-        return dataclasses.replace(self, **changes)
+        return replace(self, **changes)
 
     def also_reading(self, *others: Dialect) -> Dialect:
         """Return a copy of this dialect that also understands every request of `others`.
@@ -195,7 +201,7 @@ class Dialect:
 
     def without_own_requests(self) -> Dialect:
         """Return a copy of this dialect that does not read requests that the official release does not know."""
-        return self.evolve(readers=dict.fromkeys(self.own_requests)) if self.own_requests else self
+        return self.evolve(readers=self.official_readers) if self.official_readers else self
 
     def has_packet(self, kind: type) -> bool:
         """Return whether messages of the type `kind` can be written; not every edition has a packet for each type."""
@@ -217,8 +223,8 @@ class Dialect:
                 for attribute, name in _SLOT_FIELDS.items()
                 if attribute not in given or (self.is_strict and attribute not in self.slot_attributes)
             }
-            slots.append(dataclasses.replace(slot, **left_out))
-        return dataclasses.replace(request, slots=tuple(slots))
+            slots.append(replace(slot, **left_out))
+        return replace(request, slots=tuple(slots))
 
     def _refuse_foreign(
         self,
@@ -238,8 +244,8 @@ class Dialect:
 
         Raises LocalProtocolError for a message for which this dialect has no packet.
         """
-        name, attributes, children, has_end_tag = self.body(message, indent + "  ")
-        return element(indent, name, attributes, children, has_end_tag=has_end_tag).encode()
+        body = self.body(message, indent + "  ")
+        return element(indent, body.name, body.attributes, body.children, has_end_tag=body.has_end_tag).encode()
 
     def decode(
         self, packet: Element, note: Callable[[str], None] = lambda _text: None, *, is_from_server: bool = False
@@ -365,19 +371,20 @@ class RoomWriter:
             for kind, writer in dialect.data_writers.items()
             if isinstance(writer, RememberingWriter)
         }
-        self._frames: dict[str, tuple[str, str]] = {}
-        """For each class of data the text before its children, and the text after them."""
+        self._frames: dict[type, tuple[bytes, bytes]] = {}
+        """For each type of data with a cache the bytes before its children, and those after them."""
 
     def encode(self, data: RoomData) -> bytes:
         """Return one packet in UTF-8. Raises LocalProtocolError for data that this dialect cannot write."""
-        writer = self._writers.get(type(data))
+        kind = type(data)
+        writer = self._writers.get(kind)
         if writer is None:
             return self.dialect.encode(RoomMessage(self._room_id, data), self._indent)
-        body = writer(data, self.dialect, self._inner)
-        frame = self._frames.get(body.name)
+        pieces = writer(data, self.dialect, self._inner)
+        frame = self._frames.get(kind)
         if frame is None:
             # taken from the packet as the dialect writes it, so that both are always equal
-            packet = self.dialect.encode(RoomMessage(self._room_id, data), self._indent).decode()
-            head, _, tail = packet.rpartition(body.children)
-            frame = self._frames[body.name] = head, tail
-        return f"{frame[0]}{body.children}{frame[1]}".encode()
+            packet = self.dialect.encode(RoomMessage(self._room_id, data), self._indent)
+            head, _, tail = packet.rpartition(b"".join(pieces))
+            frame = self._frames[kind] = head, tail
+        return b"".join((frame[0], *pieces, frame[1]))

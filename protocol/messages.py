@@ -1,16 +1,14 @@
 """All messages of the protocol, as frozen values that are the same for all seasons.
 
 The written form belongs to the dialects. Requests are named in the imperative (join, pause), events in the past tense
-(joined, paused). A field is None if the sender left the attribute out. Most messages are msgspec structs, whose classes
-and instances are made in C, since every move creates some of them and every start of a program defines them all. Three
-are dataclasses, because they exclude a field from `repr` or from comparison. Sources: the packets in the seed documents
-and those of the official releases.
+(joined, paused). A field is None if the sender left the attribute out. Messages are msgspec structs, whose classes and
+instances are made in C, since every move creates some of them and every start of a program defines them all. Sources:
+the packets in the seed documents and those of the official releases.
 """
 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final, TypeAlias, get_args
 
@@ -39,17 +37,34 @@ class JoinPreparedRequest(Struct, frozen=True):
     reservation_code: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AuthenticateRequest:
+class AuthenticateRequest(Struct, frozen=True):
     """Become an administrator. `repr` does not show the password, so that it cannot get into a log."""
 
-    password: str | None = field(default=None, repr=False)
+    password: str | None = None
     attribute: str = "password"
     """The attribute that contained the password: `password` or `passphrase`."""
 
+    def __repr__(self) -> str:
+        return f"AuthenticateRequest(attribute={self.attribute!r})"
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+
+class _WithGiven(Struct, frozen=True):
+    """Base of what is compared and shown without the field `given`, which only says how it was written."""
+
+    def _shown(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in self.__struct_fields__ if name != "given"}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _WithGiven) and type(other) is type(self) and other._shown() == self._shown()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._shown().values()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._shown().items())})"
+
+
+class Slot(_WithGiven, frozen=True):
     """One seat of a game to be prepared. `display_name` is None if the slot has no name.
 
     `given` are the attributes that the slot had on the wire; None for a slot that was not read from the wire.
@@ -59,20 +74,22 @@ class Slot:
     can_timeout: bool = True
     is_reserved: bool = True
     should_be_paused: bool = False
-    given: frozenset[str] | None = field(default=None, compare=False, repr=False)
+    given: frozenset[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PrepareRequest:
+class PrepareRequest(_WithGiven, frozen=True):
     """Open a room with these seats. If `is_paused`, no move is requested until the game is resumed or stepped.
 
-    `given` are the attributes that the packet had on the wire; None for a request that was not read from the wire.
+    `position` is where the game starts, as `spielleiter.protocol.positions` writes it; None: at its beginning. It is an
+    extension of this server. `given` are the attributes that the packet had on the wire; None for a request that was
+    not read from the wire.
     """
 
     game_type: str | None
     slots: tuple[Slot, ...]
     is_paused: bool = False
-    given: frozenset[str] | None = field(default=None, compare=False, repr=False)
+    position: str | None = None
+    given: frozenset[str] | None = None
 
 
 class ObserveRequest(Struct, frozen=True):
@@ -127,6 +144,14 @@ class ScoreForPlayerRequest(Struct, frozen=True):
 
 class StatusRequest(Struct, frozen=True):
     """Ask for a report on the rooms and connections, and how the last ones ended. An extension of this server."""
+
+
+class FeedRequest(Struct, frozen=True):
+    """Ask to be told of all rooms and moves from now on. An extension of this server."""
+
+
+class MetricsRequest(Struct, frozen=True):
+    """Ask for the figures of the server. An extension of this server."""
 
 
 class CloseConnection(Struct, frozen=True):
@@ -352,6 +377,18 @@ class Status(Struct, frozen=True):
     report: str
 
 
+class FeedUpdate(Struct, frozen=True):
+    """What has happened since the last one: a JSON array as text, never empty; see `spielleiter.protocol.feed`."""
+
+    text: str
+
+
+class MetricsText(Struct, frozen=True):
+    """The answer to a MetricsRequest: the figures in the text format of Prometheus, never empty."""
+
+    text: str
+
+
 class UnknownPacket(Struct, frozen=True):
     """A packet whose name the dialect does not know. It occurs only as the original request of an error."""
 
@@ -382,8 +419,22 @@ Request: TypeAlias = (
     | TestModeRequest
     | ScoreForPlayerRequest
     | StatusRequest
+    | FeedRequest
+    | MetricsRequest
 )
 REQUEST_TYPES: Final = frozenset(get_args(Request))
 """Every type of request of any season."""
-Event: TypeAlias = Joined | JoinedGameRoom | Left | Prepared | Observed | Testing | PlayerScore | Status | ErrorPacket
+Event: TypeAlias = (
+    Joined
+    | JoinedGameRoom
+    | Left
+    | Prepared
+    | Observed
+    | Testing
+    | PlayerScore
+    | Status
+    | FeedUpdate
+    | MetricsText
+    | ErrorPacket
+)
 Message: TypeAlias = Request | Event | RoomMessage | CloseConnection | UnknownPacket

@@ -252,8 +252,8 @@ def describe_request(request: m.Message) -> str:
     match request:
         case m.AuthenticateRequest():  # without the password, which must stay secret
             return "AuthenticateRequest()"
-        case m.StatusRequest():
-            return "StatusRequest()"
+        case m.StatusRequest() | m.FeedRequest() | m.MetricsRequest():  # which have no fields
+            return f"{type(request).__name__}()"
         case m.TimeoutRequest():
             fields = {"roomId": request.room_id, "activate": request.is_active, "slot": request.slot}
             return _described("ControlTimeoutRequest", fields)

@@ -11,12 +11,11 @@ import contextlib
 import os
 import socket
 import sys
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TextIO, TypeAlias
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 import trio
 from msgspec import Struct
@@ -30,12 +29,13 @@ from spielleiter.server.archive import Archive
 from spielleiter.server.config import Config, is_loopback
 from spielleiter.server.core.lobby import NO_ADMINS, Lobby, id_source, start_source
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.core.room import DedicatedPort
+from spielleiter.server.core.room import DedicatedPort, Peer
 from spielleiter.server.editions import choose_default, choose_editions
 from spielleiter.server.errors import StartError
 from spielleiter.server.garbage import PauseMeter, collect_in_quiet, deferred_gc
 from spielleiter.server.log import LogFile, line_writer, log_events, logged_kinds
-from spielleiter.server.net.fair_queue import FairQueue, ProcessorBudget
+from spielleiter.server.metrics import Metrics
+from spielleiter.server.net.fair_queue import FairQueue, ProcessorBudget, WorkMeter
 from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.server.net.session import Session
 from spielleiter.server.net.sockets import accept, connections_possible, listen, notice_vanished
@@ -45,6 +45,10 @@ from spielleiter.server.setting import shown_address
 from spielleiter.server.status import StatusBoard
 from spielleiter.server.timers import Timers
 from spielleiter.server.tracing import RecorderFactory, Tracer
+
+if TYPE_CHECKING:
+    from spielleiter.protocol.feed import ServerDescribed
+    from spielleiter.server.feed import Feed
 
 RESULTS_NAME = "results.jsonl"
 STOPPING = "the server stops"
@@ -62,9 +66,9 @@ class Server:
     """The parts of a server, and the connections that it serves.
 
     `log_file` receives the log (None: standard error). `editions` maps each gameType to the edition that is played
-    (None: those that `config` chooses). `processor_time` is the clock that measures the cost of connections, in
-    seconds. `recorder` makes what writes traces. Raises StartError for a wrong configuration, and ValueError if
-    `config` has a folder for traces and there is no `recorder`.
+    (None: those that `config` chooses). `meter` measures the cost of connections. `recorder` makes what writes traces.
+    Raises StartError for a wrong configuration, and ValueError if `config` has a folder for traces and there is no
+    `recorder`.
     """
 
     def __init__(
@@ -72,7 +76,7 @@ class Server:
         config: Config,
         log_file: LogFile | None = None,
         editions: dict[str, Edition] | None = None,
-        processor_time: Callable[[], float] = time.thread_time,
+        meter: WorkMeter | None = None,
         recorder: RecorderFactory | None = None,
     ) -> None:
         if config.trace_directory is not None and recorder is None:
@@ -110,17 +114,26 @@ class Server:
         if config.trace_directory is not None and recorder is not None:
             self.tracer = Tracer(config.trace_directory, self.stream, recorder)
         self.password_guard = PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
-        self._fair_queue = FairQueue(config.strangers_share, processor_time)
-        self._processor_time = processor_time
+        self._meter = meter or WorkMeter()
+        self._fair_queue = FairQueue(config.strangers_share, self._meter.processor_time)
         self.sessions: dict[Session, None] = {}
         self.board = StatusBoard(self.lobby.rooms, self.sessions, self.stream)
         self.lobby.report = self.board.report
+        self.pauses = PauseMeter()
+        """Those of the garbage collector, if the process measures them."""
+        self.metrics = Metrics(self.stream, self.board.snapshot, self.pauses)
+        self.lobby.metrics = lambda: self.metrics.text().decode()
+        self.lobby.follow = self._follow
+        self._feed: Feed | None = None
         self.background: list[Callable[[], Awaitable[None]]] = [
             self.timers.run,
             lambda: collect_in_quiet(lambda: self._running_games() == 0),
         ]
         """Tasks that run beside the connections until the last one is closed."""
         self._is_stopping = False
+        """Whether the server has begun to stop: nobody is accepted any more."""
+        self._ends_sessions = False
+        self._address = "", 0
         self.connections_by_host: Counter[str] = Counter()
         """The number of accepted connections that are open."""
         self._connection_count = 0
@@ -169,6 +182,7 @@ class Server:
     ) -> int:
         """Accept until `stop` is set, then wait for running games; return the number of those that were cut off."""
         addresses = tuple(sock.getsockname()[:2] for sock in sockets)
+        self._address = addresses[0] if addresses else self._address
         async with trio.open_nursery() as sessions:
             async with trio.open_nursery() as acceptors:
                 for sock in sockets:
@@ -183,14 +197,19 @@ class Server:
                 task_status.started(Listening(addresses))
                 await (trio.Event() if stop is None else stop).wait()
                 acceptors.cancel_scope.cancel()
+            self._is_stopping = True
+            if self._feed is not None:
+                self._feed.note_stopping()
             with trio.move_on_after(self.config.grace):
                 while self._running_games():
                     self._room_closed = trio.Event()
                     await self._room_closed.wait()
             games_cut = self._running_games()
-            self._is_stopping = True
+            self._ends_sessions = True
             for room in list(self.lobby.rooms.values()):
                 room.cancel()
+            if self._feed is not None:
+                self._feed.flush()  # before the streams of the followers end
             for session in list(self.sessions):
                 session.end(STOPPING, CLOSING_TIME)
         return games_cut
@@ -205,7 +224,7 @@ class Server:
         """
         self._connection_count += 1
         label = label or f"c{self._connection_count}"
-        budget = ProcessorBudget(self._fair_queue, self.config.connection_share, self._processor_time)
+        budget = ProcessorBudget(self._fair_queue, self.config.connection_share, self._meter)
         if self.tracer is not None:
             wire = self.tracer.trace(wire, label, address)
         with budget:
@@ -215,12 +234,40 @@ class Server:
         if self.tracer is not None:
             self.tracer.count_packets(label, lambda: session.peer.packets_received)
         self.sessions[session] = None
-        if self._is_stopping:  # it was accepted just before the server began to stop
+        if self._ends_sessions:  # it was accepted just before the server began to stop
             session.end(STOPPING, CLOSING_TIME)
         try:
             await session.run()
         finally:
             del self.sessions[session]
+
+    def _follow(self, peer: Peer) -> None:
+        """Let an administrator follow all games; what only followers need is loaded for the first one."""
+        if self._feed is None:
+            from spielleiter.server.feed import Feed
+
+            self._feed = Feed(self.lobby, self.stream, self._described, trio.current_time)
+            self.lobby.unfollow = self._feed.drop
+        session = next(each for each in self.sessions if each.peer is peer)
+        self._feed.add(peer, lambda: session.queued_bytes)
+
+    def _described(self) -> ServerDescribed:
+        from importlib.metadata import version
+
+        from spielleiter.protocol.feed import OfferedEdition, ServerDescribed
+
+        host, port = self._address
+        return ServerDescribed(
+            version("spielleiter"),
+            self.board.started_at,
+            tuple(OfferedEdition(edition.name, game_type) for game_type, edition in self.editions.items()),
+            dict(self.config.game_options),
+            self.lobby.default_edition.game_type,
+            self.lobby.password is not None,
+            host,
+            port,
+            self._is_stopping,
+        )
 
     def limit_connections(self, possible: int) -> None:
         """Serve no more than `possible` connections, even if more are configured."""
@@ -321,9 +368,12 @@ async def serve(
                 reason = error.strerror or error
                 raise StartError(f"portFile {config.port_file}: cannot be written ({reason})") from None
         server.limit_connections(connections_possible(config.connections))
-        pauses = stack.enter_context(deferred_gc())
+        stack.enter_context(deferred_gc(server.pauses))
+        server.background.append(server.metrics.watch_loop)
         if companion is not None:
-            run = stack.enter_context(companion(server, port, pauses, lambda: stop is not None and stop.is_set()))
+            run = stack.enter_context(
+                companion(server, port, server.pauses, lambda: stop is not None and stop.is_set())
+            )
             server.background.append(run)
         await server.run(sockets, stop, task_status)
 

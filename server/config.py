@@ -9,10 +9,11 @@ from __future__ import annotations
 import ipaddress
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
 
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT, DEFAULT_VIEWER_PORT
 from spielleiter.server.errors import StartError
@@ -60,8 +61,7 @@ class ConfigError(StartError):
     """A setting is unknown or invalid; the text is one line: its source, the value, and what is allowed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Struct, frozen=True):
     """All settings. Every `*_timeout` is in seconds, whatever the unit of the property is."""
 
     host: str = setting(
@@ -79,7 +79,7 @@ class Config:
         "The official name for host: true is 127.0.0.1, false 0.0.0.0. A host from a source of higher precedence wins.",
         name="local",
     )
-    port_file: Path | None = setting(  # noqa: RUF009 - a dataclass field
+    port_file: Path | None = setting(
         "", optional(path()), "File to write the port to once clients can connect; scripts can wait for it."
     )
     password: str = setting(
@@ -154,7 +154,7 @@ class Config:
         name="testMode",
     )
 
-    replay_directory: Path | None = setting(  # noqa: RUF009 - a dataclass field
+    replay_directory: Path | None = setting(
         "false",
         directory_switch("replays"),
         "Save a replay of every game: true in the directory replays, or the name of a directory.",
@@ -162,13 +162,13 @@ class Config:
         other_options=("--saveReplay",),
         group="Replays",
     )
-    results_file: Path | None = setting(  # noqa: RUF009 - a dataclass field
+    results_file: Path | None = setting(
         "",
         optional(path()),
         "File to which each finished game adds a line of JSON; empty: results.jsonl beside the replays, if any.",
         name="results",
     )
-    load_game_file: Path | None = setting(  # noqa: RUF009 - a dataclass field
+    load_game_file: Path | None = setting(
         "",
         optional(path()),
         "Start every game of the replay's season from this replay.",
@@ -206,7 +206,7 @@ class Config:
         "Let everybody who can reach the pages watch and play without a password, also from other machines.",
         name="viewerOpen",
     )
-    viewer_matches: Path | None = setting(  # noqa: RUF009 - a dataclass field
+    viewer_matches: Path | None = setting(
         "",
         optional(path("DIR")),
         "Folder of a match (`spielleiter match --out`), or a folder of such folders, whose games the pages list.",
@@ -220,7 +220,7 @@ class Config:
     )
     log_level: str = setting("info", choice("debug", "info", "warning", "error"), "The lowest level of events to log.")
 
-    trace_directory: Path | None = setting(  # noqa: RUF009 - a dataclass field
+    trace_directory: Path | None = setting(
         "",
         optional(path("DIR")),
         "Directory for traces: each connection's conversation as a text file, in which what was wrong is marked; "
@@ -323,6 +323,12 @@ class Config:
     """The properties file that was read; None if there was none."""
     ignored: tuple[str, ...] = ()
     """The accepted settings without effect, each with its source and the reason; for the log."""
+
+    def __repr__(self) -> str:
+        """Return a text without passwords, which must not get into a log."""
+        secret = {each.field for each in SETTINGS if each.is_secret}
+        shown = (f"{name}={getattr(self, name)!r}" for name in self.__struct_fields__ if name not in secret)
+        return f"Config({', '.join(shown)})"
 
     @property
     def game_options(self) -> Mapping[str, str]:

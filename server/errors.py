@@ -39,6 +39,9 @@ class Fault(enum.Enum):
     FOREIGN_SEAT = "foreign_seat"  # a request for a seat or a room that is not the one of the sender's port
     SEATS_PER_CONNECTION = "seats_per_connection"  # the limit of this name
     ROOMS_WAITING = "rooms_waiting"  # the limit of this name
+    BAD_POSITION = "bad_position"  # no game can start from it
+    FOLLOWERS = "followers"  # there are too many
+    FOLLOWS_ALREADY = "follows_already"
     OBSERVERS_PER_ROOM = "observers_per_room"  # the limit of this name
 
 

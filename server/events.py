@@ -49,6 +49,8 @@ class ServerEvent(Struct, frozen=True):
 
 
 class ServerStarted(ServerEvent, frozen=True):
+    """The server listens at `addresses`."""
+
     addresses: tuple[str, ...]
 
 
@@ -59,7 +61,10 @@ class MonitorStarted(ServerEvent, frozen=True):
 
 
 class ViewerStarted(ServerEvent, frozen=True):
-    """Pages are at `url`, for other machines at `elsewhere`, for `access`; `note` says why not where configured."""
+    """The pages are at `url`, for other machines at `elsewhere`; `access` says for whom.
+
+    `note` says why they are not at the configured address, if they are not.
+    """
 
     url: str
     access: str
@@ -85,18 +90,23 @@ class ConnectionsLimited(ServerEvent, frozen=True):
 
 
 class ServerStopped(ServerEvent, frozen=True):
-    """`games_cut` games were still running when the grace period ended, and were cancelled."""
+    """The server has stopped; `games_cut` games were still running when the grace period ended, and were cancelled."""
 
     games_cut: int
 
 
 class ConnectionOpened(ServerEvent, frozen=True):
+    """A peer has connected."""
+
     connection: str
     address: str
 
 
 class ConnectionClosed(ServerEvent, frozen=True):
-    """`was_silent`: the peer closed the connection before it had sent anything, as health checks do."""
+    """A connection has ended; `reason` says by whom or why.
+
+    `was_silent`: the peer closed it before it had sent anything, as health checks do; the level is then `debug`.
+    """
 
     connection: str
     reason: str
@@ -119,7 +129,7 @@ class ConnectionRefused(ServerEvent, frozen=True):
 
 
 class RequestRefused(ServerEvent, frozen=True):
-    """A request was understood but could not be granted."""
+    """A request was understood but could not be granted; `text` is the explanation that its sender received."""
 
     connection: str
     fault: Fault
@@ -127,7 +137,7 @@ class RequestRefused(ServerEvent, frozen=True):
 
 
 class ProtocolBroken(ServerEvent, frozen=True):
-    """A peer's bytes could not be understood: the kind, the explanation, the index of the fault in its packet."""
+    """A peer's bytes could not be understood; `refusal` is the kind, `text` says what was wrong and where."""
 
     connection: str
     refusal: str
@@ -150,6 +160,8 @@ class ContentIgnored(ServerEvent, frozen=True):
 
 
 class AdminAuthenticated(ServerEvent, frozen=True):
+    """A connection sent the correct password."""
+
     connection: str
 
 
@@ -163,6 +175,8 @@ class CommandIgnored(ServerEvent, frozen=True):
 
 
 class RoomOpened(ServerEvent, frozen=True):
+    """A room was opened; its game waits for players."""
+
     room: str
     edition: str
     is_prepared: bool
@@ -175,6 +189,8 @@ class ReservationExpired(ServerEvent, frozen=True):
 
 
 class PlayerJoined(ServerEvent, frozen=True):
+    """A player has taken a seat."""
+
     room: str
     connection: str
     seat: Seat
@@ -189,11 +205,15 @@ class SeatTakenPlainly(ServerEvent, frozen=True):
 
 
 class ObserverJoined(ServerEvent, frozen=True):
+    """An administrator observes a room."""
+
     room: str
     connection: str
 
 
 class GameStarted(ServerEvent, frozen=True):
+    """Both players have joined. `turn` is not 0 if the game starts from a replay."""
+
     room: str
     names: tuple[str, str]
     is_paused: bool
@@ -214,7 +234,7 @@ class MoveEvent(ServerEvent, frozen=True):
 
 
 class MovePlayed(MoveEvent, frozen=True):
-    """`turn` is that of the new position; `hints` are the player's debug texts."""
+    """A move was accepted. `turn` is that of the new position; `hints` are the player's debug texts."""
 
     move: Move
     think_time: float
@@ -222,12 +242,14 @@ class MovePlayed(MoveEvent, frozen=True):
 
 
 class MoveRefused(MoveEvent, frozen=True):
+    """A move was illegal, unreadable, or not requested; `turn` is that of the position, for `--turn`."""
+
     fault: Fault
     text: str
 
 
 class TimeVerdict(MoveEvent, frozen=True):
-    """A player exceeded a time limit; `source` is a `StampSource`, `loop_lag` the seconds the event loop was late."""
+    """A player exceeded a time limit; `source` is `kernel` or `monotonic`, `loop_lag` how late the server was."""
 
     think_time: float
     limit: float
@@ -237,22 +259,31 @@ class TimeVerdict(MoveEvent, frozen=True):
 
 
 class PauseChanged(ServerEvent, frozen=True):
+    """An administrator paused or resumed a game."""
+
     room: str
     is_paused: bool
 
 
 class GameStepped(ServerEvent, frozen=True):
+    """An administrator requested one move."""
+
     room: str
 
 
 class PlayerLeft(ServerEvent, frozen=True):
+    """A player has left its game."""
+
     room: str
     seat: Seat
     name: str
 
 
 class GameEnded(ServerEvent, frozen=True):
-    """A started game is over; `record` is what its replay contains, `think_times` are seconds by seat and answer."""
+    """A started game is over; lists are by seat. On a terminal, `result` stands for the winner and the faults.
+
+    `record` is what its replay contains, `think_times` are seconds by seat and answer; the log has neither.
+    """
 
     room: str
     edition: str
@@ -269,15 +300,21 @@ class GameEnded(ServerEvent, frozen=True):
 
 
 class RoomClosed(ServerEvent, frozen=True):
+    """A room has been closed."""
+
     room: str
 
 
 class ReplaySaved(ServerEvent, frozen=True):
+    """A replay was saved at `path`."""
+
     room: str
     path: str
 
 
 class ReplayFailed(ServerEvent, frozen=True):
+    """A replay could not be written at `path`; `error` says why."""
+
     room: str
     path: str
     error: str
@@ -322,7 +359,7 @@ class TraceFailed(ServerEvent, frozen=True):
 
 
 class SettingIgnored(ServerEvent, frozen=True):
-    """A setting has no effect: one that only the official server has, or one that cannot be used here."""
+    """A setting has no effect: only the official server has it, or its address or folder cannot be used (yet)."""
 
     setting: str
 
@@ -390,6 +427,11 @@ class EventStream:
     def subscribe(self, subscriber: Callable[[Any], None], kinds: Collection[type[ServerEvent]] | None = None) -> None:
         """Call `subscriber` as `on` does, with every event of these `kinds` (None: of all kinds) from now on."""
         self._subscriptions.append((subscriber, kinds))
+        self._subscribers.clear()
+
+    def unsubscribe(self, subscriber: Callable[[Any], None]) -> None:
+        """Call `subscriber` no more."""
+        self._subscriptions = [each for each in self._subscriptions if each[0] != subscriber]
         self._subscribers.clear()
 
     def publish(self, event: ServerEvent) -> None:

@@ -44,15 +44,17 @@ class PauseMeter:
 
 
 @contextmanager
-def deferred_gc() -> Iterator[PauseMeter]:
-    """Freeze all existing objects and stop automatic full collections inside the block; gives the meter of pauses.
+def deferred_gc(meter: PauseMeter | None = None) -> Iterator[PauseMeter]:
+    """Freeze all existing objects and stop automatic full collections inside the block.
+
+    Gives the meter of pauses: `meter`, or a new one.
 
     At the end, everything is restored. Inside another such block, and after `keep_frozen`, no objects are frozen,
     because `gc.unfreeze` could not distinguish them from those that have to stay frozen.
     """
     global _is_frozen  # noqa: PLW0603 - a process has one collector
     thresholds = gc.get_threshold()
-    meter = PauseMeter()
+    meter = meter or PauseMeter()
     freezes = not _is_frozen
     gc.collect()
     if freezes:

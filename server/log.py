@@ -93,6 +93,11 @@ def logged_kinds(log_level: str) -> frozenset[type[events.ServerEvent]]:
     return frozenset(kind for kind in events.KINDS if LEVELS.get(kind, logging.INFO) >= threshold)
 
 
+def level_name(kind: type[events.ServerEvent]) -> str:
+    """Return the name of the level of a kind of event: ``debug``, ``info``, ``warning`` or ``error``."""
+    return logging.getLevelName(LEVELS.get(kind, logging.INFO)).lower()
+
+
 def _level_of(event: events.ServerEvent) -> int:
     if isinstance(event, events.ConnectionClosed) and event.was_silent:
         return logging.DEBUG  # health checks connect and disconnect all day
@@ -185,11 +190,12 @@ def _fields_of(event: events.ServerEvent) -> dict[str, object]:
         cut = len(event.error) - MOST_TRACEBACK
         error = event.error if cut <= 0 else f"({cut} characters more) …{event.error[cut:]}"
         return {"connection": event.connection, "error": error}
-    return {name: _shown(getattr(event, name)) for name in _logged_fields(type(event))}
+    return {name: _shown(getattr(event, name)) for name in logged_fields(type(event))}
 
 
 @cache
-def _logged_fields(kind: type[events.ServerEvent]) -> tuple[str, ...]:
+def logged_fields(kind: type[events.ServerEvent]) -> tuple[str, ...]:
+    """Return the names of the fields of a kind of event that the log has."""
     return tuple(name for name in kind.__struct_fields__ if name not in _NOT_LOGGED)
 
 

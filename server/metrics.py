@@ -1,33 +1,56 @@
 """The server's metrics, in the text format of Prometheus.
 
 Values that the server keeps anyway are read when the metrics are requested; only think times, verdicts, waiting results
-and the lag of the event loop are recorded as they happen. Labels come from fixed lists, never from a peer.
+and the lag of the event loop are recorded as they happen, in plain numbers: the library that writes the format is
+loaded when somebody asks. Labels come from fixed lists, never from a peer.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
 
 import trio
-from prometheus_client import CollectorRegistry, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
-from prometheus_client.exposition import CONTENT_TYPE_LATEST
-from prometheus_client.registry import Collector
 
 from spielleiter.protocol.messages import Cause
 from spielleiter.server import events
 from spielleiter.server.garbage import PauseMeter
 from spielleiter.server.status import Snapshot
 
-CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 LAG_INTERVAL: Final = 0.1  # seconds between two measurements of the event loop's lag
 THINK_BUCKETS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 1.8, 1.9, 2.0, 5.0, 10.0)  # seconds
 LAG_BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)  # seconds
 
 
-class Metrics(Collector):
+class Histogram:
+    """How many values were at most as large as each of `bounds`, and their sum."""
+
+    __slots__ = ("_bounds", "_counts", "_sum")
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+        self._sum = 0.0
+
+    def observe(self, value: float) -> None:
+        """Count `value`."""
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._sum += value
+
+    def buckets(self) -> tuple[list[tuple[str, float]], float]:
+        """Return each bound as a text with the number of values up to it, and the sum of all values."""
+        names = [*map(str, self._bounds), "+Inf"]
+        return list(zip(names, map(float, accumulate(self._counts)), strict=True)), self._sum
+
+
+class Metrics:
     """The metrics of one server; nothing is global.
 
     They are derived from the events of `stream`, from the present state that `take_snapshot` returns, and from
@@ -38,10 +61,8 @@ class Metrics(Collector):
         self._stream = stream
         self._take_snapshot = take_snapshot
         self._pauses = pauses
-        self._registry = CollectorRegistry()
-        self._registry.register(self)
-        self._think_times = self._histogram("think", "How long players took for a move", THINK_BUCKETS)
-        self._loop_lag = self._histogram("loop_lag", "How late the event loop was", LAG_BUCKETS)
+        self._think_times = Histogram(THINK_BUCKETS)
+        self._loop_lag = Histogram(LAG_BUCKETS)
         self._causes: Counter[str] = Counter({cause.value: 0 for cause in Cause})
         self._time_verdicts: Counter[tuple[str, str]] = Counter()  # by limit and source of the time stamp
         self._results_waiting = self._results_lost = 0
@@ -49,10 +70,6 @@ class Metrics(Collector):
         stream.on(events.GameEnded, lambda game: self._causes.update(game.causes))
         stream.on(events.TimeVerdict, self._count_time_verdict)
         stream.subscribe(self._count_results, (events.ResultsWaiting, events.ResultsWritten, events.ResultsLost))
-
-    def _histogram(self, name: str, meaning: str, buckets: tuple[float, ...]) -> Histogram:
-        full_name = f"spielleiter_{name}_seconds"
-        return Histogram(full_name, f"{meaning}, in seconds.", buckets=buckets, registry=self._registry)
 
     def _count_time_verdict(self, verdict: events.TimeVerdict) -> None:
         self._think_times.observe(verdict.think_time)
@@ -66,7 +83,11 @@ class Metrics(Collector):
 
     def text(self) -> bytes:
         """Return all metrics with their present values, in the text format."""
-        return generate_latest(self._registry)
+        from prometheus_client import CollectorRegistry, generate_latest
+
+        registry = CollectorRegistry()
+        registry.register(self)
+        return generate_latest(registry)
 
     async def watch_loop(self) -> None:
         """Measure repeatedly how late the event loop wakes a task; runs until it is cancelled."""
@@ -80,7 +101,20 @@ class Metrics(Collector):
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        """Yield all metrics that are read on request, with their present values."""
+        """Yield all metrics with their present values."""
+        from prometheus_client.core import (
+            CounterMetricFamily,
+            GaugeMetricFamily,
+            HistogramMetricFamily,
+            SummaryMetricFamily,
+        )
+
+        for name, meaning, histogram in (
+            ("think", "How long players took for a move", self._think_times),
+            ("loop_lag", "How late the event loop was", self._loop_lag),
+        ):
+            buckets, total = histogram.buckets()
+            yield HistogramMetricFamily(f"spielleiter_{name}_seconds", f"{meaning}, in seconds.", buckets, total)
         now, pauses, counters = self._take_snapshot(), self._pauses, self._stream.counters
         rooms = GaugeMetricFamily("spielleiter_rooms", "Rooms by phase.", labels=("phase",))
         for phase, count in now.rooms.items():
@@ -105,18 +139,17 @@ class Metrics(Collector):
         ):
             yield CounterMetricFamily(f"spielleiter_{name}", meaning, value)
         causes = {(cause,): count for cause, count in self._causes.items()}
-        yield _counters("verdicts", "How games ended for each player.", ("cause",), causes)
-        yield _counters("time_verdicts", "Time limits that players exceeded.", ("limit", "source"), self._time_verdicts)
         refused = {kind.__name__: refusal.refused for kind, refusal in events.REFUSALS.items()}
         refusals = {(refused[kind], reason): count for (kind, reason), count in self._stream.refusals.items()}
-        yield _counters("refusals", "Refusals by what was refused and why.", ("refused", "reason"), refusals)
+        for name, meaning, labels, counts in (
+            ("verdicts", "How games ended for each player.", ("cause",), causes),
+            ("time_verdicts", "Time limits that players exceeded.", ("limit", "source"), self._time_verdicts),
+            ("refusals", "Refusals by what was refused and why.", ("refused", "reason"), refusals),
+        ):
+            counter = CounterMetricFamily(f"spielleiter_{name}", meaning, labels=labels)
+            for values, count in counts.items():
+                counter.add_metric(values, count)
+            yield counter
         yield SummaryMetricFamily(
             "spielleiter_gc_pause_seconds", "The garbage collector's pauses.", pauses.count, pauses.total
         )
-
-
-def _counters(name: str, meaning: str, labels: tuple[str, ...], counts: Mapping[Any, int]) -> CounterMetricFamily:
-    family = CounterMetricFamily(f"spielleiter_{name}", meaning, labels=labels)
-    for values, count in counts.items():
-        family.add_metric(values, count)
-    return family

@@ -5,16 +5,14 @@ Options, environment variables, `server.properties` and the documents are all de
 
 from __future__ import annotations
 
-import dataclasses
-import difflib
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 T = TypeVar("T")
 
@@ -198,7 +196,9 @@ def directory_switch(default: str) -> ValueKind[Path | None]:
         word = text.lower()
         if word in {"true", "false"}:
             return Path(default) if word == "true" else None
-        looks_misspelt = difflib.get_close_matches(word, ("true", "false", "yes", "no", "on", "off"), cutoff=0.75)
+        from difflib import get_close_matches
+
+        looks_misspelt = get_close_matches(word, ("true", "false", "yes", "no", "on", "off"), cutoff=0.75)
         if not text or (looks_misspelt and "/" not in word):
             raise ValueError(text)
         return Path(text)
@@ -298,8 +298,10 @@ def suggestion(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
     `likeness`, from 0 to 1, is how similar it must be. Among thousands of words there is one that resembles any word,
     so there it should be higher.
     """
+    from difflib import get_close_matches
+
     by_lower_case = {name.lower(): name for name in known}
-    similar = difflib.get_close_matches(word.lower(), by_lower_case, n=1, cutoff=likeness)
+    similar = get_close_matches(word.lower(), by_lower_case, n=1, cutoff=likeness)
     return f" (did you mean {by_lower_case[similar[0]]!r}?)" if similar else ""
 
 
@@ -313,23 +315,35 @@ def setting(
     is_secret: bool = False,
     **more: Any,
 ) -> T:
-    """Declare a field of a dataclass as a setting, with the text of its default; see `Setting` for the arguments.
+    """Declare a field of a struct as a setting, with the text of its default; see `Setting` for the arguments.
 
     `name` is needed only where it is not the name of the field in camelCase, `group` only for the first of a group.
     """
     given = Setting("", name, kind, default, group, help_text, is_secret=is_secret, **more)
     value = kind.parse(default)
-    # a factory, because dataclasses refuse a mapping as a default, even one that never changes
-    return dataclasses.field(default_factory=lambda: value, repr=not is_secret, metadata={"setting": given})
+    return cast("T", field(default_factory=_Default(given, value)))
 
 
-def settings_of(configuration: Any) -> tuple[Setting, ...]:
-    """Return all settings of the dataclass `configuration`, in the order of its fields."""
+class _Default:
+    """Returns the default value of a field, and knows its setting: the fields of structs have no metadata."""
+
+    def __init__(self, given: Setting, value: Any) -> None:
+        self.setting = given
+        self._value = value
+
+    def __call__(self) -> Any:
+        return self._value
+
+
+def settings_of(configuration: type[Struct]) -> tuple[Setting, ...]:
+    """Return all settings of the struct `configuration`, in the order of its fields, which all have a default."""
     found: list[Setting] = []
-    for field in dataclasses.fields(configuration):
-        if given := field.metadata.get("setting"):
-            first, *others = field.name.split("_")
+    for field_name, default in zip(configuration.__struct_fields__, configuration.__struct_defaults__, strict=True):
+        make = getattr(default, "factory", None)
+        if isinstance(make, _Default):
+            given = make.setting
+            first, *others = field_name.split("_")
             name = given.name or first + "".join(word.capitalize() for word in others)
             group = given.group or found[-1].group
-            found.append(structs.replace(given, field=field.name, name=name, group=group))
+            found.append(structs.replace(given, field=field_name, name=name, group=group))
     return tuple(found)

@@ -56,7 +56,7 @@ class StatusBoard:
         self._connections = connections
         self._refusals = stream.refusals
         self._now = now
-        self._started_at = self._instant()
+        self.started_at = self._instant()
         self.opened: dict[str, tuple[str, str]] = {}
         """The address of each connection, and the instant at which it was opened, by its label."""
         self._closed: deque[dict[str, str]] = deque(maxlen=CLOSED)
@@ -77,7 +77,7 @@ class StatusBoard:
 
     def _remember(self, connection: str, address: str, opened_at: str, reason: str) -> None:
         closed = {"connection": connection, "address": address, "openedAt": opened_at, "closedAt": self._instant()}
-        self._closed.append({**closed, "reason": _cut(reason)})
+        self._closed.append({**closed, "reason": shortened(reason)})
 
     def snapshot(self) -> Snapshot:
         """Return the present state in numbers."""
@@ -94,7 +94,7 @@ class StatusBoard:
         """Return the answer to an administrator's status request, as a JSON object; the README describes its fields."""
         now = self.snapshot()
         return {
-            "startedAt": self._started_at,
+            "startedAt": self.started_at,
             "now": self._instant(),
             "roomCounts": dict(now.rooms),
             "connectionCount": now.connections,
@@ -107,7 +107,7 @@ class StatusBoard:
                     "phase": _phase(room),
                     "isPrepared": room.is_prepared,
                     "turn": room.state.turn,
-                    "names": [_cut(name) for name in room.names],
+                    "names": [shortened(name) for name in room.names],
                     "players": [None if slot.peer is None else slot.peer.label for slot in room.player_slots],
                     "observers": len(room.observers),
                 }
@@ -137,5 +137,6 @@ def _phase(room: Room) -> str:
     return "paused" if room.is_paused else "running"
 
 
-def _cut(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return `text`, cut to the length in which administrators are told a name or a reason."""
     return text if len(text) <= TEXT else f"{text[: TEXT - 1]}…"

@@ -22,15 +22,10 @@ SWEEP_FROM: Final = 64
 class ScheduledTimer:
     """A timer that was set by `Timers`; `cancel` may be called at any time, also after the call."""
 
-    __slots__ = ("callback", "deadline", "number")
+    __slots__ = ("callback",)
 
-    def __init__(self, deadline: float, number: int, callback: Callable[[float], None]) -> None:
-        self.deadline = deadline
-        self.number = number
+    def __init__(self, callback: Callable[[float], None]) -> None:
         self.callback: Callable[[float], None] | None = callback
-
-    def __lt__(self, other: ScheduledTimer) -> bool:
-        return (self.deadline, self.number) < (other.deadline, other.number)
 
     def cancel(self) -> None:
         """Prevent the call, and drop the reference to the callback."""
@@ -42,7 +37,8 @@ class Timers:
 
     def __init__(self, on_bug: Callable[[Exception], None]) -> None:
         self._on_bug = on_bug
-        self._heap: list[ScheduledTimer] = []
+        self._heap: list[tuple[float, int, ScheduledTimer]] = []
+        """The timers with their deadline and their number, which tuples compare faster than a method would."""
         self._sweep_at = SWEEP_FROM
         self._count = 0
         self._scope = trio.CancelScope()
@@ -55,13 +51,13 @@ class Timers:
         """Call `callback(now)` once trio's clock has reached `deadline`; `deadline` and `now` are its seconds."""
         if len(self._heap) >= self._sweep_at:
             # remove cancelled timers: every move leaves one, and a time limit may be hours
-            self._heap = [timer for timer in self._heap if timer.callback is not None]
+            self._heap = [entry for entry in self._heap if entry[2].callback is not None]
             heapq.heapify(self._heap)
             self._sweep_at = max(SWEEP_FROM, 2 * len(self._heap))
         self._count += 1
-        timer = ScheduledTimer(deadline, self._count, callback)
-        heapq.heappush(self._heap, timer)
-        if self._heap[0] is timer:
+        timer = ScheduledTimer(callback)
+        heapq.heappush(self._heap, (deadline, self._count, timer))
+        if self._heap[0][2] is timer:
             self._scope.deadline = deadline  # wakes the task if it sleeps until a later deadline
         return timer
 
@@ -82,7 +78,7 @@ class Timers:
         """Call the first timer if it is due; return whether it was."""
         if self._next_deadline() > now:
             return False
-        timer = heapq.heappop(self._heap)
+        timer = heapq.heappop(self._heap)[2]
         callback, timer.callback = timer.callback, None
         assert callback is not None
         try:
@@ -94,6 +90,6 @@ class Timers:
     def _next_deadline(self) -> float:
         """Return the deadline of the first timer that is not cancelled; infinite if there is none."""
         heap = self._heap
-        while heap and heap[0].callback is None:
+        while heap and heap[0][2].callback is None:
             heapq.heappop(heap)
-        return heap[0].deadline if heap else inf
+        return heap[0][0] if heap else inf

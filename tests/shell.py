@@ -115,28 +115,30 @@ class Shell:
             "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": PACKAGES,
         }
-        (tiny,) = blocks("README.md", "python", "A client in ten lines")
+        (tiny,) = blocks("docs/getting-started.md", "python", "A client in ten lines")
         (folder / "tiny.py").write_text(tiny.text.replace("13050", str(server.port)), encoding="utf-8")
-        (player,) = blocks("README.md", "python", "A player as a Python function")
-        text = player.text.replace("play_game(strategy)", f"play_game(strategy, port={server.port})")
-        (folder / "my_player.py").write_text(text, encoding="utf-8")
-        (german_player,) = blocks("docs/de/erstes-spiel.md", "python")
-        (folder / "mein_spieler.py").write_text(german_player.text.replace("13050", str(server.port)), encoding="utf-8")
-        (options,) = blocks("docs/de/abgabe.md", "python")
+        (player,) = blocks("docs/getting-started.md", "python", "A player as a Python function")
+        (folder / "my_player.py").write_text(player.text.replace("13050", str(server.port)), encoding="utf-8")
+        german_player, better_strategy = blocks("docs/de/lektion-1.md", "python")
+        text = with_function(german_player.text, better_strategy.text).replace("13050", str(server.port))
+        (folder / "mein_spieler.py").write_text(text, encoding="utf-8")
+        (options,) = blocks("docs/de/lektion-4.md", "python")
         (folder / "spieler.py").write_text(with_options(tiny.text, options.text), encoding="utf-8")
         (programs / "built.zip").write_bytes(python_package("", {}))
         (folder / "logic.py").write_text(BUILDER.format(built=str(programs / "built.zip")), encoding="utf-8")
         (folder / "start.sh").write_text('#!/bin/sh\nexec python3 spieler.py "$@"\n', encoding="utf-8")
-        for name in ("neu.jar", "alt.jar", "mein-spieler.jar"):
+        for name in ("new.jar", "old.jar", "my-player.jar", "anna.jar", "neu.jar", "alt.jar", "mein-spieler.jar"):
             (folder / name).touch()
-        (programs_file,) = blocks("README.de.md", "toml")
-        self.write_tournament(programs_file)
+        (folder / "ben.py").write_text((folder / "my_player.py").read_text(encoding="utf-8"), encoding="utf-8")
+        for document, name in (("README.md", "class.toml"), ("README.de.md", "klasse.toml")):
+            (programs_file,) = blocks(document, "toml")
+            self.write_tournament(programs_file, name)
 
-    def write_tournament(self, block: Block) -> None:
+    def write_tournament(self, block: Block, name: str) -> None:
         """Write the programs of a tournament: two games for each pair, and time limits that are not reached."""
         limit = round(HANG_TIMEOUT * 1000)
         text = re.sub(r"games = \d+", f"games = 2\nsoft_timeout = {limit}\nhard_timeout = {limit}", block.text)
-        (self.folder / "programme.toml").write_text(text, encoding="utf-8")
+        (self.folder / name).write_text(text, encoding="utf-8")
 
     def start(self, script: str) -> subprocess.Popen[str]:
         """Start a script, with its errors among its output, in a process group of its own."""
@@ -159,11 +161,17 @@ class Shell:
 
 
 def with_options(player: str, options: str) -> str:
-    """The player in ten lines, with the two lines replaced that `docs/de/abgabe.md` says to replace by `options`."""
+    """The player in ten lines, with the two lines replaced that `docs/de/lektion-4.md` says to replace by `options`."""
     lines = player.splitlines()
     (first,) = [index for index, line in enumerate(lines) if line.startswith("server = ")]
     assert lines[first + 1].startswith("server.sendall(b")
     return "\n".join([*lines[:first], *options.splitlines(), *lines[first + 2 :], ""])
+
+
+def with_function(program: str, function: str) -> str:
+    """The program with its function `strategy` replaced, as `docs/de/lektion-1.md` says."""
+    before, _, after = program.partition("def strategy(state):\n")
+    return before + function + after[after.index("\n\n\n") :]
 
 
 def end_of(started: subprocess.Popen[str]) -> str:

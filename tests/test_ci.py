@@ -171,6 +171,12 @@ REST = "\nLeft out: no wheels\n3 passed in 1s"
         ("nothing", {}, 1, ""),
         ("3 passed in 1s", {"TWINE_STATUS": "0"}, 0, CHECKED),
         ("3 passed in 1s", {"TWINE_STATUS": "1"}, 1, "The packages cannot be published."),
+        (
+            "3 passed in 1s",
+            {"make": FAKE_MAKE.replace("*test)", "*docs) exit 2 ;;\n*test)")},
+            1,
+            "documents cannot be made",
+        ),
         ("3 passed in 1s", {"REST": REST, "REST_STATUS": "0"}, 0, "ci:   Left out: no wheels"),
         ("3 passed in 1s", {"REST": REST, "REST_STATUS": "2"}, 1, "ci:   Left out: no wheels"),
         (skipped("missing (set SPIELLEITER_SHARED, or ...)"), {}, 0, ""),

@@ -18,14 +18,16 @@ import click
 import pytest
 
 from spielleiter.cli.cli import cli
+from spielleiter.cli.manual import commands
 from spielleiter.game.api import State
 from spielleiter.game.blokus.pieces import Shape
 from spielleiter.game.blokus.state import BLOKUS_2027
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.messages import Memento, MoveData, MoveRequest, RoomMessage
+from spielleiter.server.config import SETTINGS
 from spielleiter.server.editions import EDITIONS
 from tests.cli.background import background_server
-from tests.documents import ROOT, Block, blocks
+from tests.documents import ROOT, Block, blocks, read
 from tests.shell import end_of, saved_game, shell
 from tests.timeouts import HANG_TIMEOUT
 
@@ -68,15 +70,79 @@ def test_the_commands_in_documents_are_valid(tmp_path: Path, monkeypatch: pytest
     assert refused == {}
 
 
-READMES = ("README.md", "README.de.md")
+FOREIGN_OPTIONS = frozenset({
+    "--add-opens", "--architecture", "--build", "--dashboard-address", "--events", "--kinds", "--level", "--name",
+    "--no-dashboard", "--nobook", "--packet", "--player", "--python-version", "--rm", "--survive", "--time",
+})  # fmt: skip
+"""Options of other programs that documents name."""
+
+
+def spans(document: str) -> list[str]:
+    """Return the pieces of code within the lines of a document."""
+    return re.findall(
+        r"(?<!`)`([^`\n]+)`(?!`)", re.sub(r"^ *```.*?^ *```$", "", read(document), flags=re.DOTALL | re.MULTILINE)
+    )
+
+
+def own_options() -> tuple[dict[str, set[str]], set[str]]:
+    """Return the options of each command by its path, and all of them."""
+    by_command = {}
+    top = click.Context(cli, info_name="spielleiter")
+    for command, context in ((cli, top), *commands(cli, top)):
+        options = [each for each in command.params if isinstance(each, click.Option)]
+        names = {name for each in options for name in (*each.opts, *each.secondary_opts)}
+        by_command[context.command_path] = names | {"--help"}
+    by_command["spielleiter serve"] |= {name for each in SETTINGS for name in each.other_options}
+    return by_command, set().union(*by_command.values())
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_commands_and_options_that_are_named_exist(document: str) -> None:
+    by_command, known = own_options()
+    wrong = []
+    for span in spans(document):
+        words = span.partition(" -- ")[0].split()
+        if words[0] == "spielleiter":
+            named = [word for word in words[1:3] if re.fullmatch(r"[a-z][a-z-]*", word)]
+            paths = [" ".join(["spielleiter", *named[:count]]) for count in (2, 1, 0)]
+            path = next(path for path in paths if path in by_command)
+            if named and path == "spielleiter":
+                wrong.append(span)
+            allowed = by_command[path]
+        elif words[0].startswith("--"):
+            allowed = known | FOREIGN_OPTIONS
+        else:
+            continue  # the command line of another program
+        options = {word.partition("=")[0] for word in words if re.match("--[a-z]", word)}
+        if not options <= allowed:
+            wrong.append(span)
+    assert wrong == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_files_and_tests_that_are_named_exist(document: str) -> None:
+    """Files of this repository, or below `tests/`; a page may show what the files of a new game are called."""
+    folders = {path.name for place in (ROOT, ROOT / "tests") for path in place.iterdir() if path.is_dir()}
+    wrong = []
+    for span in spans(document):
+        path, _, test = span.partition("::")
+        if not re.fullmatch(r"[\w.-]+(/[\w.-]+)+\.(?:py|md|toml|js|sh|yml|lock|spec|properties|j2)", path):
+            continue
+        if path.partition("/")[0] not in folders or "nim" in path or "X.md" in path:
+            continue
+        found = [file for file in (ROOT / path, ROOT / "tests" / path) if file.is_file()]
+        if not found or (test and f"def {test}(" not in found[0].read_text(encoding="utf-8")):
+            wrong.append(span)
+    assert wrong == []
+
+
+PAGES_IN_ENGLISH = ("docs/getting-started.md", "docs/server.md")
+READMES = ("README.md", "README.de.md", *PAGES_IN_ENGLISH)
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ELSEWHERE = {
     "make serve",  # test_ci.py
     ". .venv/bin/activate",
-    "uvx spielleiter demo",  # once released; test_packaging.py installs the wheel and starts the command
-    "pipx install spielleiter",
     "python3 -m venv .venv",  # test_packaging.py
-    "docker build -f docker/Dockerfile -t spielleiter .",  # test_docker.py
     "#!/usr/bin/env bash",  # test_the_script_plays_a_prepared_game
     "spielleiter admin prepare --slot Alice --slot Bob --pause",  # this and the next: test_a_game_in_several_terminals
     "spielleiter admin observe ROOM",
@@ -84,7 +150,8 @@ ELSEWHERE = {
     "spielleiter play --strategy random --reservation CODE-2",
     "spielleiter admin step ROOM",
     "spielleiter check builtin:greedy",  # tests/contest/test_check.py
-    "python3 -m zipfile -c spieler.zip start.sh spieler.py",  # test_the_commands_of_a_page_work_in_order: abgabe.md
+    "spielleiter check my-player.zip --html report.html",  # test_the_commands_of_a_page_work_in_order: lektion-4.md
+    "spielleiter check mein-spieler.zip --html bericht.html",
 }
 """Blocks by their first line, without a comment."""
 
@@ -143,7 +210,7 @@ def test_the_function_plays_a_whole_game(tmp_path: Path) -> None:
 @pytest.mark.parametrize("shape", BLOKUS_2027.rules.start_shapes)
 def test_the_ten_lines_know_every_start_piece(shape: Shape) -> None:
     """All four colours place their first piece; then the client skips."""
-    (tiny,) = blocks("README.md", "python", "A client in ten lines")
+    (tiny,) = blocks("docs/getting-started.md", "python", "A client in ten lines")
     functions = ast.Module(ast.parse(tiny.text).body[:3], [])
     names: dict[str, Any] = {}
     exec(compile(functions, "tiny.py", "exec"), names)
@@ -165,7 +232,7 @@ def test_the_ten_lines_know_every_start_piece(shape: Shape) -> None:
 
 @pytest.mark.extended
 def test_a_game_in_several_terminals(tmp_path: Path) -> None:
-    prepare, observe, first, second, step = (block.text for block in blocks("README.md", "sh", "Administer games"))
+    prepare, observe, first, second, step = (block.text for block in blocks("docs/server.md", "sh", "Administer games"))
     with shell(tmp_path) as (here, server):
         room, code_1, code_2 = UUID.findall(here.run(prepare))
         observing = here.start(observe.replace("ROOM", room))
@@ -183,7 +250,7 @@ def test_a_game_in_several_terminals(tmp_path: Path) -> None:
 
 @pytest.mark.extended
 def test_the_script_plays_a_prepared_game(tmp_path: Path) -> None:
-    (script,) = blocks("README.md", "bash", "Administer games")
+    (script,) = blocks("docs/server.md", "bash", "Administer games")
     with shell(tmp_path) as (here, server):
         output = here.run(script.text)
     assert re.search(r"^\[\[\d+\], ?\[\d+\]\]$", output, re.MULTILINE)
@@ -202,7 +269,7 @@ ADMINISTRATORS = {"connect_admin()": "connect_admin(port={})", "AdminClient.conn
 @pytest.mark.extended
 @pytest.mark.parametrize("number", [0, 1])
 def test_an_administrator_in_python(number: int, tmp_path: Path) -> None:
-    scripts = blocks("README.md", "python", "Administer games")
+    scripts = blocks("docs/server.md", "python", "Administer games")
     (connecting,) = [each for each in ADMINISTRATORS if each in scripts[number].text]
     with shell(tmp_path) as (here, server):
         text = scripts[number].text.replace(connecting, ADMINISTRATORS[connecting].format(server.port))
@@ -230,7 +297,7 @@ def test_the_commands_of_a_page_work_in_order(page: str, tmp_path: Path, replay:
     (tmp_path / "replays" / "NAME.xml").write_bytes(replay)
     with shell(tmp_path) as (here, server):
         for block in blocks(page, "toml"):
-            here.write_tournament(block)
+            here.write_tournament(block, "programme.toml")
         for block in blocks(page, "sh"):
             if block.text.startswith(INSTALLING):
                 continue
@@ -244,7 +311,7 @@ def test_the_commands_of_a_page_work_in_order(page: str, tmp_path: Path, replay:
 
 @pytest.mark.extended
 def test_the_log_names_the_turn_to_start_from(replay: bytes, tmp_path: Path) -> None:
-    """The log names the turn of the replay, as `warum-verloren.md` says, also in a game that began at a later turn."""
+    """The log names the turn of the replay, as `lektion-2.md` says, also in a game that began at a later turn."""
     path = tmp_path / "game.xml"
     path.write_bytes(replay)
     with background_server(load_game_file=path, turn=10) as server:
@@ -305,7 +372,7 @@ class Conversation:
 
 @pytest.fixture
 def connect() -> Iterator[Callable[..., Conversation]]:
-    """Makes connections to a server whose games begin with PENTO_V, like those in the README."""
+    """Makes connections to a server whose games begin with PENTO_V, like those in protocol.md."""
     with ExitStack() as stack:
         port = stack.enter_context(background_server(start_piece="PENTO_V")).port
 
@@ -329,7 +396,7 @@ def play_block(connection: Conversation, block: Block) -> None:
 
 def blocks_of(section: str, *directions: str) -> list[Block]:
     """The XML blocks of the section; their directions must be these."""
-    found = blocks("README.md", "xml", section)
+    found = blocks("docs/protocol.md", "xml", section)
     assert ["from" if is_from_server(block) else "to" for block in found] == list(directions)
     return found
 
@@ -353,7 +420,7 @@ def test_the_admin_protocol(connect: Callable[..., Conversation]) -> None:
         "to", "from", "to", "from", "to", "to", "from", "to", "from", "to", "from", "to", "from",
         "to", "from", "to", "from", "to",
     )  # fmt: skip
-    move = blocks("README.md", "xml", "What a client sees")[3]
+    move = blocks("docs/protocol.md", "xml", "What a client sees")[3]
     admin = connect()
     for block in (prepare, prepared, observe, observed):
         play_block(admin, block)

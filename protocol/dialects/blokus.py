@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from operator import attrgetter
 from typing import Final, TypeAlias, TypeVar
 
@@ -18,7 +18,15 @@ from spielleiter.game.api import Mistake, Move, State
 from spielleiter.game.blokus.moves import BlokusMistake, IncompleteMove, IncompletePiece, SetMove, SkipMove
 from spielleiter.game.blokus.pieces import EMPTY, SIZE, STRIDE, Bitboard, Color, Rotation, Shape, bit, scan
 from spielleiter.game.blokus.state import BlokusState, Ruleset
-from spielleiter.protocol.dialect import DataReader, Dialect, PlainForm, Reading, RememberingWriter, Writer
+from spielleiter.protocol.dialect import (
+    DataReader,
+    Dialect,
+    PieceWriter,
+    PlainForm,
+    Reading,
+    RememberingWriter,
+    Writer,
+)
 from spielleiter.protocol.dialects import packets
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import Memento, MoveData, RoomMessage, UnreadableData
@@ -322,8 +330,8 @@ def plain_set_move(package: str) -> PlainForm:
         rb"</data" + _BLANKS + rb">",
         rb"</room" + _BLANKS + rb">",
     )
-    pattern = re.compile(_BLANKS + _BLANKS.join(tags) + _BLANKS)
-    return PlainForm(pattern, _read_plain_set_move, depth=5, attributes=4, children=3)
+    written = _BLANKS + _BLANKS.join(tags) + _BLANKS
+    return PlainForm(cache(lambda: re.compile(written)), _read_plain_set_move, depth=5, attributes=4, children=3)
 
 
 def _read_plain_set_move(match: re.Match[bytes]) -> RoomMessage | None:
@@ -395,9 +403,9 @@ def release_move_readers(package: str, coordinates: str) -> dict[str, DataReader
 
 # -- writing positions ------------------------------------------------------------------------------------------------
 
-Write: TypeAlias = Callable[[Memento, BlokusState, Dialect, str], str]
-"""Writes some children of the element `state`, each on a line of its own that begins with the indent (the last
-argument)."""
+Write: TypeAlias = Callable[[Memento, BlokusState, Dialect, str], Sequence[bytes]]
+"""Writes some children of the element `state` in pieces, each child on a line of its own that begins with the indent
+(the last argument)."""
 
 _CACHED_LISTS: Final = 4096
 _CACHED_INDENTS: Final = 8
@@ -407,19 +415,23 @@ class StatePart(Struct, frozen=True):
     """Some children of the element `state`.
 
     `new` returns a function that writes them, with a cache of its own if it has one. `key` returns the value on which
-    they depend: if it is equal, so is the text. If `key` is None, they are written again every time.
+    they depend: if it is equal, so are the bytes. If `key` is None, they are written again every time.
     """
 
     new: Callable[[], Write]
     key: Callable[[Memento], object] | None
 
 
-def part(write: Write, depends_on: str | None = None) -> StatePart:
+def part(write: Callable[[Memento, BlokusState, Dialect, str], str], depends_on: str | None = None) -> StatePart:
     """Return a part that is written without a cache.
 
     `depends_on` is the (dotted) name of the attribute of a memento that serves as its key.
     """
-    return StatePart(lambda: write, None if depends_on is None else attrgetter(depends_on))
+
+    def write_bytes(memento: Memento, state: BlokusState, dialect: Dialect, indent: str) -> Sequence[bytes]:
+        return (write(memento, state, dialect, indent).encode(),)
+
+    return StatePart(lambda: write_bytes, None if depends_on is None else attrgetter(depends_on))
 
 
 class MementoWriter(RememberingWriter):
@@ -430,62 +442,64 @@ class MementoWriter(RememberingWriter):
         self._parts = parts
 
     def __call__(self, memento: Memento, dialect: Dialect, indent: str) -> Body:
-        return self.for_room()(memento, dialect, indent)
+        return Body("memento", "", b"".join(self.for_room()(memento, dialect, indent)).decode())
 
-    def for_room(self) -> Writer:
+    def for_room(self) -> PieceWriter:
         return _CachingMementoWriter(self._attributes, self._parts).write
 
 
 class _CachingMementoWriter:
-    """Keeps the text of every part, and the key for which it was written."""
+    """Keeps the bytes of every part, and the key for which they were written."""
 
-    __slots__ = ("_attributes", "_indent", "_keys", "_parts", "_texts")
+    __slots__ = ("_attributes", "_indent", "_keys", "_parts", "_written")
 
     def __init__(self, attributes: Callable[[BlokusState], str], parts: Sequence[StatePart]) -> None:
         self._attributes = attributes
         self._parts = [(number, each.key, each.new()) for number, each in enumerate(parts)]
         self._keys: list[object] = [None] * len(parts)
-        self._texts = [""] * len(parts)
+        self._written: list[Sequence[bytes]] = [()] * len(parts)
         self._indent = ""
 
-    def write(self, memento: Memento, dialect: Dialect, indent: str) -> Body:
+    def write(self, memento: Memento, dialect: Dialect, indent: str) -> Sequence[bytes]:
         state = memento.state
         if not isinstance(state, BlokusState):
             raise LocalProtocolError(f"not a position of Blokus: {type(state).__name__}")
-        keys, texts, inner = self._keys, self._texts, indent + "  "
+        keys, written, inner = self._keys, self._written, indent + "  "
         if inner != self._indent:
             self._indent = inner
             keys[:] = [None] * len(keys)
+        pieces = [f'{indent}<state class="state"{self._attributes(state)}>'.encode()]
         for number, key_of, write in self._parts:
-            if key_of is None:
-                texts[number] = write(memento, state, dialect, inner)
-                continue
-            key = key_of(memento)
-            if key != keys[number]:
+            key = None if key_of is None else key_of(memento)
+            if key is None or key != keys[number]:
                 keys[number] = key
-                texts[number] = write(memento, state, dialect, inner)
-        lines = "".join(texts)
-        return Body("memento", "", f'{indent}<state class="state"{self._attributes(state)}>{lines}{indent}</state>')
+                written[number] = write(memento, state, dialect, inner)
+            pieces += written[number]
+        pieces.append(f"{indent}</state>".encode())
+        return pieces
 
 
 class _Board:
     """Writes the covered cells row by row, and keeps what it wrote last."""
 
-    __slots__ = ("_cells", "_fields", "_indent", "_rows")
+    __slots__ = ("_cells", "_fields", "_indent", "_pieces")
 
     def __init__(self) -> None:
         self._reset("")
 
-    def __call__(self, _memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
+    def __call__(self, _memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> Sequence[bytes]:
         self._update(state.cells, indent)
-        return element(indent, "board", "", "".join(self._rows))
+        if any(state.cells):
+            return self._pieces
+        return (element(indent, "board").encode(),)
 
     def _reset(self, indent: str) -> None:
         self._indent = indent
         self._cells = (EMPTY, EMPTY, EMPTY, EMPTY)
-        self._fields = [""] * (SIZE * STRIDE)
-        """For each bit of a bitboard the XML of the covered cell, or an empty string."""
-        self._rows = [""] * SIZE
+        self._fields = [b""] * (SIZE * STRIDE)
+        """For each bit of a bitboard the XML of the covered cell, or nothing."""
+        self._pieces = [f"{indent}<board>".encode(), *[b""] * SIZE, f"{indent}</board>".encode()]
+        """The start tag, the rows, the end tag."""
 
     def _update(self, cells: tuple[Bitboard, Bitboard, Bitboard, Bitboard], indent: str) -> None:
         if indent != self._indent:
@@ -504,16 +518,16 @@ class _Board:
                 self._fields[index] = texts[index]
                 rows.add(index // STRIDE)
         for row in rows:
-            self._rows[row] = "".join(self._fields[row * STRIDE : (row + 1) * STRIDE])
+            self._pieces[1 + row] = b"".join(self._fields[row * STRIDE : (row + 1) * STRIDE])
         self._cells = cells
 
 
 @lru_cache(maxsize=_CACHED_INDENTS)
-def _fields(indent: str) -> tuple[tuple[str, ...], ...]:
+def _fields(indent: str) -> tuple[tuple[bytes, ...], ...]:
     """Return the XML of each covered cell, indexed by colour and by its bit in a bitboard."""
     return tuple(
         tuple(
-            f'{indent}  <field x="{index % STRIDE}" y="{index // STRIDE}" content="{color.name}"/>'
+            f'{indent}  <field x="{index % STRIDE}" y="{index // STRIDE}" content="{color.name}"/>'.encode()
             for index in range(SIZE * STRIDE)
         )
         for color in Color
@@ -536,23 +550,35 @@ start_team: Final = part(
 
 def shape_lists(attributes: str = "") -> StatePart:
     """Return the four lists of pieces that are not placed yet; `attributes` are those of their elements, as XML."""
+    return StatePart(partial(_ShapeLists, attributes), attrgetter("state.remaining_masks"))
 
-    def write(_memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
-        blue, yellow, red, green = state.remaining_masks
-        return (
-            _shape_list(0, blue, attributes, indent)
-            + _shape_list(1, yellow, attributes, indent)
-            + _shape_list(2, red, attributes, indent)
-            + _shape_list(3, green, attributes, indent)
-        )
 
-    return part(write, "state.remaining_masks")
+class _ShapeLists:
+    """Writes the lists of pieces, and keeps what it wrote last: a move changes one of them."""
+
+    __slots__ = ("_attributes", "_indent", "_masks", "_pieces")
+
+    def __init__(self, attributes: str) -> None:
+        self._attributes = attributes
+        self._indent = ""
+        self._masks: list[int | None] = [None] * len(SHAPE_LISTS)
+        self._pieces = [b""] * len(SHAPE_LISTS)
+
+    def __call__(self, _memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> Sequence[bytes]:
+        if indent != self._indent:
+            self._indent = indent
+            self._masks = [None] * len(SHAPE_LISTS)
+        for color, mask in enumerate(state.remaining_masks):
+            if mask != self._masks[color]:
+                self._masks[color] = mask
+                self._pieces[color] = _shape_list(color, mask, self._attributes, indent)
+        return self._pieces
 
 
 @lru_cache(maxsize=_CACHED_LISTS)
-def _shape_list(color: int, mask: int, attributes: str, indent: str) -> str:
+def _shape_list(color: int, mask: int, attributes: str, indent: str) -> bytes:
     shapes = "".join([leaf(indent + "  ", "shape", SHAPE_NAMES[index]) for index in scan(mask)])
-    return element(indent, SHAPE_LISTS[color], attributes, shapes)
+    return element(indent, SHAPE_LISTS[color], attributes, shapes).encode()
 
 
 def colors(tag: str) -> StatePart:

@@ -85,6 +85,7 @@ BLOKUS_2021_RELEASE: Final = BLOKUS_2021_R3.evolve(
     name="blokus-2021-21.4.0",
     readers={
         **release_requests.READERS,
+        **release_requests.EXTENDED_READERS,
         **release_requests.TEST_MODE_READERS,
         "close": None,
         packets.CLOSE_RESPONSE: None,
@@ -103,7 +104,7 @@ BLOKUS_2021_RELEASE: Final = BLOKUS_2021_R3.evolve(
     data_writers={m.MoveData: blokus.move_writer(PACKAGE, has_hints=False)},
     slot_defaults=m.Slot(None, can_timeout=False, is_reserved=False),
     slot_attributes=("displayName", "canTimeout", "reserved"),
-    own_requests=packets.OWN_REQUESTS,
+    official_readers=release_requests.OFFICIAL_READERS,
     is_strict=True,
 )
 

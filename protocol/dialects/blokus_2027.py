@@ -5,7 +5,6 @@ Source: packets of release 27.0.4, whose server also decides how packets are rea
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -221,8 +220,8 @@ _REMOVED: Final = {packets.READERS[tag] for tag in ("testMode", "testing", "scor
 def _write_prepare(message: m.PrepareRequest, dialect: Dialect, indent: str) -> Body:
     """Write a request. In this season only a game can be paused, not a slot, so a paused slot pauses the game."""
     is_paused = message.is_paused or any(slot.should_be_paused for slot in message.slots)
-    slots = tuple(dataclasses.replace(slot, should_be_paused=False) for slot in message.slots)
-    return packets.write_prepare(dataclasses.replace(message, is_paused=is_paused, slots=slots), dialect, indent)
+    slots = tuple(replace(slot, should_be_paused=False) for slot in message.slots)
+    return packets.write_prepare(replace(message, is_paused=is_paused, slots=slots), dialect, indent)
 
 
 BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
@@ -232,6 +231,7 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
     readers={
         **dict.fromkeys(tag for tag, reader in packets.READERS.items() if reader in _REMOVED),
         **release_requests.READERS,
+        **release_requests.EXTENDED_READERS,
         packets.CLOSE_RESPONSE: None,
     },
     data_readers={
@@ -266,8 +266,8 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
         m.Result: write_result,
         m.Memento: blokus.MementoWriter(
             lambda state: (
-                f' startTeam="{_TEAM_NAMES[0]}" turn="{state.turn}" startPiece="{state.start_shape.name}"'
-                f' round="{state.round}"'
+                f' startTeam="{_TEAM_NAMES[0]}" turn="{state.turn}"'
+                f' startPiece="{blokus.SHAPE_NAMES[state.start_shape]}" round="{state.round}"'
             ),
             blokus.last_move,
             blokus.board,
@@ -280,6 +280,6 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
     plain_forms=(plain_set_move(PACKAGE),),
     slot_defaults=m.Slot(None, can_timeout=False, is_reserved=False),
     slot_attributes=("displayName", "canTimeout", "reserved"),
-    own_requests=packets.OWN_REQUESTS,
+    official_readers=release_requests.OFFICIAL_READERS,
     is_strict=True,
 )

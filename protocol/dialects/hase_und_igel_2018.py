@@ -326,7 +326,8 @@ def _write_prepare(message: m.PrepareRequest, _dialect: Dialect, indent: str) ->
         )
         for slot in message.slots
     )
-    return Body("prepare", attribute("gameType", message.game_type), slots)
+    children = slots + packets.position_element(message.position, indent)
+    return Body("prepare", attribute("gameType", message.game_type), children)
 
 
 def _read_timeout(packet: Element, reading: Reading) -> m.TimeoutRequest:
@@ -411,8 +412,8 @@ HASE_UND_IGEL_2018: Final = Dialect(
             "authenticate", attribute("passphrase", message.password)
         ),
         m.CloseConnection: packets.attribute_writer(packets.CLOSE_RESPONSE),
-        m.ErrorPacket: lambda message, dialect, indent: packets.write_error_packet(message, dialect, indent)._replace(
-            name="error", has_end_tag=False
+        m.ErrorPacket: lambda message, dialect, indent: replace(
+            packets.write_error_packet(message, dialect, indent), name="error", has_end_tag=False
         ),
         m.JoinedGameRoom: packets.joined_game_room_writer(has_existing=True),
         m.PlayerScore: lambda message, dialect, indent: (

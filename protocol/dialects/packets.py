@@ -141,8 +141,14 @@ def write_authenticate(message: m.AuthenticateRequest, _dialect: Dialect, _inden
 
 def read_prepare(packet: Element, reading: Reading) -> m.PrepareRequest:
     defaults = reading.dialect.slot_defaults
-    slots = []
-    for slot in reading.each(packet, "slot"):
+    slots, position = [], None
+    for slot in packet:
+        if slot.tag == "position":
+            position = read_text(slot)
+            continue
+        if slot.tag != "slot":
+            reading.skip(slot, packet)
+            continue
         reading.skip_children(slot)
         slots.append(
             m.Slot(
@@ -154,7 +160,18 @@ def read_prepare(packet: Element, reading: Reading) -> m.PrepareRequest:
             )
         )
     is_paused = read_boolean(packet, "pause", default=False)
-    return m.PrepareRequest(packet.get("gameType"), tuple(slots), is_paused, _given(packet, ("gameType", "pause")))
+    given = _given(packet, ("gameType", "pause"))
+    return m.PrepareRequest(packet.get("gameType"), tuple(slots), is_paused, position, given)
+
+
+def position_element(position: str | None, indent: str) -> str:
+    """Return the position of a prepared game as XML, without any if there is none."""
+    return "" if position is None else f"{indent}<position>{_long_text(position)}</position>"
+
+
+def _long_text(text: str) -> str:
+    """Return the content of an element. Quotes are not escaped: JSON and XML have many, and there they may stand."""
+    return escape_text(text).replace("&quot;", '"')
 
 
 def _given(element: Element, names: Iterable[str]) -> frozenset[str]:
@@ -173,19 +190,23 @@ def write_prepare(message: m.PrepareRequest, _dialect: Dialect, indent: str) -> 
         )
         for slot in message.slots
     )
-    return Body("prepare", attributes, slots)
+    return Body("prepare", attributes, slots + position_element(message.position, indent))
 
 
-def read_status(packet: Element, reading: Reading) -> m.StatusRequest | m.Status:
-    """Read a status packet. Without a report it is the request, with a report it is the answer."""
-    reading.skip_children(packet)
-    report = read_text(packet)
-    return m.Status(report) if report else m.StatusRequest()
+def text_reader(request: type[Any], answer: type[Any]) -> Reader:
+    """Return a reader of a packet that is `request` if it has no text, and `answer` with the text if it has one."""
+
+    def read(packet: Element, reading: Reading) -> Any:
+        reading.skip_children(packet)
+        text = read_text(packet)
+        return answer(text) if text else request()
+
+    return read
 
 
-def write_status(message: m.Status, _dialect: Dialect, _indent: str) -> Body:
-    """Write a status. Quotes are not escaped: the text of an element may contain them, and JSON has many."""
-    return Body("status", "", escape_text(message.report).replace("&quot;", '"'))
+def text_writer(tag: str, field: str) -> Writer:
+    """Return a writer of messages that have only a text, in `field`."""
+    return lambda message, _dialect, _indent: Body(tag, "", _long_text(getattr(message, field)))
 
 
 def read_joined_game_room(packet: Element, reading: Reading) -> m.JoinedGameRoom:
@@ -265,7 +286,7 @@ def write_room(message: m.RoomMessage, dialect: Dialect, indent: str) -> Body:
 
 # -- the tables of packets --------------------------------------------------------------------------------------------
 
-OWN_REQUESTS: Final = ("status",)
+OWN_REQUESTS: Final = ("feed", "metrics", "status")
 """The tags of requests that no official server knows."""
 CLOSE: Final = "sc.protocol.CloseConnection"
 CLOSE_RESPONSE: Final = "sc.protocol.responses.CloseConnection"
@@ -275,12 +296,14 @@ _READERS: Final[Mapping[str, Reader]] = {
     "authenticate": read_authenticate,
     "close": attribute_reader(m.CloseConnection),
     "errorpacket": read_error_packet,
+    "feed": text_reader(m.FeedRequest, m.FeedUpdate),
     "joinedGameRoom": read_joined_game_room,
+    "metrics": text_reader(m.MetricsRequest, m.MetricsText),
     "playerScore": read_player_score,
     "prepare": read_prepare,
     "prepared": read_prepared,
     "room": read_room,
-    "status": read_status,
+    "status": text_reader(m.StatusRequest, m.Status),
 }
 
 READERS: Final[Mapping[str, Reader]] = {
@@ -303,12 +326,16 @@ WRITERS: Final[Mapping[type, Writer]] = {
     m.AuthenticateRequest: write_authenticate,
     m.CloseConnection: attribute_writer(CLOSE),
     m.ErrorPacket: write_error_packet,
+    m.FeedRequest: attribute_writer("feed"),
+    m.FeedUpdate: text_writer("feed", "text"),
     m.JoinedGameRoom: joined_game_room_writer(has_count=True, has_existing=True),
+    m.MetricsRequest: attribute_writer("metrics"),
+    m.MetricsText: text_writer("metrics", "text"),
     m.PlayerScore: write_player_score,
     m.PrepareRequest: write_prepare,
     m.Prepared: write_prepared,
     m.RoomMessage: write_room,
-    m.Status: write_status,
+    m.Status: text_writer("status", "report"),
     m.StatusRequest: attribute_writer("status"),
     # an unknown packet is written as far as it was understood
     m.UnknownPacket: lambda message, _dialect, _indent: Body(message.tag),

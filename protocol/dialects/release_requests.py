@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from spielleiter.protocol import messages as m
 from spielleiter.protocol.attribute_packets import ATTRIBUTE_PACKETS
 from spielleiter.protocol.dialect import DataReader, Reader, Reading
-from spielleiter.protocol.dialects.packets import read_error_packet
+from spielleiter.protocol.dialects.packets import OWN_REQUESTS, read_error_packet
 from spielleiter.protocol.values import (
     BOOLEAN,
     NULL,
@@ -27,6 +27,7 @@ from spielleiter.protocol.values import (
     parse_any_text,
     parse_java_boolean,
     read_fields,
+    read_text,
 )
 
 # -- packets ----------------------------------------------------------------------------------------------------------
@@ -89,8 +90,13 @@ def _prepare(values: dict[str, Any]) -> m.PrepareRequest:
         )
         for slot in ({} if slot is None else slot for slot in values.get("slots", ()))
     )
-    given = frozenset(values) - {"slots"}
-    return m.PrepareRequest(values.get("gameType"), slots, values.get("pause", False), given)
+    given = frozenset(values) - {"slots", "position"}
+    return m.PrepareRequest(values.get("gameType"), slots, values.get("pause", False), values.get("position"), given)
+
+
+def _prepare_reader(fields: Mapping[str, FieldForm]) -> dict[str, Reader]:
+    items = {"slot": ("slots", _SLOT), "slotDescriptors": ("slots", _SLOT)}
+    return _object_reader("prepare", "sc.protocol.requests.PrepareGameRequest", _prepare, fields, items)
 
 
 def _read_error_packet(packet: Element, reading: Reading) -> m.ErrorPacket:
@@ -140,6 +146,9 @@ def _read_data(data: Element, reading: Reading, packet: Element | None = None) -
     return read
 
 
+_PREPARE_FIELDS: Final[Mapping[str, FieldForm]] = {"gameType": TEXT, "pause": BOOLEAN}
+_OFFICIAL_PREPARE: Final = _prepare_reader(_PREPARE_FIELDS)
+
 READERS: Final[Mapping[str, Reader]] = {
     **_object_reader(
         "authenticate",
@@ -153,13 +162,7 @@ READERS: Final[Mapping[str, Reader]] = {
     **_attribute_packet_reader("joinRoom"),
     **_attribute_packet_reader("observe"),
     **_attribute_packet_reader("pause"),
-    **_object_reader(
-        "prepare",
-        "sc.protocol.requests.PrepareGameRequest",
-        _prepare,
-        {"gameType": TEXT, "pause": BOOLEAN},
-        {"slot": ("slots", _SLOT), "slotDescriptors": ("slots", _SLOT)},
-    ),
+    **_OFFICIAL_PREPARE,
     **_attribute_packet_reader("step"),
     "room": read_room,
     _ROOM_CLASS: read_room,
@@ -177,6 +180,15 @@ READERS: Final[Mapping[str, Reader]] = {
     **dict.fromkeys(_ERROR_CLASSES, _read_error_packet),
 }
 """The packets that both releases have, by tag and by class."""
+
+OFFICIAL_READERS: Final[Mapping[str, Reader | None]] = {
+    **dict.fromkeys(OWN_REQUESTS),
+    **_OFFICIAL_PREPARE,
+}
+"""What the releases have in place of our extensions, which only administrators may use."""
+
+EXTENDED_READERS: Final[Mapping[str, Reader]] = _prepare_reader({**_PREPARE_FIELDS, "position": read_text})
+"""The requests that have more in them than in the releases, for administrators."""
 
 TEST_MODE_READERS: Final[Mapping[str, Reader]] = {
     **_attribute_packet_reader("scoreForPlayer"),

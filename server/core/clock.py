@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
 
@@ -24,7 +24,7 @@ class StampSource(enum.Enum):
     MONOTONIC = "monotonic"  # the monotonic clock, right after the read
 
 
-class Arrival(NamedTuple):
+class Arrival(Struct, frozen=True):
     """When bytes reached this machine: `instant` in seconds, and how it was measured."""
 
     instant: float

@@ -6,20 +6,25 @@ refused, and the reply names them. A request that cannot be granted raises Reque
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from msgspec.structs import replace
+
 from spielleiter.common.text import count_text
+from spielleiter.game.api import GameError, State
 from spielleiter.protocol.errors import RemoteProtocolError
 from spielleiter.protocol.messages import (
     AuthenticateRequest,
     CancelRequest,
+    FeedRequest,
     JoinPreparedRequest,
     JoinRequest,
     JoinRoomRequest,
     Message,
+    MetricsRequest,
+    MetricsText,
     ObserveRequest,
     PauseRequest,
     PlayerScore,
@@ -49,7 +54,8 @@ def prepare(lobby: Lobby, peer: Peer, request: PrepareRequest) -> None:
     """Open a room for the requested game and answer with its id and its reservation codes."""
     edition = lobby.find_edition(peer, request.game_type)
     request = complete_request(request, edition)
-    room = lobby.open_prepared(edition, request.slots, is_paused=request.is_paused)
+    state = None if request.position is None else starting_state(request.position, edition)
+    room = lobby.open_prepared(edition, request.slots, state, is_paused=request.is_paused)
     if not peer.is_edition_chosen:
         lobby.choose_edition(peer, edition)
     codes = tuple(player_slot.reservation for player_slot in room.player_slots if player_slot.reservation is not None)
@@ -75,7 +81,22 @@ def complete_request(request: PrepareRequest, edition: Edition) -> PrepareReques
     for number, slot in enumerate(slots, 1):
         if slot.display_name is None:
             raise RequestError(Fault.BAD_SLOTS, f"Slot {number} of this request has no displayName")
-    return dataclasses.replace(request, slots=slots)
+    return replace(request, slots=slots)
+
+
+def starting_state(document: str, edition: Edition) -> State:
+    """Return the position in `document`, from which a game of this edition can start. Raises RequestError."""
+    from spielleiter.protocol.positions import read_position
+
+    try:
+        state = edition.game.resume(read_position(edition.dialect, document).state)
+    except (RemoteProtocolError, GameError) as error:
+        raise RequestError(Fault.BAD_POSITION, f"The position cannot be read: {error}") from None
+    if state.outcome() is not None:
+        raise RequestError(Fault.BAD_POSITION, "The game is over in this position")
+    if next(iter(state.generate_legal_moves()), None) is None:  # no game comes to such a position
+        raise RequestError(Fault.BAD_POSITION, "No move is possible in this position")
+    return state
 
 
 def observe(lobby: Lobby, peer: Peer, request: ObserveRequest) -> None:
@@ -140,6 +161,16 @@ def send_status(lobby: Lobby, peer: Peer, _request: StatusRequest) -> None:
     """Answer with the server's status as JSON."""
     report = json.dumps(lobby.report(), ensure_ascii=False, separators=(",", ":"))
     peer.send(peer.edition.dialect.encode(Status(report)))
+
+
+def send_metrics(lobby: Lobby, peer: Peer, _request: MetricsRequest) -> None:
+    """Answer with the server's figures in the text format of Prometheus."""
+    peer.send(peer.edition.dialect.encode(MetricsText(lobby.metrics())))
+
+
+def follow(lobby: Lobby, peer: Peer, _request: FeedRequest) -> None:
+    """Tell the peer everything that happens in the rooms from now on."""
+    lobby.follow(peer)
 
 
 # -- dedicated ports -------------------------------------------------------------------------------------------------
@@ -207,6 +238,8 @@ FOR_ADMINS: dict[type, Handler] = {
     TestModeRequest: set_test_mode,
     ScoreForPlayerRequest: send_score,
     StatusRequest: send_status,
+    MetricsRequest: send_metrics,
+    FeedRequest: follow,
 }
 
 

@@ -6,7 +6,6 @@ escaped and encoded, so that a refusal costs little. Packets of usual length are
 
 from __future__ import annotations
 
-import dataclasses
 import operator
 from typing import Any, Final, TypeVar, cast
 
@@ -52,17 +51,14 @@ def _cut_fields(message: Any, depth: int) -> Any:
         message, UnreadableData
     ):  # the description of the problem is this server's own text, so it is not cut
         names: tuple[str, ...] = ("class_name",)
-    elif isinstance(message, msgspec.Struct):
-        names = message.__struct_fields__
     else:
-        names = tuple(each.name for each in dataclasses.fields(message))
+        names = message.__struct_fields__
     values = {name: getattr(message, name) for name in names}
     cut = {name: _cut(value, depth) for name, value in values.items()}
     changes = {name: cut[name] for name in names if cut[name] is not values[name]}
     if not changes:
         return message
-    replace = msgspec.structs.replace if isinstance(message, msgspec.Struct) else dataclasses.replace
-    return replace(message, **changes)
+    return msgspec.structs.replace(message, **changes)
 
 
 def _cut(value: Any, depth: int) -> Any:
@@ -73,7 +69,7 @@ def _cut(value: Any, depth: int) -> Any:
     if type(value) is tuple:
         items = tuple(_cut(each, depth - 1) for each in value[:_MAX_ITEMS])
         return value if len(items) == len(value) and all(map(operator.is_, items, value)) else items
-    if isinstance(value, msgspec.Struct) or dataclasses.is_dataclass(value):
+    if isinstance(value, msgspec.Struct):
         return _cut_fields(value, depth - 1)
     return value
 

@@ -87,7 +87,9 @@ class Lobby:
     ) -> None:
         self.config = config
         self.password = None if config.has_public_password else config.password
-        """The administrators' password; None: nobody can become one."""
+        """The administrators' password; None: nobody can become one with it."""
+        self.viewer_secret: str | None = None
+        """Another password of administrators, for what shows the games of this server; never in a log."""
         self.limits = TimeLimits(config.soft_timeout, config.hard_timeout) if config.has_timeouts else UNLIMITED
         self.default_edition = default_edition
         self.rooms: dict[str, Room] = {}
@@ -98,6 +100,12 @@ class Lobby:
         self.scores = ScoreSheet(is_enabled=config.is_test_mode)
         self.report: Callable[[], Mapping[str, Any]] = dict
         """Returns the server's status for administrators."""
+        self.metrics: Callable[[], str] = str
+        """Returns the server's figures for administrators."""
+        self.follow: Callable[[Peer], None] = lambda _peer: None
+        """Tells an administrator everything that happens in the rooms. Raises RequestError."""
+        self.unfollow: Callable[[Peer], None] = lambda _peer: None
+        """Tells a peer that has left nothing more."""
         self.timers = timers
         self.publish: Callable[[events.ServerEvent], None] = stream.publish
         self.delivery_timeout = config.delivery_timeout
@@ -123,6 +131,7 @@ class Lobby:
     def drop(self, peer: Peer, departure: Departure = Departure.UNKNOWN) -> None:
         """Remove a peer that has left, which every peer has to be at last. Dropping it twice does nothing."""
         self.admins.pop(peer, None)
+        self.unfollow(peer)
         peer.stop_idle_timer()
         for room in [*peer.rooms.values(), *peer.observed.values()]:
             peer.rooms.pop(room.id, None)
@@ -213,10 +222,10 @@ class Lobby:
             self._stop_waiting(room)
 
     def is_password(self, given: str | None) -> bool:
-        """Return whether this is the administrators' password; compares in constant time."""
-        return self.password is not None and hmac.compare_digest(
-            self.password.encode(), (given or "").encode("utf-8", "surrogatepass")
-        )
+        """Return whether this is a password of administrators; compares in constant time."""
+        attempt = (given or "").encode("utf-8", "surrogatepass")
+        valid = [each.encode() for each in (self.password, self.viewer_secret) if each is not None]
+        return any(hmac.compare_digest(each, attempt) for each in valid)
 
     def authenticate(self, peer: Peer, request: AuthenticateRequest) -> None:
         """Make the peer an administrator; the protocol has no packet that confirms this."""

@@ -13,7 +13,7 @@ from typing import Final, NoReturn, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
-from spielleiter.game.api import IllegalMoveError, IncompleteMoveError, Outcome, Seat, State
+from spielleiter.game.api import IllegalMoveError, IncompleteMoveError, Move, Outcome, Seat, State
 from spielleiter.protocol.dialect import RoomWriter
 from spielleiter.protocol.messages import (
     Cause,
@@ -286,18 +286,28 @@ class PendingRequest:
     It measures the think time, from the moment it was handed to the kernel to the moment the answer's last byte reached
     this machine. If it cannot be handed over because the player does not read, the clock starts when it is queued
     (`spielleiter.server.net.outbox`). Where this cannot be told from a slow network, the clock starts at the latest
-    some time after the request was queued (`start_delivery_timeout`).
+    some time after the request was queued (`note_queued`).
 
-    The player's input is checked before the request is sent, when the clock starts and when a limit has passed: no
-    verdict is made while bytes are unread, and if a check found nothing, bytes that come later cannot count as an
-    answer in time, nor as sent before the request. Bytes of the player can delay the verdict by one second at most, and
-    this delay is not reported as lag of the server's event loop.
+    The player's input is checked before the request is sent, when the clock starts (unless that is at once) and when a
+    limit has passed: no verdict is made while bytes are unread, and if a check found nothing, bytes that come later
+    cannot count as an answer in time, nor as sent before the request. Bytes of the player can delay the verdict by one
+    second at most, and this delay is not reported as lag of the server's event loop.
 
     `on_expired` is called once if the hard limit passes without an answer: with the think time, the instant of the
     verdict and the lag of the server's event loop, all in seconds. After `cancel`, a request does nothing.
     """
 
-    __slots__ = ("_had_input", "_is_closed", "_on_expired", "_timer", "_timers", "limits", "player_slot", "started_at")
+    __slots__ = (
+        "_had_input",
+        "_is_closed",
+        "_is_queued",
+        "_on_expired",
+        "_timer",
+        "_timers",
+        "limits",
+        "player_slot",
+        "started_at",
+    )
 
     def __init__(
         self, timers: TimerService, player_slot: PlayerSlot, on_expired: Callable[[float, float, float], None]
@@ -311,12 +321,19 @@ class PendingRequest:
         """The instant at which the clock was started; None until then."""
         self._is_closed = False
         """Whether the request was answered, has expired or was cancelled."""
+        self._is_queued = False
+        """Whether the kernel did not take the request at once."""
         self._had_input = self._has_unread_input()  # before the request is sent
 
-    def start_delivery_timeout(self, timeout: float) -> None:
-        """Start the clock after `timeout` seconds, unless the kernel has taken the queued request by then."""
+    def note_queued(self, delivery_timeout: float | None) -> None:
+        """Note that the request has been queued; this changes nothing if the kernel has taken it at once.
+
+        The clock starts after `delivery_timeout` seconds at the latest (None: only when the kernel takes the request).
+        """
         if self.started_at is None and not self._is_closed:
-            self._timer = self._timers.call_after(timeout, self.start_clock)
+            self._is_queued = True
+            if delivery_timeout is not None:
+                self._timer = self._timers.call_after(delivery_timeout, self.start_clock)
 
     def start_clock(self, now: float) -> None:
         """Start the clock: the request was handed to the kernel at `now`, or should have been.
@@ -326,7 +343,8 @@ class PendingRequest:
         if self.started_at is not None or self._is_closed:
             return
         self.started_at = now
-        self._has_unread_input()
+        if self._is_queued:  # otherwise, it has been checked just now
+            self._has_unread_input()
         soft, hard = self.limits.soft_timeout, self.limits.hard_timeout
         if soft is not None and (hard is None or soft + SOFT_CHECK_DELAY < hard):
             self._call_at(now + soft + SOFT_CHECK_DELAY, self._soft_limit_passed)
@@ -432,6 +450,8 @@ class Room:
         self.ply = 0
         self.record: list[RoomData] = []
         """The contents of the replay: every position once, errors, and the result."""
+        self.moves: list[Move] = []
+        """The moves that were played in this room, each of which led to the next position of the record."""
         self._host = host
         self._publish = host.publish
         self._texts = edition.dialect.texts
@@ -561,6 +581,7 @@ class Room:
             )
         )
         self.ply += 1
+        self.moves.append(data.move)
         position = self._record_position(data.hints)
         outcome = self.state.outcome()
         if outcome is not None:
@@ -600,8 +621,7 @@ class Room:
             if peer is not player:
                 peer.send(packet)
         player.send(packet + self._encoded_request, pending.start_clock)
-        if player.has_delivery_timeout:
-            pending.start_delivery_timeout(self._host.delivery_timeout)
+        pending.note_queued(self._host.delivery_timeout if player.has_delivery_timeout else None)
 
     # -- time limits ------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ proportion to the measured one. While nobody plays there is no such bound, and a
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from math import inf
 from typing import Final
@@ -32,6 +33,38 @@ SMOOTHING: Final = 1 / 16  # the weight of the last packet in the expected cost 
 OVERHEAD_INTERVAL: Final = 0.005  # seconds of measured use after which the overhead is measured again
 MAX_OVERHEAD: Final = 8.0
 OVERHEAD_SMOOTHING: Final = 1 / 8  # the weight of the last measurement
+SHORT_WORK: Final = 0.001  # seconds; work that takes no longer is measured by the monotonic clock
+
+
+class WorkMeter:
+    """Measures pieces of work, one after the other, in seconds of this thread's processor time.
+
+    Reading that time (`processor_time`) is a system call, which would cost as much as a part of a move. So it is read
+    once in `SHORT_WORK` at most, and only used for work that takes longer, during which other programs may have run;
+    short work is measured by the monotonic `clock`.
+    """
+
+    def __init__(
+        self,
+        processor_time: Callable[[], float] = time.thread_time,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.processor_time = processor_time
+        self._clock = clock
+        self._read_at = -inf
+        self._processor_time_then = 0.0
+        self._begun = 0.0
+
+    def begin(self) -> None:
+        """Begin a piece of work."""
+        now = self._begun = self._clock()
+        if now > self._read_at + SHORT_WORK:
+            self._read_at, self._processor_time_then = now, self.processor_time()
+
+    def end(self) -> float:
+        """End the piece of work; return the processor time that it has used, or up to `SHORT_WORK` more."""
+        elapsed = self._clock() - self._begun
+        return elapsed if elapsed <= SHORT_WORK else min(elapsed, self.processor_time() - self._processor_time_then)
 
 
 class FairQueue:
@@ -163,27 +196,24 @@ class ProcessorBudget:
     charged: a fast player is not a flood. Time is that of this thread in seconds, so other programs on the machine do
     not count; the cost that cannot be measured for each connection is added in proportion.
 
-    `share` is the part of one processor that the connection may use in the long run; `processor_time` is a clock, in
-    seconds.
+    `share` is the part of one processor that the connection may use in the long run; `meter` is the server's.
     """
 
     __slots__ = (
-        "_begun",
         "_budget",
         "_fair_queue",
         "_is_player",
-        "_processor_time",
+        "_meter",
         "_refused_at",
         "has_granted",
         "is_admin",
         "plays",
     )
 
-    def __init__(self, fair_queue: FairQueue, share: float, processor_time: Callable[[], float]) -> None:
+    def __init__(self, fair_queue: FairQueue, share: float, meter: WorkMeter) -> None:
         self._fair_queue = fair_queue
-        self._processor_time = processor_time
+        self._meter = meter
         self._budget = TokenBucket(share, BURST)
-        self._begun = 0.0
         self._is_player = False
         self._refused_at = -inf
         self.has_granted = False
@@ -207,11 +237,11 @@ class ProcessorBudget:
     def __enter__(self) -> None:
         """Start measuring."""
         self._is_player = self._is_player_at(trio.current_time())  # taken before a join can make it one
-        self._begun = self._processor_time()
+        self._meter.begin()
 
     def __exit__(self, *_: object) -> None:
         """Charge the processor time used since `__enter__`."""
-        used = self._processor_time() - self._begun
+        used = self._meter.end()
         now = trio.current_time()
         if self.has_granted and self._is_player and self._is_player_at(now):
             self._fair_queue.note_answer(now, used)

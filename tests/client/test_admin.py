@@ -14,22 +14,28 @@ from spielleiter.client.client_errors import (
     AuthenticationError,
     ClientError,
     ConnectionLostError,
+    NoFeedError,
     NoStatusError,
     RequestRefusedError,
+    ServerProtocolError,
     UnspeakableError,
 )
 from spielleiter.client.transport import Transport
 from spielleiter.protocol.dialects.blokus_2021 import BLOKUS_2021_R3
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
 from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
+from spielleiter.protocol.feed import Current, FeedEvent, GameStepped, RoomClosed, encode_event
 from spielleiter.protocol.messages import (
     AuthenticateRequest,
     CloseConnection,
     ErrorMessage,
     ErrorPacket,
+    FeedRequest,
+    FeedUpdate,
     JoinedGameRoom,
     Left,
     Memento,
+    MetricsText,
     Observed,
     ObserveRequest,
     Paused,
@@ -418,3 +424,88 @@ async def test_a_server_without_a_status_is_told_apart_from_one_that_refuses(
 
     with pytest.raises(error, match=text):
         await administered(administer, *steps)
+
+
+# -- figures and the feed ---------------------------------------------------------------------------------------------
+
+
+async def test_the_figures_are_the_text_of_the_server() -> None:
+    async def administer(admin: AdminClient) -> None:
+        assert await admin.metrics() == '# HELP a b\na{c="<d>"} 1.0\n'
+
+    await administered(administer, "\n  <metrics/>", MetricsText('# HELP a b\na{c="<d>"} 1.0'), GOODBYE)
+
+
+async def test_a_server_without_figures_is_told() -> None:
+    async def administer(admin: AdminClient) -> None:
+        await admin.metrics()
+
+    with pytest.raises(NoStatusError, match="does not report its figures"):
+        await administered(administer, refuse("no packet", UnknownPacket("metrics")))
+
+
+def told(*events: FeedEvent) -> FeedUpdate:
+    return FeedUpdate(f"[{','.join(encode_event(event).decode() for event in events)}]")
+
+
+async def test_events_of_the_feed_are_read_one_by_one_until_the_connection_ends() -> None:
+    expected: list[FeedEvent] = [Current(), RoomClosed("a"), GameStepped("b"), RoomClosed("b")]
+    seen: list[FeedEvent] = []
+
+    async def administer(admin: AdminClient) -> None:
+        following = await admin.follow()
+        while True:
+            seen.append(await anext(following))
+
+    with pytest.raises(ConnectionLostError, match="the server ended the connection"):
+        await administered(
+            administer, "\n  <feed/>", told(*expected[:1]), told(*expected[1:3]), told(*expected[3:]), END
+        )
+    assert seen == expected
+
+
+@pytest.mark.parametrize(
+    ("steps", "error", "text"),
+    [
+        ((refuse("<feed> is no packet", UnknownPacket("other")),), NoFeedError, r"only spielleiter does \(<feed"),
+        (("\n  <feed/>", CUT), NoFeedError, "does not have a feed"),
+        (("\n  <feed/>", GOODBYE), NoFeedError, "no answer for 10 s"),
+        (("\n  <feed/>", FeedUpdate("{}"), GOODBYE), ServerProtocolError, "feed cannot be read"),
+        # these are no signs of a server without a feed
+        ((refuse("too many", FeedRequest()),), RequestRefusedError, "^too many$"),
+        ((refuse("wrong", AuthenticateRequest("geheim")),), AuthenticationError, "^wrong$"),
+    ],
+)
+async def test_a_server_without_a_feed_is_told_apart_from_one_that_refuses(
+    steps: tuple[Step, ...], error: type[Exception], text: str, autojump_clock: MockClock
+) -> None:
+    async def administer(admin: AdminClient) -> None:
+        async for _ in await admin.follow():
+            pass
+
+    with pytest.raises(error, match=text):
+        await administered(administer, *steps)
+
+
+async def test_events_that_nobody_reads_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spielleiter.client.admin.FEED_BYTES", 100)
+    packet = told(RoomClosed("x" * 50))
+
+    async def administer(admin: AdminClient) -> None:
+        following = await admin.follow()
+        await wait_all_tasks_blocked()
+        assert [await anext(following) for _ in range(2)] == [RoomClosed("x" * 50)] * 2
+        with pytest.raises(ConnectionLostError, match="too many events"):
+            await anext(following)
+        assert await admin.metrics() == "m\n"  # the connection goes on
+
+    await administered(administer, "\n  <feed/>", *[packet] * 4, "\n  <metrics/>", MetricsText("m"), GOODBYE)
+
+
+async def test_a_game_is_prepared_from_a_position() -> None:
+    async def administer(admin: AdminClient) -> None:
+        await admin.prepare("g", ["a", "b"], position="<p/>")
+
+    packet = prepare_packet("g", "a", "b").replace("</prepare>", "", 1).rstrip()
+    sent = f"{packet}\n    <position>&lt;p/&gt;</position>\n  </prepare>"
+    await administered(administer, sent, Prepared("r", ("c", "d")), GOODBYE)

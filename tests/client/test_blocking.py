@@ -26,6 +26,7 @@ from spielleiter.client.client_errors import (
 )
 from spielleiter.client.player import GameEnd
 from spielleiter.game.api import Move, State
+from spielleiter.protocol.feed import Current, RoomOpened, ServerDescribed
 from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, Paused, Result, Slot
 from spielleiter.server.editions import EDITIONS
 from tests.cli.background import BackgroundServer, background_server
@@ -66,6 +67,17 @@ def test_a_game_is_prepared_and_observed_in_a_plain_loop(server: BackgroundServe
         assert [type(event) for event in events] == [Paused, Memento, ErrorMessage, Result]
         assert list(observation) == []
     assert client_threads() == []
+
+
+def test_a_server_is_followed_in_a_plain_loop(server: BackgroundServer) -> None:
+    with connect_admin(port=server.port) as admin, connect_admin(port=server.port) as other:
+        following = admin.follow()
+        assert [type(next(following)) for _ in range(2)] == [ServerDescribed, Current]
+        room = other.prepare(GAME_TYPE, ["Alice", "Bob"])
+        event = next(iter(following))
+        assert isinstance(event, RoomOpened)
+        assert (event.room, event.names) == (room.room_id, ("Alice", "Bob"))
+        assert "spielleiter_rooms" in other.metrics()
 
 
 def test_a_call_in_another_thread_ends_when_the_connection_is_closed(server: BackgroundServer) -> None:

@@ -28,6 +28,8 @@ from spielleiter.match.records import read_journal
 from tests.timeouts import HANG_TIMEOUT
 
 HOST = "127.0.0.1"
+_EXIT_TIMEOUT = 20.0
+"""Seconds for a process of Dask to end before it is killed."""
 
 
 def free_port() -> int:
@@ -51,6 +53,10 @@ def running_dask(
             yield process
         finally:
             process.terminate()
+            try:
+                process.wait(_EXIT_TIMEOUT)
+            except subprocess.TimeoutExpired:  # a scheduler whose worker has been silent sometimes waits for ever
+                process.kill()
 
 
 _FILES = Path(__file__).with_name("tls")

@@ -332,7 +332,10 @@ async def test_a_fault_is_named_by_its_own_code(
         place.mkdir()
         planted = dataclasses.replace(fault.planted, move=move)
         played = await play(place, planted, kind, monkeypatch, fault.games, limits)
-        assert {each.code for each in played.findings} == {fault.code}
+        codes = {each.code for each in played.findings}
+        if "move" not in fault.limits:
+            codes.discard("nearly-too-slow")  # on a busy machine
+        assert codes == {fault.code}
         assert fault.condition.key in played.conditions
         for finding in played.findings:
             assert ";" in finding.text, "says what to do"

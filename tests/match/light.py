@@ -46,8 +46,7 @@ def run(file: str, words: list[str]) -> None:
                 data = _received(sock)
                 if sock is player:
                     if data is None:
-                        server.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                        sys.exit(1)
+                        _reset(server)
                     if data and not (waits and any(word in data for word in _GOODBYES)):
                         _send(server, data)
                     elif waits and server in sources:
@@ -62,8 +61,14 @@ def run(file: str, words: list[str]) -> None:
                     player.shutdown(socket.SHUT_WR)
                 elif forbidden and forbidden in data:
                     sys.exit(f"{forbidden.decode()} is not known here")
-                else:
-                    _send(player, data)
+                elif not _send(player, data):
+                    _reset(server)
+
+
+def _reset(server: socket.socket) -> None:
+    """End as a program that crashes."""
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sys.exit(1)
 
 
 def _received(sock: socket.socket) -> bytes | None:
@@ -74,11 +79,15 @@ def _received(sock: socket.socket) -> bytes | None:
         return None
 
 
-def _send(sock: socket.socket, data: bytes) -> None:
-    try:  # noqa: SIM105 - importing contextlib takes as long as everything else
+def _send(sock: socket.socket, data: bytes) -> bool:
+    """Send bytes; return False if the connection was reset, which no later call tells."""
+    try:
         sock.sendall(data)
-    except (BrokenPipeError, ConnectionResetError):
+    except ConnectionResetError:
+        return False
+    except BrokenPipeError:
         pass  # noticed when reading from it
+    return True
 
 
 if __name__ == "__main__":

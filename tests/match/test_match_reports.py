@@ -13,6 +13,7 @@ import pytest
 from lxml import etree
 from lxml import html as lxml_html
 
+from docs.generated_parts import expand
 from spielleiter.common.errors import JournalError
 from spielleiter.common.text import escaped
 from spielleiter.match.records import GameRecord
@@ -30,10 +31,11 @@ from spielleiter.match.reports.texts import elo_text
 from spielleiter.match.statistics import Sprt
 from spielleiter.match.summary import Summary, summarise
 from spielleiter.match.verdict import VERDICTS, Attempt, Verdict
+from tests.documents import read
+from tests.documents import rows as table_rows
 from tests.match.sample_records import fault, game, whole_match
 from tests.match.xunit import assert_is_xunit
 
-DOCS = (Path(__file__).parents[2] / "docs" / "match.md").read_text(encoding="utf-8")
 SEASON = "swc_2021_blokus (blokus-2021-r1)"
 HOSTILE_NAMES = (
     "<script>alert('1')</script>\"&amp;|`x`",
@@ -57,40 +59,14 @@ def hostile_match() -> tuple[Summary, list[GameRecord]]:
 # -- the files and their documentation --------------------------------------------------------------------------------
 
 
-def tables() -> dict[str, dict[str, str]]:
-    """By heading: each key and its type, from the tables of the documentation."""
-    found: dict[str, dict[str, str]] = {}
-    for section in re.split(r"^#{2,4} ", DOCS, flags=re.MULTILINE)[1:]:
-        title, _, body = section.partition("\n")
-        rows = re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", body, flags=re.MULTILINE)
-        found[title] = {key: kind for key, kind in rows if key not in VERDICTS}
-    return found
-
-
-TABLES = tables()
-SIMPLE = {"text": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "null": (type(None),)}
-
-
-def check(value: Any, kind: str, path: str) -> None:
-    """Assert that a value has a type of the documentation."""
-    if match := re.fullmatch(r"(\d+|list) of (.+)", kind):
-        assert isinstance(value, list), path
-        assert match[1] == "list" or len(value) == int(match[1]), path
-        for index, item in enumerate(value):
-            check(item, match[2], f"{path}[{index}]")
-    elif match := re.fullmatch(r"table of (.+)", kind):
-        for key, item in value.items():
-            check(item, match[1], f"{path}.{key}")
-    elif kind.endswith(" or null"):
-        if value is not None:
-            check(value, kind.removesuffix(" or null"), path)
-    elif kind in SIMPLE:
-        assert isinstance(value, SIMPLE[kind]), f"{path}: {value!r} is no {kind}"
-        assert kind == "boolean" or not isinstance(value, bool), path
-    else:
-        assert set(value) == set(TABLES[kind]), path
-        for key, item in value.items():
-            check(item, TABLES[kind][key], f"{path}.{key}")
+def keys(value: Any) -> set[str]:
+    """The keys of all objects in a JSON value, but for those that are texts of programs or verdicts."""
+    if isinstance(value, list):
+        return set().union(*map(keys, value))
+    if isinstance(value, dict):
+        tables = {"verdicts", "attempts"}
+        return set(value).union(*(keys(each) for key, each in value.items() if key not in tables))
+    return set()
 
 
 EVERYTHING = [
@@ -117,25 +93,27 @@ def test_files_are_as_documented(tmp_path: Path, name: str) -> None:
     assert [path.name for path in paths] == list(REPORTS)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(REPORTS)
     value = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
-    check(value, "summary.json", "summary")
-    assert f"`{value['schema']}`" in DOCS
+    assert value["schema"] == "spielleiter-match-summary-1"
+    lines = [json.loads(json.dumps(record.to_json())) for record in records]
+    reference = expand(read("docs/reference/files.md"))
+    undocumented = {key for key in keys([value, *lines]) if f"`{key}`" not in reference}
+    assert undocumented == set()
     rows = read_csv((tmp_path / "games.csv").read_bytes().decode())
     assert [row["game"] for row in rows] == [str(record.game) for record in records]
+    columns = {row[0].strip("`"): row[1] for row in table_rows("docs/match.md", "column | type")}
     for row in rows:
-        assert list(row) == list(TABLES["games.csv"])
-        for key, kind in TABLES["games.csv"].items():
+        assert list(row) == list(columns)
+        for key, kind in columns.items():
             pattern = {"integer": r"\d+", "number": r"\d+(\.\d+)?(e-\d+)?"}.get(
                 kind.removesuffix(" or null"), "(?s).+|"
             )
             assert re.fullmatch(pattern, row[key]) or (row[key] == "" and kind.endswith("null")), (key, row[key])
-    for record in records:
-        check(json.loads(json.dumps(record.to_json())), "games.jsonl", "record")
 
 
 def test_every_verdict_is_documented_with_its_column() -> None:
-    rows = re.findall(r"^\| `([a-z ]+)` \| ([a-z ]+|–) \| .* \|$", DOCS, flags=re.MULTILINE)
-    documented = {verdict: column for verdict, column in rows if verdict in VERDICTS}
-    assert list(documented) == list(VERDICTS)
+    rows = table_rows("docs/match.md", "column | verdicts")
+    documented = {verdict: column for column, verdicts in rows for verdict in re.findall(r"`([a-z ]+)`", verdicts)}
+    assert sorted(documented) == sorted(VERDICTS)
     for verdict, column in documented.items():
         side = summarise([fault(1, 0, verdict)]).programs[0]
         counts = {

@@ -33,6 +33,7 @@ from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server.app import Server
 from spielleiter.server.config import Config
 from spielleiter.server.core.policy import Edition
+from spielleiter.server.net.fair_queue import WorkMeter
 from tests.server.wires import StreamWire
 
 CURRENT: Final = "blokus-2027"
@@ -230,7 +231,8 @@ def talk_to_ours(conversation: Conversation, edition: Edition, start_piece: str)
 
 async def _talk(conversation: Conversation, edition: Edition, start_piece: str, exchanges: list[Exchange]) -> None:
     game = edition.game.with_options({"startPiece": start_piece}) if start_piece else edition.game
-    server = Server(Config(), io.StringIO(), {edition.game_type: structs.replace(edition, game=game)}, lambda: 0.0)
+    editions = {edition.game_type: structs.replace(edition, game=game)}
+    server = Server(Config(), io.StringIO(), editions, WorkMeter(lambda: 0.0, lambda: 0.0))
     script = Script(edition, conversation)
     received: dict[str, bytearray] = {}
     ended: set[str] = set()

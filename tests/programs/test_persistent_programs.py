@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -150,8 +151,10 @@ async def test_a_persistent_player_plays_all_games_in_one_process_and_leaves_no_
 
     def note(folder: Path) -> None:
         outputs.append("".join((folder / name).read_text() for name in ("program1.stdout.log", "program1.stderr.log")))
-        files = [str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.exists()]
-        still_open.extend(file for file in files if file.startswith(str(folder)))
+        for path in Path("/proc/self/fd").iterdir():
+            with suppress(FileNotFoundError):  # another thread has just closed it
+                if (file := str(path.readlink())).startswith(str(folder)):
+                    still_open.append(file)
 
     monkeypatch.setattr("spielleiter.match.referee.remove_game_folder", note)
     timeouts = ProgramTimeouts(HANG_TIMEOUT, HANG_TIMEOUT, HANG_TIMEOUT)

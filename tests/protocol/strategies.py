@@ -33,14 +33,14 @@ requests: Final = st.one_of(
     st.builds(m.JoinPreparedRequest, maybe_texts),
     st.builds(m.AuthenticateRequest, texts, st.sampled_from(["password", "passphrase"])),
     st.just(m.AuthenticateRequest()),
-    st.builds(m.PrepareRequest, maybe_texts, st.lists(slots, max_size=3).map(tuple), booleans),
+    st.builds(m.PrepareRequest, maybe_texts, st.lists(slots, max_size=3).map(tuple), booleans, st.none() | words),
     st.builds(m.ObserveRequest, maybe_texts),
     st.builds(m.PauseRequest, maybe_texts, booleans),
     st.builds(m.StepRequest, maybe_texts, booleans),
     st.builds(m.CancelRequest, maybe_texts),
     st.builds(m.TestModeRequest, booleans),
     st.builds(m.ScoreForPlayerRequest, maybe_texts),
-    st.just(m.StatusRequest()),
+    st.sampled_from([m.StatusRequest(), m.FeedRequest(), m.MetricsRequest()]),
 )
 
 fragments: Final = st.builds(m.Fragment, texts, st.sampled_from(m.Aggregation), booleans)
@@ -53,6 +53,8 @@ events: Final = st.one_of(
     st.builds(m.Observed, maybe_texts),
     st.builds(m.Testing, booleans),
     st.builds(m.Status, words),
+    st.builds(m.FeedUpdate, words),
+    st.builds(m.MetricsText, words),
     st.builds(m.PlayerScore, texts, int32s, st.lists(st.tuples(fragments, decimals), max_size=3).map(tuple)),
 )
 

@@ -93,7 +93,9 @@ def test_attributes_of_another_season_are_refused_by_name() -> None:
         assert error.value.original == request
 
 
-JOIN = PlainForm(re.compile(rb"\s*<join/>\s*"), lambda _match: m.CancelRequest("read in the plain form"), 2, 0, 0)
+JOIN = PlainForm(
+    lambda: re.compile(rb"\s*<join/>\s*"), lambda _match: m.CancelRequest("read in the plain form"), 2, 0, 0
+)
 PLAIN = BLOKUS_2021_R3.evolve(plain_forms=(JOIN,))
 
 
@@ -195,6 +197,14 @@ def test_a_game_is_written_as_the_dialect_does(dialect: Dialect, indent: str) ->
     for state in (*random_game(3), *reversed(random_game(2))):
         memento = m.Memento(state, ("a", "b"), ("hint",) if state.last_move else ())
         assert writer.encode(memento) == dialect.encode(m.RoomMessage("r", memento), indent)
+
+
+def test_how_a_request_was_written_is_neither_compared_nor_shown_and_a_password_is_not_shown() -> None:
+    written, made = m.Slot("a", given=frozenset({"displayName"})), m.Slot("a")
+    assert (written, hash(written), repr(written)) == (made, hash(made), repr(made))
+    assert made != m.Slot("b")
+    assert m.PrepareRequest("a", (written,)) == m.PrepareRequest("a", (made,), given=frozenset({"gameType"}))
+    assert "secret" not in repr(m.AuthenticateRequest("secret"))
 
 
 def test_data_without_a_packet_are_refused() -> None:

@@ -151,6 +151,8 @@ def test_a_result_as_the_official_server_describes_it() -> None:
         (m.ScoreForPlayerRequest("A"), "PlayerScoreRequest(displayName=A)"),
         (m.TestModeRequest(is_enabled=False), "TestModeRequest(testMode=false)"),
         (m.StatusRequest(), "StatusRequest()"),
+        (m.FeedRequest(), "FeedRequest()"),
+        (m.MetricsRequest(), "MetricsRequest()"),
         (m.JoinRequest("g"), "JoinGameRequest(gameType=g)"),
         (
             m.PrepareRequest(None, (m.Slot(None, can_timeout=False, is_reserved=False),), is_paused=True),

@@ -28,6 +28,7 @@ from spielleiter.server.app import Server
 from spielleiter.server.config import Config
 from spielleiter.server.core.room import DedicatedPort, Room
 from spielleiter.server.editions import EDITIONS, choose_editions
+from spielleiter.server.net.fair_queue import WorkMeter
 from spielleiter.server.net.wire import Wire
 from spielleiter.wire.trace_writer import Recorder
 from tests.protocol.streams import LATEST
@@ -146,7 +147,7 @@ class ServerHarness:
         played = choose_editions(self.config.editions, self.config.game_options)
         if edition is not None:
             played = {self.game_type: played[self.game_type]}
-        self.server = Server(self.config, self.log, played, lambda: 0.0, Recorder)
+        self.server = Server(self.config, self.log, played, WorkMeter(lambda: 0.0, lambda: 0.0), Recorder)
         self.server_events: list[events.ServerEvent] = []
         self.server.stream.subscribe(self.server_events.append)
         self.nursery = nursery

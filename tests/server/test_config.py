@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.server.config import (
@@ -268,4 +268,4 @@ def test_every_line_of_the_default_file_shows_a_setting_and_its_default(tmp_path
     assert names == [each.name if each.name != "edition" else "edition.<gameType>" for each in SETTINGS]
     for text in (written, "\n".join(line for line in lines if "<gameType>" not in line)):
         (tmp_path / "server.properties").write_text(text, encoding="utf-8")
-        assert dataclasses.replace(load_config({}, {}, tmp_path), properties_file=None) == Config()
+        assert structs.replace(load_config({}, {}, tmp_path), properties_file=None) == Config()

@@ -20,6 +20,7 @@ from spielleiter.server.app import Server
 from spielleiter.server.config import Config
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
+from spielleiter.server.net.fair_queue import WorkMeter
 from tests.server.transcripts import DifferenceError, Line, Replayer, moved_shapes, read_transcript
 from tests.shared import SHARED, needs_shared
 
@@ -95,7 +96,7 @@ async def replay(edition: Edition, lines: list[Line], options: dict[str, str]) -
     played = replace(edition, game=edition.game.with_options(options))
     difference: BaseException | None = None
     try:
-        server = Server(Config(), io.StringIO(), {edition.game_type: played}, lambda: 0.0)
+        server = Server(Config(), io.StringIO(), {edition.game_type: played}, WorkMeter(lambda: 0.0, lambda: 0.0))
         may_explain = edition.dialect.is_strict and edition.policy.explains_protocol_errors
         await Replayer(server, lines, may_explain=may_explain).run()
     except* DifferenceError as group:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import trio
+from msgspec import Struct
 
 from spielleiter.protocol.defaults import DEFAULT_HOST
 from spielleiter.server import events
@@ -36,8 +36,7 @@ _FAR_AWAY = ("192.0.2.1", 9)  # reserved for documentation, so the way to it usu
 _EVERY_ADDRESS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not listened on
 
 
-@dataclass(frozen=True, slots=True)
-class ListeningPages:
+class ListeningPages(Struct, frozen=True):
     """The listening sockets of the pages.
 
     `url` is the address for the browser; `note` says why it is not the configured one, and is empty if it is. Without

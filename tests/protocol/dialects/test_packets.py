@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 
@@ -153,13 +155,40 @@ def test_no_password_is_shown() -> None:
 
 
 @pytest.mark.parametrize("edition", EDITIONS.values(), ids=lambda edition: edition.name)
-def test_status_packets_are_the_same_in_every_edition(edition: Edition) -> None:
-    report = '{"a":["<b> & \\"c\\"","ä"]}'
-    written = '\n  <status>{"a":["&lt;b> & \\"c\\"","ä"]}\n  </status>'.replace("& ", "&amp; ").replace("b>", "b&gt;")
-    assert edition.dialect.encode(m.StatusRequest()) == b"\n  <status/>"
-    assert edition.dialect.encode(m.Status(report)).decode() == written
-    for message in (m.StatusRequest(), m.Status(report)):
+@pytest.mark.parametrize(
+    ("tag", "request_", "answer"),
+    [
+        ("status", m.StatusRequest(), m.Status),
+        ("feed", m.FeedRequest(), m.FeedUpdate),
+        ("metrics", m.MetricsRequest(), m.MetricsText),
+    ],
+)
+def test_our_own_packets_are_the_same_in_every_edition(
+    edition: Edition, tag: str, request_: m.Message, answer: Callable[[str], m.Message]
+) -> None:
+    text = '{"a":["<b> & \\"c\\"","ä"]}'
+    escaped = '{"a":["&lt;b&gt; &amp; \\"c\\"","ä"]}'
+    assert edition.dialect.encode(request_).decode() == f"\n  <{tag}/>"
+    assert edition.dialect.encode(answer(text)).decode() == f"\n  <{tag}>{escaped}\n  </{tag}>"
+    for message in (request_, answer(text)):
         assert decode(edition.dialect, edition.dialect.encode(message)) == message
+
+
+@pytest.mark.parametrize("edition", EDITIONS.values(), ids=lambda edition: edition.name)
+def test_a_game_is_prepared_from_a_position(edition: Edition) -> None:
+    document = '<protocol>\n<room roomId="&amp;ä"/>\n</protocol>'
+    slots = tuple(edition.dialect.with_defaults(m.PrepareRequest("g", (m.Slot("a"), m.Slot("b")))).slots)
+    request_ = m.PrepareRequest("g", slots, position=document)
+    packet = edition.dialect.encode(request_)
+    assert b'<position>&lt;protocol&gt;\n&lt;room roomId="&amp;amp;\xc3\xa4"/&gt;' in packet
+    assert decode(edition.dialect, packet) == request_
+
+
+def test_unknown_elements_beside_the_slots_are_skipped() -> None:
+    connection = Connection(Role.SERVER, BLOKUS_2021_R3)
+    connection.receive_data(b"<protocol><prepare><foo/><position>p</position></prepare>")
+    assert connection.next_event() == m.PrepareRequest(None, (), position="p")
+    assert connection.ignored == ("<foo> in <prepare>",)
 
 
 def encode(data: m.RoomData) -> str:

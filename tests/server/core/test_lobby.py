@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -133,6 +134,17 @@ def test_a_server_without_its_own_password_refuses_administrators_with_the_reaso
     assert fault_of(error) is Fault.WRONG_PASSWORD
     assert str(error).endswith("has the well-known password: choose another one (--password)")
     assert not fake_peer.peer.is_admin
+
+
+@pytest.mark.parametrize("settings", [{}, {"password": "examplepassword", "host": "0.0.0.0"}])
+def test_the_secret_of_the_viewer_makes_an_administrator_too(settings: dict[str, Any]) -> None:
+    harness = RoomHarness(**settings)
+    assert fault_of(harness.fake_peer("early").send(AuthenticateRequest("geheim"))) is Fault.WRONG_PASSWORD
+    harness.lobby.viewer_secret = "geheim"
+    viewer = harness.fake_peer("viewer")
+    assert viewer.send(AuthenticateRequest("geheim")) is None
+    assert viewer.peer.is_admin
+    assert fault_of(harness.fake_peer("late").send(AuthenticateRequest("geheim1"))) is Fault.WRONG_PASSWORD
 
 
 # -- limits -----------------------------------------------------------------------------------------------------------

@@ -209,18 +209,29 @@ class RequestCase:
         (UNLIMITED, [], []),
     ],
 )
-def test_input_is_checked_before_the_request_when_the_clock_starts_and_at_each_limit(
+def test_input_is_checked_before_the_request_and_at_each_limit(
     limits: TimeLimits, checks: list[float], expired: list[tuple[float, float, float]]
 ) -> None:
     case = RequestCase(limits)
     case.pending.start_clock(0.0)
-    case.pending.start_delivery_timeout(1.0)  # the request is delivered already
+    case.pending.note_queued(1.0)  # the request is delivered already
     assert case.harness.pending_timers == (1 if checks else 0)
     case.harness.advance(20.0)
-    assert case.sink.checks == [0.0, 0.0, *checks]
+    assert case.sink.checks == [0.0, *checks]
     assert case.expired == expired
     assert (case.pending.elapsed(20.0) is None) is bool(expired)
     assert len(case.player_slot.think_times) == len(expired)
+
+
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_input_is_checked_again_when_the_clock_of_a_queued_request_starts(is_taken: bool) -> None:
+    case = RequestCase(UNLIMITED)
+    case.pending.note_queued(1.0)
+    if is_taken:
+        case.harness.advance(0.5)
+        case.pending.start_clock(0.5)
+    case.harness.advance(3.0)
+    assert case.sink.checks == [0.0, 0.5 if is_taken else 1.0]
 
 
 @pytest.mark.parametrize(
@@ -269,9 +280,9 @@ def test_a_cancelled_request_does_nothing(is_sent: bool) -> None:
     case = RequestCase(TimeLimits(2.0, 10.0))
     if is_sent:
         case.pending.start_clock(0.0)
-    case.pending.start_delivery_timeout(1.0)
+    case.pending.note_queued(1.0)
     case.pending.cancel()
-    case.pending.start_delivery_timeout(1.0)
+    case.pending.note_queued(1.0)
     case.pending.start_clock(1.0)
     case.harness.advance(20.0)
     assert case.expired == []

@@ -18,9 +18,11 @@ from spielleiter.server.net.fair_queue import (
     RECENT_PLAY,
     REFUSAL_MEMORY,
     SHARED_BURST,
+    SHORT_WORK,
     SUSPECTS_SHARE,
     FairQueue,
     ProcessorBudget,
+    WorkMeter,
 )
 from tests.server.harness import (
     PATIENT,
@@ -246,6 +248,34 @@ async def test_a_move_does_not_wait_for_repeated_refused_requests(autojump_clock
     assert kinds[: kinds.index(events.MovePlayed)].count(events.RequestRefused) < 5
 
 
+@pytest.mark.parametrize(
+    ("processor_time", "elapsed", "used"),
+    [
+        (SHORT_WORK / 4, SHORT_WORK / 2, SHORT_WORK / 2),  # not read
+        (0.02, 0.05, 0.02),  # other programs have used the rest
+        (0.02 + SHORT_WORK, 0.02, 0.02),  # some of it was used before
+    ],
+)
+def test_the_processor_time_is_read_for_long_work_only(processor_time: float, elapsed: float, used: float) -> None:
+    now, processor, reads = 10.0, 5.0, 0
+
+    def read() -> float:
+        nonlocal reads
+        reads += 1
+        return processor
+
+    meter = WorkMeter(read, lambda: now)
+    for _ in range(3):
+        meter.begin()
+        assert meter.end() == 0.0
+    assert reads == 1
+    meter.begin()
+    now += elapsed
+    processor += processor_time
+    assert meter.end() == pytest.approx(used)
+    assert reads == 1 + (elapsed > SHORT_WORK)
+
+
 SHARE = 0.1
 
 
@@ -255,7 +285,7 @@ class BudgetCase:
     def __init__(self) -> None:
         self.used = 0.0
         self.fair_queue = FairQueue()
-        self.budget = ProcessorBudget(self.fair_queue, SHARE, lambda: self.used)
+        self.budget = ProcessorBudget(self.fair_queue, SHARE, WorkMeter(lambda: self.used, lambda: self.used))
 
     async def work(self, seconds: float, *, is_granted: bool = False) -> float:
         """Let the connection wait and use processor time; return how long it waited."""
@@ -345,7 +375,7 @@ async def test_the_cost_of_others_during_a_wait_is_not_charged(autojump_clock: o
 @pytest.mark.parametrize("reason", ["was refused something", "has used much"])
 async def test_suspects_let_newcomers_go_first(reason: str, autojump_clock: object) -> None:
     suspect, new = BudgetCase(), BudgetCase()
-    new.budget = ProcessorBudget(suspect.fair_queue, SHARE, lambda: 0.0)
+    new.budget = ProcessorBudget(suspect.fair_queue, SHARE, WorkMeter(lambda: 0.0, lambda: 0.0))
     if reason == "was refused something":
         suspect.budget.note_refusal(0.0)
     else:
