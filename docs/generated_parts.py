@@ -26,6 +26,7 @@ from spielleiter.cli.cli import cli
 from spielleiter.cli.manual import commands
 from spielleiter.match.plan import MatchSetup
 from spielleiter.match.records import GameRecord
+from spielleiter.match.reports.tournament_reports import RatingEntry, TournamentFile
 from spielleiter.match.summary import Summary
 from spielleiter.match.verdict import Attempt, Verdict
 from spielleiter.protocol import messages
@@ -374,6 +375,8 @@ PARTS: Final[Mapping[str, Callable[..., str]]] = {
     "game-record": lambda: record(GameRecord),
     "match-setup": lambda: record(MatchSetup, left_out=("password",)),
     "match-summary": lambda: record(Summary, left_out=("incidents",)),
+    "rating-entry": lambda: record(RatingEntry),
+    "tournament-file": lambda: record(TournamentFile),
     "result-line": lambda: record(ResultLine),
     "verdicts": lambda: words_of(Verdict),
     "attempts": lambda: words_of(Attempt),
