@@ -239,8 +239,13 @@ def write_script(load: Load, edition: str, folder: Path) -> Path:
     return path
 
 
-def run_match(programs: tuple[str, str], games: int, *options: str) -> Cost:
-    """Play a match with the command `spielleiter match`, and return its cost. Raises BenchError."""
+def run_match(
+    programs: tuple[str, str], games: int, *options: str, environment: Mapping[str, str] | None = None
+) -> Cost:
+    """Play a match with the command `spielleiter match`, and return its cost. Raises BenchError.
+
+    `environment` are the variables of the command; None for those of this process.
+    """
     if sys.platform != "linux":
         raise NotImplementedError
     with TemporaryDirectory(prefix="spielleiter-bench-") as name:
@@ -250,7 +255,8 @@ def run_match(programs: tuple[str, str], games: int, *options: str) -> Cost:
         arguments += ["--soft-timeout", _LIMIT, "--hard-timeout", _LIMIT]
         start = time.perf_counter()
         nothing = subprocess.DEVNULL
-        with running_python(arguments, stdin=nothing, stdout=nothing, stderr=subprocess.PIPE, cwd=name) as process:
+        pipes = {"stdin": nothing, "stdout": nothing, "stderr": subprocess.PIPE}
+        with running_python(arguments, **pipes, cwd=name, env=environment) as process:
             assert process.stderr is not None
             errors = process.stderr.read()
             _, status, usage = os.wait4(process.pid, 0)

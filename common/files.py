@@ -20,10 +20,13 @@ from typing import Final
 
 MAX_BYTES: Final = 240
 """The most bytes of a name; common systems allow 255, and some callers add a number."""
-FORBIDDEN: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\ud800-\udfff]')
-"""The characters that a name cannot contain on one of these systems, and lone surrogates."""
+FORBIDDEN: Final = r'[\x00-\x1f\x7f/\\:*?"<>|\ud800-\udfff]'
+"""A pattern of the characters that a name cannot contain on one of these systems, and of lone surrogates.
 
-_RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\.|$)", re.IGNORECASE)
+It is compiled when it is first used: that takes as long as importing this module.
+"""
+
+_RESERVED: Final = r"(?i)(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\.|$)"
 _LONGEST_SUFFIX: Final = 20
 
 
@@ -32,14 +35,14 @@ def portable_name(name: str) -> str:
 
     A name that is too long is cut, but keeps a suffix such as ``.xml``. A portable name is returned as it is.
     """
-    name = FORBIDDEN.sub("_", name)
+    name = re.sub(FORBIDDEN, "_", name)
     if len(name.encode()) > MAX_BYTES:
         stem, dot, suffix = name.rpartition(".")
         ending = f"{dot}{suffix}" if stem and len(suffix) < _LONGEST_SUFFIX else ""
         name = cut_to(name.removesuffix(ending), MAX_BYTES - len(ending.encode())) + ending
     if name.endswith((" ", ".")):
         name = name[:-1] + "_"
-    if _RESERVED.match(name):
+    if re.match(_RESERVED, name):
         name = f"_{name}" if len(name.encode()) < MAX_BYTES else f"_{name[1:]}"
     return name or "_"
 

@@ -17,7 +17,7 @@ def count_text(count: int, one: str, more: str = "") -> str:
     return f"{count} {one if count == 1 else more or one + 's'}"
 
 
-_UNSAFE: Final = re.compile(
+_UNSAFE: Final = (
     "[\x00-\x1f\x7f-\x9f"  # C0, DEL and C1
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional
     "\u2028\u2029"  # line and paragraph separator
@@ -32,7 +32,7 @@ def escaped(text: str) -> str:
     The result has no control character, none that changes the direction of text, no line or paragraph separator, no
     lone surrogate and none that XML 1.0 forbids. All other characters are unchanged.
     """
-    return text if text.isprintable() else _UNSAFE.sub(_escape, text)
+    return text if text.isprintable() else re.sub(_UNSAFE, _escape, text)
 
 
 def escaped_lines(text: str) -> str:

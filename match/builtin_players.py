@@ -17,16 +17,15 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Final
 
-import psutil
 import trio
 
 from spielleiter.common.errors import MachineError, os_error_text
 from spielleiter.common.own_python import own_python
 from spielleiter.game.api import Move, State
-from spielleiter.match.builtin_process import HEAD, encode
+from spielleiter.match.builtin_process import HEAD, GeneratorState, encode
 from spielleiter.match.verdict import exit_text
 from spielleiter.players.search_budget import LONGEST_WAIT
-from spielleiter.players.strategies import STRATEGIES
+from spielleiter.players.strategies import strategy_called
 from spielleiter.programs.command import BUILTIN
 from spielleiter.programs.environment import own_variables
 from spielleiter.programs.this_platform import PLATFORM
@@ -82,7 +81,7 @@ class PoolPlayer:
     def __init__(self, pool: ThinkingPool, strategy: str, seed: int, wait: float = LONGEST_WAIT) -> None:
         self.strategy = strategy
         self.wait = wait
-        self.generator: int | bytes = seed
+        self.generator: int | GeneratorState = seed
         """The seed of the generator; after the first move, its state."""
         self.interruptions = 0
         """How often a worker ended while it computed a move of this player, so that another one had to compute it."""
@@ -251,7 +250,6 @@ class _Worker:
 
     def __init__(self, process: trio.Process) -> None:
         self.process = process
-        self._usage: psutil.Process | None = None
         self._buffer = bytearray()
         self._problem = ""
 
@@ -297,22 +295,14 @@ class _Worker:
 
     def cpu_stopwatch(self) -> Callable[[], float | None]:
         """Return a function that returns the processor time in seconds that the process has spent since now."""
-        before = self._cpu_seconds()
+        pid = self.process.pid
+        before = PLATFORM.cpu_clock_of(pid)
 
         def elapsed() -> float | None:
-            now = self._cpu_seconds()
+            now = PLATFORM.cpu_clock_of(pid)
             return None if now is None or before is None else now - before
 
         return elapsed
-
-    def _cpu_seconds(self) -> float | None:
-        try:
-            if self._usage is None:  # kept: making it costs more than asking it, and it is asked for every move
-                self._usage = psutil.Process(self.process.pid)
-            times = self._usage.cpu_times()
-        except psutil.Error:  # it has ended
-            return None
-        return times.user + times.system
 
     async def end(self) -> str:
         """End the process; return how it has ended, such as "ended with exit code 3"."""
@@ -333,7 +323,7 @@ def builtin_strategy(command: str) -> str | None:
     Strategies that misbehave on purpose also give None, since they need a connection to do so.
     """
     name = command.removeprefix(BUILTIN)
-    kind = STRATEGIES.get(name)
+    kind = strategy_called(name)
     return name if command.startswith(BUILTIN) and kind is not None and kind.choose and not kind.is_bad else None
 
 

@@ -13,19 +13,39 @@ import random
 import struct
 import sys
 import time
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, TypeAlias
 
 from spielleiter.players.search_budget import SearchBudget
-from spielleiter.players.strategies import STRATEGIES
+from spielleiter.players.strategies import strategy_called
 
 HEAD: Final = struct.Struct("!I")
 """The length of a message."""
+_WORDS: Final = struct.Struct("=625I")
+"""The words of the state of a generator: as bytes they are read and written in half of the time."""
+
+GeneratorState: TypeAlias = tuple[int, bytes, float | None]
+"""The state of a generator, as `random.Random.getstate` returns it, with its words as bytes."""
 
 
 def encode(message: object) -> bytes:
     """Return the bytes of `message`."""
     data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
     return HEAD.pack(len(data)) + data
+
+
+def state_of(rng: random.Random) -> GeneratorState:
+    """Return the state of a generator, for `set_generator`."""
+    version, words, gauss_next = rng.getstate()
+    return version, _WORDS.pack(*words), gauss_next
+
+
+def set_generator(rng: random.Random, start: int | GeneratorState) -> None:
+    """Set a generator to a state, or to the one that follows from a seed."""
+    if isinstance(start, int):
+        rng.seed(start)
+    else:
+        version, words, gauss_next = start
+        rng.setstate((version, _WORDS.unpack(words), gauss_next))
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
@@ -36,22 +56,23 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
         answers.flush()
 
     write(None)
+    rng = random.Random(0)  # one for all requests, since making one costs as much as setting it
     while len(head := requests.read(HEAD.size)) == HEAD.size:
         # both sides belong to the same match, so what they read is trusted
         strategy, generator, state, wait = pickle.loads(requests.read(HEAD.unpack(head)[0]))  # noqa: S301
-        rng = pickle.loads(generator) if isinstance(generator, bytes) else random.Random(generator)  # noqa: S301
+        set_generator(rng, generator)
         budget = SearchBudget(wait)
         started, cpu_started = time.perf_counter(), time.process_time()
         move, problem = None, ""
-        choose = STRATEGIES[strategy].choose
-        assert choose is not None  # the match has looked
+        kind = strategy_called(strategy)
+        assert kind is not None  # the match has looked
+        assert kind.choose is not None
         try:
-            move = choose(state, rng, budget)
+            move = kind.choose(state, rng, budget)
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
         seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
-        generator = pickle.dumps(rng, pickle.HIGHEST_PROTOCOL)
-        write((move, seconds, cpu_seconds, problem, budget.was_cut, generator))
+        write((move, seconds, cpu_seconds, problem, budget.was_cut, state_of(rng)))
 
 
 if __name__ == "__main__":

@@ -24,10 +24,8 @@ from spielleiter.server.core.clock import Arrival
 from spielleiter.server.log import json_line
 from spielleiter.server.net.wire import Wire
 
-LEVEL: Final = 6
-"""The compression level for most files: half the time of the best level, and two thirds more bytes."""
-FAST_LEVEL: Final = 4
-"""A compression level with two thirds of the time of LEVEL and a fifth more bytes."""
+LEVEL: Final = 4
+"""The compression level: a third of the time of the best level, and twice the bytes."""
 
 BUFFERED_BYTES: Final = 2 * 1024 * 1024
 """The number of bytes after which the buffer is compressed; most games have fewer."""
@@ -172,16 +170,39 @@ LOG_LIMIT: Final = 4 * 1024 * 1024
 """The maximum size of a game's log in bytes before compression."""
 
 
+MOST_EVENTS: Final = 200
+"""The number of events after which they are written as JSON; most games have fewer."""
+
+
 class GameLog(BoundedFile):
-    """Collects the events of a game."""
+    """Collects the events of a game. They become JSON when they are saved, or when there are many of them."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, LOG_LIMIT, b"(the rest was not kept)\n")
+        self._events: list[tuple[events.ServerEvent, float]] = []
 
     def add(self, event: events.ServerEvent) -> None:
         """Add an event. Raises OSError."""
         if self._remaining > 0:
-            self._append(f"{json_line(event, time.time())}\n".encode("utf-8", "backslashreplace"))
+            self._events.append((event, time.time()))
+            if len(self._events) >= MOST_EVENTS:
+                self._encode()
+
+    def close(self) -> None:
+        try:
+            self._encode()
+        finally:
+            super().close()
+
+    def discard(self) -> None:
+        self._events.clear()
+        super().discard()
+
+    def _encode(self) -> None:
+        for event, instant in self._events:
+            if self._remaining > 0:
+                self._append(f"{json_line(event, instant)}\n".encode("utf-8", "backslashreplace"))
+        self._events.clear()
 
 
 GAMES: Final = "games"
@@ -227,7 +248,7 @@ class GameLogs:
 
 def write_replay(folder: Path, content: bytes) -> str:
     """Write a compressed replay and return its file name. Equal replays give equal files. Raises OSError."""
-    write_whole(folder / REPLAY, gzip_ng.compress(content, FAST_LEVEL, mtime=0))
+    write_whole(folder / REPLAY, gzip_ng.compress(content, LEVEL, mtime=0))
     return REPLAY
 
 

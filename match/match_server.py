@@ -26,6 +26,7 @@ from spielleiter.game.api import State
 from spielleiter.match.builtin_players import BuiltinPlayer, PoolPlayer, ThinkingPool, open_thinking_pool
 from spielleiter.match.game_folder import GameLogs, LoggedWire
 from spielleiter.match.plan import MatchSetup, PlannedGame
+from spielleiter.programs.linux_processes import MOST_KEPT
 from spielleiter.programs.sandbox.choice import choose_sandbox
 from spielleiter.programs.sandbox.sandbox import Sandbox, SandboxSettings
 from spielleiter.programs.sandbox.sandbox_run import SandboxRun, open_run
@@ -79,8 +80,8 @@ _LOOKS: Final = 4
 """The number of looks after each pause: a program may overlook what another one moves about."""
 _AGREEING: Final = 3
 """The number of times that must agree that a connection can be nobody else's."""
-_DESCRIPTORS_PER_GAME: Final = 2 * (2 * MAX_ASKED_ABOUT + MAX_CONNECTIONS + 16)
-"""The files that the connections to the ports of a game, its programs and its logs take at most."""
+_DESCRIPTORS_PER_GAME: Final = 2 * (2 * MAX_ASKED_ABOUT + MAX_CONNECTIONS + 3 * (MOST_KEPT + 1) + 16)
+"""The files that the connections to the ports of a game, its programs, their threads and its logs take at most."""
 _START_TIMEOUT: Final = 5.0  # seconds for a process that has connected to be known
 _HOST: Final = "127.0.0.1"
 _BACKLOG: Final = 128
@@ -127,8 +128,9 @@ class ReplayRecorder:
         """
         if len(self._packets) != len(record) or any(isinstance(data, Memento) and data.hints for data in record):
             return None
-        packets = b"".join(self._packets).replace(b'roomId="%s"' % self._room_id.encode(), b'roomId=""')
-        return b"<protocol>%s\n</protocol>" % packets
+        own = b'roomId="%s"' % self._room_id.encode()
+        packets = (packet.replace(own, b'roomId=""', 1) for packet in self._packets)
+        return b"".join([b"<protocol>", *packets, b"\n</protocol>"])
 
     # -- Sink -------------------------------------------------------------------------------------------------------
 

@@ -206,6 +206,8 @@ class _Referee:
             error = first_error(group)
             text = os_error_text(error) if isinstance(error, OSError) else plain_text(str(error))
             self._facts.machine_problem = self._facts.machine_problem or text
+        finally:
+            self._meter.close()
         if self._persistent_programs is not None:
             await self._persistent_programs.end_game()
         for index, (program, known) in enumerate(zip(self._programs, self._facts.programs, strict=True)):

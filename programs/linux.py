@@ -29,6 +29,7 @@ from spielleiter.common.errors import SupervisorError
 from spielleiter.common.own_python import own_python
 from spielleiter.programs.linux_processes import (
     ProcessInfo,
+    cpu_clock_of,
     cpu_seconds_of,
     descendants_of,
     find_tagged,
@@ -83,6 +84,9 @@ class LinuxPlatform(TreePlatform):
 
     def start_stamp(self, pid: int) -> int | None:
         return start_ticks_of(pid)  # what psutil calculates from it changes with the clock
+
+    def cpu_clock_of(self, pid: int) -> float | None:
+        return cpu_clock_of(pid)  # a single system call, and exact
 
     def pid_name_space(self) -> int:
         try:

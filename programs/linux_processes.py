@@ -11,8 +11,9 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,9 @@ TAG_VARIABLE: Final = "MATCHED_PROGRAM"
 A program can change and copy it: it helps to kill what an earlier run has left behind, and is never held against a
 program.
 """
+
+MOST_KEPT: Final = 32
+"""The number of threads of a program whose files are kept open."""
 
 _PROC: Final = Path("/proc")
 # indices of fields in /proc/PID/stat, counted from the state
@@ -38,6 +42,8 @@ _SLEEP: Final = b"hrtimer_nanosleep"  # where the kernel keeps a thread that sle
 _LISTENING: Final = (b"ep_poll", b"do_epoll", b"do_poll", b"poll_schedule", b"do_select", b"wait_woken", b"sk_wait")
 _SWITCHES: Final = b"\nvoluntary_ctxt_switches:"
 _READ_SIZE: Final = 4096
+_FILES_OF_A_THREAD: Final = 3
+_SCHEDULED_TIME: Final = 2  # of the clocks of a process, that of its time on processors; <linux/posix-timers.h>
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +169,7 @@ def _ticks(pid: int, fields: slice) -> int:
 
 def _stat(pid: int) -> list[bytes]:
     """Return the fields of /proc/PID/stat, from the state on. Raises OSError."""
-    return _read(f"{_PROC}/{pid}/stat").rpartition(b")")[2].split()
+    return _read_once(f"{_PROC}/{pid}/stat").rpartition(b")")[2].split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +217,8 @@ class Usage:
     """Processor time in seconds, with that of ended threads and of children that were waited for; None: not known."""
     taken_at: int | None = None
     """When this was measured, in the system's clock ticks; None: at a time when none of the threads was there."""
+    clocks: Mapping[int, float] = field(default_factory=dict)
+    """The processor time in seconds of each process so far, without its children."""
 
     @classmethod
     def of(cls, pids: Iterable[int], processor: float | None = None) -> Usage:
@@ -228,25 +236,20 @@ class Usage:
             for name in _entries(f"{_PROC}/{pid}/task"):
                 with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended in the meantime
                     folder = f"{_PROC}/{pid}/task/{name}"
-                    ran, waited, *_ = map(int, _read(f"{folder}/schedstat").split())
-                    fields = _read(f"{folder}/stat").rpartition(b")")[2].split()
-                    place = _read_if_shown(f"{folder}/wchan")
-                    switches = _read_if_shown(f"{folder}/status").partition(_SWITCHES)[2].split(maxsplit=1)
-                    threads[int(name)] = ThreadUsage(
-                        ran * 1e-9,
-                        waited * 1e-9,
+                    fields = _read_once(f"{folder}/stat").rpartition(b")")[2].split()
+                    lower = is_lower or int(fields[_NICE]) > nice or int(fields[_POLICY]) in _LOW_POLICIES - {policy}
+                    threads[int(name)] = _thread_usage(
+                        _read_once(f"{folder}/schedstat"),
+                        _read_if_shown(f"{folder}/wchan"),
+                        _read_if_shown(f"{folder}/status"),
                         int(fields[_START_TIME]),
                         frozenset(os.sched_getaffinity(int(name))),
-                        int(switches[0]) if switches else None,
-                        is_lower or int(fields[_NICE]) > nice or int(fields[_POLICY]) in _LOW_POLICIES - {policy},
-                        place == _SLEEP,
-                        place.startswith(_LISTENING),
+                        is_yielding=lower,
                     )
         if not threads:
             return cls({})
         used = cpu_seconds_of(found) if processor is None else processor
-        now = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
-        return cls(threads, machine_busy(), used, now)
+        return cls(threads, machine_busy(), used, _ticks_now(), _clocks_of(found))
 
     def seconds_lost(self, since: Usage, elapsed: float, cores: int) -> float:
         """Return an upper bound for how much longer the last `elapsed` seconds took than on an idle machine.
@@ -307,22 +310,138 @@ class Usage:
         return changes
 
 
+class KnownThreads:
+    """The threads that a search has found, whose usage can be looked at again at a tenth of the cost of a search.
+
+    Their files are kept open until `close`, those of MOST_KEPT threads at most.
+    """
+
+    def __init__(self, found: Usage) -> None:
+        self._found = found
+        self._descriptors: list[int] = []
+        self._read_machine = self._reader(f"{_PROC}/stat") if found.threads else bytes
+        self._readers = [
+            (
+                thread,
+                self._reader(f"{folder}/schedstat"),
+                self._reader(f"{folder}/wchan"),
+                self._reader(f"{folder}/status"),
+            )
+            for thread in found.threads
+            for folder in [f"{_PROC}/{thread}"]
+        ]
+
+    @property
+    def has_threads(self) -> bool:
+        return bool(self._readers)
+
+    def look(self) -> Callable[[], Usage]:
+        """Read the files, and return a function that returns what they say: mostly, nobody needs to know.
+
+        Threads and processes that were started since the search are not found. The cores, the priority and the start of
+        a thread are taken for unchanged.
+        """
+        files = [(thread, schedule(), place(), status()) for thread, schedule, place, status in self._readers]
+        machine, clocks, now = self._read_machine(), _clocks_of(self._found.clocks), _ticks_now()
+
+        def usage() -> Usage:
+            threads = {}
+            for thread, schedule, place, status in files:
+                with contextlib.suppress(ValueError):  # it had ended
+                    before = self._found.threads[thread]
+                    threads[thread] = _thread_usage(
+                        schedule, place, status, before.started, before.cores, is_yielding=before.is_yielding
+                    )
+            processor = self._found.processor
+            if processor is not None:
+                processor += sum(seconds - self._found.clocks[pid] for pid, seconds in clocks.items())
+            return Usage(threads, _busy_seconds(machine), processor, now, clocks)
+
+        return usage
+
+    def close(self) -> None:
+        """Close the files; `look` must not be called any more."""
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+        self._descriptors.clear()
+
+    def _reader(self, path: str) -> Callable[[], bytes]:
+        """Return a function that returns what is in the file; nothing if it is not there, or may not be read."""
+        if len(self._descriptors) > _FILES_OF_A_THREAD * MOST_KEPT or sys.platform == "win32":
+            return partial(_read_if_shown, path)
+        try:
+            descriptor = os.open(path, os.O_RDONLY)
+        except OSError:
+            return bytes
+        self._descriptors.append(descriptor)
+
+        def read() -> bytes:
+            try:
+                return os.pread(descriptor, _READ_SIZE, 0)
+            except OSError:
+                return b""
+
+        return read
+
+
+def _thread_usage(
+    schedule: bytes, place: bytes, status: bytes, started: int, cores: frozenset[int] | None, *, is_yielding: bool
+) -> ThreadUsage:
+    """Return the usage of a thread from its files `schedstat`, `wchan` and `status`. Raises ValueError."""
+    ran, waited, _ = schedule.split()
+    switches = status.partition(_SWITCHES)[2].split(maxsplit=1)
+    return ThreadUsage(
+        int(ran) * 1e-9,
+        int(waited) * 1e-9,
+        started,
+        cores,
+        int(switches[0]) if switches else None,
+        is_yielding,
+        place == _SLEEP,
+        place.startswith(_LISTENING),
+    )
+
+
+def cpu_clock_of(pid: int) -> float | None:
+    """Return the processor time in seconds of a process so far, without its children; None if there is none."""
+    if sys.platform == "win32":
+        raise NotImplementedError
+    try:
+        return time.clock_gettime(~pid << 3 | _SCHEDULED_TIME)
+    except OSError:
+        return None
+
+
+def _clocks_of(pids: Iterable[int]) -> dict[int, float]:
+    """Return the processor time in seconds of each of these processes that still exists, without its children."""
+    return {pid: seconds for pid in pids if (seconds := cpu_clock_of(pid)) is not None}
+
+
+def _ticks_now() -> int:
+    if sys.platform == "win32":
+        raise NotImplementedError
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
+
+
 def machine_busy() -> float | None:
     """Return for how many seconds the processors have been busy, or taken away by a host; None if it is not known."""
-    if sys.platform == "win32":
+    return _busy_seconds(_read_if_shown(f"{_PROC}/stat"))
+
+
+def _busy_seconds(stat: bytes) -> float | None:
+    """Return the time that `machine_busy` returns, from the file /proc/stat."""
+    # user, nice, system, idle, iowait, irq, softirq, steal
+    words = stat.partition(b"\n")[0].split()[1:9]
+    if sys.platform == "win32" or not words:
         return None
-    try:
-        # user, nice, system, idle, iowait, irq, softirq, steal
-        ticks = list(map(int, _read(f"{_PROC}/stat").split(b"\n", 1)[0].split()[1:9]))
-    except (OSError, ValueError):
-        return None
+    ticks = list(map(int, words))
     return (sum(ticks) - sum(ticks[3:5])) / os.sysconf("SC_CLK_TCK")
 
 
 def _group_nice(pid: int) -> int:
     """Return the nice value of the automatic group of a process; 0 if the system has none."""
     try:
-        return int(_read(f"{_PROC}/{pid}/autogroup").split()[-1])
+        return int(_read_once(f"{_PROC}/{pid}/autogroup").split()[-1])
     except (OSError, IndexError, ValueError):
         return 0
 
@@ -346,10 +465,19 @@ def _read(path: str) -> bytes:
     return b"".join(parts)
 
 
-def _read_if_shown(path: str) -> bytes:
-    """Return the whole file; nothing if it is not there, or if this process may not read it."""
+def _read_once(path: str) -> bytes:
+    """Return a small file that the kernel writes at once, or the beginning of a larger one. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        return _read(path)
+        return os.read(descriptor, _READ_SIZE)
+    finally:
+        os.close(descriptor)
+
+
+def _read_if_shown(path: str) -> bytes:
+    """Return a small file; nothing if it is not there, or if this process may not read it."""
+    try:
+        return _read_once(path)
     except OSError:
         return b""
 

@@ -2,8 +2,8 @@
 
 For a program that thinks for too long, only what happened since its request counts, and only what others
 have caused (`Usage`). The processes are looked at before the request is sent, and then again and again until the
-answer, since the system forgets how long a thread has waited that has ended. Requests that are answered quickly cost
-one look.
+answer, since the system forgets how long a thread has waited that has ended. The threads of a program that answers
+quickly are searched for a few times a second; at its other requests, only the known ones are looked at.
 
 A thread that sleeps (`nanosleep`) waits for nobody: its sleep takes as long on an idle machine. So a delay excuses at
 most the time in which no thread that was there at the request slept without interruption; and if it slept until after
@@ -16,16 +16,18 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 import trio
 
-from spielleiter.programs.linux_processes import ThreadUsage, Usage, machine_busy
+from spielleiter.programs.linux_processes import KnownThreads, ThreadUsage, Usage, machine_busy
 
 FIRST_LOOK: Final = 0.02
 """The seconds from a request to the next look at the processes, and the shortest time between two looks."""
+SEARCH_INTERVAL: Final = 0.25
+"""The seconds after which the threads of a program that answers quickly are searched for again."""
 _GROWTH: Final = 20  # the time between two looks is this part of that since the request, so long requests cost little
 _AFTER_LIMIT: Final = 0.005  # seconds; the clock starts a little later than the measurement
 _AT_LIMIT: Final = 0.0025  # seconds; half of that
@@ -77,7 +79,7 @@ class _Sleep:
 
 
 class SchedulingDelayMeter:
-    """Measures the programs of a game while `run` runs; each of them may use `cores` processor cores.
+    """Measures the programs of a game while `run` runs, until `close`; each of them may use `cores` processor cores.
 
     `programs` may be filled after this was created. `limits` are their soft time limits in seconds.
     """
@@ -89,6 +91,11 @@ class SchedulingDelayMeter:
         self._asked: int | None = None
         """The program that was asked last."""
         self._requested_at = -math.inf
+        self._known: list[KnownThreads | None] = [None, None]
+        """By program: the threads that the last search has found; None after an answer that was not quick."""
+        self._searched_at = [-math.inf, -math.inf]
+        self._usage_at_request: Callable[[], Usage] | None = None
+        """Set until the first look after the request."""
         self._due = math.inf
         self._pause = trio.CancelScope()
         self._at_request = self._last = Usage({})
@@ -107,21 +114,42 @@ class SchedulingDelayMeter:
         while True:
             with trio.CancelScope(deadline=self._due) as self._pause:
                 await trio.sleep_forever()
+            if trio.current_time() < self._due:  # another request was made meanwhile
+                continue
             self.look()
             thought = self._last_at - self._requested_at
             pause = max(FIRST_LOOK, thought / _GROWTH)
             after_limit = math.inf if self._asked is None else self._limits[self._asked] + _AFTER_LIMIT - thought
             self._due = self._last_at + (after_limit if _SHORTEST < after_limit < pause else pause)
 
+    def close(self) -> None:
+        """Close what is open; no further request may be noted."""
+        for program in (0, 1):
+            self._forget(program)
+
+    def _forget(self, program: int) -> None:
+        known, self._known[program] = self._known[program], None
+        if known is not None:
+            known.close()
+
     def start_request(self, program: int) -> None:
         """Note that `program` is asked for a move next."""
         self._asked = program
         self._requested_at = self._last_at = trio.current_time()
-        self._at_request = self._last = usage_of(self._programs[program])
+        known = self._known[program]
+        if known is None or self._requested_at >= self._searched_at[program] + SEARCH_INTERVAL:
+            usage = usage_of(self._programs[program])
+            self._forget(program)
+            known = self._known[program] = KnownThreads(usage)
+            self._searched_at[program] = self._requested_at
+            self._usage_at_request = lambda: usage
+        else:
+            self._usage_at_request = known.look()
         self._waited = 0.0
         self._sleeps, self._asleep, self._shares = [], {}, {}
-        self._due = self._requested_at + FIRST_LOOK if self._last.threads else math.inf
-        self._pause.deadline = self._due
+        self._due = self._requested_at + FIRST_LOOK if known.has_threads else math.inf
+        if self._due < self._pause.deadline:  # an earlier deadline need not be changed, which would take some time
+            self._pause.deadline = self._due
 
     def seconds_waiting(self, program: int, think_time: float) -> float:
         """Return for how many of the last `think_time` seconds, since the request, this machine delayed `program`."""
@@ -140,6 +168,10 @@ class SchedulingDelayMeter:
         """Look at the program that was asked; `answer` are the seconds after which it has answered."""
         if self._asked is None:
             return
+        if self._usage_at_request is not None:
+            self._at_request = self._last = self._usage_at_request()
+            self._usage_at_request = None
+            self._forget(self._asked)
         now, at = usage_of(self._programs[self._asked]), trio.current_time()
         thought = at - self._requested_at
         longest = now.longest_wait(self._last, at - self._last_at, self._cores)

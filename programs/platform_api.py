@@ -179,6 +179,10 @@ class Platform(abc.ABC):
     def start_stamp(self, pid: int) -> int | None:
         """Return a number that tells this process from a later one with the same id; None if there is no process."""
 
+    @abc.abstractmethod
+    def cpu_clock_of(self, pid: int) -> float | None:
+        """Return the processor time in seconds of a process so far, without its children; None if it has ended."""
+
     def pid_name_space(self) -> int:
         """Return a number for the name space of this process's id; 0 where a machine has only one."""
         return 0

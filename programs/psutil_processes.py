@@ -123,6 +123,13 @@ class TreePlatform(Platform):
         except psutil.Error:
             return None
 
+    def cpu_clock_of(self, pid: int) -> float | None:
+        try:
+            times = psutil.Process(pid).cpu_times()
+        except psutil.Error:
+            return None
+        return times.user + times.system
+
     def find_tagged(self, tag: str) -> tuple[ProcessInfo, ...]:
         found = []
         for process in psutil.process_iter():

@@ -186,7 +186,7 @@ class Connection:
         if not reader.unread_bytes:
             return None
         for form in self.dialect.plain_forms:
-            match = reader.match(form.pattern)
+            match = reader.match(form.pattern())
             if match is not None and form.fits(reader.limits):
                 message = form.read(match)
                 if message is not None:

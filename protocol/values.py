@@ -55,7 +55,7 @@ _FULL_WIDTH: Final = 0xFEE0
 
 
 class Element(Protocol):
-    """The interface of a parsed element that is used here. The elements of `xml.etree` and of lxml have it."""
+    """The interface of a parsed element that is used here. Those of `PacketReader` and of lxml have it."""
 
     @property
     def tag(self) -> str: ...

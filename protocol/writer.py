@@ -9,14 +9,13 @@ U+FFFD, so the result is always well-formed.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 from msgspec import Struct
 
 _NOT_XML: Final = "\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff"
 _CONTROLS: Final = "\x7f-\x9f"
-_SPECIAL: Final = re.compile(f"[&<>\"'\r{_CONTROLS}{_NOT_XML}]")
-_SPECIAL_IN_ATTRIBUTE: Final = re.compile(f"[&<>\"'\r\t\n{_CONTROLS}{_NOT_XML}]")
 _REFERENCES: Final = {
     "&": "&amp;",
     "<": "&lt;",
@@ -46,12 +45,12 @@ class Body(Struct, frozen=True):
 
 def escape_text(text: str) -> str:
     """Return `text` as the content of an element."""
-    return _SPECIAL.sub(_reference, text)
+    return text if text.isalnum() else _special().sub(_reference, text)
 
 
 def escape_attribute(value: str) -> str:
     """Return `value` as it is written between the quotes of an attribute."""
-    return _SPECIAL_IN_ATTRIBUTE.sub(_reference, value)
+    return value if value.isalnum() else _special("\t\n").sub(_reference, value)
 
 
 def attribute(name: str, value: str | None) -> str:
@@ -89,6 +88,12 @@ def typed_element(indent: str, tag: str, body: Body) -> str:
 def leaf(indent: str, tag: str, text: str, attributes: str = "") -> str:
     """Return an element that contains only `text`; `attributes` are already XML."""
     return f"{indent}<{tag}{attributes}>{escape_text(text)}</{tag}>"
+
+
+@cache
+def _special(more: str = "") -> re.Pattern[str]:
+    """Return what matches a character that is not written as it is; compiling it at the start would delay that."""
+    return re.compile(f"[&<>\"'\r{more}{_CONTROLS}{_NOT_XML}]")
 
 
 def _reference(match: re.Match[str]) -> str:

@@ -11,6 +11,7 @@ import contextlib
 import gzip
 import itertools
 import os
+import re
 import secrets
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -60,7 +61,7 @@ def replay_pieces(
 
 def replay_name(game_type: str, names: Sequence[str], now: datetime) -> str:
     """Return the file name that the official releases use: ``replay_<gameType>_<date>_<time>_<name>_<name>.xml``."""
-    players = "_".join(cut_to(FORBIDDEN.sub("_", name.replace(" ", "_")), _MAX_NAME) for name in names)
+    players = "_".join(cut_to(re.sub(FORBIDDEN, "_", name.replace(" ", "_")), _MAX_NAME) for name in names)
     return portable_name(f"replay_{game_type}_{now:%Y-%m-%d_%H-%M-%S}_{players}.xml")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from operator import attrgetter
 from typing import Final, TypeAlias, TypeVar
 
@@ -330,8 +330,8 @@ def plain_set_move(package: str) -> PlainForm:
         rb"</data" + _BLANKS + rb">",
         rb"</room" + _BLANKS + rb">",
     )
-    pattern = re.compile(_BLANKS + _BLANKS.join(tags) + _BLANKS)
-    return PlainForm(pattern, _read_plain_set_move, depth=5, attributes=4, children=3)
+    written = _BLANKS + _BLANKS.join(tags) + _BLANKS
+    return PlainForm(cache(lambda: re.compile(written)), _read_plain_set_move, depth=5, attributes=4, children=3)
 
 
 def _read_plain_set_move(match: re.Match[bytes]) -> RoomMessage | None:

@@ -28,7 +28,7 @@ from spielleiter.match.builtin_players import (
     builtin_strategy,
     open_thinking_pool,
 )
-from spielleiter.match.builtin_process import HEAD, encode, serve
+from spielleiter.match.builtin_process import HEAD, encode, serve, set_generator, state_of
 from spielleiter.match.game_folder import REPLAY
 from spielleiter.match.match_server import open_match_server
 from spielleiter.match.plan import Entrant
@@ -326,9 +326,24 @@ def test_a_failure_affects_one_move_only_and_a_search_without_time_is_reported_a
     assert (cut[0] is not None, cut[4]) == (True, True)
 
 
+def test_a_generator_continues_from_its_state() -> None:
+    own, other = random.Random(5), random.Random(6)
+    own.gauss(0, 1)
+    set_generator(other, state_of(own))
+    assert [own.gauss(0, 1), own.random()] == [other.gauss(0, 1), other.random()]
+    set_generator(other, 5)
+    assert other.random() == random.Random(5).random()
+
+
 @pytest.mark.parametrize(
     ("command", "strategy"),
-    [("builtin:level-8", "level-8"), ("builtin:silent", None), ("builtin:nobody", None), ("greedy", None)],
+    [
+        ("builtin:level-8", "level-8"),
+        ("builtin:level-9@0.5", "level-9@0.5"),
+        ("builtin:silent", None),
+        ("builtin:nobody", None),
+        ("greedy", None),
+    ],
 )
 def test_well_behaved_strategies_need_no_process(command: str, strategy: str | None) -> None:
     assert builtin_strategy(command) == strategy

@@ -19,6 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from spielleiter.programs.linux_processes import (
+    MOST_KEPT,
+    KnownThreads,
     ThreadUsage,
     Usage,
     descendants_of,
@@ -111,6 +113,52 @@ def test_usage_tells_what_a_program_has_chosen_and_when_it_began(how: str) -> No
         assert usage.taken_at is not None
         assert own.started < before.taken_at <= of_bot.started <= usage.taken_at
         assert own.ran >= before.threads[os.getpid()].ran > 0
+
+
+def test_known_threads_can_be_looked_at_again() -> None:
+    script = (
+        "ready(); sys.stdin.readline(); sum(range(9**6)); threading.Thread(target=time.sleep, args=[500]).start(); "
+    )
+    with running(f"{script}ready(); select.epoll().poll()") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        before = Usage.of([process.pid], 5.0)
+        known = KnownThreads(before)
+        process.stdin.write(b"go\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"ready\n"
+        deadline = time.monotonic() + HANG_TIMEOUT
+        while not (renewed := known.look()()).threads[process.pid].is_listening and time.monotonic() < deadline:
+            time.sleep(0.02)
+        searched = Usage.of([process.pid])
+        assert len(searched.threads) == 2
+        assert renewed.threads == {process.pid: searched.threads[process.pid]}
+        used = renewed.threads[process.pid].ran - before.threads[process.pid].ran
+        assert renewed.processor is not None
+        assert renewed.processor - 5.0 >= used > 0
+        assert renewed.machine_busy is not None
+        assert before.machine_busy is not None
+        assert renewed.machine_busy >= before.machine_busy
+    process.wait()
+    ended = known.look()()
+    assert (ended.threads, ended.processor) == ({}, 5.0)
+    known.close()
+    for usage in (before, Usage({})):  # it has no files any more
+        known = KnownThreads(usage)
+        assert known.look()().threads == {}
+        known.close()
+
+
+def test_the_files_of_many_threads_are_not_kept_open() -> None:
+    script = "[threading.Thread(target=time.sleep, args=[500]).start() for _ in range(70)]; ready()"
+    with running(script) as process:
+        found = Usage.of([process.pid])
+        files = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+        known = KnownThreads(found)
+        assert len(os.listdir("/proc/self/fd")) <= files + 3 * (MOST_KEPT + 1)  # noqa: PTH208
+        assert known.look()().threads.keys() == found.threads.keys()
+        known.close()
+        assert len(os.listdir("/proc/self/fd")) == files  # noqa: PTH208
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -15,7 +16,7 @@ if sys.platform != "linux":
     pytest.skip("only Linux reports waiting times", allow_module_level=True)
 
 from spielleiter.programs.linux_processes import ThreadUsage, Usage
-from spielleiter.programs.machine_delay import FIRST_LOOK, SchedulingDelayMeter
+from spielleiter.programs.machine_delay import FIRST_LOOK, SEARCH_INTERVAL, SchedulingDelayMeter
 
 LIMIT = 1.0
 MAIN, WORKER, OTHER = 70, 71, 80
@@ -29,6 +30,7 @@ class Program:
     def __init__(self, *pids: int) -> None:
         self.pids = pids
         self.looks = 0
+        self.searches = 0
         self._threads: dict[int, tuple[float, float, float]] = dict.fromkeys(pids, (0.0, 0.0, 0.0))
         self._asleep: dict[int, Callable[[float], bool]] = {}
         self._times: dict[int, tuple[float, ...]] = {}
@@ -73,10 +75,25 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> list[Program | None]:
     both = Program(MAIN), Program(OTHER)
     of_pids = {each.pids: each for each in both}
 
-    def look(pids: Iterable[int], _processor: float) -> Usage:
-        return of_pids[tuple(pids)].usage()
+    def search(pids: Iterable[int], _processor: float) -> Usage:
+        program = of_pids[tuple(pids)]
+        program.searches += 1
+        return program.usage()
 
-    monkeypatch.setattr(Usage, "of", look)
+    class KnownThreads:
+        def __init__(self, found: Usage) -> None:
+            self._found = found.threads.keys()
+            self.has_threads = bool(self._found)
+
+        def look(self) -> Callable[[], Usage]:
+            program = next(each for each in both if each.pids[0] in self._found)
+            usage = Usage({thread: each for thread, each in program.usage().threads.items() if thread in self._found})
+            return lambda: usage
+
+        def close(self) -> None: ...
+
+    monkeypatch.setattr(Usage, "of", search)
+    monkeypatch.setattr("spielleiter.programs.machine_delay.KnownThreads", KnownThreads)
     return list(both)
 
 
@@ -241,9 +258,23 @@ async def test_a_quick_answer_costs_one_look(programs: list[Program | None], aut
             meter.start_request(1)
             await trio.sleep(FIRST_LOOK / 4)
         assert of(programs).looks == 50
+        assert of(programs).searches == math.ceil(50 * 0.75 * FIRST_LOOK / SEARCH_INTERVAL)
         meter.start_request(0)
         await trio.sleep(100)
         assert of(programs).looks < 300
+
+
+async def test_the_threads_of_a_program_are_searched_for_after_a_slow_answer(
+    programs: list[Program | None], autojump_clock: object
+) -> None:
+    program = of(programs)
+    async with running(programs) as meter:
+        meter.start_request(0)
+        program.wait(WORKER, 0.0, 9.0)
+        await trio.sleep(1.5 * FIRST_LOOK)
+        meter.start_request(0)  # the worker has waited before
+        await trio.sleep(1.0)
+        assert meter.seconds_waiting(0, 1.0) == pytest.approx(0.5)
 
 
 class Answering:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -106,5 +107,7 @@ def test_every_platform_but_linux_says_what_it_cannot_do(platform: Platform) -> 
     assert all(gap.startswith(f"{platform.name} does not ") for gap in platform.gaps)
     assert platform.start_stamp(os.getpid()) == platform.start_stamp(os.getpid()) is not None
     assert platform.start_stamp(2**22 + 1) is None  # more than any system gives out
+    assert (platform.cpu_clock_of(os.getpid()) or 0.0) <= time.process_time()
+    assert platform.cpu_clock_of(2**22 + 1) is None
     assert {"linux": "Linux", "win32": "Windows", "darwin": "macOS"}[sys.platform] == PLATFORM.name
     assert PLATFORM.usable_cores()

@@ -129,7 +129,7 @@ def fail(*_: object, **_named: object) -> NoReturn:
 
 
 PACKETS: Final = b'<protocol><join gameType="a"/><join gameType="b"/><join gameType="c"/>'
-BROKEN_FORM: Final = PlainForm(re.compile(rb'<join gameType="b"/>'), fail, 2, 1, 0)
+BROKEN_FORM: Final = PlainForm(lambda: re.compile(rb'<join gameType="b"/>'), fail, 2, 1, 0)
 
 
 @pytest.mark.parametrize(

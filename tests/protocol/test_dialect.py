@@ -93,7 +93,9 @@ def test_attributes_of_another_season_are_refused_by_name() -> None:
         assert error.value.original == request
 
 
-JOIN = PlainForm(re.compile(rb"\s*<join/>\s*"), lambda _match: m.CancelRequest("read in the plain form"), 2, 0, 0)
+JOIN = PlainForm(
+    lambda: re.compile(rb"\s*<join/>\s*"), lambda _match: m.CancelRequest("read in the plain form"), 2, 0, 0
+)
 PLAIN = BLOKUS_2021_R3.evolve(plain_forms=(JOIN,))
 
 
