@@ -172,8 +172,10 @@ class Cost:
 
     seconds: float
     """Elapsed time."""
+    processor_seconds: float
+    """The processor time of the command and all processes that it started."""
     own_seconds: float
-    """The processor time of the command and the processes it started, except for the players' programs."""
+    """The same without the players' programs, and without the thinking of built-in players."""
     peak_mib: float
     """The largest resident memory of the command."""
     disk_kib: float
@@ -276,6 +278,7 @@ def run_match(
         blocks = sum(path.lstat().st_blocks for path in (folder / "games").rglob("*"))
         return Cost(
             seconds=seconds,
+            processor_seconds=usage.ru_utime + usage.ru_stime,
             own_seconds=usage.ru_utime + usage.ru_stime - by_programs,
             peak_mib=usage.ru_maxrss / KIB_PER_MIB,
             disk_kib=blocks * _BLOCK / KIB_PER_MIB,

@@ -57,7 +57,7 @@ def test_a_match_that_fails_is_an_error_of_one_line() -> None:
 
 def test_figures_are_differences_between_short_and_long_matches(monkeypatch: pytest.MonkeyPatch) -> None:
     def cost(games: int) -> Cost:
-        return Cost(seconds=games, own_seconds=1 + 0.02 * games, peak_mib=50 + games, disk_kib=30 * games, irregular=0)
+        return Cost(games, 2 + 0.05 * games, 1 + 0.02 * games, peak_mib=50 + games, disk_kib=30 * games, irregular=0)
 
     def values(record: Record) -> dict[str, float]:
         return {name: figure.rounds[0] for name, figure in record.figures.items()}
