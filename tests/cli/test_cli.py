@@ -75,20 +75,40 @@ def test_a_group_alone_says_how_to_begin() -> None:
     assert (result.exit_code, "  prepare " in result.stdout) == (0, True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("arguments", [["--help"], ["match", "--help"]])
-def test_the_help_loads_nothing_it_does_not_need(arguments: list[str]) -> None:
+def loaded_by(arguments: list[str], folder: Path) -> set[str]:
+    """Return the modules that a command has loaded when it ends."""
     program = (
         "import runpy, sys\n"
         f"sys.argv = ['spielleiter', *{arguments}]\n"
         "try:\n    runpy.run_module('spielleiter', run_name='__main__', alter_sys=True)\n"
         "except SystemExit:\n    pass\n"
-        "needless = ('trio', 'lxml', 'structlog', 'javaproperties', 'jinja2', 'rich', 'distributed')\n"
-        "print([name for name in needless if name in sys.modules])\n"
+        "print('\\n\\n' + ' '.join(sys.modules))\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("Usage: ")
-    assert done.stdout.endswith("[]\n")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=folder)
+    return set(done.stdout.rpartition("\n\n")[2].split())
+
+
+NEEDLESS = {"lxml", "structlog", "javaproperties", "jinja2", "rich", "distributed", "psutil", "difflib"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [["--help"], ["match", "--help"]])
+def test_the_help_loads_nothing_it_does_not_need(arguments: list[str], tmp_path: Path) -> None:
+    loaded = loaded_by(arguments, tmp_path)
+    assert "click" in loaded
+    assert not (NEEDLESS | {"trio"}) & loaded
+
+
+@pytest.mark.slow
+def test_a_server_starts_without_what_it_does_not_need_yet(tmp_path: Path) -> None:
+    """A game that it does not have ends it right before it would listen."""
+    loaded = loaded_by(["serve", "--default-game", "chess"], tmp_path)
+    assert {"spielleiter.server.app", "spielleiter.viewer.web.companion"} <= loaded
+    # libraries of pages and traces, and what takes as long to import as many modules of our own
+    libraries = NEEDLESS | {"h11", "starlette", "anyio", "prometheus_client", "xml.etree", "dataclasses"}
+    parts = ("wire", "client", "players", "match", "programs", "contest", "viewer.positions", "viewer.web.site")
+    assert not libraries & loaded
+    assert [each for each in parts if f"spielleiter.{each}" in loaded] == []
 
 
 @click.command()
