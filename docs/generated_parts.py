@@ -26,12 +26,14 @@ from spielleiter.cli.cli import cli
 from spielleiter.cli.manual import commands
 from spielleiter.match.plan import MatchSetup
 from spielleiter.match.records import GameRecord
+from spielleiter.match.reports.tournament_reports import RatingEntry, TournamentFile
 from spielleiter.match.summary import Summary
 from spielleiter.match.verdict import Attempt, Verdict
 from spielleiter.protocol import messages
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.server import events
+from spielleiter.server.archive import ResultLine
 from spielleiter.server.config import SETTINGS
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
@@ -215,7 +217,7 @@ def json_type(annotation: Any) -> str:
         return f"object of {json_type(arguments[1])}"
     if isinstance(origin, type) and issubclass(origin, Sequence):
         return f"list of {json_type(arguments[0])}"
-    if dataclasses.is_dataclass(annotation) or (isinstance(annotation, type) and issubclass(annotation, tuple)):
+    if next(parts_of(annotation), None) is annotation:
         return f"[{title_of(annotation)}](#{title_of(annotation).replace(' ', '-')})"
     return _JSON_NAMES[annotation]
 
@@ -227,7 +229,7 @@ def title_of(kind: Any) -> str:
 
 def parts_of(annotation: Any) -> Iterator[type]:
     """Yield the classes with fields of their own that the values of a type may contain."""
-    if dataclasses.is_dataclass(annotation) or (isinstance(annotation, type) and hasattr(annotation, "_fields")):
+    if dataclasses.is_dataclass(annotation) or typing.is_typeddict(annotation):
         yield typing.cast("type", annotation)
     for each in typing.get_args(annotation):
         yield from parts_of(each)
@@ -373,6 +375,9 @@ PARTS: Final[Mapping[str, Callable[..., str]]] = {
     "game-record": lambda: record(GameRecord),
     "match-setup": lambda: record(MatchSetup, left_out=("password",)),
     "match-summary": lambda: record(Summary, left_out=("incidents",)),
+    "rating-entry": lambda: record(RatingEntry),
+    "tournament-file": lambda: record(TournamentFile),
+    "result-line": lambda: record(ResultLine),
     "verdicts": lambda: words_of(Verdict),
     "attempts": lambda: words_of(Attempt),
 }
