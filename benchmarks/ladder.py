@@ -120,7 +120,7 @@ def _elo_text(value: float | None) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Play what has not been played, and print the table; return the exit code."""
     games = {
-        game_type: len(ladder_of(edition.game.new_state(random.Random(1))))
+        game_type: ladder_of(edition.game.new_state(random.Random(1)))
         for game_type, edition in choose_editions({}, {}).items()
     }
     parser = argparse.ArgumentParser(
@@ -132,14 +132,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=19, help="of the starts and of the noise (default: 19)")
     parser.add_argument("-j", "--concurrency", type=int, default=2, help="games at a time (default: 2)")
     parser.add_argument("--game", action="append", choices=list(games), help="all games with levels without it")
-    parser.add_argument("--level", type=int, action="append", help="play this level only; may be repeated")
+    parser.add_argument(
+        "--level",
+        type=int,
+        action="append",
+        help="play this level only; may be repeated (default: all that do not take the time they are given)",
+    )
     parser.add_argument("--table", action="store_true", help="play nothing, print what has been played")
     options = parser.parse_args(arguments)
     rungs = [
         Rung(options.out / game / str(level), game, level)
         for game in options.game or games
-        for level in range(2, games[game] + 1)
-        if options.level is None or level in options.level
+        for level in range(2, len(games[game]) + 1)
+        if (level in options.level if options.level else not games[game][level - 1].takes_time)
     ]
     print_row(_HEADINGS, _WIDTHS)
     for rung in rungs:

@@ -77,7 +77,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("-n", "--positions", type=int, default=500, help="positions for each level (default: 500)")
     parser.add_argument("--seed", type=int, default=1, help="of the positions and of the noise (default: 1)")
-    parser.add_argument("--level", type=int, action="append", help="the number of a level; all without this option")
+    parser.add_argument(
+        "--level",
+        type=int,
+        action="append",
+        help="the number of a level; without this option all that do not take the time they are given",
+    )
     parser.add_argument(
         "--edition",
         action="append",
@@ -96,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         states = list(positions(game, options.positions, options.seed))
         print(name)
         print_row(_HEADINGS, _WIDTHS)
-        for number in options.level or levels:
+        for number in options.level or [number for number, level in levels.items() if not level.takes_time]:
             figures = measure_level(levels[number], states, options.seed)
             illegal += figures.illegal
             print_row([level_name(number), *figures.row()], _WIDTHS)

@@ -19,6 +19,7 @@ COMMANDS = {
     "play": ("spielleiter.cli.play:play", "Play one game with a built-in strategy."),
     "admin": ("spielleiter.cli.admin:admin", "Prepare, observe, pause, step and cancel games."),
     "replay": ("spielleiter.cli.replay:replay", "Show a saved game: in the browser, the terminal, or as a file."),
+    "view": ("spielleiter.cli.view:view", "Watch and play in the browser at a server that runs elsewhere."),
     "proxy": ("spielleiter.cli.proxy:proxy", "Pass on everything between clients and a server, and record it."),
     "replay-wire": (
         "spielleiter.cli.replay_wire:replay_wire",

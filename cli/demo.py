@@ -43,7 +43,7 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
     from spielleiter.client.client_errors import ClientError
     from spielleiter.client.player import GameReport, Player
     from spielleiter.client.responders import make_responder
-    from spielleiter.players.strategies import STRATEGIES
+    from spielleiter.players.strategies import STRATEGIES, seconds_problem, strategy_called
     from spielleiter.protocol.messages import Memento, RoomData
     from spielleiter.server.app import serve
     from spielleiter.server.config import Config
@@ -52,13 +52,15 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
 
     chosen = chosen_edition(game, edition)
     names = (first, second)
+    is_late = False
     for name in names:
-        if name not in STRATEGIES:
-            raise click.UsageError(
-                f"the strategy {name!r} is not known, expected {', '.join(STRATEGIES)}{suggestion(name, STRATEGIES)}"
-            )
-        if not STRATEGIES[name].plays(chosen.game):
-            raise click.UsageError(STRATEGIES[name].refusal(chosen.game, chosen.game_type))
+        kind = strategy_called(name)
+        if kind is None:
+            known = f"expected {', '.join(STRATEGIES)}{suggestion(name, STRATEGIES)}"
+            raise click.UsageError(f"the strategy {name!r} is not known, {seconds_problem(name) or known}")
+        if not kind.plays(chosen.game):
+            raise click.UsageError(kind.refusal(chosen.game, chosen.game_type))
+        is_late = is_late or kind.is_late
     editions = {chosen.game_type: chosen.name}
     config = Config(
         port=0,
@@ -67,7 +69,7 @@ def demo(game: str | None, edition: str | None, seed: int | None, first: str, se
         log_format="console",
         editions=editions,
         # no time limits, so that the demo does not fail on a busy machine, except for players that are late on purpose
-        has_timeouts=any(STRATEGIES[name].is_late for name in names),
+        has_timeouts=is_late,
     )
     reports: dict[int, GameReport] = {}
     screen = Screen(board=board)

@@ -201,15 +201,16 @@ def listening_address(_context: click.Context, _parameter: click.Parameter, valu
         raise click.BadParameter(f"{value!r} cannot be used, expected [HOST:]PORT") from None
 
 
+def server_address(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, int]:
+    """Return host and port of a server. Raises BadParameter."""
+    found = listening_address(context, parameter, value)
+    if not found[1]:
+        raise click.BadParameter(f"{value!r} cannot be used: no server listens at port 0")
+    return found
+
+
 def target_option(help_text: str) -> Callable[[Decorated], Decorated]:
     """The decorator that adds the option `--to`, the address of a server, with this help."""
-
-    def server_address(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, int]:
-        found = listening_address(context, parameter, value)
-        if not found[1]:
-            raise click.BadParameter(f"{value!r} cannot be used: no server listens at port 0")
-        return found
-
     return click.option(
         "--to",
         callback=server_address,

@@ -48,6 +48,12 @@ def playing_strategies() -> dict[str, StrategyKind]:
     return {**STRATEGIES, GTP: StrategyKind(GTP, description, position=POSITIONS)}
 
 
+def _strategy(name: str) -> StrategyKind | None:
+    from spielleiter.players.strategies import strategy_called
+
+    return playing_strategies().get(name) or strategy_called(name)
+
+
 def complete_strategies(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer strategies with their descriptions, which some shells show."""
     kinds = playing_strategies().values()
@@ -55,9 +61,12 @@ def complete_strategies(_context: click.Context, _parameter: click.Parameter, in
 
 
 def _known_strategy(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    known = list(playing_strategies())
-    if value not in known:
-        raise click.BadParameter(f"{value!r} is not known, expected {', '.join(known)}{suggestion(value, known)}")
+    if _strategy(value) is None:
+        from spielleiter.players.strategies import seconds_problem
+
+        known = list(playing_strategies())
+        expected = seconds_problem(value) or f"expected {', '.join(known)}{suggestion(value, known)}"
+        raise click.BadParameter(f"{value!r} is not known, {expected}")
     return value
 
 
@@ -179,7 +188,8 @@ def _play_once(
     from spielleiter.protocol.messages import Memento, Result
     from spielleiter.server.editions import EDITIONS
 
-    kind = playing_strategies()[strategy]
+    kind = _strategy(strategy)
+    assert kind is not None  # the option has looked
     has_room = reservation is not None or room is not None
     chosen = chosen_edition(game, edition, lambda each: has_room or kind.plays(each.game))
     if not kind.plays(chosen.game) and not (has_room and game is None and edition is None):

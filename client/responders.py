@@ -10,7 +10,7 @@ import trio
 from spielleiter.client.player import Player, Responder, respond_with
 from spielleiter.game.api import Move, State
 from spielleiter.players.choosers import random_move
-from spielleiter.players.strategies import STRATEGIES
+from spielleiter.players.strategies import strategy_called
 
 DEFAULT_DELAY: Final = 3.0
 """Seconds after which `slow` answers; a server's soft time limit is 2 s by default."""
@@ -32,7 +32,7 @@ _BAD_RESPONDERS: Final[dict[str, Responder]] = {
 def make_responder(name: str, *, seed: int | None = None, delay: float = DEFAULT_DELAY) -> Responder:
     """Return the built-in strategy called `name`, as a responder for `Player.play_with`.
 
-    - `name`: one of `STRATEGIES`, such as ``random`` or ``greedy``.
+    - `name`: one of `STRATEGIES`, such as ``random`` or ``greedy``, or ``level-9@0.5``: see `strategy_called`.
     - `seed`: makes the strategy choose the same moves in every run; None means different ones.
     - `delay`: the seconds after which ``slow`` answers.
 
@@ -40,7 +40,9 @@ def make_responder(name: str, *, seed: int | None = None, delay: float = DEFAULT
 
         report = await player.play_with(make_responder("greedy", seed=1))
     """
-    kind, rng = STRATEGIES[name], random.Random(seed)
+    kind, rng = strategy_called(name), random.Random(seed)
+    if kind is None:
+        raise KeyError(name)
     if name in _BAD_RESPONDERS:
         return _BAD_RESPONDERS[name]
     choose = kind.choose or random_move

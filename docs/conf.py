@@ -62,6 +62,16 @@ def _expand(_app: Any, _name: str, source: list[str]) -> None:
     source[0] = expand(source[0])
 
 
+def _made_from_the_code(_app: Any, env: Any, *_changes: object) -> list[str]:
+    """Return the documents to read again although their files have not changed."""
+    return [name for name in env.found_docs if name.startswith("docs/reference/")]
+
+
+def _name_the_language(_app: Any, name: str, _template: str, context: dict[str, Any], _doctree: object) -> None:
+    if name.startswith("docs/de/") or name == "README.de":
+        context["language"] = "de"
+
+
 def _refuse_foreign_hosts(app: Any, exception: Exception | None) -> None:
     """Raise ExtensionError if a page fetches something from another host, which would learn who reads it."""
     from sphinx.errors import ExtensionError
@@ -77,4 +87,6 @@ def _refuse_foreign_hosts(app: Any, exception: Exception | None) -> None:
 def setup(app: Any) -> None:
     """Fill in what is made from the code, and check the pages that were built; called by Sphinx."""
     app.connect("source-read", _expand)
+    app.connect("env-get-outdated", _made_from_the_code)
+    app.connect("html-page-context", _name_the_language)
     app.connect("build-finished", _refuse_foreign_hosts)

@@ -1,7 +1,7 @@
-"""The reference pages, made from the code: what takes the place of a comment `<!-- generated: NAME -->` in a document.
+"""The parts of documents that are made from the code, between `<!-- generated: NAME -->` and `<!-- end -->`.
 
-docs/conf.py calls `expand` for each document when the site is built, so no table is written by hand a second time, and
-a page on GitHub says in its own words what the comment stands for.
+docs/conf.py calls `expand` for each document when the site is built, so no table is written by hand a second time. What
+stands between the two comments is for readers on GitHub: where they find the same.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ from spielleiter.cli.cli import cli
 from spielleiter.cli.manual import commands
 from spielleiter.match.plan import MatchSetup
 from spielleiter.match.records import GameRecord
+from spielleiter.match.reports.tournament_reports import RatingEntry, TournamentFile
 from spielleiter.match.summary import Summary
 from spielleiter.match.verdict import Attempt, Verdict
 from spielleiter.protocol import messages
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.server import events
+from spielleiter.server.archive import ResultLine
 from spielleiter.server.config import SETTINGS
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
@@ -44,7 +46,7 @@ from spielleiter.server.status import Snapshot
 ROOT: Final = Path(__file__).resolve().parents[1]
 SAMPLES: Final = ROOT / "tests" / "protocol" / "samples"
 
-_MARK: Final = re.compile(r"^<!-- generated: ([a-z-]+)((?: [\w.-]+)*) -->$", re.MULTILINE)
+_MARK: Final = re.compile(r"^<!-- generated: ([a-z-]+)((?: [\w.-]+)*) -->\n(?:.+\n)*?<!-- end -->$", re.MULTILINE)
 
 
 def expand(document: str) -> str:
@@ -215,7 +217,7 @@ def json_type(annotation: Any) -> str:
         return f"object of {json_type(arguments[1])}"
     if isinstance(origin, type) and issubclass(origin, Sequence):
         return f"list of {json_type(arguments[0])}"
-    if dataclasses.is_dataclass(annotation) or (isinstance(annotation, type) and issubclass(annotation, tuple)):
+    if next(parts_of(annotation), None) is annotation:
         return f"[{title_of(annotation)}](#{title_of(annotation).replace(' ', '-')})"
     return _JSON_NAMES[annotation]
 
@@ -227,7 +229,7 @@ def title_of(kind: Any) -> str:
 
 def parts_of(annotation: Any) -> Iterator[type]:
     """Yield the classes with fields of their own that the values of a type may contain."""
-    if dataclasses.is_dataclass(annotation) or (isinstance(annotation, type) and hasattr(annotation, "_fields")):
+    if dataclasses.is_dataclass(annotation) or typing.is_typeddict(annotation):
         yield typing.cast("type", annotation)
     for each in typing.get_args(annotation):
         yield from parts_of(each)
@@ -268,7 +270,7 @@ _RECORDINGS: Final[Mapping[str, str]] = {"blokus-2021-r3": "blokus-2021"}
 """The folder of an edition's recordings, if it is not named like the edition."""
 _TYPICAL: Final = ("memento_turn1", "result_regular", "error_illegal_move", "paused_true", "errorpacket_unknown_room")
 """The recordings that are shown where there are several of a kind; otherwise the shortest one is."""
-_LONGEST: Final = 40  # lines of an example
+_LONGEST: Final = 200  # lines of an example
 _ROOM: Final = "871faccb-5190-4e44-82fc-6cdcbb493726"
 _CODE: Final = "b0f4e1c2-6c1f-4a4e-9d0a-3a1f3b7c5d21"
 _NOT_SHOWN: Final = {messages.RoomMessage, messages.UnknownPacket, messages.UnreadableData, messages.ServerData}
@@ -284,6 +286,13 @@ def _message(dialect: Dialect, packet: bytes) -> Any:
     """Return the message in a packet of a server, or the data if it is a room packet."""
     message = dialect.decode(etree.fromstring(packet), is_from_server=True)  # type: ignore[arg-type]
     return message.data if isinstance(message, messages.RoomMessage) else message
+
+
+def name_on_the_wire(packet: bytes) -> str:
+    """Return the tag of a packet, or the class of the data in a room packet."""
+    root = etree.fromstring(packet)
+    data = root.find("data")
+    return str(root.tag if data is None else data.get("class"))
 
 
 def _sent(edition: Edition) -> dict[type, messages.Message]:
@@ -307,7 +316,8 @@ def _sent(edition: Edition) -> dict[type, messages.Message]:
         messages.CloseConnection(),
     ]
     move = messages.RoomMessage(_ROOM, messages.MoveData(next(iter(state.generate_legal_moves()))))
-    return {**{type(each): each for each in requests}, messages.MoveData: move}
+    plain = {kind: kind() for kind in messages.REQUEST_TYPES - {type(each) for each in requests}}
+    return {**plain, **{type(each): each for each in requests}, messages.MoveData: move}
 
 
 def packets(name: str) -> str:
@@ -324,16 +334,20 @@ def packets(name: str) -> str:
         for kind in kinds:
             if kind in _NOT_SHOWN or (kind in sent) is not is_sent:
                 continue
+            example = b""
             if kind in sent:
                 example = dialect.encode(sent[kind])
             elif kind in recorded:
                 example = min(recorded[kind], key=lambda each: (each[0] not in _TYPICAL, len(each[1])))[1]
-            else:
-                continue
             lines = textwrap.dedent(example.decode().strip("\n")).splitlines()
-            shown = [*lines[: _LONGEST - 1], f"… {len(lines) - _LONGEST + 1} more lines"]
-            text = "\n".join(lines if len(lines) <= _LONGEST else shown)
-            parts.append(f"#### {title_of(kind).capitalize()}\n\n{prose(kind.__doc__ or '')}\n\n{fence('xml', text)}")
+            if len(lines) > _LONGEST:
+                lines[_LONGEST - 1 :] = [f"… {len(lines) - _LONGEST + 1} more lines"]
+            if lines:
+                name, text = code(name_on_the_wire(example)), fence("xml", "\n".join(lines))
+            else:
+                name, text = title_of(kind).capitalize(), "*Not recorded: the official server does not send it.*\n"
+            meaning = prose((kind.__doc__ or "").partition(". ")[0].rstrip(".") + ".")
+            parts.append(f"#### {name}\n\n{meaning}\n\n{text}")
     return "\n".join(parts)
 
 
@@ -361,6 +375,9 @@ PARTS: Final[Mapping[str, Callable[..., str]]] = {
     "game-record": lambda: record(GameRecord),
     "match-setup": lambda: record(MatchSetup, left_out=("password",)),
     "match-summary": lambda: record(Summary, left_out=("incidents",)),
+    "rating-entry": lambda: record(RatingEntry),
+    "tournament-file": lambda: record(TournamentFile),
+    "result-line": lambda: record(ResultLine),
     "verdicts": lambda: words_of(Verdict),
     "attempts": lambda: words_of(Attempt),
 }

@@ -25,7 +25,7 @@ from spielleiter.game.api import Move, State
 from spielleiter.match.builtin_process import HEAD, GeneratorState, encode
 from spielleiter.match.verdict import exit_text
 from spielleiter.players.search_budget import LONGEST_WAIT
-from spielleiter.players.strategies import STRATEGIES
+from spielleiter.players.strategies import strategy_called
 from spielleiter.programs.command import BUILTIN
 from spielleiter.programs.environment import own_variables
 from spielleiter.programs.this_platform import PLATFORM
@@ -323,7 +323,7 @@ def builtin_strategy(command: str) -> str | None:
     Strategies that misbehave on purpose also give None, since they need a connection to do so.
     """
     name = command.removeprefix(BUILTIN)
-    kind = STRATEGIES.get(name)
+    kind = strategy_called(name)
     return name if command.startswith(BUILTIN) and kind is not None and kind.choose and not kind.is_bad else None
 
 

@@ -16,7 +16,7 @@ import time
 from typing import BinaryIO, Final, TypeAlias
 
 from spielleiter.players.search_budget import SearchBudget
-from spielleiter.players.strategies import STRATEGIES
+from spielleiter.players.strategies import strategy_called
 
 HEAD: Final = struct.Struct("!I")
 """The length of a message."""
@@ -64,10 +64,11 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
         budget = SearchBudget(wait)
         started, cpu_started = time.perf_counter(), time.process_time()
         move, problem = None, ""
-        choose = STRATEGIES[strategy].choose
-        assert choose is not None  # the match has looked
+        kind = strategy_called(strategy)
+        assert kind is not None  # the match has looked
+        assert kind.choose is not None
         try:
-            move = choose(state, rng, budget)
+            move = kind.choose(state, rng, budget)
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
         seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started

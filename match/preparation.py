@@ -34,7 +34,7 @@ from spielleiter.match.plan import (
 from spielleiter.match.records import SETUP, load_setup
 from spielleiter.match.statistics import MIN_PAIRS
 from spielleiter.match.stopping import sprt_of
-from spielleiter.players.strategies import STRATEGIES
+from spielleiter.players.strategies import strategy_called
 from spielleiter.programs.command import BUILTIN, Command, content_of, join_command, names_of
 from spielleiter.programs.environment import require_set
 from spielleiter.programs.packages.faults import PackageError
@@ -394,7 +394,7 @@ def require_playable(setup: MatchSetup, *, is_played_elsewhere: bool = False) ->
     edition = choose_editions(setup.editions, {})[setup.game_type]
     for program in (0, 1):
         entrant = setup.entrants[program]
-        kind = STRATEGIES.get(entrant.command.removeprefix(BUILTIN)) if entrant.command.startswith(BUILTIN) else None
+        kind = strategy_called(entrant.command.removeprefix(BUILTIN)) if entrant.command.startswith(BUILTIN) else None
         if kind is not None and not kind.plays(edition.game):
             raise SetupError(f"{entrant.command}: {kind.refusal(edition.game, edition.game_type)}")
         if not is_played_elsewhere:

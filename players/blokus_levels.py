@@ -73,19 +73,19 @@ def _placements(mask: Bitboard, width: int, height: int) -> dict[int, Placement]
 
 CELL: Final = 2.0
 """The value of a cell of the piece; twice a point, since a large piece is harder to place later."""
-_ATTACH: Final = 0.3
-_NEAR: Final = 0.05
-_FAR: Final = 0.1
-_EXCLUSIVE: Final = 0.05
+ATTACH: Final = 0.3
+NEAR: Final = 0.05
+FAR: Final = 0.1
+EXCLUSIVE: Final = 0.05
 """The value of a far cell that no colour of the other side can reach."""
 
-_SHAPES_BY_SIZE: Final = tuple(
+SHAPES_BY_SIZE: Final = tuple(
     sum(1 << shape for shape, cells in enumerate(SIZES) if cells == size) for size in range(max(SIZES), 0, -1)
 )
 """The shapes of each size, the largest size first."""
-_SAMPLE_EXCESS: Final = 1.4
+SAMPLE_EXCESS: Final = 1.4
 """A sample may be this much larger than wanted; about the root of two, since larger ones are halved."""
-_BITS: Final = SIZE * STRIDE
+BITS: Final = SIZE * STRIDE
 """The number of bits of a bitboard."""
 
 
@@ -104,7 +104,7 @@ class Reach(NamedTuple):
     @property
     def value(self) -> float:
         """The value for the colour's side, without that of exclusive cells."""
-        return _ATTACH * self.attach.bit_count() + _NEAR * self.near.bit_count() + _FAR * self.far.bit_count()
+        return ATTACH * self.attach.bit_count() + NEAR * self.near.bit_count() + FAR * self.far.bit_count()
 
 
 _NO_REACH: Final = Reach(EMPTY, EMPTY, EMPTY, EMPTY)
@@ -153,7 +153,7 @@ def position_value(state: BlokusState, seat: int) -> float:
     (ours, our_partner), (theirs, their_partner) = sides
     our_far, their_far = ours.far | our_partner.far, theirs.far | their_partner.far
     exclusive = (our_far & ~their_far).bit_count() - (their_far & ~our_far).bit_count()
-    return ours.value + our_partner.value - theirs.value - their_partner.value + _EXCLUSIVE * exclusive
+    return ours.value + our_partner.value - theirs.value - their_partner.value + EXCLUSIVE * exclusive
 
 
 def rate_moves(state: BlokusState) -> list[RatedMove]:
@@ -176,11 +176,11 @@ def sample_moves(state: BlokusState, count: int, rng: random.Random) -> Sample:
     pieces is about as good as playing the best of all moves.
     """
     outlook = _outlook_of(state)
-    placements = next(filter(None, (outlook.placements(outlook.shapes & mask) for mask in _SHAPES_BY_SIZE)))
+    placements = next(filter(None, (outlook.placements(outlook.shapes & mask) for mask in SHAPES_BY_SIZE)))
     is_complete = True
-    while sum(corners.bit_count() for _, corners in placements) > _SAMPLE_EXCESS * count:
+    while sum(corners.bit_count() for _, corners in placements) > SAMPLE_EXCESS * count:
         # a random half of the moves
-        thinned = [(turned, corners & rng.getrandbits(_BITS)) for turned, corners in placements]
+        thinned = [(turned, corners & rng.getrandbits(BITS)) for turned, corners in placements]
         placements = [each for each in thinned if each[1]] or placements[:1]
         is_complete = False
     return Sample(_rated(outlook, placements), is_complete)
@@ -244,7 +244,7 @@ def _rated(outlook: _Outlook, placements: Iterable[tuple[Orientation, Bitboard]]
             far_count = far.bit_count() - (partner_far & piece).bit_count()
             far_count += (following_far & piece).bit_count() + (last_far & piece).bit_count()
             exclusive = (ours & ~(theirs | piece)).bit_count() - (theirs & ~(ours | piece)).bit_count()
-            value = base + _ATTACH * attach_count + _NEAR * near_count + _FAR * far_count + _EXCLUSIVE * exclusive
+            value = base + ATTACH * attach_count + NEAR * near_count + FAR * far_count + EXCLUSIVE * exclusive
             rated.append(RatedMove(value, turned, corner))
     return rated
 

@@ -18,8 +18,9 @@ from spielleiter.game.blokus.pieces import SIZES, STRIDE, orientation
 from spielleiter.game.blokus.state import BlokusState
 from spielleiter.game.hase_und_igel import GOAL_INDEX, FieldType, HaseUndIgelMove, HaseUndIgelState
 from spielleiter.players.blokus_levels import BLOKUS_LEVELS
+from spielleiter.players.blokus_search import BLOKUS_TIMED_LEVEL
 from spielleiter.players.hase_und_igel_levels import HASE_UND_IGEL_LEVELS, turns_for_the_way
-from spielleiter.players.search_budget import Choose, LadderLevel, NoMoveError, SearchBudget, no_move
+from spielleiter.players.search_budget import USUAL_SECONDS, Choose, LadderLevel, NoMoveError, SearchBudget, no_move
 
 # -- evaluations for `greedy`: one ply ahead, without the opponent's reply --------------------------------------------
 
@@ -71,12 +72,17 @@ def contenders(state: State, moves: Sequence[Any]) -> Sequence[Move]:
 # -- levels -----------------------------------------------------------------------------------------------------------
 
 LADDERS: Final[Mapping[type, tuple[LadderLevel, ...]]] = MappingProxyType(
-    {BlokusState: BLOKUS_LEVELS, HaseUndIgelState: HASE_UND_IGEL_LEVELS}
+    {BlokusState: (*BLOKUS_LEVELS, BLOKUS_TIMED_LEVEL), HaseUndIgelState: HASE_UND_IGEL_LEVELS}
 )
 """The levels of each game by the type of its positions, which all of its seasons share; the weakest first."""
 
 LEVEL_NUMBERS: Final = range(1, 1 + max(map(len, LADDERS.values())))
 """The numbers of the levels that at least one game has."""
+
+TIMED_LEVELS: Final = frozenset(
+    number for levels in LADDERS.values() for number, level in enumerate(levels, start=1) if level.takes_time
+)
+"""The numbers of the levels that take the time that they are given."""
 
 
 def level_name(number: int) -> str:
@@ -97,10 +103,15 @@ def levels_text(state: State) -> str:
     return f"this game has {level_name(1)} to {level_name(len(levels))}"
 
 
-def chooser_of_level(number: int) -> Choose:
-    """Return the chooser of level `number`; it raises NoMoveError for a position of a game without this level."""
+def chooser_of_level(number: int, seconds: float = USUAL_SECONDS) -> Choose:
+    """Return the chooser of level `number`; it raises NoMoveError for a position of a game without this level.
+
+    `seconds` is the processor time for a move, for a level that takes the time that it is given.
+    """
 
     def choose(state: State, rng: random.Random, budget: SearchBudget | None = None) -> Move:
+        budget = budget or SearchBudget()
+        budget.seconds = seconds
         levels = ladder_of(state)
         if number > len(levels):
             raise NoMoveError(f"there is no {level_name(number)} here: {levels_text(state)}")

@@ -1,6 +1,7 @@
 """What the choosers of all games have in common: a level, and the time that it may search.
 
-The work of a level is given by numbers, not by time, so a budget is used up only on a very slow machine.
+The work of most levels is given by numbers, not by time, so their budget is used up only on a very slow machine. A
+level that takes the time that it is given searches until `share_taken` is 1.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from spielleiter.game.api import Move, State
 
 LONGEST_SEARCH: Final = 1.0
 """Seconds of processor time after which a search is cut."""
+USUAL_SECONDS: Final = 1.5
+"""Seconds of processor time for a move of a level that takes the time that it is given, if nobody has given any."""
 LONGEST_WAIT: Final = 1.8
 """Seconds after which a search is cut if the limit for a move is not known. Servers of the contest wait for 2 s."""
 
@@ -35,15 +38,24 @@ class SearchBudget:
         wall_clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.was_cut = False
-        """Whether a search has found it used up."""
-        self._clock, self._end = clock, clock() + LONGEST_SEARCH
+        """Whether a search had to end before it had done its work, or had the processor time that it was given."""
+        self.seconds = USUAL_SECONDS
+        """Seconds of processor time for a level that takes the time that it is given."""
+        self._clock, self._begin = clock, clock()
         self._wall_clock, self._wall_end = wall_clock, wall_clock() + wait
 
     def is_used_up(self) -> bool:
-        """Whether the search must end now."""
-        if self._clock() >= self._end or self._wall_clock() >= self._wall_end:
+        """Whether a search whose work is given by numbers must end now."""
+        if self._clock() - self._begin >= LONGEST_SEARCH or self._wall_clock() >= self._wall_end:
             self.was_cut = True
         return self.was_cut
+
+    def share_taken(self) -> float:
+        """Return which share of `seconds` a search has taken, at most 1. It is 1, too, when it must end now."""
+        if self._wall_clock() >= self._wall_end:
+            self.was_cut = True
+            return 1.0
+        return min(1.0, (self._clock() - self._begin) / self.seconds)
 
 
 class Choose(Protocol):
@@ -61,10 +73,12 @@ class LadderLevel:
 
     - `description`: how it chooses its moves, for tables and documents.
     - `choose`: chooses a move in a position of this game that has a legal move.
+    - `takes_time`: whether it searches for as long as its budget says, so that its strength depends on the machine.
     """
 
     description: str
     choose: Choose
+    takes_time: bool = False
 
 
 class NoMoveError(Exception):

@@ -7,8 +7,9 @@ The good ones choose their moves with `players/choosers.py`. Most of the bad one
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
@@ -17,6 +18,7 @@ from spielleiter.game.hase_und_igel import HaseUndIgelState
 from spielleiter.players.choosers import (
     LADDERS,
     LEVEL_NUMBERS,
+    TIMED_LEVELS,
     chooser_of_level,
     first_move,
     greedy_move,
@@ -25,7 +27,14 @@ from spielleiter.players.choosers import (
     levels_text,
     random_move,
 )
-from spielleiter.players.search_budget import Choose
+from spielleiter.players.search_budget import USUAL_SECONDS, Choose
+
+SECONDS_SIGN: Final = "@"
+"""Stands between the name of a level that takes the time that it is given, and that time."""
+MIN_SECONDS: Final = 0.01
+MAX_SECONDS: Final = 3600.0
+"""The limits of that time."""
+_SECONDS: Final = re.compile(r"\d{1,4}(\.\d{1,6})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,8 @@ class StrategyKind:
     """The type of the positions that it can play, or several types."""
     is_level: bool = False
     """Whether it is a level of the ladder, of which a game may have fewer than another one."""
+    takes_time: bool = False
+    """Whether it is a level that takes the time that it is given, as in `level-9@0.5`."""
     is_alias: bool = False
     """Whether it plays like another strategy, but one game only."""
 
@@ -54,6 +65,15 @@ class StrategyKind:
         """Return one line that says that it does not play `game`, which players call `game_type`."""
         refusal = f"the strategy {self.name} does not play {game_type}"
         return f"{refusal}: {levels_text(game.new_state(random.Random(0)))}" if self.is_level else refusal
+
+
+def _description_of_level(number: int) -> str:
+    description = f"stronger than {level_name(number - 1)}" if number > 1 else "the weakest level"
+    if number in TIMED_LEVELS:
+        other = f"{level_name(number)}{SECONDS_SIGN}0.5"
+        description += f"; takes the time it is given: {USUAL_SECONDS:g} s of processor time a move, or {other}"
+        description += " for 0.5 s (Blokus only)"
+    return description
 
 
 _KINDS = (
@@ -72,10 +92,11 @@ _KINDS = (
     *(
         StrategyKind(
             level_name(number),
-            f"stronger than {level_name(number - 1)}" if number > 1 else "the weakest level",
+            _description_of_level(number),
             chooser_of_level(number),
             position=tuple(position for position, levels in LADDERS.items() if number <= len(levels)),
             is_level=True,
+            takes_time=number in TIMED_LEVELS,
         )
         for number in LEVEL_NUMBERS
     ),
@@ -94,13 +115,42 @@ STRATEGIES: Final[Mapping[str, StrategyKind]] = MappingProxyType({kind.name: kin
 """
 
 
+def strategy_called(name: str) -> StrategyKind | None:
+    """Return the strategy called `name`; None if there is none.
+
+    The name of a level that takes the time that it is given may end with the processor time for a move, in seconds:
+
+        strategy_called("level-9@0.5")
+    """
+    base, sign, seconds = name.partition(SECONDS_SIGN)
+    kind = STRATEGIES.get(base)
+    if kind is None or not sign:
+        return kind
+    if not kind.takes_time or not _SECONDS.fullmatch(seconds) or not MIN_SECONDS <= float(seconds) <= MAX_SECONDS:
+        return None
+    number = next(number for number in TIMED_LEVELS if level_name(number) == base)
+    return replace(kind, name=name, choose=chooser_of_level(number, float(seconds)))
+
+
+def seconds_problem(name: str) -> str:
+    """Return what is expected instead of the seconds in `name`, in words; empty if it does not name such a level."""
+    base, sign, _ = name.partition(SECONDS_SIGN)
+    if not sign or base not in STRATEGIES:
+        return ""
+    if not STRATEGIES[base].takes_time:
+        return f"expected {base}, which takes no time after {SECONDS_SIGN}"
+    timed = base + SECONDS_SIGN
+    return f"expected {timed} with {MIN_SECONDS:g} to {MAX_SECONDS:g} seconds, such as {timed}0.5"
+
+
 def make_chooser(name: str, *, seed: int | None = None) -> Callable[[State], Move]:
     """Return what chooses the moves of the strategy called `name`, as a function of a position.
 
     With a `seed`, it chooses the same moves in every run; with None, different ones. Raises KeyError for an unknown
     name, and for a strategy that does more than choose moves.
     """
-    choose, rng = STRATEGIES[name].choose, random.Random(seed)
-    if choose is None:
+    kind, rng = strategy_called(name), random.Random(seed)
+    if kind is None or kind.choose is None:
         raise KeyError(name)
+    choose = kind.choose
     return lambda state: choose(state, rng)

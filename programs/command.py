@@ -25,7 +25,7 @@ from typing import Final
 
 from spielleiter.common.errors import SetupError
 from spielleiter.common.own_python import own_python
-from spielleiter.players.strategies import STRATEGIES
+from spielleiter.players.strategies import STRATEGIES, seconds_problem, strategy_called
 from spielleiter.programs.windows_command import windows_words
 from spielleiter.server.setting import suggestion
 
@@ -104,9 +104,9 @@ class Command:
         """
         if text.startswith(BUILTIN):
             name = text.removeprefix(BUILTIN)
-            if name not in STRATEGIES:
-                known = f"{', '.join(STRATEGIES)}{suggestion(name, STRATEGIES)}"
-                raise SetupError(f"program {text!r}: there is no such strategy, expected {known}")
+            if strategy_called(name) is None:
+                known = f"expected {', '.join(STRATEGIES)}{suggestion(name, STRATEGIES)}"
+                raise SetupError(f"program {text!r}: there is no such strategy, {seconds_problem(name) or known}")
             # -P: the working directory may contain a module with the name of one that we import
             play = (*own_python(), "-P", "-m", "spielleiter", "play", "--strategy", name)
             return cls(text, (*play, "--game", "{game}", "--seed", "{seed}", *_ADDRESS))

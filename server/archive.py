@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypedDict
 
 import trio
 from msgspec import Struct
@@ -54,11 +54,36 @@ _FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY",
 """Opening does not block, even if a pipe or a device has replaced the file."""
 
 
-def result_line(game: events.GameEnded, ended_at: datetime, replay: str | None) -> dict[str, Any]:
-    """Return the JSON object of a finished game; lists are by seat, times are in seconds.
+class ResultLine(TypedDict):
+    """A finished game in the file of results, and in the `.json` file beside its replay; lists are by seat."""
 
-    `replay` is the file name of its replay, or None if there is none.
-    """
+    ended_at: str
+    """ISO 8601 with time zone."""
+    room: str
+    """The id of the room."""
+    edition: str
+    names: list[str]
+    """The players' names; empty for a player without one."""
+    causes: list[str]
+    """`REGULAR`, or how the player ended the game."""
+    reasons: list[str]
+    """The explanations of the causes, as they were sent; empty for `REGULAR`."""
+    parts: list[list[int]]
+    """The parts of the scores, Siegpunkte first."""
+    winners: list[int]
+    """The seats of the winners: none, one, or both in a draw."""
+    plies: int
+    """The moves that were made."""
+    thinking: list[dict[str, float]]
+    """`count`, `median`, `p95` and `maximum` of the think times in seconds; 0 without a request."""
+    think_times: list[list[float]]
+    """The seconds that each answer took, in order."""
+    replay: str | None
+    """The file name of the replay; None if there is none."""
+
+
+def result_line(game: events.GameEnded, ended_at: datetime, replay: str | None) -> ResultLine:
+    """Return the line of a finished game; `replay` is the file name of its replay, or None if there is none."""
     return {
         "ended_at": ended_at.isoformat(timespec="milliseconds"),
         "room": game.room,
@@ -106,7 +131,7 @@ class ResultsFile:
         """The number of lines that have not been written."""
         return len(self._waiting)
 
-    def append(self, line: dict[str, Any]) -> bool:
+    def append(self, line: Mapping[str, object]) -> bool:
         """Queue one line for `write_waiting`; return False if it is lost because too many are waiting."""
         text = encoded_line(line)
         if self._waiting_bytes + len(text) > MOST_WAITING_BYTES:
@@ -183,7 +208,7 @@ class ResultsFile:
             self._descriptor = None
 
 
-def encoded_line(line: dict[str, Any]) -> bytes:
+def encoded_line(line: Mapping[str, object]) -> bytes:
     """Return the bytes of a line, including its line end."""
     # the escapes of `backslashreplace` are valid in JSON too
     return json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
@@ -196,7 +221,7 @@ class _Replay(Struct, frozen=True):
     dialect: Dialect
     room: str
     record: Sequence[RoomData]
-    line: dict[str, Any]
+    line: ResultLine
 
 
 def _save(encoded: Sequence[tuple[_Replay, bytes]]) -> list[Path | Exception]:

@@ -72,6 +72,13 @@ class ViewerStarted(ServerEvent, frozen=True):
     elsewhere: str = ""
 
 
+class ViewerEnded(ServerEvent, frozen=True):
+    """The process of the pages has ended, which costs no game; it is started again in `restarts_in` seconds."""
+
+    reason: str
+    restarts_in: float
+
+
 class AdminsExcluded(ServerEvent, frozen=True):
     """No administrators are accepted; `reason` says why, and what to do about it."""
 

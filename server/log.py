@@ -45,6 +45,7 @@ LEVELS: Final[dict[type[events.ServerEvent], int]] = {
     events.RequestRefused: logging.WARNING,
     events.SettingIgnored: logging.WARNING,
     events.TimeVerdict: logging.WARNING,
+    events.ViewerEnded: logging.WARNING,
     events.InternalError: logging.ERROR,
     events.ReplayFailed: logging.ERROR,
     events.ResultsLost: logging.ERROR,

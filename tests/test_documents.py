@@ -18,14 +18,16 @@ import click
 import pytest
 
 from spielleiter.cli.cli import cli
+from spielleiter.cli.manual import commands
 from spielleiter.game.api import State
 from spielleiter.game.blokus.pieces import Shape
 from spielleiter.game.blokus.state import BLOKUS_2027
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.messages import Memento, MoveData, MoveRequest, RoomMessage
+from spielleiter.server.config import SETTINGS
 from spielleiter.server.editions import EDITIONS
 from tests.cli.background import background_server
-from tests.documents import ROOT, Block, blocks
+from tests.documents import ROOT, Block, blocks, read
 from tests.shell import end_of, saved_game, shell
 from tests.timeouts import HANG_TIMEOUT
 
@@ -66,6 +68,72 @@ def test_the_commands_in_documents_are_valid(tmp_path: Path, monkeypatch: pytest
         except click.UsageError as error:
             refused[line] = error.format_message()
     assert refused == {}
+
+
+FOREIGN_OPTIONS = frozenset({
+    "--add-opens", "--architecture", "--build", "--dashboard-address", "--events", "--kinds", "--level", "--name",
+    "--no-dashboard", "--nobook", "--packet", "--player", "--python-version", "--rm", "--survive", "--time",
+})  # fmt: skip
+"""Options of other programs that documents name."""
+
+
+def spans(document: str) -> list[str]:
+    """Return the pieces of code within the lines of a document."""
+    return re.findall(
+        r"(?<!`)`([^`\n]+)`(?!`)", re.sub(r"^ *```.*?^ *```$", "", read(document), flags=re.DOTALL | re.MULTILINE)
+    )
+
+
+def own_options() -> tuple[dict[str, set[str]], set[str]]:
+    """Return the options of each command by its path, and all of them."""
+    by_command = {}
+    top = click.Context(cli, info_name="spielleiter")
+    for command, context in ((cli, top), *commands(cli, top)):
+        options = [each for each in command.params if isinstance(each, click.Option)]
+        names = {name for each in options for name in (*each.opts, *each.secondary_opts)}
+        by_command[context.command_path] = names | {"--help"}
+    by_command["spielleiter serve"] |= {name for each in SETTINGS for name in each.other_options}
+    return by_command, set().union(*by_command.values())
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_commands_and_options_that_are_named_exist(document: str) -> None:
+    by_command, known = own_options()
+    wrong = []
+    for span in spans(document):
+        words = span.partition(" -- ")[0].split()
+        if words[0] == "spielleiter":
+            named = [word for word in words[1:3] if re.fullmatch(r"[a-z][a-z-]*", word)]
+            paths = [" ".join(["spielleiter", *named[:count]]) for count in (2, 1, 0)]
+            path = next(path for path in paths if path in by_command)
+            if named and path == "spielleiter":
+                wrong.append(span)
+            allowed = by_command[path]
+        elif words[0].startswith("--"):
+            allowed = known | FOREIGN_OPTIONS
+        else:
+            continue  # the command line of another program
+        options = {word.partition("=")[0] for word in words if re.match("--[a-z]", word)}
+        if not options <= allowed:
+            wrong.append(span)
+    assert wrong == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_files_and_tests_that_are_named_exist(document: str) -> None:
+    """Files of this repository, or below `tests/`; a page may show what the files of a new game are called."""
+    folders = {path.name for place in (ROOT, ROOT / "tests") for path in place.iterdir() if path.is_dir()}
+    wrong = []
+    for span in spans(document):
+        path, _, test = span.partition("::")
+        if not re.fullmatch(r"[\w.-]+(/[\w.-]+)+\.(?:py|md|toml|js|sh|yml|lock|spec|properties|j2)", path):
+            continue
+        if path.partition("/")[0] not in folders or "nim" in path or "X.md" in path:
+            continue
+        found = [file for file in (ROOT / path, ROOT / "tests" / path) if file.is_file()]
+        if not found or (test and f"def {test}(" not in found[0].read_text(encoding="utf-8")):
+            wrong.append(span)
+    assert wrong == []
 
 
 PAGES_IN_ENGLISH = ("docs/getting-started.md", "docs/server.md")

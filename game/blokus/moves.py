@@ -69,7 +69,7 @@ from spielleiter.game.blokus.pieces import (
 )
 
 
-class SetMove(Struct, frozen=True):
+class SetMove(Struct, frozen=True, gc=False):  # its fields refer to no other value, so nothing has to be collected
     """Place a piece on the board.
 
     `rotation` and `is_flipped` say how the piece is turned before it is placed: rotated first, then flipped. `x` and
@@ -158,23 +158,24 @@ class BlokusMistake(Mistake):
     """A colour skips before it has placed its first piece."""
 
 
-_OFFSETS: Final = sorted({offset for each in ORIENTATIONS for offset in each.offsets})
+OFFSETS: Final = sorted({offset for each in ORIENTATIONS for offset in each.offsets})
+"""The offsets of all cells of all orientations."""
 
 
 def _offset_indices(turned: Orientation) -> tuple[int, int, int, int, int]:
-    """Return the indices of the piece's offsets in `_OFFSETS`.
+    """Return the indices of the piece's offsets in `OFFSETS`.
 
     There are always five of them: the cells of a smaller piece are repeated, which changes neither the AND nor the OR.
     """
-    indices = [_OFFSETS.index(offset) for offset in turned.offsets]
+    indices = [OFFSETS.index(offset) for offset in turned.offsets]
     a, b, c, d, e = (indices * 5)[:5]
     return a, b, c, d, e
 
 
-_BY_SHAPE: Final = tuple(
+ORIENTATIONS_BY_SHAPE: Final = tuple(
     tuple((turned, *_offset_indices(turned)) for turned in ORIENTATIONS if turned.shape is shape) for shape in Shape
 )
-"""For each shape its distinct orientations, each followed by its indices in `_OFFSETS`."""
+"""For each shape its distinct orientations, each followed by its indices in `OFFSETS`."""
 
 
 def free_cells(own: Bitboard, taken: Bitboard) -> Bitboard:
@@ -192,10 +193,10 @@ def generate_placements(free: Bitboard, attach: Bitboard, shapes_mask: int) -> I
 
     Only pieces in `shapes_mask` are considered; its bit i stands for Shape(i). The order is that of `ORIENTATIONS`.
     """
-    free_at = [free >> offset for offset in _OFFSETS]
-    attach_at = [attach >> offset for offset in _OFFSETS]
+    free_at = [free >> offset for offset in OFFSETS]
+    attach_at = [attach >> offset for offset in OFFSETS]
     for shape in scan(shapes_mask):
-        for turned, a, b, c, d, e in _BY_SHAPE[shape]:
+        for turned, a, b, c, d, e in ORIENTATIONS_BY_SHAPE[shape]:
             fits = free_at[a] & free_at[b] & free_at[c] & free_at[d] & free_at[e]
             if fits and (corners := fits & (attach_at[a] | attach_at[b] | attach_at[c] | attach_at[d] | attach_at[e])):
                 yield turned, corners
@@ -213,7 +214,7 @@ def has_placement(free: Bitboard, attach: Bitboard, shapes_mask: int) -> bool:
     False
     """
     for shape in scan(shapes_mask):
-        for turned, *_ in _BY_SHAPE[shape]:
+        for turned, *_ in ORIENTATIONS_BY_SHAPE[shape]:
             fits, attached = BOARD, EMPTY
             for offset in turned.offsets:
                 fits &= free >> offset

@@ -82,9 +82,10 @@ _Masks: TypeAlias = tuple[int, int, int, int]
 _MonoLast: TypeAlias = tuple[bool | None, bool | None, bool | None, bool | None]
 
 _COLORS: Final = tuple(Color)
+_ROW_AND_COLUMN: Final = tuple(divmod(index, STRIDE) for index in range(SIZE * STRIDE))
 _ALL_COLORS_MASK: Final = (1 << len(_COLORS)) - 1
-_ALL_PLACED_BONUS: Final = 15
-_MONO_LAST_BONUS: Final = 5
+ALL_PLACED_BONUS: Final = 15
+MONO_LAST_BONUS: Final = 5
 
 
 class BlokusState(Struct, frozen=True):
@@ -259,9 +260,12 @@ class BlokusState(Struct, frozen=True):
         color = self.color_on_turn
         for turned, corners in generate_placements(*self._placement_masks(color, self.cells, self.remaining_masks)):
             shape, rotation, is_flipped = turned.shape, turned.rotation, turned.is_flipped
-            for index in scan(corners):
-                y, x = divmod(index, STRIDE)
+            left = corners
+            while left:  # what `scan` does, without a second generator for every move
+                lowest = left & -left
+                y, x = _ROW_AND_COLUMN[lowest.bit_length() - 1]
                 yield SetMove(color, shape, rotation, is_flipped, x, y)
+                left ^= lowest
 
     def draw_legal_move(self, rng: random.Random) -> SetMove | None:
         """Return one of the moves that `generate_legal_moves` yields, all equally likely; None if there is none.
@@ -321,7 +325,7 @@ class BlokusState(Struct, frozen=True):
         remaining = self.remaining_masks[color]
         if remaining:
             return sum(SIZES) - sum(SIZES[index] for index in scan(remaining))
-        return sum(SIZES) + _ALL_PLACED_BONUS + (_MONO_LAST_BONUS if self.mono_last[color] else 0)
+        return sum(SIZES) + ALL_PLACED_BONUS + (MONO_LAST_BONUS if self.mono_last[color] else 0)
 
     def _is_over(self) -> bool:
         # This runs for every move, so the cheap tests come first; few positions have a finished colour.

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypedDict, cast
 
 from spielleiter.common.text import count_text
 from spielleiter.match.game_folder import REPLAY_PAGE
@@ -373,16 +373,134 @@ def render_report_html(
     )
 
 
+# -- the files for programs -------------------------------------------------------------------------------------------
+
+
+class RatingEntry(TypedDict):
+    """A program in `table.json`, which is a list of them, the best rating first."""
+
+    name: str
+    rating: dict[str, float]
+    """`value`, and its 95 % interval from `low` to `high`."""
+    games: int
+    """The games that count."""
+    wins: int
+    draws: int
+    losses: int
+    faults: int
+    """Games in which it was at fault."""
+    opponents: dict[str, dict[str, int]]
+    """By name of the opponent: `wins`, `draws` and `losses` against it."""
+    attempts: Mapping[str, int]
+    """What it tried although it is not allowed, in words, and how often."""
+
+
+class StandingEntry(TypedDict, total=False):
+    """A program in the standings. `until` is there in a knock-out, `points` and what follows in a Swiss tournament."""
+
+    name: str
+    first: int
+    """The best of its places, from 1."""
+    last: int
+    """The worst of them; it shares them with programs that came as far."""
+    until: str
+    """The title of the round it lost in, `third place`, `champion`, or `still in`."""
+    points: float
+    """For its encounters and byes: 1 for a win, ½ for a draw."""
+    buchholz: float
+    """The sum of its opponents' points."""
+    share: float
+    """Its share of the points in all of its games."""
+
+
+class PointsEntry(TypedDict):
+    """A program in the table of points."""
+
+    name: str
+    points: int
+    """2 for a won game, 1 for a drawn one."""
+    games: int
+    wins: int
+    draws: int
+    losses: int
+
+
+class EncounterEntry(TypedDict):
+    """Two programs that meet in a round."""
+
+    programs: list[str]
+    """Two names."""
+    folders: list[str]
+    """Those of the match and its play-offs."""
+    score: list[float] | None
+    """That of the match, without play-offs; None while it is open."""
+    winner: str | None
+    """The name; None: drawn, or still open."""
+    reason: str | None
+    """What decided it: `score`, `play-off`, `points`, `seeding`, `the other cannot play`, or `drawn`; None: open."""
+
+
+class RoundEntry(TypedDict):
+    """A round."""
+
+    number: int
+    title: str
+    byes: list[str]
+    """The names of the programs that do not play."""
+    matches: list[EncounterEntry]
+
+
+class LeftOutEntry(TypedDict):
+    """A match in the folder that does not count."""
+
+    programs: list[str]
+    """Two names."""
+    folder: str
+    games: int
+    """Finished games."""
+    reason: str
+
+
+class TournamentFile(TypedDict):
+    """The content of `tournament.json`."""
+
+    schema: str
+    """`spielleiter-tournament-1`; another number means that keys have changed their meaning."""
+    season: str
+    """GameType and edition."""
+    kind: str
+    seed: int
+    anchor: str | None
+    """The program whose rating is 0."""
+    programs: list[str]
+    """The names in the order of the tournament's file."""
+    seeding: list[str]
+    """The names, the one seeded highest first; in a round robin or a gauntlet in the order of the file."""
+    standings: list[StandingEntry] | None
+    """The best first; None in a round robin or a gauntlet."""
+    table: list[PointsEntry]
+    """The programs with a counted game, most points first."""
+    attempts: Mapping[str, Mapping[str, int]]
+    """By name: what a program tried although it is not allowed, in words, and how often."""
+    foreign_connections: int
+    """Connections to the programs' ports that were refused, since no program was seen to have made them."""
+    rounds: list[RoundEntry]
+    left_out: list[LeftOutEntry]
+
+
 def render_table_json(progress: TournamentProgress) -> str:
     """The text of table.json."""
     tried = _tried(progress)
-    return _json([{**line.to_json(), "attempts": tried.get(line.name, {})} for line in ratings_of(progress)])
+    entries = [
+        cast("RatingEntry", {**line.to_json(), "attempts": tried.get(line.name, {})}) for line in ratings_of(progress)
+    ]
+    return _json(entries)
 
 
 def render_tournament_json(progress: TournamentProgress) -> str:
     """The text of tournament.json."""
     tournament, names = progress.tournament, _names(progress)
-    return _json({
+    content: TournamentFile = {
         "schema": SCHEMA,
         "season": tournament.season,
         "kind": tournament.kind.value,
@@ -417,10 +535,11 @@ def render_tournament_json(progress: TournamentProgress) -> str:
             {"programs": list(each.names), "folder": each.folder, "games": each.games, "reason": each.reason}
             for each in progress.left_out
         ],
-    })  # fmt: skip
+    }
+    return _json(content)
 
 
-def _standings_json(progress: TournamentProgress) -> list[dict[str, Any]] | None:
+def _standings_json(progress: TournamentProgress) -> list[StandingEntry] | None:
     names = _names(progress)
     if progress.tournament.kind is TournamentKind.SWISS:
         return [
@@ -442,7 +561,7 @@ def _standings_json(progress: TournamentProgress) -> list[dict[str, Any]] | None
     return None
 
 
-def _encounter_json(names: Sequence[str], encounter: Encounter) -> dict[str, Any]:
+def _encounter_json(names: Sequence[str], encounter: Encounter) -> EncounterEntry:
     reason, winner = encounter.reason, encounter.winner
     return {
         "programs": [names[index] for index in encounter.pairing],

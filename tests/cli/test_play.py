@@ -192,6 +192,11 @@ def test_a_refusal_has_advice_for_people_and_the_servers_words_for_scripts(argum
             ["-s", "gredy"],
             "Invalid value for '-s' / '--strategy': 'gredy' is not known, expected first, ",
         ),
+        (
+            ["-s", "level-9@x"],
+            "Invalid value for '-s' / '--strategy': 'level-9@x' is not known, expected level-9@ with 0.01 to 3600 sec",
+        ),
+        (["-s", "level-9@1", "--game", "swc_2018_hase_und_igel"], "the strategy level-9@1 does not play swc_2018_hase"),
         (["--game", "chess"], "Invalid value for '--game': 'chess' is not known here, expected swc_2027_blokus or "),
         (["-s", "hui-greedy", "--game", "swc_2021_blokus"], "the strategy hui-greedy does not play swc_2021_blokus"),
         (["--room", "a", "-r", "b"], "--reservation and --room exclude each other, expected one of them"),

@@ -337,7 +337,13 @@ def test_a_generator_continues_from_its_state() -> None:
 
 @pytest.mark.parametrize(
     ("command", "strategy"),
-    [("builtin:level-8", "level-8"), ("builtin:silent", None), ("builtin:nobody", None), ("greedy", None)],
+    [
+        ("builtin:level-8", "level-8"),
+        ("builtin:level-9@0.5", "level-9@0.5"),
+        ("builtin:silent", None),
+        ("builtin:nobody", None),
+        ("greedy", None),
+    ],
 )
 def test_well_behaved_strategies_need_no_process(command: str, strategy: str | None) -> None:
     assert builtin_strategy(command) == strategy

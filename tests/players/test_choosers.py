@@ -29,8 +29,8 @@ from spielleiter.players.choosers import (
     random_move,
     turns_to_the_goal,
 )
-from spielleiter.players.search_budget import Choose, NoMoveError
-from spielleiter.players.strategies import STRATEGIES, make_chooser
+from spielleiter.players.search_budget import Choose, NoMoveError, SearchBudget
+from spielleiter.players.strategies import STRATEGIES, make_chooser, seconds_problem, strategy_called
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 from tests.client.fake import START
@@ -192,6 +192,42 @@ def test_a_strategy_plays_the_games_that_have_its_level(edition: Edition) -> Non
     count = len(ladder_of(game.new_state(random.Random(1))))
     playing = [number for number in LEVEL_NUMBERS if STRATEGIES[level_name(number)].plays(game)]
     assert playing == list(range(1, count + 1))
+
+
+def test_a_level_that_takes_the_time_it_is_given_has_it_in_its_name() -> None:
+    timed = [name for name, kind in STRATEGIES.items() if kind.takes_time]
+    assert timed == ["level-9"]
+    kind = strategy_called("level-9@0.01")
+    assert kind is not None
+    assert (kind.name, kind.plays(BLOKUS_2021), kind.plays(HASE_UND_IGEL_2018)) == ("level-9@0.01", True, False)
+    assert kind.choose is not None
+    budget = SearchBudget()
+    *_, last = _positions()
+    assert last.check(kind.choose(last, random.Random(1), budget)) is None
+    assert budget.seconds == 0.01
+    assert last.check(make_chooser("level-9@0.01", seed=1)(last)) is None
+    assert strategy_called("level-9") is STRATEGIES["level-9"]
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("level-9@", "expected level-9@ with 0.01 to 3600 seconds, such as level-9@0.5"),
+        ("level-9@0", "expected level-9@ with 0.01 to 3600 seconds, such as level-9@0.5"),
+        ("level-9@3601", "expected level-9@ with 0.01 to 3600 seconds, such as level-9@0.5"),
+        ("level-9@1e2", "expected level-9@ with 0.01 to 3600 seconds, such as level-9@0.5"),
+        ("level-9@nan", "expected level-9@ with 0.01 to 3600 seconds, such as level-9@0.5"),
+        ("level-9@1@1", "expected level-9@ with 0.01 to 3600 seconds, such as level-9@0.5"),
+        ("level-8@1", "expected level-8, which takes no time after @"),
+        ("clever", ""),
+        ("clever@1", ""),
+    ],
+)
+def test_no_strategy_has_another_name(name: str, problem: str) -> None:
+    assert strategy_called(name) is None
+    assert seconds_problem(name) == problem
+    with pytest.raises(KeyError):
+        make_chooser(name)
 
 
 def test_a_game_without_levels_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,28 @@ def test_a_search_is_cut_by_its_own_work_or_the_limit_of_the_game(
     assert (budget.is_used_up(), budget.was_cut) == (is_cut, is_cut)
 
 
+@pytest.mark.parametrize(
+    ("thinks", "waits", "share", "is_cut"),
+    [
+        (0.0, 0.0, 0.0, False),
+        (0.5, 1.7, 0.25, False),  # much of the time others had the processor
+        (2.0, 1.7, 1.0, False),
+        (3.0, 1.7, 1.0, False),
+        (0.5, 1.8, 1.0, True),  # the game's limit would pass
+    ],
+)
+def test_the_share_of_the_given_time_is_1_when_a_search_must_end(
+    thinks: float, waits: float, share: float, is_cut: bool
+) -> None:
+    times = {"processor": 50.0, "wall": 900.0}
+    budget = SearchBudget(1.8, lambda: times["processor"], lambda: times["wall"])
+    budget.seconds = 2.0
+    times["processor"] += thinks
+    times["wall"] += waits
+    assert budget.share_taken() == pytest.approx(share)
+    assert budget.was_cut == is_cut
+
+
 def test_neither_waiting_nor_the_work_of_others_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spielleiter.players.search_budget.LONGEST_SEARCH", 0.1)
     stop = threading.Event()

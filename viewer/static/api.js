@@ -100,6 +100,8 @@ export function subscribe(path, handlers, onState = () => {}) {
       timer = setTimeout(connect, pause);
       pause = Math.min(pause * 2, 10_000);
     };
+    // the process of the pages is there, but not the server whose games it shows, or that one does not tell all
+    source.addEventListener("notice", (event) => onState(localized(JSON.parse(event.data))));
     for (const [name, handler] of Object.entries(handlers)) {
       source.addEventListener(name, (event) => handler(JSON.parse(event.data)));
     }

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -21,23 +21,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from spielleiter.protocol.messages import PrepareRequest, Slot
+from spielleiter.protocol.messages import Slot
 from spielleiter.server import events
-from spielleiter.server.app import Server
-from spielleiter.server.core.dispatch import complete_request
-from spielleiter.server.core.lobby import NO_ADMINS
-from spielleiter.server.core.room import Peer, Room, SentCallback
-from spielleiter.server.errors import Fault, RequestError
+from spielleiter.server.errors import Fault
 from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.viewer.web.answers import (
     WebError,
     json_response,
     printable,
-    read_json,
-    refused_by_server,
     unknown_game_type,
-    unknown_room,
 )
+from spielleiter.viewer.web.bodies import read_json
+from spielleiter.viewer.web.game_server import GameServer
 from spielleiter.viewer.web.guard import client_address
 from spielleiter.viewer.web.seats import joining_commands
 
@@ -57,7 +52,7 @@ _NO_ADMINS: Final = WebError(
     403,
     "Dieser Server ist von anderen Rechnern erreichbar und hat noch das allgemein bekannte Passwort; "
     "wähle ein anderes (--password).",
-    NO_ADMINS[0].upper() + NO_ADMINS[1:] + ".",
+    "This server can be reached from other machines and still has the well-known password; choose another --password.",
 )
 
 
@@ -68,13 +63,21 @@ class _Session:
 
 
 class AdminSessions:
-    """The sessions of administrators of `server`, at the pages on `port`, which distinguishes the cookies of several
-    servers on one machine, since cookies have no port.
+    """The sessions of administrators, who know `password`; None: there are none.
+
+    `port` is that of the pages, which distinguishes the cookies of several servers on one machine, since cookies have
+    no port. `publish` is called with what the log has to say.
     """
 
-    def __init__(self, server: Server, password_guard: PasswordGuard, port: int) -> None:
-        self._lobby = server.lobby
-        self._publish = server.stream.publish
+    def __init__(
+        self,
+        password: str | None,
+        password_guard: PasswordGuard,
+        port: int,
+        publish: Callable[[events.ServerEvent], None],
+    ) -> None:
+        self._password = None if password is None else password.encode()
+        self._publish = publish
         self._password_guard = password_guard
         self._cookie = f"spielleiter_{port}"
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
@@ -86,7 +89,7 @@ class AdminSessions:
         """Return the answer with the token and the cookie of a new session. Raises WebError."""
         address = client_address(request)
         label = f"viewer {address}".rstrip()
-        if self._lobby.password is None:
+        if self._password is None:
             self._publish(events.RequestRefused(label, Fault.WRONG_PASSWORD, _NO_ADMINS.en))
             raise _NO_ADMINS
 
@@ -95,7 +98,7 @@ class AdminSessions:
             if delay:
                 self._publish(events.AnswerDelayed(label, delay))
 
-        is_right = self._lobby.is_password(password)
+        is_right = hmac.compare_digest(self._password, password.encode("utf-8", "surrogatepass"))
         await self._password_guard.wait_to_answer(address, note_wrong, is_right=is_right)
         if not is_right:
             raise _WRONG_PASSWORD
@@ -157,24 +160,8 @@ class _RoomRequest(msgspec.Struct):
     room: _Id
 
 
-class _NoSink:
-    """The sink of administrators in the browser, who are not sent packets."""
-
-    def send_nowait(self, packet: bytes, on_sent: SentCallback | None = None) -> None:
-        """Drop the packet."""
-
-    def end_nowait(self, *, with_end_tag: bool = True) -> None:
-        """Do nothing."""
-
-    def has_unread_input(self) -> bool:
-        """Return False: there is no input."""
-        return False
-
-
-def admin_routes(server: Server, sessions: AdminSessions, address: tuple[str, int]) -> list[BaseRoute]:
-    """Return the routes; `address` is where programs reach the game port of `server`."""
-    lobby = server.lobby
-    peer = Peer("viewer", _NoSink(), lobby.default_edition)
+def admin_routes(server: GameServer, sessions: AdminSessions) -> list[BaseRoute]:
+    """Return the routes."""
 
     async def show(request: Request) -> Response:
         token = sessions.token_of(request)
@@ -192,36 +179,29 @@ def admin_routes(server: Server, sessions: AdminSessions, address: tuple[str, in
     async def prepare(request: Request) -> Response:
         sessions.require(request)
         form = await read_json(request, _Preparation)
-        edition = server.editions.get(form.game_type)
+        edition = server.games.editions.get(form.game_type)
         if edition is None:
-            raise unknown_game_type(form.game_type, server.editions)
+            raise unknown_game_type(form.game_type, server.games.editions)
         slots = tuple(Slot(printable(player.name), can_timeout=player.can_timeout) for player in form.players)
-        try:
-            asked = complete_request(PrepareRequest(edition.game_type, slots, form.is_paused), edition)
-            room = lobby.open_prepared(edition, asked.slots, is_paused=form.is_paused)
-        except RequestError as error:
-            raise refused_by_server(409, error) from None
-        codes = [slot.reservation for slot in room.player_slots if slot.reservation is not None]
-        commands = [joining_commands(*address, edition.game_type, code) for code in codes]
-        return json_response({"room": room.id, "reservations": codes, "commands": commands})
+        room = await server.prepare(edition, slots, is_paused=form.is_paused)
+        codes = room.reservations
+        commands = [joining_commands(*server.address, edition.game_type, code) for code in codes]
+        return json_response({"room": room.room_id, "reservations": codes, "commands": commands})
 
-    def on_room(act: Callable[[Room], None]) -> Callable[[Request], object]:
+    def on_room(act: Callable[[str], Awaitable[None]]) -> Callable[[Request], object]:
         async def answer(request: Request) -> Response:
             sessions.require(request)
             form = await read_json(request, _RoomRequest)
-            room = lobby.rooms.get(form.room)
-            if room is None:
-                raise unknown_room(form.room)
-            act(room)
+            await act(form.room)
             return json_response({})
 
         return answer
 
-    actions: dict[str, Callable[[Room], None]] = {
-        "pause": lambda room: room.pause(peer, is_paused=True),
-        "resume": lambda room: room.pause(peer, is_paused=False),
-        "step": lambda room: room.step(peer),
-        "cancel": lambda room: room.cancel(),
+    actions: dict[str, Callable[[str], Awaitable[None]]] = {
+        "pause": lambda room: server.pause(room, is_paused=True),
+        "resume": lambda room: server.pause(room, is_paused=False),
+        "step": server.step,
+        "cancel": server.cancel,
     }
     return [
         Route("/api/admin", show),

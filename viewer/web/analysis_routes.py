@@ -19,7 +19,8 @@ from starlette.routing import BaseRoute, Route
 
 from spielleiter.common.own_python import own_python
 from spielleiter.server.replay import encode_replay
-from spielleiter.viewer.web.answers import EventStreamResponse, SendFrame, WebError, frame, read_json
+from spielleiter.viewer.web.answers import EventStreamResponse, SendFrame, WebError, frame
+from spielleiter.viewer.web.bodies import read_json
 from spielleiter.viewer.web.guard import client_share
 from spielleiter.viewer.web.live_games import Hub
 from spielleiter.viewer.web.replay_store import ReplayStore

@@ -1,9 +1,9 @@
-"""What requests of pages have in common: their errors, JSON in both directions, and streams of server-sent events."""
+"""What answers to pages have in common: errors, JSON, and streams of server-sent events."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 import msgspec
 import trio
@@ -16,19 +16,15 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 SendFrame: TypeAlias = Callable[[bytes], Awaitable[None]]
 """Sends one frame of an event stream; returns when the page has taken it."""
+Checkpoint: TypeAlias = Callable[[], Awaitable[None]]
+"""Awaited between two pieces of work, so that other tasks can run."""
 
-JSON_BYTES: Final = 16 * 1024
-"""The maximum size of a body with JSON."""
-BODY_TIMEOUT: Final = 10.0
-"""Seconds within which a body must be complete."""
 COMMENT_INTERVAL: Final = 15.0
 """Seconds after which an idle stream sends a comment, which keeps it open and shows whether the page is still there."""
 JSON: Final = "application/json"
 _EVENTS: Final = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store"}
 """The headers of a stream of server-sent events."""
 _MOST_DIGITS: Final = 9
-
-_Form = TypeVar("_Form")
 
 
 class WebError(Exception):
@@ -101,37 +97,6 @@ def printable(name: str) -> str:
     if not name.isprintable():
         raise WebError(400, "Der Name enthält Steuerzeichen.", "The name contains control characters.")
     return name
-
-
-async def read_body(request: Request, most_bytes: int) -> bytes:
-    """Return the body of `request`. Raises WebError if it is too large or arrives too slowly."""
-    body = bytearray()
-    with trio.move_on_after(BODY_TIMEOUT):
-        while True:
-            part = await request.receive()
-            body += part.get("body", b"")
-            if len(body) > most_bytes:
-                raise WebError(
-                    413,
-                    f"Diese Anfrage ist zu groß: höchstens {most_bytes} Bytes sind erlaubt.",
-                    f"This request is too large: at most {most_bytes} bytes are allowed.",
-                )
-            if not part.get("more_body", False):
-                return bytes(body)
-    raise WebError(408, "Die Anfrage kam zu langsam an.", "The request arrived too slowly.")
-
-
-async def read_json(request: Request, form: type[_Form]) -> _Form:
-    """Return the body of `request` as a value of the type `form`. Raises WebError if it is not one."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
-        raise WebError(415, f"Erwartet wird Content-Type {JSON}.", f"Expected the Content-Type {JSON}.")
-    body = await read_body(request, JSON_BYTES)
-    try:
-        return msgspec.json.decode(body, type=form)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise WebError(
-            400, "Diese Anfrage hat nicht die Form, die hier erwartet wird.", f"This request cannot be read ({error})."
-        ) from None
 
 
 # -- server-sent events ----------------------------------------------------------------------------------------------

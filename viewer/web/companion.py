@@ -1,33 +1,51 @@
-"""Opens the sockets of the pages, of health and metrics, and serves there beside the games of a server.
+"""Opens the sockets of the pages, of health and metrics, and keeps the process running that serves there.
 
-The sockets are opened before the server accepts anything, which takes a millisecond. Everything else is loaded
-afterwards in a thread, so that the start stays as fast as without pages. Whatever happens to the pages, the games go
-on: a port that is taken is no reason not to start, and a failure is reported and ends the pages only.
+The sockets are opened before the server accepts anything, which takes a millisecond; the process is started afterwards.
+Whatever happens to it, the games go on: a port that is taken is no reason not to start, and a process that ends is
+started again. Nothing that only the pages need is loaded here.
 """
 
 from __future__ import annotations
 
+import base64
+import os
+import secrets
+import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Final
 from urllib.parse import quote
 
+import msgspec
 import trio
 from msgspec import Struct
 
-from spielleiter.protocol.defaults import DEFAULT_HOST
+from spielleiter.common.own_python import own_python
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD
 from spielleiter.server import events
 from spielleiter.server.app import Server
 from spielleiter.server.config import Config, is_loopback
 from spielleiter.server.errors import StartError
 from spielleiter.server.garbage import PauseMeter
+from spielleiter.server.log import line_writer, log_events, logged_kinds
 from spielleiter.server.net.sockets import listen
 from spielleiter.server.setting import shown_address
+from spielleiter.viewer.web.page_process import READY, PageStart
+from spielleiter.viewer.web.page_settings import PageSettings
 
-if TYPE_CHECKING:
-    from spielleiter.viewer.web.site import Site
+COMMAND: Final = (*own_python(), "-P", "-m", "spielleiter.viewer.web.page_process")
+FIRST_PAUSE: Final = 0.5
+"""Seconds until a process of pages that has ended is started again; each further time twice as long."""
+LONGEST_PAUSE: Final = 30.0
+LONG_LIFE: Final = 60.0
+"""Seconds after which a process that has ended counts as the first one that does."""
+CLOSE_TIMEOUT: Final = 0.5
+"""Seconds that the process has to end with the server."""
+_MOST_SAID: Final = 256  # bytes that the process says before it is ready
 
 FOR_THIS_MACHINE = "this machine only"
 FOR_PASSWORD_HOLDERS = "everybody who can reach this address and knows the password of the viewer"  # noqa: S105
@@ -102,9 +120,9 @@ def access_to(config: Config) -> str:
 
 @contextmanager
 def open_pages(
-    server: Server, port: int, pauses: PauseMeter, is_stopping: Callable[[], bool]
+    server: Server, port: int, _pauses: PauseMeter, is_stopping: Callable[[], bool]
 ) -> Iterator[Callable[[], Awaitable[None]]]:
-    """Listen at the addresses that the configuration names, and return the function that serves there.
+    """Listen at the addresses that the configuration names, and return the function that keeps the pages running.
 
     This is a companion of `spielleiter.server.app.serve`; `port` is the game port. Raises StartError if the address of
     `--metrics` cannot be used; a problem with the address of the pages is only reported.
@@ -129,34 +147,137 @@ def open_pages(
                 publish(events.SettingIgnored(f"viewerMatches {matches} ({why})"))
             if not monitor and not pages.sockets:
                 return
-            try:
-                site_class = await trio.to_thread.run_sync(_load_site, abandon_on_cancel=True)
-                site = site_class(server, address, pages.port, pauses, is_stopping)
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(site.metrics.watch_loop)
-                    if monitor:
-                        shown = tuple(shown_address(sock.getsockname()[:2]) for sock in monitor)
-                        publish(events.MonitorStarted(shown))
-                        nursery.start_soon(site.serve_health, monitor)
-                    if pages.sockets:
-                        publish(events.ViewerStarted(pages.url, access_to(config), pages.note, pages.elsewhere))
-                        await site.serve_pages(pages.sockets)
-            except Exception as error:
-                server.stream.publish(events.InternalError.of(error))
+            server.lobby.viewer_secret = secrets.token_urlsafe(32)
+            settings = PageSettings.of(config, address, server.lobby.viewer_secret, pages.port)
+
+            def announce() -> None:
+                if monitor:
+                    publish(events.MonitorStarted(tuple(shown_address(sock.getsockname()[:2]) for sock in monitor)))
+                if pages.sockets:
+                    publish(events.ViewerStarted(pages.url, access_to(config), pages.note, pages.elsewhere))
+
+            process = PageProcess(settings, pages.sockets, monitor, COMMAND)
+            await process.keep_running(
+                announce, lambda reason, pause: is_stopping() or publish(events.ViewerEnded(reason, pause))
+            )
 
         yield run
 
 
-def _load_site() -> type[Site]:
-    from spielleiter.viewer.web.site import Site
+class PageProcess:
+    """The process that serves pages for `settings` on the sockets of `pages`, health and metrics on those of `monitor`.
 
-    return Site
+    `command` is how it is started.
+    """
+
+    def __init__(
+        self,
+        settings: PageSettings,
+        pages: Sequence[socket.socket],
+        monitor: Sequence[socket.socket],
+        command: Sequence[str],
+    ) -> None:
+        self._settings = settings
+        self._pages = pages
+        self._monitor = monitor
+        self._command = command
+
+    async def keep_running(self, on_first: Callable[[], object], on_end: Callable[[str, float], object]) -> None:
+        """Keep the process running until cancelled.
+
+        `on_first` is called when it serves for the first time, `on_end` each time that it has ended: with the reason,
+        and the seconds until it is started again.
+        """
+        pause = FIRST_PAUSE
+        has_served = False
+
+        def note_ready() -> None:
+            nonlocal has_served
+            if not has_served:
+                has_served = True
+                on_first()
+
+        while True:
+            since = trio.current_time()
+            reason = await self._run(note_ready)
+            if trio.current_time() - since > LONG_LIFE:
+                pause = FIRST_PAUSE
+            on_end(reason, pause)
+            await trio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    async def _run(self, on_ready: Callable[[], object]) -> str:
+        """Run the process to its end, and return why it has ended."""
+        try:
+            process = await _started(self._command, [sock.fileno() for sock in (*self._pages, *self._monitor)])
+        except OSError as error:
+            return f"it cannot be started: {error.strerror or error}"
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            async with process.stdin, process.stdout:
+                with suppress(trio.BrokenResourceError, ValueError):  # it has ended already
+                    pid = int(await _line(process.stdout))
+                    await process.stdin.send_all(self._start(pid))
+                    if await _line(process.stdout) == READY:
+                        on_ready()
+                await process.wait()
+        finally:
+            with trio.CancelScope(shield=True):
+                with trio.move_on_after(CLOSE_TIMEOUT):
+                    await process.wait()  # its input has ended
+                process.kill()
+                await process.wait()
+        code = process.returncode or 0
+        return f"the exit code is {code}" if code >= 0 else f"the signal {signal.Signals(-code).name} ended it"
+
+    def _start(self, pid: int) -> bytes:
+        """Return what the process `pid` is told."""
+
+        def handle(sock: socket.socket) -> int | str:
+            if sys.platform == "win32":
+                return base64.b64encode(sock.share(pid)).decode()
+            return sock.fileno()
+
+        start = PageStart(self._settings, tuple(map(handle, self._pages)), tuple(map(handle, self._monitor)))
+        return msgspec.json.encode(start) + b"\n"
+
+
+async def _started(command: Sequence[str], descriptors: Sequence[int]) -> trio.Process:
+    """Start the process, which gets these descriptors where that is possible, and a lower priority. Raises OSError."""
+    pipe = subprocess.PIPE
+    # passwords in variables are for the server only
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
+    errors = subprocess.DEVNULL if sys.stderr is None else None
+    if sys.platform == "win32":
+        flags = subprocess.BELOW_NORMAL_PRIORITY_CLASS
+        return await trio.lowlevel.open_process(
+            command, stdin=pipe, stdout=pipe, stderr=errors, env=environment, creationflags=flags
+        )
+    return await trio.lowlevel.open_process(
+        command,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=errors,
+        env=environment,
+        pass_fds=descriptors,
+        process_group=0,  # Ctrl-C is for the server
+    )
+
+
+async def _line(stream: trio.abc.ReceiveStream) -> bytes:
+    """Return the next line, the only one that has been said so far; less if the stream ends."""
+    line = b""
+    while not line.endswith(b"\n") and len(line) < _MOST_SAID and (data := await stream.receive_some()):
+        line += data
+    return line
 
 
 async def serve_replay(file: Path, on_listening: Callable[[str], None], ply: int = 0) -> None:
     """Serve the page for one replay until cancelled, and a server to play on from its positions.
 
-    Everything listens on loopback, on any free port. Nobody can become an administrator, and nothing is written.
+    Everything listens on loopback, on any free port, in this process. Nobody can become an administrator, and nothing
+    is written.
 
     - `file`: the replay; others in its folder are listed beside it.
     - `on_listening`: called with the address of the page that shows this replay, once it can be opened.
@@ -170,15 +291,67 @@ async def serve_replay(file: Path, on_listening: Callable[[str], None], ply: int
     host = "127.0.0.1"
     server = Server(Config(port=0, viewer=(host, 0), replay_directory=None, log_level="error"))
     server.lobby.password = None
+    server.lobby.viewer_secret = secrets.token_urlsafe(32)
     with ExitStack() as stack:
         stack.callback(server.archive.close)
         games = listen(host, 0)
         for sock in games:
             stack.callback(sock.close)
         pages = stack.enter_context(closing(listen_for_pages(host, 0)))
-        address = (host, games[0].getsockname()[1])
-        site = Site(server, address, pages.port, PauseMeter(), lambda: False, single=file)
+        settings = PageSettings(
+            host=host,
+            port=games[0].getsockname()[1],
+            secret=server.lobby.viewer_secret,
+            page_port=pages.port,
+            replays=str(file.parent),
+            single=str(file),
+        )
         async with trio.open_nursery() as nursery:
             nursery.start_soon(server.run, games, None)
-            nursery.start_soon(site.serve_pages, pages.sockets)
+            nursery.start_soon(Site(settings, server.stream.publish).serve, pages.sockets)
             on_listening(f"{pages.url}#/replay/{quote(page_name(file.name), safe='')}/{ply}")
+
+
+async def serve_view(
+    address: tuple[str, int],
+    password: str,
+    viewer: tuple[str, int],
+    on_listening: Callable[[str, str], None],
+    *,
+    edition: str | None = None,
+    viewer_password: str | None = None,
+) -> None:
+    """Serve the pages of a server that runs elsewhere until cancelled.
+
+    - `address`: its host and its port.
+    - `password`: that of its administrators, which visitors need as well to become one.
+    - `viewer`: where the pages listen.
+    - `on_listening`: called with the address of the pages, and with why it is not `viewer`, or an empty text.
+    - `edition`: the edition of a server that knows only one season; None: that of the current one.
+    - `viewer_password`: what visitors need to see anything; None: nothing.
+
+    Raises StartError if the pages cannot listen there.
+    """
+    from spielleiter.viewer.web.site import Site
+
+    pages = listen_for_pages(*viewer)
+    if not pages.sockets:
+        raise StartError(pages.note)
+    is_known = password.strip().lower() in {DEFAULT_PASSWORD, ""}
+    settings = PageSettings(
+        host=address[0],
+        port=address[1],
+        secret=password,
+        is_own=False,
+        edition=edition,
+        page_port=pages.port,
+        # who reaches the pages from elsewhere could know it
+        admin_password=None if is_known and not is_loopback(viewer[0]) else password,
+        viewer_password=viewer_password,
+    )
+    with closing(pages), line_writer(sys.stderr) as log:
+        stream = events.EventStream()
+        stream.subscribe(log_events(log, settings.log_format, settings.log_level), logged_kinds(settings.log_level))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(Site(settings, stream.publish).serve, pages.sockets)
+            on_listening(pages.url, pages.note)

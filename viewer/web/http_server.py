@@ -31,7 +31,7 @@ _LINGER: Final = 1.0
 _HEAD_BYTES: Final = 16 * 1024
 """The maximum size of a head, and of what a client may send before its last request is answered."""
 _READ_SIZE: Final = 16 * 1024
-_PARTS_AHEAD: Final = 4
+_PARTS_AHEAD: Final = 1
 """The number of parts of a body that are read before the application asks for them."""
 _SEND_BUFFER: Final = 128 * 1024
 """Bytes that the kernel may keep for a client that does not read: few, so that it gets new data when it reads again."""

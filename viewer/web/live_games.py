@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
 
 import msgspec
 import trio
@@ -23,11 +23,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from spielleiter.game.api import State
+from spielleiter.game.api import Seat, State
 from spielleiter.protocol.messages import Memento, Result, RoomData
-from spielleiter.server import events
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.core.room import PendingRequest, Phase, Room
 from spielleiter.viewer.game_json import (
     describe_end,
     describe_frame,
@@ -37,7 +35,9 @@ from spielleiter.viewer.game_json import (
     shown_name,
 )
 from spielleiter.viewer.positions.describe import describe_legal_moves, describe_position, view_of
+from spielleiter.viewer.positions.view import Words
 from spielleiter.viewer.web.answers import (
+    Checkpoint,
     EventStreamResponse,
     SendFrame,
     Versions,
@@ -51,8 +51,6 @@ from spielleiter.viewer.web.answers import (
 )
 from spielleiter.viewer.web.guard import client_share, may_take
 
-ENDED_GAMES: Final = 32
-"""The number of ended games that the pages can still show."""
 MOST_LISTED: Final = 200
 """The maximum number of rooms in the list."""
 MOST_STREAMS: Final = 384
@@ -68,9 +66,8 @@ BUSY_MOVES: Final = 200.0
 
 GONE: Final = frame("gone", {})
 """What a page is told when the game that it looks at does not exist any more."""
-
-Checkpoint = Callable[[], Awaitable[None]]
-"""Awaited between two positions, so that other tasks can run."""
+NO_NOTICE: Final[Words] = {"de": "", "en": ""}
+"""The notice when the games are those of the server at this moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +95,7 @@ class LiveGame:
     - `free_seats`: the number of seats that anyone may take.
     - `soft_limit`: the lower time limit in seconds of a player that has one; None if nobody has one.
     - `think_times`: by seat, the seconds that each answer took.
-    - `pending`: the move request that has not been answered; None if there is none.
+    - `requested`: the seat whose move is requested, and the instant since when; None if none is.
     """
 
     id: str
@@ -113,14 +110,14 @@ class LiveGame:
     is_prepared: bool
     soft_limit: float | None
     think_times: tuple[Sequence[float], Sequence[float]]
-    pending: PendingRequest | None = None
+    requested: tuple[Seat, float] | None = None
 
     def to_move(self, now: float) -> dict[str, Any] | None:
         """Return the seat whose move is requested, and for how many seconds; None if none is."""
-        elapsed = None if self.pending is None else self.pending.elapsed(now)
-        if self.pending is None or elapsed is None:
+        if self.requested is None:
             return None
-        return {"player": self.pending.player_slot.seat, "since": round(elapsed, 3)}
+        seat, since = self.requested
+        return {"player": seat, "since": round(max(0.0, now - since), 3)}
 
     def summary(self) -> dict[str, Any]:
         """Return one line of the list of rooms; the points are those of the result, as soon as there is one."""
@@ -141,64 +138,30 @@ class LiveGame:
         }
 
 
-def game_in(room: Room) -> LiveGame:
-    """Return the game in an open room."""
-    is_open = room.phase is Phase.OPEN
-    slots = room.player_slots
-    limits = [slot.limits.soft_timeout for slot in slots]
-    return LiveGame(
-        room.id,
-        room.edition,
-        room.names,
-        room.state,
-        room.record,
-        room.ply,
-        "waiting" if is_open else "paused" if room.is_paused else "running",
-        room.is_paused,
-        sum(slot.peer is None and slot.reservation is None for slot in slots) if is_open else 0,
-        room.is_prepared,
-        min((limit for limit in limits if limit is not None), default=None),
-        (slots[0].think_times, slots[1].think_times),
-        room.pending,
-    )
+class LiveGames(Protocol):
+    """The games of a server, as the hub needs them."""
 
+    @property
+    def moves_played(self) -> int:
+        """The number of moves that were played so far."""
+        ...
 
-class LiveGames:
-    """The games in `rooms`, and those that have ended, from the events of `stream`."""
-
-    def __init__(self, rooms: Mapping[str, Room], stream: events.EventStream) -> None:
-        self._rooms = rooms
-        self._ended: OrderedDict[str, LiveGame] = OrderedDict()
-        stream.on(events.GameEnded, self._keep)
+    @property
+    def notice(self) -> Words:
+        """Why the games may not be those of the server at this moment; NO_NOTICE if they are."""
+        ...
 
     def find(self, room_id: str) -> LiveGame | None:
-        """Return the game in the room `room_id`; None if there is none, or it is forgotten."""
-        room = self._rooms.get(room_id)
-        return self._ended.get(room_id) if room is None else game_in(room)
+        """Return the game in the room `room_id`, with all its positions; None if there is none."""
+        ...
 
-    def listed(self) -> list[dict[str, Any]]:
-        """Return the list of rooms as JSON objects: running games, then waiting rooms, then games that have ended."""
-        rooms = sorted(self._rooms.values(), key=lambda room: room.phase is Phase.OPEN)[:MOST_LISTED]
-        ended = list(reversed(self._ended.values()))[: MOST_LISTED - len(rooms)]
-        return [game.summary() for game in (*map(game_in, rooms), *ended)]
+    def listed(self, most: int) -> list[LiveGame]:
+        """Return at most `most` games in the order of the list; their positions need not be the newest ones."""
+        ...
 
-    def _keep(self, ended: events.GameEnded) -> None:
-        room = self._rooms.get(ended.room)
-        if room is None:  # a test that publishes an event by itself
-            return
-        self._ended[ended.room] = replace(
-            game_in(room),
-            names=ended.names,
-            record=ended.record,
-            ply=ended.plies,
-            phase="over",
-            is_paused=False,
-            free_seats=0,
-            think_times=ended.think_times,
-            pending=None,
-        )
-        while len(self._ended) > ENDED_GAMES:
-            self._ended.popitem(last=False)
+    async def catch_up(self, checkpoint: Checkpoint) -> None:
+        """Let all games have their newest positions."""
+        ...
 
 
 # -- one game that pages look at -------------------------------------------------------------------------------------
@@ -222,6 +185,8 @@ class WatchedGame:
 
     def __init__(self, game: LiveGame, find: Callable[[], LiveGame | None]) -> None:
         self.game = game
+        self.notice = NO_NOTICE
+        """What pages are told about the server beside the game."""
         self.watchers = 0
         self.versions = Versions()
         """Grow whenever there is something new for the pages."""
@@ -240,8 +205,9 @@ class WatchedGame:
 
     # -- what the hub calls
 
-    def refresh(self, now: float) -> bool:
+    def refresh(self, now: float, notice: Words = NO_NOTICE) -> bool:
         """Look at the game; return whether anything has changed since the last time. Describes no position."""
+        self.notice = notice
         found = self._find()
         if found is not None:
             self.game = found
@@ -249,7 +215,7 @@ class WatchedGame:
         self._read_record()
         to_move = self.game.to_move(now)
         player = None if to_move is None else to_move["player"]
-        seen = (len(self._plies), self.game.is_paused, self.game.phase, player, found is None)
+        seen = (len(self._plies), self.game.is_paused, self.game.phase, player, found is None, notice)
         if seen == self._seen_state:
             return False
         self._seen_state = seen
@@ -370,31 +336,25 @@ def _encoded(plies: Iterable[_Ply]) -> dict[str, list[msgspec.Raw]]:
 class Hub:
     """Computes live data for the pages.
 
-    `games` are the games to show, `count_moves` returns the number of moves that were played so far, and
-    `processor_time` is the clock that measures the cost of describing, in seconds.
+    `games` are the games to show, and `processor_time` is the clock that measures the cost of describing, in seconds.
     """
 
-    def __init__(
-        self,
-        games: LiveGames,
-        count_moves: Callable[[], int],
-        processor_time: Callable[[], float] = time.thread_time,
-    ) -> None:
+    def __init__(self, games: LiveGames, processor_time: Callable[[], float] = time.thread_time) -> None:
         self.games = games
-        self._count_moves = count_moves
         self._processor_time = processor_time
         self._streams: Counter[str] = Counter()
         """The number of open event streams by address."""
         self._has_streams = trio.Event()
         self._list_watchers = 0
         self._list: list[dict[str, Any]] | None = None
+        self._list_notice = NO_NOTICE
         self._list_frame = b""
         self._list_versions = Versions()
         self._watched: dict[str, WatchedGame] = {}
         self._describing = trio.CapacityLimiter(1)
         self._describes_after = trio.current_time()
         self._is_busy = False
-        self._moves = count_moves()
+        self._moves = games.moves_played
         self._looked_at = trio.current_time()
 
     @property
@@ -429,9 +389,12 @@ class Hub:
             self._refresh_list()  # it is as old as the last page
 
         async def write(send_frame: SendFrame) -> None:
-            version = 0
+            version, notice = 0, NO_NOTICE
             while True:
                 version = await self._list_versions.newer_than(version, send_frame)
+                if self.games.notice != notice:
+                    notice = self.games.notice
+                    await send_frame(frame("notice", notice))
                 await send_frame(self._list_frame)
 
         def close() -> None:
@@ -467,10 +430,13 @@ class Hub:
         self._watched[room_id] = watched
 
         async def write(send_frame: SendFrame) -> None:
-            known = 0
+            known, notice = 0, NO_NOTICE
             await self._describe_first(watched)
             while not watched.is_gone:
                 version, content = watched.versions.newest, watched.content()
+                if watched.notice != notice:
+                    notice = watched.notice
+                    await send_frame(frame("notice", notice))
                 data, known = watched.frame_after(known)
                 await send_frame(data)
                 while watched.content() == content:
@@ -487,7 +453,7 @@ class Hub:
 
     async def _describe_first(self, watched: WatchedGame) -> None:
         """Describe a game that a page has just opened: all of it, or only the newest position if the server is busy."""
-        has_changed = watched.refresh(trio.current_time())
+        has_changed = watched.refresh(trio.current_time(), self.games.notice)
         if self._is_busy or self._describing.statistics().tasks_waiting >= MOST_WAITING:
             await watched.describe_new(trio.lowlevel.checkpoint)
         else:
@@ -499,14 +465,18 @@ class Hub:
         """Compute live data while pages are open; runs until cancelled."""
         while True:
             await self._has_streams.wait()
-            moves, now = self._count_moves(), trio.current_time()
-            self._is_busy = (moves - self._moves) / max(now - self._looked_at, SHORTEST_INTERVAL) > BUSY_MOVES
-            self._moves, self._looked_at = moves, now
+            self._measure_load(trio.current_time())
             cost = await self._timed(self._update)
             limits = self._cost_limits
             await trio.sleep(
                 max(SHORTEST_INTERVAL, self.stream_count / limits.updates_per_second, cost / limits.processor_share)
             )
+
+    def _measure_load(self, now: float) -> None:
+        if now - self._looked_at >= SHORTEST_INTERVAL:
+            moves = self.games.moves_played
+            self._is_busy = (moves - self._moves) / (now - self._looked_at) > BUSY_MOVES
+            self._moves, self._looked_at = moves, now
 
     @property
     def _cost_limits(self) -> CostLimits:
@@ -515,18 +485,30 @@ class Hub:
     async def _update(self, checkpoint: Checkpoint) -> None:
         """Compute everything that has changed."""
         if self._list_watchers:
+            if not self._is_busy:
+                await self.games.catch_up(checkpoint)
             self._refresh_list()
         for watched in list(self._watched.values()):
-            if watched.refresh(trio.current_time()):
+            if watched.refresh(trio.current_time(), self.games.notice):
                 await watched.describe_new(checkpoint, 1 if self._is_busy else MOST_DESCRIBED)
                 watched.publish()
             else:
                 await checkpoint()
 
+    async def whole_list(self) -> list[dict[str, Any]]:
+        """Return the list of rooms as JSON objects."""
+        self._measure_load(trio.current_time())
+        if not self._is_busy:
+            await self.games.catch_up(trio.lowlevel.checkpoint)
+        return self._listed()
+
+    def _listed(self) -> list[dict[str, Any]]:
+        return [game.summary() for game in self.games.listed(MOST_LISTED)]
+
     def _refresh_list(self) -> None:
-        listed = self.games.listed()
-        if listed != self._list:
-            self._list = listed
+        listed, notice = self._listed(), self.games.notice
+        if (listed, notice) != (self._list, self._list_notice):
+            self._list, self._list_notice = listed, notice
             self._list_frame = frame("rooms", listed)
             self._list_versions.publish()
 
@@ -563,13 +545,17 @@ class Hub:
         return cost + self._processor_time() - before
 
 
-def room_routes(hub: Hub) -> list[BaseRoute]:
-    """Return the routes of rooms: the list, one game, its legal moves, and both as event streams."""
+def room_routes(hub: Hub, look_for: Callable[[str], Awaitable[None]]) -> list[BaseRoute]:
+    """Return the routes of rooms: the list, one game, its legal moves, and both as event streams.
+
+    `look_for` is awaited with the id of a room before its game is looked up.
+    """
 
     async def rooms(_request: Request) -> Response:
-        return json_response({"rooms": hub.games.listed()})
+        return json_response({"rooms": await hub.whole_list()})
 
     async def room(request: Request) -> Response:
+        await look_for(request.path_params["room"])
         return json_response(await hub.whole_game(request.path_params["room"]))
 
     async def legal(request: Request) -> Response:
@@ -581,6 +567,7 @@ def room_routes(hub: Hub) -> list[BaseRoute]:
 
     async def room_events(request: Request) -> Response:
         room_id = request.path_params["room"]
+        await look_for(room_id)
         try:
             hub.game(room_id)
         except WebError:  # a page with an event stream cannot read the body of a refusal

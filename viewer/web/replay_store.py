@@ -43,7 +43,8 @@ from spielleiter.viewer.game_details import (
 from spielleiter.viewer.game_json import Details, describe_game, distinct_positions, shown_name
 from spielleiter.viewer.positions.describe import describe_legal_moves
 from spielleiter.viewer.replay_files import Replay, ReplayFileError, load_replay, page_name, read_bytes, read_replay
-from spielleiter.viewer.web.answers import JSON, WebError, json_response, read_body, unknown_ply, whole_number
+from spielleiter.viewer.web.answers import JSON, WebError, json_response, unknown_ply, whole_number
+from spielleiter.viewer.web.bodies import body_of
 
 MOST_LISTED: Final = 500
 """The maximum number of replays in the list, and of games of a match."""
@@ -361,7 +362,8 @@ def replay_routes(store: ReplayStore) -> list[BaseRoute]:
         if request.headers.get("content-type", "") != _BINARY:
             raise WebError(415, f"Erwartet wird Content-Type {_BINARY}.", f"Expected the Content-Type {_BINARY}.")
         source = unquote(request.headers.get("x-file-name", ""))[:200]
-        found = await store.drop(await read_body(request, MOST_DROPPED_BYTES), source)
+        async with body_of(request, MOST_DROPPED_BYTES) as content:
+            found = await store.drop(content, source)
         return Response(found.game, media_type=JSON)
 
     return [

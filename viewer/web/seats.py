@@ -15,10 +15,9 @@ import math
 import os
 import random
 import secrets
-import socket
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -29,18 +28,11 @@ from starlette.routing import BaseRoute, Route
 
 from spielleiter.client.client_errors import ClientError
 from spielleiter.client.player import Player
-from spielleiter.client.transport import Transport
 from spielleiter.game.api import GameError, Move, Seat, State
 from spielleiter.players.strategies import STRATEGIES
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT
-from spielleiter.protocol.dialect import Dialect
-from spielleiter.protocol.messages import RoomData, Slot, WelcomeMessage
-from spielleiter.server import events
-from spielleiter.server.app import Server
+from spielleiter.protocol.messages import Memento, RoomData, Slot, WelcomeMessage
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.core.room import Phase, Room
-from spielleiter.server.errors import RequestError
-from spielleiter.server.net.wire import SocketWire
 from spielleiter.viewer.positions.describe import MOST_LEGAL_MOVES, describe_legal_moves, skip_move
 from spielleiter.viewer.web.answers import (
     EventStreamResponse,
@@ -50,12 +42,13 @@ from spielleiter.viewer.web.answers import (
     frame,
     json_response,
     printable,
-    read_json,
     refused_by_server,
     single_frame,
     unknown_game_type,
     unknown_room,
 )
+from spielleiter.viewer.web.bodies import read_json
+from spielleiter.viewer.web.game_server import GameServer
 from spielleiter.viewer.web.guard import client_share, may_take
 from spielleiter.viewer.web.live_games import Hub
 
@@ -65,8 +58,6 @@ MOST_ENDED_SEATS: Final = 32
 """The number of seats in games that are over of which a page still gets the state."""
 ABANDON_TIMEOUT: Final = 300.0
 """Seconds without a page until a seat is given up, so that an opponent does not wait for ever."""
-ADDRESS: Final = "viewer"
-"""The address of persons in the log and in the status."""
 
 CommandLine = dict[str, str]
 """A line to copy: the ``kind`` of program that it starts (java, python, executable, builtin), and its ``text``."""
@@ -139,77 +130,27 @@ def joining_commands(
     return [{"kind": kind, "text": text.rstrip()} for kind, text in starts.items()]
 
 
-class Loopback:
-    """Connects players in this process with its own `server` while `run` runs: by pairs of connected sockets.
-
-    The server serves them as any other ones. Its session outlives the client's task, so a client that is cancelled has
-    left like a client whose program has ended, and its opponent wins.
-    """
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
-        self._nursery: trio.Nursery | None = None
-
-    async def run(self) -> None:
-        """Own the tasks of the players and the server's side of their connections; runs until cancelled."""
-        async with trio.open_nursery() as self._nursery:
-            await trio.sleep_forever()
-
-    def start_soon(self, play: Callable[[str], Awaitable[None]], label: str) -> None:
-        """Start a task, whose bugs end it only. Raises RuntimeError if `run` has ended."""
-
-        async def contained() -> None:
-            try:
-                await play(label)
-            except Exception as error:
-                self._server.stream.publish(events.InternalError.of(error, label))
-
-        assert self._nursery is not None, "players are connected while `run` runs"
-        self._nursery.start_soon(contained)
-
-    @asynccontextmanager
-    async def connect(self, dialect: Dialect, label: str) -> AsyncIterator[Player]:
-        """Connect a player that speaks `dialect`; `label` is the connection's name in the log."""
-        near, far = socket.socketpair()
-        near.setblocking(False)
-
-        async def serve(label: str) -> None:
-            with far:
-                await self._server.serve_wire(SocketWire(far), ADDRESS, label=label)
-
-        try:
-            self.start_soon(serve, label)
-        except RuntimeError:  # `run` has ended, so the server stops, which cancels this task as well
-            near.close()
-            far.close()
-            await trio.sleep_forever()
-        transport = Transport(trio.SocketStream(trio.socket.from_stdlib_socket(near)), dialect)
-        try:
-            yield Player(transport)
-        finally:
-            await transport.aclose()
-
-
 class PersonSeat:
-    """The seat number `seat` of a person in `room`.
+    """The seat number `seat` of a person in the room `room_id`, in which a game of `edition` is played.
 
     The seat is given up when the person leaves it, or when no page has looked at it for `ABANDON_TIMEOUT` seconds.
 
     - `join`: sends the request that takes the seat.
-    - `owns_room`: whether the room was opened for this seat; if its game has not begun, it is closed with the seat.
     - `commands`: command lines for the program that the person waits for.
+    - `owns_room`: whether the room was opened for this seat; it is closed if the seat was not even asked for.
     - `address`: the address from which the seat was taken.
     """
 
     def __init__(
         self,
-        room: Room,
+        room_id: str,
+        edition: Edition,
         seat: Seat,
         join: Callable[[Player], Awaitable[object]],
         address: str,
-        *,
-        owns_room: bool,
         commands: Sequence[CommandLine] = (),
+        *,
+        owns_room: bool = False,
     ) -> None:
         self.address = address
         self.state = "waiting"
@@ -217,10 +158,14 @@ class PersonSeat:
         """Why the seat could not be taken."""
         self.is_settled = trio.Event()
         """Set once the seat is taken or refused."""
-        self._room = room
+        self._room_id = room_id
+        self._edition = edition
         self._player = seat
         self._join = join
         self._owns_room = owns_room
+        self._has_asked = False
+        self._position: State | None = None
+        self._ply = 0
         self._commands = commands
         self._request: tuple[int, State] | None = None
         self._request_data: dict[str, Any] = {"ply": 0, "moves": None}
@@ -229,34 +174,42 @@ class PersonSeat:
         self._pages = 0
         self._scope = trio.CancelScope(deadline=trio.current_time() + ABANDON_TIMEOUT)
 
-    async def run(self, loopback: Loopback, label: str) -> None:
-        """Take the seat and play the game; `label` is the connection's name in the log."""
+    async def run(self, server: GameServer) -> None:
+        """Take the seat and play the game."""
         try:
             with self._scope:
-                async with loopback.connect(self._room.edition.dialect, label) as player:
-                    player.watch = self._note
-                    try:
+                try:
+                    async with server.player(self._edition) as player:
+                        player.watch = self._note
+                        self._has_asked = True
                         await self._join(player)
                         self.is_settled.set()
                         await player.play_with(self._respond)
-                    except ClientError as error:
-                        self.failure = error
+                except ClientError as error:
+                    self.failure = error
         finally:
             self.state = "over"
             self._withdraw()
             self.is_settled.set()
-            if self._owns_room and self._room.phase is Phase.OPEN:
-                self._room.cancel()
+        if self._owns_room and not self._has_asked:
+            with suppress(WebError):  # it is closed already
+                await server.cancel(self._room_id)
 
     def _note(self, data: RoomData) -> None:
-        if isinstance(data, WelcomeMessage):
-            self._player = data.seat
-            self.state = "playing"
-            self._versions.publish()
+        match data:
+            case WelcomeMessage(seat):
+                self._player = seat
+                self.state = "playing"
+                self._versions.publish()
+            case Memento(state=state) if state != self._position:  # it is repeated when a game is resumed
+                self._ply += self._position is not None
+                self._position = state
+            case _:
+                pass
 
     async def _respond(self, player: Player, state: State) -> None:
-        self._request = self._room.ply, state
-        self._request_data = describe_legal_moves(state, self._room.ply)
+        self._request = self._ply, state
+        self._request_data = describe_legal_moves(state, self._ply)
         self._versions.publish()
         await player.send_move(await self._moves.receive())
 
@@ -300,7 +253,7 @@ class PersonSeat:
 
     def describe(self) -> dict[str, Any]:
         """Return the seat as a JSON object."""
-        return {"room": self._room.id, "player": self._player, "state": self.state, "commands": list(self._commands)}
+        return {"room": self._room_id, "player": self._player, "state": self.state, "commands": list(self._commands)}
 
     def watch(self, on_close: Callable[[], None]) -> EventStreamResponse:
         """Return a stream of the seat and of its request for one page; `on_close` is called when it has left."""
@@ -323,14 +276,13 @@ class PersonSeat:
 
 
 class Seats:
-    """The seats of persons at `server`, which they reach by `loopback`; programs reach its game port at `address`."""
+    """The seats of persons at `server`."""
 
-    def __init__(self, server: Server, loopback: Loopback, address: tuple[str, int]) -> None:
+    def __init__(self, server: GameServer) -> None:
         self._server = server
-        self._loopback = loopback
-        self._address = address
         self._seats: OrderedDict[str, PersonSeat] = OrderedDict()
-        self._count = 0
+        self._opening: Counter[str] = Counter()
+        """The number of seats that are being opened, by address."""
 
     def find(self, seat_id: str) -> PersonSeat:
         """Return a seat. Raises WebError if there is none."""
@@ -349,20 +301,21 @@ class Seats:
             case _Opponent(room=str(room_id), strategy=None, program=False):
                 return await self._join_room(room_id, address)
             case _Opponent(room=None, strategy=str(strategy), program=False):
-                return self._play_builtin(form, strategy, start, address)
+                return await self._play_builtin(form, strategy, start, address)
             case _Opponent(room=None, strategy=None, program=True):
-                # the other seat is for any program
                 edition, state = self._game(form, start)
-                commands = joining_commands(*self._address, edition.game_type)
-                slot = Slot(None, is_reserved=False)
-                return self._open_room(edition, form, slot, state, address, commands)[1]
+                # for any program, where a season can say so
+                is_reserved = "reserved" not in edition.dialect.slot_attributes
+                return (await self._open_room(edition, form, Slot("", is_reserved=is_reserved), state, address))[0]
         raise WebError(
             400,
             "Als Gegner ist genau eines von room, strategy und program erlaubt.",
             "The opponent must be exactly one of room, strategy and program.",
         )
 
-    def _play_builtin(self, form: SeatForm, strategy: str, start: tuple[Edition, State] | None, address: str) -> str:
+    async def _play_builtin(
+        self, form: SeatForm, strategy: str, start: tuple[Edition, State] | None, address: str
+    ) -> str:
         """Open a game against the built-in player `strategy`."""
         edition, state = self._game(form, start)
         kind = STRATEGIES.get(strategy)
@@ -373,37 +326,36 @@ class Seats:
                 f"There is no built-in player {strategy} for this game.",
             )
         choose, rng = kind.choose, random.Random()
-        room, seat_id = self._open_room(edition, form, Slot(strategy), state, address)
-        code = room.player_slots[1 - (form.player or 0)].reservation or ""
+        seat_id, code = await self._open_room(edition, form, Slot(strategy), state, address)
 
-        def choose_move(position: State) -> Move:  # a plain function: it runs in a thread, not in the server's loop
+        def choose_move(position: State) -> Move:  # a plain function: it runs in a thread, not in the pages' loop
             return choose(position, rng)
 
-        async def play(label: str) -> None:
-            async with self._loopback.connect(edition.dialect, label) as player:
-                with suppress(ClientError):  # the person has left before the game began, or the server ends
-                    await player.join_prepared(code)
+        async def play() -> None:
+            with suppress(ClientError):  # the person has left before the game began, or the server ends
+                async with self._server.player(edition) as player:
+                    await player.join_prepared(code or "")
                     await player.play(choose_move)
 
-        self._loopback.start_soon(play, f"builtin-{self._count}")
+        self._server.start_soon(play)
         return seat_id
 
     async def _join_room(self, room_id: str, address: str) -> str:
         """Take the free seat of a room, with the clock of the server."""
-        room = self._server.lobby.rooms.get(room_id)
-        if room is None:
+        await self._server.look_for(room_id)
+        game = self._server.games.find(room_id)
+        if game is None:
             raise unknown_room(room_id)
-        self._require_place(address)
-        slot = room.free_slot()
-        if slot is None:
-            raise WebError(409, "In diesem Raum ist kein Platz frei.", "There is no free seat in this room.")
+        with self._opening_seat(address):
+            if self._server.has_feed and not game.free_seats:
+                raise WebError(409, "In diesem Raum ist kein Platz frei.", "There is no free seat in this room.")
 
-        async def join(player: Player) -> None:
-            await player.join_room(room_id)
+            async def join(player: Player) -> None:
+                await player.join_room(room_id)
 
-        seat = PersonSeat(room, slot.seat, join, address, owns_room=False)
-        seat_id = self._add(seat)
-        await seat.is_settled.wait()
+            seat = PersonSeat(room_id, game.edition, 1, join, address)
+            seat_id = self._add(seat)
+            await seat.is_settled.wait()
         if seat.failure is not None:
             del self._seats[seat_id]
             raise refused_by_server(409, seat.failure)
@@ -411,7 +363,7 @@ class Seats:
 
     def _game(self, form: SeatForm, start: tuple[Edition, State] | None) -> tuple[Edition, State | None]:
         """Return the edition and the position of a new game. Raises WebError."""
-        editions = self._server.editions
+        editions = self._server.games.editions
         game_type = (form.game_type or "") if start is None else start[0].game_type
         edition = editions.get(game_type)
         if edition is None:
@@ -430,43 +382,52 @@ class Seats:
             raise WebError(409, "In dieser Stellung ist das Spiel schon zu Ende.", "The game is over in this position.")
         return edition, resumed
 
-    def _open_room(
-        self,
-        edition: Edition,
-        form: SeatForm,
-        opponent: Slot,
-        state: State | None,
-        address: str,
-        commands: Sequence[CommandLine] = (),
-    ) -> tuple[Room, str]:
-        """Open a room for a person; return it, and the id of the person's seat."""
-        self._require_place(address)
+    async def _open_room(
+        self, edition: Edition, form: SeatForm, opponent: Slot, state: State | None, address: str
+    ) -> tuple[str, str | None]:
+        """Open a room for a person; return the id of the person's seat, and the code of the other one if it has one."""
+        if state is not None and not self._server.has_feed:
+            raise WebError(
+                409,
+                "Dieser Server kann ein Spiel nicht aus einer Stellung beginnen.",
+                "This server cannot start a game from a position.",
+            )
         own = Slot(form.name, can_timeout=form.clock)
         number = form.player or 0
-        try:
-            room = self._server.lobby.open_prepared(edition, (own, opponent) if number == 0 else (opponent, own), state)
-        except RequestError as error:
-            raise refused_by_server(429, error) from None
-        code = room.player_slots[number].reservation or ""
+        slots = (own, opponent) if number == 0 else (opponent, own)
+        # if the page leaves meanwhile, there is no room without its seat
+        with self._opening_seat(address), trio.CancelScope(shield=True):
+            prepared = await self._server.prepare(edition, slots, state, refusal_status=429)
+            codes = iter(prepared.reservations)
+            by_seat = [next(codes, None) if slot.is_reserved else None for slot in slots]
+            code, other = by_seat[number], by_seat[1 - number]
+            commands: Sequence[CommandLine] = ()
+            if form.opponent.program:
+                commands = joining_commands(*self._server.address, edition.game_type, other)
 
-        async def join(player: Player) -> None:
-            await player.join_prepared(code)
+            async def join(player: Player) -> None:
+                await player.join_prepared(code or "")
 
-        return room, self._add(PersonSeat(room, number, join, address, owns_room=True, commands=commands))
+            seat = PersonSeat(prepared.room_id, edition, number, join, address, commands, owns_room=True)
+            seat_id = self._add(seat)
+        return seat_id, other
 
     def _add(self, seat: PersonSeat) -> str:
-        self._count += 1
         seat_id = secrets.token_urlsafe(16)
         self._seats[seat_id] = seat
-        self._loopback.start_soon(lambda label: seat.run(self._loopback, label), f"person-{self._count}")
+        self._server.start_soon(lambda: seat.run(self._server))
         return seat_id
 
-    def _require_place(self, address: str) -> None:
-        """Forget seats of games that are over; raise WebError if there are too many others, or many of this address."""
+    @contextmanager
+    def _opening_seat(self, address: str) -> Iterator[None]:
+        """Count a seat that is being opened.
+
+        Forgets seats of games that are over. Raises WebError if there are too many others, or many of this address.
+        """
         over = [seat_id for seat_id, seat in self._seats.items() if seat.state == "over"]
         for seat_id in over[: max(0, len(over) - MOST_ENDED_SEATS)]:
             del self._seats[seat_id]
-        taken = Counter(seat.address for seat in self._seats.values() if seat.state != "over")
+        taken = self._opening + Counter(seat.address for seat in self._seats.values() if seat.state != "over")
         if not may_take(taken, address, MOST_SEATS):
             count, own = taken.total(), taken[address]
             raise WebError(
@@ -476,6 +437,12 @@ class Seats:
                 f"There are {count} seats of persons taken already, {own} of them from your address, as many as is "
                 "allowed.",
             )
+        self._opening[address] += 1
+        try:
+            yield
+        finally:
+            self._opening[address] -= 1
+            self._opening += Counter()  # drop addresses whose count is 0
 
 
 def seat_routes(seats: Seats, hub: Hub, find_replay_state: FindReplayState) -> list[BaseRoute]:

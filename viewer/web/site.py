@@ -1,4 +1,7 @@
-"""The pages of one server: puts the parts of the web application together, and serves them."""
+"""The pages of one server: puts the parts of the web application together, and serves them.
+
+They know the server by its address and by a secret only, so they run in a process of their own beside it, or anywhere.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, Final
 
 import trio
@@ -21,26 +23,31 @@ from starlette.staticfiles import StaticFiles
 
 from spielleiter.players.strategies import STRATEGIES
 from spielleiter.server import events
-from spielleiter.server.app import Server
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.garbage import PauseMeter
-from spielleiter.server.metrics import CONTENT_TYPE, Metrics
+from spielleiter.server.editions import EDITIONS, choose_default, choose_editions
+from spielleiter.server.errors import StartError
 from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.viewer.page import STATIC, bundle_modules
 from spielleiter.viewer.positions.describe import view_of
 from spielleiter.viewer.web.administration import AdminSessions, admin_routes
 from spielleiter.viewer.web.analysis_routes import analysis_routes
 from spielleiter.viewer.web.answers import Application, WebError, error_response, json_response
+from spielleiter.viewer.web.bodies import BodyBudget
+from spielleiter.viewer.web.followed_games import FollowedGames
+from spielleiter.viewer.web.game_server import Connect, GameServer
 from spielleiter.viewer.web.guard import Guard
 from spielleiter.viewer.web.http_server import HttpServer
-from spielleiter.viewer.web.live_games import Hub, LiveGames, room_routes
+from spielleiter.viewer.web.live_games import Hub, room_routes
+from spielleiter.viewer.web.page_settings import PageSettings
 from spielleiter.viewer.web.replay_store import ReplayStore, replay_routes
-from spielleiter.viewer.web.seats import Loopback, Seats, seat_routes
+from spielleiter.viewer.web.seats import Seats, seat_routes
 
 MOST_CONNECTIONS = 512
 """The maximum number of open connections of browsers."""
 MOST_HEALTH_CONNECTIONS = 32
 """The maximum number of open connections at the address of `--metrics`."""
+METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+"""The content type of the format of Prometheus."""
 
 _FRESH: Final = "no-cache"  # a browser asks each time whether a file has changed: an update of the server is one of it
 _STATUS_TEXTS: Final = {
@@ -52,76 +59,89 @@ _STATUS_TEXTS: Final = {
 
 
 class Site:
-    """The web application of `server`.
+    """The web application that shows the server of `settings`.
 
-    - `address`: where programs reach the game port.
-    - `page_port`: the port of the pages, 0 if there are no pages.
-    - `pauses`: those of the garbage collector.
-    - `is_stopping`: says whether the server has begun to stop.
-    - `single`: a replay that the pages show, besides those of the configured folders.
+    - `publish`: called with what the log has to say.
+    - `connect`: opens the connections to the server, by default over TCP.
     """
 
     def __init__(
         self,
-        server: Server,
-        address: tuple[str, int],
-        page_port: int,
-        pauses: PauseMeter,
-        is_stopping: Callable[[], bool],
-        single: Path | None = None,
+        settings: PageSettings,
+        publish: Callable[[events.ServerEvent], None],
+        connect: Connect | None = None,
     ) -> None:
-        self._server = server
-        config = server.config
-        self.metrics = Metrics(server.stream, server.board.snapshot, pauses)
-        self.hub = Hub(
-            LiveGames(server.lobby.rooms, server.stream),
-            lambda: server.stream.counters[events.MovePlayed.__name__],
+        self._settings = settings
+        self._publish = publish
+        self.games = FollowedGames(_editions_of(settings))
+        edition = choose_default(None, self.games.editions) if settings.edition is None else EDITIONS[settings.edition]
+        address = settings.host, settings.port
+        self.server = GameServer(
+            address, settings.secret, self.games, edition, self._report_bug, connect, is_own=settings.is_own
         )
-        health = _health_routes(self.metrics, is_stopping)
+        self.hub = Hub(self.games)
+        self.bodies = BodyBudget()
+        health = _health_routes(self.server)
         self.health_app = application(health)
-        sessions = AdminSessions(server, self._new_guard(), page_port)
-        self.loopback = Loopback(server)
-        store = ReplayStore(config.replay_directory if single is None else single.parent, config.viewer_matches, single)
-        seats = Seats(server, self.loopback, address)
+        sessions = AdminSessions(settings.admin_password, self._new_guard(), settings.page_port, publish)
+        store = ReplayStore(*settings.folders)
+        seats = Seats(self.server)
         routes: list[BaseRoute] = [
             *health,
-            *_page_routes(server.editions, address, has_admins=server.lobby.password is not None),
-            *room_routes(self.hub),
+            *_page_routes(self.server, has_admins=settings.admin_password is not None),
+            *room_routes(self.hub, self.server.look_for),
             *replay_routes(store),
             *analysis_routes(store, self.hub),
             *seat_routes(seats, self.hub, store.state),
-            *admin_routes(server, sessions, address),
+            *admin_routes(self.server, sessions),
         ]
-        self.app: Application = Guard(application(routes), config.viewer_password, self._new_guard())
+        self.app: Application = Guard(application(routes, self.bodies), settings.viewer_password, self._new_guard())
 
     def _new_guard(self) -> PasswordGuard:
-        config = self._server.config
-        return PasswordGuard(config.password_attempts, config.password_window, config.password_delay)
+        settings = self._settings
+        return PasswordGuard(settings.password_attempts, settings.password_window, settings.password_delay)
 
-    async def serve_health(self, sockets: Iterable[socket.socket]) -> None:
-        """Serve health and metrics alone; runs until cancelled. A failure of the sockets is reported."""
-        await self._serve(self.health_app, MOST_HEALTH_CONNECTIONS, sockets)
+    def _report_bug(self, error: BaseException) -> None:
+        self._publish(events.InternalError.of(error))
 
-    async def serve_pages(self, sockets: Iterable[socket.socket]) -> None:
-        """Serve the pages; runs until cancelled. A failure of the sockets is reported."""
+    async def serve(self, pages: Sequence[socket.socket], monitor: Sequence[socket.socket] = ()) -> None:
+        """Serve the pages, and health and metrics alone on the sockets of `monitor`; runs until cancelled.
+
+        A failure of the sockets is reported, and ends what is served there only.
+        """
         async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.server.run)
             nursery.start_soon(self.hub.run)
-            nursery.start_soon(self.loopback.run)
-            await self._serve(self.app, MOST_CONNECTIONS, sockets)
-            nursery.cancel_scope.cancel()
+            if monitor:
+                nursery.start_soon(self._serve, self.health_app, MOST_HEALTH_CONNECTIONS, monitor)
+            if pages:
+                nursery.start_soon(self._serve, self.app, MOST_CONNECTIONS, pages)
 
     async def _serve(self, app: Application, most_connections: int, sockets: Iterable[socket.socket]) -> None:
-        def report_bug(error: BaseException) -> None:
-            self._server.stream.publish(events.InternalError.of(error))
-
         try:
-            await HttpServer(app, report_bug, most_connections).serve(sockets)
+            await HttpServer(app, self._report_bug, most_connections).serve(sockets)
         except* OSError as errors:
-            report_bug(errors)
+            self._report_bug(errors)
 
 
-def application(routes: Sequence[BaseRoute]) -> Application:
-    """Return an application that answers errors in the form that the page expects."""
+def _editions_of(settings: PageSettings) -> Callable[[Mapping[str, str], Mapping[str, str]], Mapping[str, Edition]]:
+    """Return the function with which the editions that a server plays are chosen."""
+
+    def choose(offered: Mapping[str, str], game_options: Mapping[str, str]) -> Mapping[str, Edition]:
+        known = {game_type: name for game_type, name in offered.items() if name in EDITIONS}
+        if not known and settings.edition is not None:
+            edition = EDITIONS[settings.edition]
+            known = {edition.game_type: edition.name}
+        try:
+            return choose_editions(known, game_options)
+        except StartError:  # a newer server, whose options are not known here
+            return choose_editions(known, {})
+
+    return choose
+
+
+def application(routes: Sequence[BaseRoute], bodies: BodyBudget | None = None) -> Application:
+    """Return an application that answers errors in the form that the page expects; `bodies` is the budget of bodies."""
 
     async def refuse(_request: Request, error: Exception) -> Response:
         assert isinstance(error, WebError)
@@ -138,16 +158,20 @@ def application(routes: Sequence[BaseRoute]) -> Application:
         return error_response(WebError(500, *_STATUS_TEXTS[500]))
 
     handlers = {WebError: refuse, HTTPException: refuse_address, Exception: admit_bug}
-    return Starlette(routes=routes, exception_handlers=handlers)
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    app.state.bodies = bodies or BodyBudget()
+    return app
 
 
-def _health_routes(metrics: Metrics, is_stopping: Callable[[], bool]) -> list[Route]:
+def _health_routes(server: GameServer) -> list[Route]:
     async def healthz(_request: Request) -> Response:
         # whether new games can be played
-        return PlainTextResponse("stopping\n", 503) if is_stopping() else PlainTextResponse("ok\n")
+        if not server.is_connected:
+            return PlainTextResponse("no connection to the game server\n", 503)
+        return PlainTextResponse("stopping\n", 503) if server.games.is_stopping else PlainTextResponse("ok\n")
 
     async def show_metrics(_request: Request) -> Response:
-        return Response(metrics.text(), headers={"content-type": CONTENT_TYPE})
+        return Response(await server.metrics(), headers={"content-type": METRICS_TYPE})
 
     return [Route("/healthz", healthz), Route("/metrics", show_metrics)]
 
@@ -159,35 +183,38 @@ class _FreshFiles(StaticFiles):
         return response
 
 
-def _page_routes(editions: Mapping[str, Edition], address: tuple[str, int], *, has_admins: bool) -> list[BaseRoute]:
-    """Return the routes of the page and of what it needs to know: the version, the games, how to reach the server."""
-    games = [
-        {
-            "gameType": edition.game_type,
-            "game": view_of(edition.game.new_state(random.Random(0))).name,
-            # as people write it: `Hase und Igel 2018` for `hase-und-igel-2018`
-            "title": " ".join(word if word == "und" else word.capitalize() for word in edition.name.split("-")),
-            "strategies": [
-                kind.name
-                for kind in STRATEGIES.values()
-                if kind.choose is not None and not kind.is_bad and not kind.is_alias and kind.plays(edition.game)
-            ],
-        }
-        for edition in editions.values()
-    ]
-    info = {
-        "version": version("spielleiter"),
-        "gameTypes": games,
-        "hasAdmin": has_admins,
-        "host": address[0],
-        "port": address[1],
+@cache
+def _describe_edition(edition: Edition) -> dict[str, Any]:
+    return {
+        "gameType": edition.game_type,
+        "game": view_of(edition.game.new_state(random.Random(0))).name,
+        # as people write it: `Hase und Igel 2018` for `hase-und-igel-2018`
+        "title": " ".join(word if word == "und" else word.capitalize() for word in edition.name.split("-")),
+        "strategies": [
+            kind.name
+            for kind in STRATEGIES.values()
+            if kind.choose is not None and not kind.is_bad and not kind.is_alias and kind.plays(edition.game)
+        ],
     }
+
+
+def _page_routes(server: GameServer, *, has_admins: bool) -> list[BaseRoute]:
+    """Return the routes of the page and of what it needs to know: the version, the games, how to reach the server."""
 
     async def page(_request: Request) -> Response:
         return FileResponse(STATIC / "index.html", headers={"cache-control": _FRESH})
 
     async def show(_request: Request) -> Response:
-        return json_response(info)
+        host, port = server.address
+        return json_response(
+            {
+                "version": version("spielleiter"),
+                "gameTypes": [_describe_edition(edition) for edition in server.games.editions.values()],
+                "hasAdmin": has_admins,
+                "host": host,
+                "port": port,
+            }
+        )
 
     @cache  # made for the first page, since most servers show none
     def script_and_headers() -> tuple[bytes, dict[str, str]]:

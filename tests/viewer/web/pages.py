@@ -1,9 +1,12 @@
-"""A server with its pages, without sockets: requests are calls of the ASGI application, and time is virtual."""
+"""A server with its pages, without listening sockets: requests are calls of the ASGI application, and the pages reach
+the server through pairs of connected sockets, so that time can be virtual.
+"""
 
 from __future__ import annotations
 
 import io
 import json
+import socket
 from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,17 +16,27 @@ from urllib.parse import unquote
 import trio
 import trio.testing
 
+from spielleiter.client.client_errors import CannotConnectError
+from spielleiter.client.player import Player
+from spielleiter.client.transport import Transport
 from spielleiter.game.api import State
+from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import Slot
+from spielleiter.server import events
 from spielleiter.server.app import Server
 from spielleiter.server.config import Config
-from spielleiter.server.core.room import Room
-from spielleiter.server.garbage import PauseMeter
+from spielleiter.server.core.policy import Edition
+from spielleiter.server.core.room import Phase, Room
+from spielleiter.server.net.wire import SocketWire
 from spielleiter.viewer.web.answers import Application
+from spielleiter.viewer.web.bodies import BodyBudget
+from spielleiter.viewer.web.live_games import LiveGame
+from spielleiter.viewer.web.page_settings import PageSettings
 from spielleiter.viewer.web.site import Site
 
 GAME_TYPE = "swc_2027_blokus"
 PASSWORD = "examplepassword"
+SECRET = "the-secret-of-the-pages"
 PORT = 13080
 GAME_PORT = 13050
 HOST = f"127.0.0.1:{PORT}"
@@ -114,10 +127,19 @@ class Pages:
     """A server and its pages."""
 
     server: Server
-    site: Site
     nursery: trio.Nursery
     log: io.StringIO
     cookies: dict[str, str] = field(default_factory=dict)
+    is_reachable: bool = True
+
+    def __post_init__(self) -> None:
+        config, lobby = self.server.config, self.server.lobby
+        host = "127.0.0.1" if config.host == "0.0.0.0" else config.host
+        lobby.viewer_secret = SECRET
+        self._last_ended = ""
+        self.server.stream.on(events.GameEnded, self._note_ended)
+        settings = PageSettings.of(config, (host, GAME_PORT), SECRET, PORT)
+        self.site = Site(settings, self.server.stream.publish, self.connect)
 
     async def get(self, path: str, headers: Mapping[str, str] | None = None, client: str = "127.0.0.1") -> Answer:
         return await call(self.site.app, "GET", path, {**self._cookie(), **(headers or {})}, client=client)
@@ -171,6 +193,53 @@ class Pages:
         edition = self.server.editions[GAME_TYPE]
         return self.server.lobby.open_prepared(edition, [Slot(name) for name in names], state, is_paused=is_paused)
 
+    async def connect(self, dialect: Dialect) -> Transport:
+        """Connect with the server. Raises CannotConnectError if it is not reachable."""
+        if not self.is_reachable:
+            raise CannotConnectError("the server is not reachable")
+        near, far = socket.socketpair()
+        near.setblocking(False)
+
+        async def serve() -> None:
+            with far:
+                await self.server.serve_wire(SocketWire(far), "nearby")
+
+        self.nursery.start_soon(serve)
+        return Transport(trio.SocketStream(trio.socket.from_stdlib_socket(near)), dialect)
+
+    @asynccontextmanager
+    async def player(self, edition: Edition | None = None) -> AsyncIterator[Player]:
+        """Connect a player with the server."""
+        transport = await self.connect((edition or self.server.editions[GAME_TYPE]).dialect)
+        try:
+            yield Player(transport)
+        finally:
+            await transport.aclose()
+
+    @property
+    def bodies(self) -> BodyBudget:
+        """The budget of the bodies that are being read."""
+        return self.site.bodies
+
+    async def caught_up(self) -> None:
+        """Wait until the pages know everything that has happened in the rooms of the server."""
+
+        def are_equal() -> bool:
+            rooms = self.server.lobby.rooms.values()
+            shown = {game.id: (game.names, game.ply, game.is_paused, game.free_seats) for game in self._open_games()}
+            if self._last_ended and self.site.games.find(self._last_ended) is None:
+                return False
+            return shown == {room.id: (room.names, room.ply, room.is_paused, _free_seats(room)) for room in rooms}
+
+        while not are_equal():  # noqa: ASYNC110 - the pages tell nobody
+            await trio.sleep(0.01)
+
+    def _note_ended(self, game: events.GameEnded) -> None:
+        self._last_ended = game.room
+
+    def _open_games(self) -> list[LiveGame]:
+        return [game for game in self.site.games.listed(10_000) if game.phase != "over"]
+
     def logged(self, name: str) -> list[dict[str, Any]]:
         """Return the log lines of this kind of event."""
         lines = [json.loads(line) for line in self.log.getvalue().splitlines()]
@@ -183,6 +252,11 @@ class Pages:
         return {"x-spielleiter-token": answer.json["token"]}
 
 
+def _free_seats(room: Room) -> int:
+    is_open = room.phase is Phase.OPEN
+    return sum(is_open and slot.peer is None and slot.reservation is None for slot in room.player_slots)
+
+
 async def never() -> MutableMapping[str, Any]:
     """Receive nothing more of a request."""
     await trio.sleep_forever()
@@ -190,19 +264,18 @@ async def never() -> MutableMapping[str, Any]:
 
 
 @asynccontextmanager
-async def open_pages(**settings: Any) -> AsyncIterator[Pages]:
-    """Run a server and its pages until the context is left."""
+async def open_pages(*monitor: socket.socket, **settings: Any) -> AsyncIterator[Pages]:
+    """Run a server and its pages until the context is left; on the sockets of `monitor`, health is served."""
     usual = {"port": 0, "log_format": "json", "log_level": "debug", "grace": 0.0}
     log = io.StringIO()
     server = Server(Config(**{**usual, **settings}), log)
     stop = trio.Event()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(server.run, [], stop)
-        host = "127.0.0.1" if server.config.host == "0.0.0.0" else server.config.host
-        site = Site(server, (host, GAME_PORT), PORT, PauseMeter(), stop.is_set)
-        nursery.start_soon(site.hub.run)
-        nursery.start_soon(site.loopback.run)
-        await trio.testing.wait_all_tasks_blocked()
-        yield Pages(server, site, nursery, log)
+        pages = Pages(server, nursery, log)
+        nursery.start_soon(pages.site.serve, [], monitor)
+        while not pages.site.server.is_connected:  # noqa: ASYNC110
+            await trio.sleep(0.01)
+        yield pages
         nursery.cancel_scope.cancel()
     server.archive.close()

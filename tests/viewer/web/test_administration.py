@@ -33,8 +33,7 @@ async def test_logging_in_gives_a_cookie_and_a_token() -> None:
 
 
 async def join(pages: Pages, code: str) -> None:
-    edition = pages.server.editions[GAME_TYPE]
-    async with pages.site.loopback.connect(edition.dialect, "program") as player:
+    async with pages.player() as player:
         await player.join_prepared(code)
         await player.play_with(make_responder("first"))
 
@@ -53,7 +52,7 @@ async def test_a_prepared_game_is_played_with_its_reservations() -> None:
         while room.phase is Phase.OPEN:
             await trio.lowlevel.checkpoint()
         stream = await pages.open(f"/api/rooms/{room.id}/events")
-        shown = await stream.until("position")
+        shown = await stream.until("position", lambda shown: shown["positions"])
         assert (shown["state"], shown["toMove"]) == ("paused", None)
 
         async def send(action: str) -> None:

@@ -7,18 +7,24 @@ import errno
 import io
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 import trio
 
 from spielleiter.client.client_errors import AuthenticationError
+from spielleiter.client.player import GameEnd, Player
+from spielleiter.game.api import State
 from spielleiter.server.app import serve
 from spielleiter.server.config import Config
 from spielleiter.server.errors import StartError
@@ -33,6 +39,7 @@ from spielleiter.viewer.web.companion import (
     open_pages,
     serve_replay,
 )
+from spielleiter.viewer.web.page_process import NICENESS
 from tests.documents import ROOT
 from tests.server.harness import GAME_TYPE, PASSWORD
 from tests.server.serving import Serving, read_all, serving
@@ -83,7 +90,9 @@ async def test_pages_metrics_and_health_are_served_beside_the_games_until_they_a
         await two.receive_some()
         harness.stop.set()
         for address in (pages, monitor):
-            assert await fetch(address, "/healthz") == (503, "stopping\n")
+            while (health := await fetch(address, "/healthz")) == (200, "ok\n"):  # noqa: ASYNC110
+                await trio.sleep(0.01)  # the pages are told soon
+            assert health == (503, "stopping\n")
         await one.aclose()
         await read_all(two)
         await two.aclose()
@@ -113,8 +122,8 @@ async def test_pages_for_other_machines_exclude_administrators_with_the_known_pa
             async with harness.admin() as admin:
                 await admin.status()
     assert len(harness.logged("admins_excluded")) == 1
-    assert len(harness.logged("request_refused")) == 2
-    assert harness.logged("admin_authenticated") == []
+    assert len(harness.logged("request_refused")) == 1
+    assert len(harness.logged("admin_authenticated")) == 1  # the pages themselves
 
 
 @pytest.mark.slow
@@ -173,11 +182,98 @@ async def test_an_address_that_cannot_be_used_costs_the_pages_only() -> None:
         await (await harness.connect()).aclose()
 
 
-async def test_pages_that_fail_cost_the_pages_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "spielleiter.viewer.web.site", None)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ([sys.executable, "-c", "raise SystemExit(3)"], "the exit code is 3"),
+        ([sys.executable, "-c", "print('what?')"], "the exit code is 0"),
+        (["no-such-program"], "it cannot be started: No such file or directory"),
+    ],
+)
+async def test_pages_that_cannot_run_are_told_and_tried_again_later_and_later(
+    command: list[str], reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(companion, "COMMAND", command)
+    monkeypatch.setattr(companion, "FIRST_PAUSE", 0.01)
     async with serving(companion=open_pages, viewer=LOOPBACK) as harness:
-        assert "viewer.web.site" in (await logged(harness, "internal_error"))["error"]
+        while len(harness.logged("viewer_ended")) < 3:  # noqa: ASYNC110 - the log has no event to wait for
+            await trio.sleep(0.01)
         await (await harness.connect()).aclose()
+    ended = harness.logged("viewer_ended")
+    assert {each["reason"] for each in ended} == {reason}
+    assert [each["restarts_in"] for each in ended[:3]] == [0.01, 0.02, 0.04]
+    assert harness.logged("viewer_started") == []
+
+
+if sys.platform != "win32":
+
+    def page_process_of(parent: int) -> int:
+        """The id of the only child of a process that serves pages."""
+        (found,) = [
+            child.pid for child in psutil.Process(parent).children() if "page_process" in " ".join(child.cmdline())
+        ]
+        return found
+
+    async def until_answered(url: str, path: str = "/healthz") -> str:
+        """Ask until the answer is 200, and return it."""
+        while True:
+            with suppress(OSError, IndexError, ValueError):
+                status, body = await fetch(url, path)
+                if status == 200:
+                    return body
+            await trio.sleep(0.05)
+
+    @pytest.mark.slow
+    async def test_games_go_on_when_the_pages_are_killed_and_the_pages_come_back() -> None:
+        goes_on = trio.Event()
+
+        async def play(player: Player, state: State) -> None:
+            if player.moves_played >= 2:
+                await goes_on.wait()
+            await player.send_move(next(iter(state.generate_legal_moves())))
+
+        async with serving(companion=open_pages, viewer=LOOPBACK) as harness, trio.open_nursery() as nursery:
+            url = (await logged(harness, "viewer_started"))["url"]
+            async with harness.admin() as admin:
+                room = await admin.prepare(GAME_TYPE, ["Alice", "Bob"])
+                reports: dict[str, Any] = {}
+                for code in room.reservations:
+                    nursery.start_soon(harness.play, code, play, reports)
+                await until_played(harness, 4)
+                os.kill(page_process_of(os.getpid()), signal.SIGKILL)
+                ended = await logged(harness, "viewer_ended")
+                assert (ended["reason"], ended["restarts_in"]) == ("the signal SIGKILL ended it", 0.5)
+                await until_answered(url)
+                game = json.loads(await until_answered(url, f"/api/rooms/{room.room_id}"))
+                assert [position["ply"] for position in game["positions"]] == [0, 1, 2, 3, 4]
+                goes_on.set()
+        assert [report.end for report in reports.values()] == [GameEnd.RESULT] * 2
+        assert len(harness.logged("viewer_ended")) == len(harness.logged("viewer_started")) == 1
+
+    async def until_played(harness: Serving, count: int) -> None:
+        while len(harness.logged("move_played")) < count:  # noqa: ASYNC110 - the log has no event to wait for
+            await trio.sleep(0.01)
+
+    @pytest.mark.slow
+    def test_the_pages_end_with_a_server_that_is_killed(tmp_path: Path) -> None:
+        with started_server(tmp_path) as (process, _):
+            pages = psutil.Process(page_process_of(process.pid))
+            process.kill()
+            assert psutil.wait_procs([pages], timeout=HANG_TIMEOUT)[1] == []
+
+    @pytest.mark.slow
+    def test_nobody_can_read_what_the_pages_were_told(tmp_path: Path) -> None:
+        """Neither from their command line, nor from their variables, nor from what they say or answer."""
+        with started_server(tmp_path, "--password", "only for administrators") as (process, url):
+            pages = psutil.Process(page_process_of(process.pid))
+            shown = " ".join(pages.cmdline())
+            assert shown.endswith("-P -m spielleiter.viewer.web.page_process")
+            if os.geteuid() == 0:  # nobody else may look at all
+                assert [name for name in pages.environ() if name.startswith("SPIELLEITER_")] == []
+            assert pages.nice() >= NICENESS
+            with urllib.request.urlopen(f"{url}api/info", timeout=HANG_TIMEOUT) as answer:
+                assert b"only for administrators" not in answer.read()
 
 
 async def test_a_port_in_use_is_reported_with_the_option_of_the_metrics() -> None:
@@ -187,13 +283,29 @@ async def test_a_port_in_use_is_reported_with_the_option_of_the_metrics() -> Non
             await serve(config, log_file=io.StringIO(), companion=open_pages)
 
 
+_LOADED = """
+import io, sys, trio
+from spielleiter.server.app import serve
+from spielleiter.server.config import Config
+from spielleiter.viewer.web.companion import open_pages
+
+class Log(io.StringIO):
+    def write(self, line):
+        if '"viewer_started"' in line:
+            stop.set()
+        return len(line)
+
+stop = trio.Event()
+config = Config(port=0, viewer=("127.0.0.1", 0), log_format="json")
+trio.run(lambda: serve(config, stop=stop, log_file=Log(), companion=open_pages))
+heavy = ("h11", "starlette", "anyio", "jinja2", "prometheus_client", "spielleiter.viewer.web.site")
+print([name for name in heavy if name in sys.modules])
+"""
+
+
 @pytest.mark.slow
-def test_the_libraries_are_loaded_only_when_pages_are_served() -> None:
-    code = (
-        "import sys, spielleiter.server.app, spielleiter.viewer.web.companion; "
-        "print([m for m in ('h11', 'starlette', 'anyio', 'prometheus_client') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+def test_nothing_that_only_pages_need_is_loaded_into_the_server() -> None:
+    done = subprocess.run([sys.executable, "-c", _LOADED], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
 
@@ -235,21 +347,30 @@ def test_the_log_says_who_can_look(settings: dict[str, object], access: str) -> 
     assert access_to(Config(**settings)) == access  # type: ignore[arg-type]
 
 
-@pytest.mark.slow
-def test_the_pages_are_served_by_default(tmp_path: Path) -> None:
+@contextmanager
+def started_server(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server process with its pages, and the address of these."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
-    command = [sys.executable, "-P", "-m", "spielleiter", "serve", "--port", "0", "--log-format", "json"]
-    with subprocess.Popen(command, cwd=tmp_path, env=environ, stderr=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-P", "-m", "spielleiter", "serve", "--port", "0", "--log-format", "json", *arguments]
+    with subprocess.Popen(command, cwd=folder, env=environ, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:
             lines = map(json.loads, process.stderr)
             url = next(line["url"] for line in lines if line["event"] == "viewer_started")
             assert url.startswith("http://127.0.0.1:")  # another port than 13080 if that is taken
-            with urllib.request.urlopen(url, timeout=HANG_TIMEOUT) as answer:
-                assert b"page.js" in answer.read()
+            yield process, url
         finally:
             process.terminate()
             process.wait(HANG_TIMEOUT)
+
+
+@pytest.mark.slow
+def test_the_pages_are_served_by_default(tmp_path: Path) -> None:
+    with (
+        started_server(tmp_path) as (_, url),
+        urllib.request.urlopen(url, timeout=HANG_TIMEOUT) as answer,
+    ):
+        assert b"page.js" in answer.read()
 
 
 @pytest.mark.slow

@@ -21,12 +21,13 @@ from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.game_json import LONGEST_HINT
 from spielleiter.viewer.positions.describe import describe_position
-from spielleiter.viewer.web.answers import EventStreamResponse, WebError
+from spielleiter.viewer.web.answers import Checkpoint, EventStreamResponse, WebError
 from spielleiter.viewer.web.live_games import (
     BUSY_MOVES,
     IDLE_LIMITS,
     MOST_STREAMS,
     MOST_WAITING,
+    NO_NOTICE,
     SHORTEST_INTERVAL,
     Hub,
 )
@@ -40,8 +41,7 @@ HERE = "127.0.0.1"
 
 
 async def play(pages: Pages, code: str | None, strategy: str) -> None:
-    edition = pages.server.editions[GAME_TYPE]
-    async with pages.site.loopback.connect(edition.dialect, "program") as player:
+    async with pages.player() as player:
         await player.join_prepared(code or "")
         await player.play_with(make_responder(strategy, seed=1))
 
@@ -58,11 +58,12 @@ async def play_game(
     async with trio.open_nursery() as nursery:
         for slot, strategy in zip(room.player_slots, (first, second), strict=True):
             nursery.start_soon(play, pages, slot.reservation, strategy)
+    await pages.caught_up()
     return room.id
 
 
 async def test_the_list_has_running_waiting_and_ended_games(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spielleiter.viewer.web.live_games.ENDED_GAMES", 2)
+    monkeypatch.setattr("spielleiter.viewer.web.followed_games.ENDED_GAMES", 2)
     async with open_pages() as pages:
         ended = [await play_game(pages, "first", "illegal") for _ in range(3)]
         waiting = pages.open_room("C", "D")
@@ -71,6 +72,7 @@ async def test_the_list_has_running_waiting_and_ended_games(monkeypatch: pytest.
             pages.nursery.start_soon(play, pages, slot.reservation, "first")
         while len(paused.players) < 2:
             await trio.lowlevel.checkpoint()
+        await pages.caught_up()
         rooms = (await pages.get("/api/rooms")).json["rooms"]
         assert [(room["id"], room["state"]) for room in rooms] == [
             (paused.id, "paused"),
@@ -128,6 +130,7 @@ async def test_texts_of_strangers_are_data() -> None:
     hostile = "<script>alert(1)</script>\u202e&amp;\n\nevent: x"
     async with open_pages() as pages:
         room = pages.open_room(hostile, "B")
+        await pages.caught_up()
         listed, game = await pages.get("/api/rooms"), await pages.get(f"/api/rooms/{room.id}")
         for answer in (listed, game):
             assert answer.headers["content-type"] == "application/json"
@@ -149,7 +152,8 @@ async def test_the_list_keeps_itself_up_to_date_and_a_room_that_closes_before_it
         assert (line["id"], line["state"]) == (room.id, "waiting")
         stream = await pages.open(f"/api/rooms/{room.id}/events")
         assert (await stream.until("position"))["state"] == "waiting"
-        room.is_paused = True
+        token = await pages.log_in()
+        assert (await pages.post("/api/admin/pause", {"room": room.id}, token)).json == {}
         assert (await rooms.until("rooms"))[0]["isPaused"]
         room.cancel()
         assert await rooms.until("rooms") == []
@@ -209,6 +213,9 @@ class Game:
     def ply(self) -> int:
         return len(self.record) - 1
 
+    def summary(self) -> dict[str, Any]:
+        return {"id": self.id, "ply": self.ply}
+
     def to_move(self, _now: float) -> dict[str, Any] | None:
         return None
 
@@ -226,11 +233,12 @@ class Watch:
         self.game = Game()
         self.cost = 0.0
         self.processor = 0.0
-        self.moves = 0
+        self.moves_played = 0
+        self.notice = NO_NOTICE
         self.lists = 0
         self.described: list[int] = []
         games: Any = self
-        self.hub = Hub(games, lambda: self.moves, lambda: self.processor)
+        self.hub = Hub(games, lambda: self.processor)
 
     def list_page(self) -> Page:
         return Page(self.hub.watch_list(HERE), self.nursery)
@@ -241,9 +249,12 @@ class Watch:
     def find(self, room_id: str) -> Game | None:
         return self.game if room_id == "one" else None
 
-    def listed(self) -> list[dict[str, Any]]:
+    def listed(self, _most: int) -> list[Game]:
         self.lists += 1
-        return [{"id": "one", "ply": self.game.ply}]
+        return [self.game]
+
+    async def catch_up(self, _checkpoint: Checkpoint) -> None:
+        """Do nothing: the game has its newest position."""
 
     def describe(self, state: State, ply: int, previous: State | None) -> Any:
         self.described.append(ply)
@@ -377,7 +388,7 @@ async def test_pages_get_fewer_updates_while_many_moves_are_played(watch: Watch,
             watch.game.play()
             before = trio.current_time()
             await sources[0].next_frame()
-            watch.moves += round((trio.current_time() - before) * moves_per_second)
+            watch.moves_played += round((trio.current_time() - before) * moves_per_second)
             count += 1
         return count
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import shlex
 from typing import Any
 
@@ -17,8 +16,7 @@ from spielleiter.client.responders import make_responder
 from spielleiter.protocol.defaults import DEFAULT_HOST
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.web import seats as seats_module
-from spielleiter.viewer.web.seats import ABANDON_TIMEOUT, Loopback, joining_commands
-from tests.server.harness import open_harness
+from spielleiter.viewer.web.seats import ABANDON_TIMEOUT, joining_commands
 from tests.timeouts import HANG_TIMEOUT, retry_with_longer_limits
 from tests.viewer.web.pages import GAME_TYPE, Pages, Stream, open_pages
 
@@ -60,6 +58,7 @@ async def test_a_person_plays_a_whole_game_against_a_builtin_player(game_type: s
         (ended,) = pages.logged("game_ended")
         assert ended["causes"] == ["REGULAR", "REGULAR"]
         assert (ended["names"][player], ended["names"][1 - player]) == ("Mensch", "first")
+        await pages.caught_up()
         game = (await pages.get(f"/api/rooms/{seat['room']}")).json
         assert len(game["positions"]) == ended["plies"] + 1
         assert moves == sum(each["player"] == player for each in game["plies"])
@@ -82,7 +81,7 @@ async def test_a_program_takes_the_other_seat() -> None:
         assert commands["java"] == "java -jar program.jar"
         assert commands["builtin"] == f"spielleiter play --strategy greedy --game {GAME_TYPE}"
         edition = pages.server.editions[GAME_TYPE]
-        async with pages.site.loopback.connect(edition.dialect, "program") as player:
+        async with pages.player(edition) as player:
             assert await player.join(GAME_TYPE) == seat["room"]
             pages.nursery.start_soon(player.play_with, make_responder("first"))
             await stream.until("seat", lambda seat: seat["state"] == "playing")
@@ -94,9 +93,10 @@ async def test_a_person_who_joins_the_room_of_somebody_else_has_the_clock_of_the
     async def join_and_never_move(limit: float) -> None:
         async with open_pages(soft_timeout=limit, hard_timeout=limit) as pages:
             edition = pages.server.editions[GAME_TYPE]
-            async with pages.site.loopback.connect(edition.dialect, "program") as player:
+            async with pages.player(edition) as player:
                 room_id = await player.join(GAME_TYPE)
                 pages.nursery.start_soon(player.play_with, make_responder("first"))
+                await pages.caught_up()
                 seat, stream = await take_seat(pages, {"room": room_id}, clock=clock)
                 assert (seat["room"], seat["player"]) == (room_id, 1)
                 assert (await pages.post("/api/seat", {"opponent": {"room": room_id}})).status == 409  # it is full
@@ -116,20 +116,18 @@ async def test_a_stranger_in_the_room_of_a_person_has_the_clock_of_the_server() 
 
 
 async def test_a_person_is_refused_a_seat_that_a_program_takes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_pages() as pages:
-        dialect = pages.server.editions[GAME_TYPE].dialect
-        connect = pages.site.loopback.connect
-        async with connect(dialect, "program") as first, connect(dialect, "rival") as rival:
-            room_id = await first.join(GAME_TYPE)
-            join_room = Player.join_room
+    async with open_pages() as pages, pages.player() as first, pages.player() as rival:
+        room_id = await first.join(GAME_TYPE)
+        await pages.caught_up()
+        join_room = Player.join_room
 
-            async def join_too_late(person: Player, room: str) -> str | None:
-                await rival.join(GAME_TYPE)
-                return await join_room(person, room)
+        async def join_too_late(person: Player, room: str) -> str | None:
+            await rival.join(GAME_TYPE)
+            return await join_room(person, room)
 
-            monkeypatch.setattr(Player, "join_room", join_too_late)
-            refused = await pages.post("/api/seat", {"opponent": {"room": room_id}, "gameType": GAME_TYPE})
-            assert refused.status == 409
+        monkeypatch.setattr(Player, "join_room", join_too_late)
+        refused = await pages.post("/api/seat", {"opponent": {"room": room_id}, "gameType": GAME_TYPE})
+        assert refused.status == 409
 
 
 async def test_a_game_starts_from_a_position_of_another_one() -> None:
@@ -137,6 +135,7 @@ async def test_a_game_starts_from_a_position_of_another_one() -> None:
         first, stream = await take_seat(pages, {"strategy": "first"})
         while (request := await until_asked(stream))["ply"] < 4:
             await pages.post(f"/api/seat/{first['seat']}/move", {"ply": request["ply"], "index": 1})
+        await pages.caught_up()
         turn = pages.server.lobby.rooms[first["room"]].state.turn
         start = {"room": first["room"], "ply": request["ply"]}
         second, _ = await take_seat(pages, {"strategy": "first"}, **{"from": start, "gameType": None})
@@ -232,22 +231,20 @@ async def test_a_room_that_nobody_has_joined_is_closed_with_its_seat() -> None:
         assert pages.server.lobby.rooms == {}
 
 
-async def test_a_seat_is_given_up_when_no_page_looks_at_it(mock_clock: MockClock) -> None:
+async def test_a_seat_is_given_up_when_no_page_looks_at_it(autojump_clock: MockClock) -> None:
     async with open_pages() as pages:
         seat, stream = await take_seat(pages, {"program": True})
 
-        async def is_open_after(seconds: float) -> bool:
-            mock_clock.jump(seconds)
-            await wait_all_tasks_blocked(0.01)
+        def is_open() -> bool:
             return seat["room"] in pages.server.lobby.rooms
 
-        await wait_all_tasks_blocked()
-        assert await is_open_after(ABANDON_TIMEOUT + 1)
+        await trio.sleep(ABANDON_TIMEOUT + 1)
+        assert is_open()
         stream.leave()
-        await wait_all_tasks_blocked()
-        assert await is_open_after(ABANDON_TIMEOUT / 2)
-        mock_clock.jump(ABANDON_TIMEOUT)
-        while pages.server.lobby.rooms:  # the server closes the connection through real sockets
+        await trio.sleep(ABANDON_TIMEOUT / 2)
+        assert is_open()
+        await trio.sleep(ABANDON_TIMEOUT / 2 + 1)
+        while is_open():
             await trio.lowlevel.checkpoint()
 
 
@@ -278,17 +275,3 @@ def test_there_is_a_line_for_each_kind_of_program(
     assert play is not None
     options = play.make_context(name, given).params
     assert (options["host"], options["port"], options["reservation"]) == (host, port, code)
-
-
-async def test_a_connection_that_comes_too_late_is_cancelled_and_leaves_nothing_open(autojump_clock: object) -> None:
-    async with open_harness() as harness:
-        loopback = Loopback(harness.server)
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(loopback.run)
-            await trio.testing.wait_all_tasks_blocked()
-            nursery.cancel_scope.cancel()
-        with trio.move_on_after(1) as scope:
-            async with loopback.connect(EDITIONS["blokus-2027"].dialect, "late"):
-                raise AssertionError("connected to a server that has stopped")
-        assert scope.cancelled_caught
-    gc.collect()  # a socket that is still open is a warning, which is an error

@@ -11,9 +11,11 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from spielleiter.players.choosers import ladder_of, level_name
-from spielleiter.server.metrics import CONTENT_TYPE
 from spielleiter.viewer.positions.describe import view_of
-from spielleiter.viewer.web.answers import BODY_TIMEOUT, COMMENT_INTERVAL, JSON_BYTES
+from spielleiter.viewer.web.answers import COMMENT_INTERVAL
+from spielleiter.viewer.web.bodies import BODY_TIMEOUT, JSON_BYTES
+from spielleiter.viewer.web.game_server import METRICS_AGE
+from spielleiter.viewer.web.site import METRICS_TYPE
 from tests.server.serving import read_all
 from tests.viewer.web.pages import GAME_PORT, HOST, JSON, PASSWORD, call, open_pages
 from tests.viewer.web.test_http_server import running
@@ -85,11 +87,9 @@ async def test_an_idle_stream_is_kept_open_by_comments_and_forgotten_when_it_end
 
 
 async def test_listening_sockets_that_fail_are_reported_and_end_the_pages_only() -> None:
-    async with open_pages() as pages:
-        broken = socket.socket()  # neither bound nor listening
-        broken.close()
-        with trio.fail_after(60):
-            await pages.site.serve_health([broken])
+    broken = socket.socket()  # neither bound nor listening
+    broken.close()
+    async with open_pages(broken) as pages:
         assert len(pages.logged("internal_error")) == 1
         assert (await pages.get("/api/info")).status == 200
 
@@ -114,12 +114,14 @@ async def test_games_builtin_players_and_the_address_of_the_programs() -> None:
     assert games["swc_2018_hase_und_igel"]["title"] == "Hase und Igel 2018"
 
 
-async def test_the_figures_are_those_of_the_server() -> None:
+async def test_the_figures_are_those_of_the_server_at_most_a_second_old(autojump_clock: MockClock) -> None:
     async with open_pages() as pages:
         before = (await pages.get("/metrics")).body
         pages.open_room("A", "B")
+        assert (await pages.get("/metrics")).body == before
+        await trio.sleep(METRICS_AGE)
         answer = await pages.get("/metrics")
-        assert (answer.status, answer.headers["content-type"]) == (200, CONTENT_TYPE)
+        assert (answer.status, answer.headers["content-type"]) == (200, METRICS_TYPE)
         assert answer.body.startswith(b"# HELP ")
         assert answer.body != before
 
