@@ -37,8 +37,6 @@ html_show_sourcelink = False
 html_permalinks_icon = "#"
 html_additional_pages = {"index": "start.html"}
 templates_path = ["templates"]
-html_static_path = ["static"]
-html_css_files = ["lists-of-pages.css"]
 
 linkcheck_timeout = 20
 linkcheck_workers = 4

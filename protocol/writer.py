@@ -9,7 +9,7 @@ U+FFFD, so the result is always well-formed.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -91,7 +91,12 @@ def element(indent: str, tag: str, attributes: str = "", children: str = "", *, 
 
 def typed_element(indent: str, tag: str, body: Body) -> str:
     """Return the element `tag` with the content of `body`, whose name becomes the attribute `class`."""
-    return element(indent, tag, attribute("class", body.name or None) + body.attributes, body.children)
+    return element(indent, tag, _class_attribute(body.name) + body.attributes, body.children)
+
+
+@lru_cache(maxsize=256)  # every position contains one, and a season has few
+def _class_attribute(name: str) -> str:
+    return attribute("class", name or None)
 
 
 def leaf(indent: str, tag: str, text: str, attributes: str = "") -> str:
