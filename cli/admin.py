@@ -126,7 +126,7 @@ class _AdminGroup(click.Group):
 @click.group(cls=_AdminGroup, invoke_without_command=True, subcommand_metavar=SUBCOMMANDS)
 @click.pass_context
 def admin(context: click.Context) -> None:
-    """Prepare, observe, pause, step and cancel games on a running server, and show its status.
+    """Prepare, observe, pause, step and cancel games on a running server, show its status, and follow all games.
 
     Each command connects, authenticates, sends one request and disconnects.
     """
@@ -331,6 +331,24 @@ def status(server: _Server, as_json: bool) -> None:
         else:
             for line in status_lines(report):
                 print_line(line)
+
+    server.run(act)
+
+
+@admin.command(short_help="Write everything that happens as JSON.")
+@_admin_command
+def follow(server: _Server, as_json: bool) -> None:  # noqa: ARG001 - its lines are JSON in any case
+    """Write everything that happens in all rooms, until the server ends the connection: one JSON object per line.
+
+    The first lines tell the present state, up to the event "current". docs/feed.md explains the events. Other servers
+    do not support this. --json changes nothing.
+    """
+
+    async def act(client: AdminClient) -> None:
+        from spielleiter.protocol.feed import encode_event
+
+        async for event in await client.follow():
+            click.echo(encode_event(event))
 
     server.run(act)
 

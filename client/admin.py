@@ -433,7 +433,7 @@ class AdminClient:
     async def metrics(self) -> str:
         """Return the figures of the server in the text format of Prometheus.
 
-        The README describes them. Only spielleiter knows this request. Raises what `status` raises.
+        `docs/reference/metrics.md` lists them. Only spielleiter knows this request. Raises what `status` raises.
 
             print(await admin.metrics())
         """

@@ -229,6 +229,15 @@ def test_the_status_is_shown() -> None:
     assert report["closed"][0]["reason"] == "goodbye"
 
 
+def test_all_games_are_followed_until_the_server_ends_the_connection() -> None:
+    events = '[{"event":"stopping"},{"event":"roomClosed","room":"ä"}]'
+    with scripted_server(f"<feed>{events}</feed></protocol>", after="<feed") as port:
+        result = run("admin", "follow", "-p", str(port))
+    assert _events(result.stdout) == json.loads(events)
+    assert result.exit_code == 1
+    assert "the server ended the connection" in result.stderr
+
+
 def test_each_part_of_the_status_has_its_lines() -> None:
     room = {
         "roomId": "ROOM",
