@@ -24,7 +24,7 @@ from typing import Any, Final, TypeAlias
 import spielleiter.bench.scripted_program
 from spielleiter.bench.driver import plan_of
 from spielleiter.bench.drivers import default_process_count, running_drivers
-from spielleiter.bench.report import Label, Records
+from spielleiter.bench.report import KEPT_COST, Label, Records
 from spielleiter.bench.scripted_games import START_PIECE, Load, load_of
 from spielleiter.bench.subprocesses import (
     REPLAYS_NAME,
@@ -48,6 +48,8 @@ BARE: Final = "import trio, xml.parsers.expat"
 """The code that bare Python runs: it imports the two libraries that the server is based on."""
 FEW: Final = 2
 """The number of games of the short match, which the long one is compared with."""
+KEPT: Final = ("--restart", "never", "-j", "2")
+"""The options of a match whose programs stay for all games."""
 _BLOCK: Final = 512  # bytes, in the units of `st_blocks`
 _LIMIT: Final = "600000"  # milliseconds; so long that no game is lost because this machine is busy
 QUICK: Final[Mapping[str, Any]] = MappingProxyType(
@@ -170,8 +172,10 @@ class Cost:
 
     seconds: float
     """Elapsed time."""
+    processor_seconds: float
+    """The processor time of the command and all processes that it started."""
     own_seconds: float
-    """The processor time of the command and the processes it started, except for the players' programs."""
+    """The same without the players' programs, and without the thinking of built-in players."""
     peak_mib: float
     """The largest resident memory of the command."""
     disk_kib: float
@@ -190,12 +194,14 @@ def measure_match(options: Options, records: Records) -> Iterator[str]:
     for edition in options.editions:
         yield f"match, {edition}, programs"
         few, many = scripted_match(edition, FEW), scripted_match(edition, FEW + more)
+        kept_few, kept_many = (scripted_match(edition, games, *KEPT) for games in (FEW, FEW + more))
         records.add(
             {"part": "match", "edition": edition, "programs": "scripted", "games": more},
             {
                 "runner's processor, a game": (1e3 * (many.own_seconds - few.own_seconds) / more, "ms"),
+                KEPT_COST: (1e3 * (kept_many.own_seconds - kept_few.own_seconds) / more, "ms"),
                 "disk, a game": ((many.disk_kib - few.disk_kib) / more, "KiB"),
-                "spoilt": (few.irregular + many.irregular, "games"),
+                "spoilt": (sum(each.irregular for each in (few, many, kept_few, kept_many)), "games"),
             },
         )
     previous: tuple[int, Cost] | None = None
@@ -216,15 +222,18 @@ def measure_match(options: Options, records: Records) -> Iterator[str]:
         previous = games, cost
 
 
-def scripted_match(edition: str, games: int) -> Cost:
-    """Play a match between two scripted programs, which are started anew for every game."""
+def scripted_match(edition: str, games: int, *options: str) -> Cost:
+    """Play a match between two scripted programs, which are started anew for every game unless `options` say otherwise.
+
+    It makes no pages, which only a match of few games has by default.
+    """
     load = load_of(edition)
     with TemporaryDirectory(prefix="spielleiter-bench-") as name:
         path = write_script(load, edition, Path(name))
         program = Path(spielleiter.bench.scripted_program.__file__)
         command = shlex.join([*own_python(), "-I", "-S", str(program), str(path)])
         edition_options = ("--game", load.game_type, "--edition", edition, "--start-piece", START_PIECE)
-        return run_match((command, command), games, *edition_options)
+        return run_match((command, command), games, "--pages", "none", *edition_options, *options)
 
 
 def write_script(load: Load, edition: str, folder: Path) -> Path:
@@ -269,6 +278,7 @@ def run_match(
         blocks = sum(path.lstat().st_blocks for path in (folder / "games").rglob("*"))
         return Cost(
             seconds=seconds,
+            processor_seconds=usage.ru_utime + usage.ru_stime,
             own_seconds=usage.ru_utime + usage.ru_stime - by_programs,
             peak_mib=usage.ru_maxrss / KIB_PER_MIB,
             disk_kib=blocks * _BLOCK / KIB_PER_MIB,

@@ -32,8 +32,10 @@ LEAST_OF_100_GAMES: Final = 0.8
 """The throughput with 500 games as a fraction of that with 100."""
 MOST_START: Final = 1.6
 """The time until the server accepts connections, as a multiple of the start time of bare Python."""
+KEPT_COST: Final = "runner's processor, a game of kept programs"
 MATCH_BOUNDS: Final = (
     ("runner's processor, a game", 50.0, "match, runner's processor a game"),  # in ms, without the programs'
+    (KEPT_COST, 20.0, f"match, {KEPT_COST}"),
     ("disk, a game", 60.0, "match, disk a game, {} players"),  # in KiB
     ("200 games", 20.0, "match, 200 games of built-in players"),  # in seconds, two at a time
     ("memory, 1,000 games more", 10.0, "match, memory for 1,000 games more"),  # in MiB: their records, for the reports
@@ -279,8 +281,9 @@ def report_text(head: Mapping[str, str | int | float], records: Records, targets
             ("programs", "edition", "games", ""),
             ("", "unit"),
             matches,
-            "scripted: two programs that know their moves in advance and are started anew for every game. built-in: "
-            "builtin:greedy against builtin:random, two games at a time. 200 games: the time that they would take.",
+            "scripted: two programs that know their moves in advance and are started anew for every game, or kept for "
+            "all games, two at a time. built-in: builtin:greedy against builtin:random, two games at a time. 200 "
+            "games: the time that they would take.",
         ),
         table_text(
             "Targets",

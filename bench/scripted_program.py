@@ -3,7 +3,8 @@
 Run it as ``python -I -S scripted_program.py SCRIPT -h HOST -p PORT -r CODE``.
 
 It does as little and imports as little as possible, so that a match between two of these programs measures
-the match. It is run as a file, since finding a module of a package takes time.
+the match. It is run as a file, since finding a module of a package takes time. With ``--restart never`` it plays a
+further game for each line of its standard input.
 
 SCRIPT is a file. Its first line is the text by which the welcome message of the player who begins is recognised. Each
 further line is a move: the seat, a blank and the packet, with `ROOM` in place of the room id.
@@ -51,3 +52,5 @@ def play(script: str, host: str, port: int, code: str) -> None:
 
 if __name__ == "__main__":
     play(sys.argv[1], sys.argv[3], int(sys.argv[5]), sys.argv[7])
+    for words in map(str.split, sys.stdin):
+        play(sys.argv[1], words[0], int(words[1]), words[2])

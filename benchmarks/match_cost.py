@@ -51,10 +51,10 @@ def milliseconds_of_a_game(command: str, games: int, options: Sequence[str], clo
     return 1e3 * (many.own_seconds - few.own_seconds) / games
 
 
-def seconds_of_built_in_games(clone: Path) -> float:
-    """Return the elapsed time of a match of built-in players."""
+def processor_seconds_of_built_in_games(clone: Path) -> float:
+    """Return the processor time of a match of built-in players, with their thinking, and from start to report."""
     players = "builtin:greedy", "builtin:random"
-    return run_match(players, BUILTIN_GAMES, "-j", "2", environment=environment_for(clone)).seconds
+    return run_match(players, BUILTIN_GAMES, "-j", "2", environment=environment_for(clone)).processor_seconds
 
 
 def environment_for(clone: Path) -> dict[str, str]:
@@ -79,7 +79,7 @@ def main(arguments: list[str]) -> None:
             for _ in range(options.rounds):
                 for own, clone in zip(figures, clones, strict=True):
                     if case == BUILTIN:
-                        own.append(seconds_of_built_in_games(clone))
+                        own.append(processor_seconds_of_built_in_games(clone))
                     else:
                         own.append(milliseconds_of_a_game(command, options.games, CASES[case], clone))
             texts = [spread(each, ".1f") for each in figures]

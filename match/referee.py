@@ -146,6 +146,8 @@ async def play_game(
             await trio.to_thread.run_sync(remove_game_folder, game_folder)
         game_folder.mkdir(parents=True)
         referee = _Referee(setup, planned, game_folder, cores, persistent_programs, answer_meter)
+        if keep is KeepPolicy.NONE:
+            referee.logs.discard()  # so they collect nothing
         record = await referee.run(relative, match_server)
         if keep.keeps(record):
             return await referee.save(record)

@@ -29,10 +29,10 @@ def unfit_programs(records: Collection[GameRecord]) -> tuple[int, ...]:
     """The programs (0, 1) that cannot play, judging by `records`, which hold all games so far."""
     unfit = []
     for program in (0, 1):
-        failed = _failures(records, program)
-        never_played = len(failed) >= FAILURES or sum(not record.has_begun for record in failed) >= ABSENCES
-        if never_played and not any(was_played(record, program) for record in records):
-            unfit.append(program)
+        if not any(was_played(record, program) for record in records):  # mostly, the first record says so
+            failed = _failures(records, program)
+            if len(failed) >= FAILURES or sum(not record.has_begun for record in failed) >= ABSENCES:
+                unfit.append(program)
     return tuple(unfit)
 
 

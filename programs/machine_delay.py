@@ -26,6 +26,7 @@ from spielleiter.programs.linux_processes import KnownThreads, ThreadUsage, Usag
 
 FIRST_LOOK: Final = 0.02
 """The seconds from a request to the next look at the processes, and the shortest time between two looks."""
+_QUICK: Final = 2 * FIRST_LOOK  # seconds; mostly, a program that answers within them is looked at once meanwhile
 SEARCH_INTERVAL: Final = 0.25
 """The seconds after which the threads of a program that answers quickly are searched for again."""
 _GROWTH: Final = 20  # the time between two looks is this part of that since the request, so long requests cost little
@@ -168,11 +169,17 @@ class SchedulingDelayMeter:
         """Look at the program that was asked; `answer` are the seconds after which it has answered."""
         if self._asked is None:
             return
+        known = self._known[self._asked]
+        is_first = self._usage_at_request is not None
         if self._usage_at_request is not None:
             self._at_request = self._last = self._usage_at_request()
             self._usage_at_request = None
+        at = trio.current_time()
+        if is_first and known is not None and at - self._requested_at < _QUICK and answer == math.inf:
+            now = known.look()()
+        else:
             self._forget(self._asked)
-        now, at = usage_of(self._programs[self._asked]), trio.current_time()
+            now, at = usage_of(self._programs[self._asked]), trio.current_time()
         thought = at - self._requested_at
         longest = now.longest_wait(self._last, at - self._last_at, self._cores)
         # a thread that has ended since the last look may have waited until the answer as it did before that look

@@ -10,7 +10,7 @@ import pytest
 
 from spielleiter.bench import measurements
 from spielleiter.bench.measurements import Cost, Options, Part, count_verdicts, measure_match, run, run_match
-from spielleiter.bench.report import Figure, Record, Records
+from spielleiter.bench.report import KEPT_COST, Figure, Record, Records
 from spielleiter.bench.subprocesses import BenchError
 
 GAMES = {
@@ -57,12 +57,12 @@ def test_a_match_that_fails_is_an_error_of_one_line() -> None:
 
 def test_figures_are_differences_between_short_and_long_matches(monkeypatch: pytest.MonkeyPatch) -> None:
     def cost(games: int) -> Cost:
-        return Cost(seconds=games, own_seconds=1 + 0.02 * games, peak_mib=50 + games, disk_kib=30 * games, irregular=0)
+        return Cost(games, 2 + 0.05 * games, 1 + 0.02 * games, peak_mib=50 + games, disk_kib=30 * games, irregular=0)
 
     def values(record: Record) -> dict[str, float]:
         return {name: figure.rounds[0] for name, figure in record.figures.items()}
 
-    monkeypatch.setattr(measurements, "scripted_match", lambda _edition, games: cost(games))
+    monkeypatch.setattr(measurements, "scripted_match", lambda _edition, games, *_options: cost(games))
     monkeypatch.setattr(measurements, "run_match", lambda _programs, games, *_options: cost(games))
     records = Records()
     steps = list(measure_match(Options.quick(editions=("e",), match_games=(10, 20)), records))
@@ -72,6 +72,7 @@ def test_figures_are_differences_between_short_and_long_matches(monkeypatch: pyt
         "match, built-in players, 20 games",
     ]
     programs, first, second = records
-    assert values(programs) == pytest.approx({"runner's processor, a game": 20, "disk, a game": 30, "spoilt": 0})
+    processor = {"runner's processor, a game": 20, KEPT_COST: 20}
+    assert values(programs) == pytest.approx({**processor, "disk, a game": 30, "spoilt": 0})
     assert "memory, 1,000 games more" not in first.figures
     assert values(second)["memory, 1,000 games more"] == pytest.approx(1000)

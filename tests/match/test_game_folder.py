@@ -157,7 +157,7 @@ def test_a_kept_replay_can_be_started_from(tmp_path: Path, replay: bytes) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("keep", [KeepPolicy.ALL, KeepPolicy.FAILED])
+@pytest.mark.parametrize("keep", [KeepPolicy.ALL, KeepPolicy.FAILED, KeepPolicy.NONE])
 async def test_a_regular_game_keeps_its_folder_according_to_the_policy(
     keep: KeepPolicy, tmp_path: Path, late_book: Path
 ) -> None:

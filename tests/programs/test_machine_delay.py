@@ -271,7 +271,7 @@ async def test_the_threads_of_a_program_are_searched_for_after_a_slow_answer(
     async with running(programs) as meter:
         meter.start_request(0)
         program.wait(WORKER, 0.0, 9.0)
-        await trio.sleep(1.5 * FIRST_LOOK)
+        await trio.sleep(2.5 * FIRST_LOOK)
         meter.start_request(0)  # the worker has waited before
         await trio.sleep(1.0)
         assert meter.seconds_waiting(0, 1.0) == pytest.approx(0.5)

@@ -129,6 +129,9 @@ class GameServer:
                     self.games.notice = REFUSES_PASSWORD
                 except ClientError:
                     self.games.notice = NOT_CONNECTED
+                except Exception as error:  # a bug, or a server that tells what cannot be
+                    self.games.notice = NOT_CONNECTED
+                    self._report_bug(error)
                 finally:
                     self._admin = None
                     self.has_answered.set()
