@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 
 import click
 import pytest
@@ -131,15 +130,26 @@ def test_links_and_files_of_the_site_are_no_such_thing() -> None:
     )
 
 
-def test_every_document_is_in_a_list_of_pages() -> None:
+@pytest.mark.parametrize("index", ["docs/index.md", "docs/de/index.md"])
+def test_every_page_of_the_sidebar_is_linked_on_the_page_itself(index: str) -> None:
+    """The list for the sidebar is not shown on the page, and is no list of links on GitHub."""
+    links = set(re.findall(r"\]\(([^)#]+)\.md\)", read(index)))
+    assert set(listed(index)) <= links
+
+
+def test_every_document_is_in_the_sidebar() -> None:
     """Sphinx says so too; this test says it without Sphinx."""
-    listed = set()
-    for index in ("docs/index.md", "docs/de/index.md"):
-        for block in re.findall(r"```\{toctree\}\n(.*?)```", read(index), re.DOTALL):
-            for line in block.splitlines():
-                if line and not line.startswith(":"):
-                    target = re.sub(r".*<(.+)>", r"\1", line)
-                    listed.add((ROOT / index).parent.joinpath(f"{target}.md").resolve())
+    found = {
+        (ROOT / index).parent.joinpath(f"{target}.md").resolve()
+        for index in ("docs/index.md", "docs/de/index.md")
+        for target in listed(index)
+    }
     documents = {path for path in (ROOT / "docs").rglob("*.md") if path.name != "index.md"}
-    assert documents <= listed
-    assert all(Path(path).exists() for path in listed)
+    assert documents <= found
+    assert all(path.exists() for path in found)
+
+
+def listed(index: str) -> list[str]:
+    """The pages that a document lists for the sidebar, without the suffix of their files."""
+    lines = "".join(re.findall(r"```\{toctree\}\n(.*?)```", read(index), re.DOTALL)).splitlines()
+    return [re.sub(r".*<(.+)>", r"\1", line) for line in lines if line and not line.startswith(":")]

@@ -577,8 +577,14 @@ class _ShapeLists:
 
 @lru_cache(maxsize=_CACHED_LISTS)
 def _shape_list(color: int, mask: int, attributes: str, indent: str) -> bytes:
-    shapes = "".join([leaf(indent + "  ", "shape", SHAPE_NAMES[index]) for index in scan(mask)])
-    return element(indent, SHAPE_LISTS[color], attributes, shapes).encode()
+    lines = _shape_lines(indent)
+    return element(indent, SHAPE_LISTS[color], attributes, "".join([lines[index] for index in scan(mask)])).encode()
+
+
+@lru_cache(maxsize=_CACHED_INDENTS)
+def _shape_lines(indent: str) -> tuple[str, ...]:
+    """Return the XML of each piece in a list of pieces."""
+    return tuple(leaf(indent + "  ", "shape", name) for name in SHAPE_NAMES)
 
 
 def colors(tag: str) -> StatePart:

@@ -55,6 +55,8 @@ SOFT_CHECK_DELAY: Final = 0.05
 """Seconds between the soft limit and the check of the input. The kernel may have stamped bytes in time that it has not
 made readable yet."""
 
+_ANSWERS: Final = (MoveData, UnreadableData)  # a union would be made anew for every move
+
 SentCallback: TypeAlias = Callable[[float], None]
 """Called with the instant at which a packet was handed to the kernel, in seconds."""
 
@@ -535,7 +537,7 @@ class Room:
         sender's stream.
         """
         data = message.data
-        if not isinstance(data, MoveData | UnreadableData):
+        if not isinstance(data, _ANSWERS):
             raise RequestError(Fault.NOT_A_MOVE, self._texts.non_move(shortened(message)))
         player_slot = self.slot_of(peer)
         if player_slot is None:

@@ -201,6 +201,7 @@ class ProcessorBudget:
 
     __slots__ = (
         "_budget",
+        "_entered_at",
         "_fair_queue",
         "_is_player",
         "_meter",
@@ -214,6 +215,7 @@ class ProcessorBudget:
         self._fair_queue = fair_queue
         self._meter = meter
         self._budget = TokenBucket(share, BURST)
+        self._entered_at = -inf
         self._is_player = False
         self._refused_at = -inf
         self.has_granted = False
@@ -230,13 +232,19 @@ class ProcessorBudget:
         """Return whether the next packet has to wait in the fair queue."""
         return not self._is_player_at(now) or self._debt(now) > 0.0
 
+    @property
+    def has_to_wait_first(self) -> bool:
+        """Whether the work that has just begun has to wait in the fair queue."""
+        return not self._is_player or self._debt(self._entered_at) > 0.0
+
     def _is_player_at(self, now: float) -> bool:
         """Return whether the peer has joined a game and was refused nothing lately."""
         return self.plays and now >= self._refused_at + REFUSAL_MEMORY
 
     def __enter__(self) -> None:
         """Start measuring."""
-        self._is_player = self._is_player_at(trio.current_time())  # taken before a join can make it one
+        now = self._entered_at = trio.current_time()
+        self._is_player = self._is_player_at(now)  # taken before a join can make it one
         self._meter.begin()
 
     def __exit__(self, *_: object) -> None:

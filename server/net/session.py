@@ -231,7 +231,7 @@ class Session:
         with self._budget:
             if port is not None:
                 await self._slow_down(port.received, len(data))
-            if self._budget.has_to_wait(trio.current_time()):
+            if self._budget.has_to_wait_first:
                 await self._wait_for_turn()
             self._connection.receive_data(data)
             while not self._outbox.is_ended:

@@ -196,14 +196,15 @@ class SocketWire:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._sock = sock
         self._has_stamps = stamp_arrivals(sock)
-        self._stamps = StampReader(trio.current_time)
+        self._now = trio.lowlevel.current_clock().current_time  # half the cost of trio.current_time
+        self._stamps = StampReader(self._now)
 
     async def receive(self) -> tuple[bytes, Arrival]:
         # wait first: usually nothing has arrived yet, and a peer that never pauses lets others run; there is no
         # checkpoint after the read, so bytes that were read cannot be lost by a cancellation
         while True:
             await trio.lowlevel.wait_readable(self._sock)
-            read_at = trio.current_time()
+            read_at = self._now()
             ancillary: list[tuple[int, int, bytes]] = []
             try:
                 if sys.platform == "win32" or not self._has_stamps:
@@ -240,7 +241,7 @@ class SocketWire:
             self._sock.shutdown(socket.SHUT_WR)
 
     def has_unread_input(self) -> bool:
-        checked_at = trio.current_time()
+        checked_at = self._now()
         try:
             return bool(self._sock.recv(1, socket.MSG_PEEK))
         except BlockingIOError:
