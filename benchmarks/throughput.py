@@ -1,6 +1,6 @@
-"""The throughput of games at full speed behind the proxy, and beside open pages of the viewer.
+"""The throughput of games at full speed behind the proxy, beside open pages of the viewer, and beside followers.
 
-Run it as `python -m benchmarks.throughput proxy` or `python -m benchmarks.throughput pages`. In each round everything
+Run it as `python -m benchmarks.throughput` with `proxy`, `pages` or `feed`. In each round everything
 is measured one after the other and compared within the round. 100 pages are open: 40 with the list of rooms, 50 with a
 game, and 10 that never read.
 """
@@ -24,6 +24,7 @@ from spielleiter.bench.scripted_games import load_of
 from spielleiter.bench.subprocesses import LOG_NAME, first_line, running_piped, running_python, running_server
 
 PAGES: Final = (40, 50, 10)
+FOLLOWERS: Final = (1, 3)
 SETTLE: Final = 3.0  # seconds after the pages have been opened or closed, which keeps the server busy for a moment
 START_TIMEOUT: Final = 30.0
 _URL: Final = re.compile(r'"url": "http://127\.0\.0\.1:(\d+)/"')
@@ -93,7 +94,28 @@ def viewer_port(log: Path) -> int:
     raise TimeoutError("the server does not serve its pages; its log says why")
 
 
-MEASURE: Final[dict[str, Callable[[str, int, int, float], None]]] = {"proxy": measure_proxy, "pages": measure_pages}
+def measure_feed(edition: str, games: int, rounds: int, seconds: float) -> None:
+    with (
+        TemporaryDirectory() as name,
+        running_server(Path(name)) as server,
+        running_drivers(
+            plan_of(load_of(edition), server.port, games, pid=server.pid), default_process_count()
+        ) as drivers,
+    ):
+        for _ in range(rounds):
+            without = report("without followers", drivers, seconds)
+            for count in FOLLOWERS:
+                followers = [str(Path(__file__).with_name("followers.py")), str(server.port), str(count)]
+                with running_piped(followers) as process:
+                    assert first_line(process), "the server cannot be followed"
+                    report(f"followers: {count}", drivers, seconds, without)
+
+
+MEASURE: Final[dict[str, Callable[[str, int, int, float], None]]] = {
+    "proxy": measure_proxy,
+    "pages": measure_pages,
+    "feed": measure_feed,
+}
 
 
 def main(arguments: list[str]) -> None:

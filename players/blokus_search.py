@@ -339,12 +339,10 @@ class TreeSettings:
 
 _ENOUGH_MOVES: Final = 100
 """Moves with smaller pieces are not looked at if there are so many with larger ones."""
-_MOST_MOVES: Final = 80
-"""No more than these moves of a position are looked at, the best ones at first sight."""
+_MOST_MOVES: Final = 24
+"""No more than these moves of a position are looked at, the best ones at first sight; they take most of the memory."""
 _FIRST_MOVES: Final = 4
 """The number of moves that are looked at when a position is new; it grows with the root of its lines."""
-_LINES_AT_ONCE: Final = 4
-"""The clocks are read once for this many lines, which take about ten milliseconds."""
 
 
 class _TreeMove:
@@ -481,8 +479,7 @@ def choose_move(
     search = TreeSearch(state, settings, rng)
     search.add_line()
     while not search.is_decided(budget.share_taken()):
-        for _ in range(_LINES_AT_ONCE):
-            search.add_line()
+        search.add_line()
     _, turned, corner, _ = search.best()
     y, x = divmod(corner, STRIDE)
     return SetMove(state.color_on_turn, turned.shape, turned.rotation, turned.is_flipped, x, y)

@@ -20,6 +20,7 @@ USUAL_SECONDS: Final = 1.5
 """Seconds of processor time for a move of a level that takes the time that it is given, if nobody has given any."""
 LONGEST_WAIT: Final = 1.8
 """Seconds after which a search is cut if the limit for a move is not known. Servers of the contest wait for 2 s."""
+_EARLIER: Final = 0.95
 
 
 class SearchBudget:
@@ -42,7 +43,9 @@ class SearchBudget:
         self.seconds = USUAL_SECONDS
         """Seconds of processor time for a level that takes the time that it is given."""
         self._clock, self._begin = clock, clock()
-        self._wall_clock, self._wall_end = wall_clock, wall_clock() + wait
+        self._wall_clock, wall_begin = wall_clock, wall_clock()
+        self._wall_end = wall_begin + wait
+        self._earlier_wall_end = wall_begin + _EARLIER * wait
 
     def is_used_up(self) -> bool:
         """Whether a search whose work is given by numbers must end now."""
@@ -51,8 +54,11 @@ class SearchBudget:
         return self.was_cut
 
     def share_taken(self) -> float:
-        """Return which share of `seconds` a search has taken, at most 1. It is 1, too, when it must end now."""
-        if self._wall_clock() >= self._wall_end:
+        """Return which share of `seconds` a search has taken, at most 1. It is 1, too, when it must end now.
+
+        That is a little earlier than for other searches, since this one comes to its end in most moves.
+        """
+        if self._wall_clock() >= self._earlier_wall_end:
             self.was_cut = True
             return 1.0
         return min(1.0, (self._clock() - self._begin) / self.seconds)

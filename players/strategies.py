@@ -32,9 +32,9 @@ from spielleiter.players.search_budget import USUAL_SECONDS, Choose
 SECONDS_SIGN: Final = "@"
 """Stands between the name of a level that takes the time that it is given, and that time."""
 MIN_SECONDS: Final = 0.01
-MAX_SECONDS: Final = 3600.0
-"""The limits of that time."""
-_SECONDS: Final = re.compile(r"\d{1,4}(\.\d{1,6})?", re.ASCII)
+MAX_SECONDS: Final = 60.0
+"""The limits of that time; in a minute, the tree of a search takes about 400 MB."""
+_SECONDS: Final = re.compile(r"\d{1,2}(\.\d{1,6})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,15 @@ def escape_text(text: str) -> str:
     return text if text.isalnum() else _special().sub(_reference, text)
 
 
+def escape_document(text: str) -> str:
+    """Return JSON or XML as the content of an element; quotes, of which it has many, stay as they are.
+
+    It has many brackets, too. To replace one character at a time takes a tenth of the time of the pattern.
+    """
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text if text.isascii() and text.isprintable() else _unusual().sub(_reference, text)
+
+
 def escape_attribute(value: str) -> str:
     """Return `value` as it is written between the quotes of an attribute."""
     return value if value.isalnum() else _special("\t\n").sub(_reference, value)
@@ -93,6 +102,11 @@ def _class_attribute(name: str) -> str:
 def leaf(indent: str, tag: str, text: str, attributes: str = "") -> str:
     """Return an element that contains only `text`; `attributes` are already XML."""
     return f"{indent}<{tag}{attributes}>{escape_text(text)}</{tag}>"
+
+
+@cache
+def _unusual() -> re.Pattern[str]:
+    return re.compile(f"[\\r{_CONTROLS}{_NOT_XML}]")
 
 
 @cache

@@ -136,8 +136,9 @@ class Feed:
                 self._note(feed.PauseChanged(room_id, is_paused))
             case events.GameStepped(room_id):
                 self._note(feed.GameStepped(room_id))
-            case events.RoomClosed(room_id):
-                self._note(feed.RoomClosed(room_id))
+            case _:
+                assert isinstance(event, events.RoomClosed)
+                self._note(feed.RoomClosed(event.room))
 
     def _note(self, event: _Noted) -> None:
         self._noted.append(event)
@@ -331,20 +332,16 @@ def _send(peers: list[Peer], told: list[_Encoded]) -> None:
     """Send the events to each of `peers`, in packets of a bounded length."""
     if not peers or not told:
         return
-    part: list[bytes] = []
+    parts: list[list[bytes]] = [[]]
     size = 0
     for _, text in told:
-        part.append(text)
-        size += len(text)
         if size >= PACKET_BYTES:
-            _send_packet(peers, part)
-            part, size = [], 0
-    if part:
-        _send_packet(peers, part)
-
-
-def _send_packet(peers: list[Peer], part: list[bytes]) -> None:
-    update = FeedUpdate(f"[{b','.join(part).decode()}]")
-    packet = peers[0].edition.dialect.encode(update)  # it is the same in all seasons
-    for peer in peers:
-        peer.send(packet)
+            parts.append([])
+            size = 0
+        parts[-1].append(text)
+        size += len(text)
+    for part in parts:
+        update = FeedUpdate(f"[{b','.join(part).decode()}]")
+        packet = peers[0].edition.dialect.encode(update)  # it is the same in all seasons
+        for peer in peers:
+            peer.send(packet)

@@ -11,6 +11,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,7 @@ def spans(document: str) -> list[str]:
     )
 
 
+@cache
 def own_options() -> tuple[dict[str, set[str]], set[str]]:
     """Return the options of each command by its path, and all of them."""
     by_command = {}

@@ -26,7 +26,7 @@ from spielleiter.protocol.values import (
     read_integer_text,
     read_text,
 )
-from spielleiter.protocol.writer import Body, attribute, boolean, element, escape_text, leaf, typed_element
+from spielleiter.protocol.writer import Body, attribute, boolean, element, escape_document, leaf, typed_element
 
 _W = TypeVar("_W")
 
@@ -166,12 +166,7 @@ def read_prepare(packet: Element, reading: Reading) -> m.PrepareRequest:
 
 def position_element(position: str | None, indent: str) -> str:
     """Return the position of a prepared game as XML, without any if there is none."""
-    return "" if position is None else f"{indent}<position>{_long_text(position)}</position>"
-
-
-def _long_text(text: str) -> str:
-    """Return the content of an element. Quotes are not escaped: JSON and XML have many, and there they may stand."""
-    return escape_text(text).replace("&quot;", '"')
+    return "" if position is None else f"{indent}<position>{escape_document(position)}</position>"
 
 
 def _given(element: Element, names: Iterable[str]) -> frozenset[str]:
@@ -206,7 +201,7 @@ def text_reader(request: type[Any], answer: type[Any]) -> Reader:
 
 def text_writer(tag: str, field: str) -> Writer:
     """Return a writer of messages that have only a text, in `field`."""
-    return lambda message, _dialect, _indent: Body(tag, "", _long_text(getattr(message, field)))
+    return lambda message, _dialect, _indent: Body(tag, "", escape_document(getattr(message, field)))
 
 
 def read_joined_game_room(packet: Element, reading: Reading) -> m.JoinedGameRoom:

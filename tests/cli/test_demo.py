@@ -49,7 +49,7 @@ def test_another_game_is_drawn_as_well() -> None:
     ("options", "problem"),
     [
         (("--first", "hui-greedy"), "the strategy hui-greedy does not play swc_2027_blokus"),
-        (("--first", "level-9@"), "the strategy 'level-9@' is not known, expected level-9@ with 0.01 to 3600 seconds"),
+        (("--first", "level-9@"), "the strategy 'level-9@' is not known, expected level-9@ with 0.01 to 60 seconds"),
         (("--second", "clever"), "the strategy 'clever' is not known, expected first, random, "),
     ],
 )

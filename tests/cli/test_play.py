@@ -194,7 +194,7 @@ def test_a_refusal_has_advice_for_people_and_the_servers_words_for_scripts(argum
         ),
         (
             ["-s", "level-9@x"],
-            "Invalid value for '-s' / '--strategy': 'level-9@x' is not known, expected level-9@ with 0.01 to 3600 sec",
+            "Invalid value for '-s' / '--strategy': 'level-9@x' is not known, expected level-9@ with 0.01 to 60 sec",
         ),
         (["-s", "level-9@1", "--game", "swc_2018_hase_und_igel"], "the strategy level-9@1 does not play swc_2018_hase"),
         (["--game", "chess"], "Invalid value for '--game': 'chess' is not known here, expected swc_2027_blokus or "),

@@ -494,7 +494,7 @@ KNOWN: Final = (
         ),
     ),
     Known(
-        "- **`<status/>`** from an administrator",
+        "| `<status/>` from an administrator |",
         lambda case: (
             case.theirs[-1:] == [ENDED]
             and case.ours[: len(case.theirs) - 1] == case.theirs[:-1]

@@ -152,6 +152,15 @@ def test_a_line_ends_at_its_last_turn_or_with_the_game() -> None:
     assert play_line(position, 1000, 16, random.Random(1)) == CELL * position.lead
 
 
+def test_a_line_ends_when_a_colour_has_finished_if_that_ends_the_game() -> None:
+    ends = {}
+    for game in GAMES[1], GAMES[3]:
+        position = SearchPosition(nearly_finished(game))
+        play_line(position, 1000, 16, random.Random(1))
+        ends[game] = position.turn
+    assert ends[GAMES[3]] < ends[GAMES[1]]
+
+
 def best_lead(state: BlokusState) -> int:
     """Return the lead of seat 0 at the end if both sides play as well as possible, by trying everything."""
     if state.outcome() is not None:

@@ -39,7 +39,7 @@ def test_a_search_is_cut_by_its_own_work_or_the_limit_of_the_game(
         (0.5, 1.7, 0.25, False),  # much of the time others had the processor
         (2.0, 1.7, 1.0, False),
         (3.0, 1.7, 1.0, False),
-        (0.5, 1.8, 1.0, True),  # the game's limit would pass
+        (0.5, 1.72, 1.0, True),  # the game's limit would pass
     ],
 )
 def test_the_share_of_the_given_time_is_1_when_a_search_must_end(

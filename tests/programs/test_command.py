@@ -52,7 +52,7 @@ def test_placeholders_of_a_command_line_are_replaced(text: str, arguments: list[
         ("bot 'oh", "no closing quotation"),
         ("bot {code}", "there is no placeholder {code}, expected {host}"),
         ("builtin:gredy", r"no such strategy, expected first, random.*silent \(did you mean 'greedy'\?\)"),
-        ("builtin:level-9@x", "no such strategy, expected level-9@ with 0.01 to 3600 seconds"),
+        ("builtin:level-9@x", "no such strategy, expected level-9@ with 0.01 to 60 seconds"),
     ],
 )
 def test_an_invalid_command_line_is_refused(text: str, problem: str) -> None:

@@ -10,6 +10,7 @@ from lxml import etree
 from spielleiter.protocol.writer import (
     attribute,
     escape_attribute,
+    escape_document,
     escape_text,
     leaf,
 )
@@ -30,6 +31,12 @@ NOT_XML = "\x00\x01\x08\x0b\x0c\x0e\x1f\ud800\udfff\ufffe\uffff"
 )
 def test_escapes_are_those_of_the_official_server(raw: str, in_text: str, in_attribute: str) -> None:
     assert (escape_text(raw), escape_attribute(raw)) == (in_text, in_attribute)
+
+
+@given(st.text(alphabet=st.characters()))
+def test_a_document_is_escaped_like_a_text_apart_from_its_quotes(text: str) -> None:
+    plain = escape_text(text).replace("&quot;", '"').replace("&apos;", "'")
+    assert escape_document(text) == plain
 
 
 @settings(max_examples=50)

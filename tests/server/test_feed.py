@@ -293,6 +293,7 @@ def test_without_followers_nothing_is_noted_or_sent() -> None:
     assert len(follower.events) == told
 
 
+@pytest.mark.slow
 def test_events_are_sent_at_most_twenty_times_a_second_and_encoded_once_for_all() -> None:
     harness = FeedHarness()
     followers = [harness.follow() for _ in range(3)]
@@ -311,6 +312,7 @@ def test_events_are_sent_at_most_twenty_times_a_second_and_encoded_once_for_all(
         assert all(one is other for one, other in zip(packets, follower.packets, strict=True))
 
 
+@pytest.mark.slow
 def test_the_present_state_comes_in_parts_of_a_bounded_length() -> None:
     harness = FeedHarness()
     for room in [harness.start() for _ in range(20)]:
@@ -336,6 +338,7 @@ def test_a_follower_that_does_not_read_is_told_no_more_of_the_present_state() ->
     harness.check()
 
 
+@pytest.mark.slow
 def test_very_many_events_are_sent_in_parts() -> None:
     harness = FeedHarness()
     follower = harness.follow()

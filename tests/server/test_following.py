@@ -185,6 +185,7 @@ async def test_a_thousand_requests_on_one_connection_are_answered_once(autojump_
         await game.play(1)
 
 
+@pytest.mark.slow
 async def test_a_follower_that_never_reads_is_dropped_and_holds_up_nobody(autojump_clock: MockClock) -> None:
     async with open_harness(**PATIENT, outbox_bytes=400_000, outbox_timeout=30.0) as harness:
         running = await games(harness, 50)
