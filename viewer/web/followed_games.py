@@ -49,6 +49,7 @@ MOST_TOLD: Final = 2_000
 
 Recorded: TypeAlias = GameStarted | MovePlayed | ErrorSent | GameEnded
 """What adds something to the record of a room."""
+_SEATS: Final = 2
 _UNREADABLE: Final = (GameError, RemoteProtocolError)
 
 
@@ -79,7 +80,7 @@ class FollowedGame:
         match event:
             case MovePlayed(seat=seat, ply=ply, think_time=think_time):
                 self._ply = ply + 1
-                self._think_times[seat].append(think_time)
+                self._think_times[seat % 2].append(think_time)
                 self._requested = None, now
                 self._keep(event)
             case RequestChanged(seat=seat, elapsed=elapsed):
@@ -115,11 +116,13 @@ class FollowedGame:
                     return True
             case Paused(is_paused):
                 self.is_paused = is_paused
+            case Result(names=names, scores=scores):
+                self.names = names[0] or self.names[0], names[1] or self.names[1]
+                self._end()
+                if len(scores) == _SEATS:  # a game that had not begun may have fewer
+                    self._record.append(data)
             case _:
                 self._record.append(data)
-                if isinstance(data, Result):
-                    self.names = data.names[0] or self.names[0], data.names[1] or self.names[1]
-                    self._end()
         return False
 
     def catch_up(self) -> bool:
@@ -182,9 +185,8 @@ class FollowedGame:
                 self._record.append(ErrorMessage(message, refused))
             case GameEnded(result=text):
                 result = read_data(dialect, text)
-                if self._state is not None and isinstance(result, Result):
-                    # what some seasons leave out on the wire
-                    details = dialect.player_details(self._state)
+                if self._state is not None and isinstance(result, Result) and len(result.scores) == _SEATS:
+                    details = dialect.player_details(self._state)  # some seasons leave them and names out on the wire
                     self._record.append(structs.replace(result, names=self.names, details=details))
 
     def _add_position(self, position: Memento) -> None:

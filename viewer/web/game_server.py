@@ -129,6 +129,9 @@ class GameServer:
                     self.games.notice = REFUSES_PASSWORD
                 except ClientError:
                     self.games.notice = NOT_CONNECTED
+                except Exception as error:  # a bug, or a server that tells what cannot be
+                    self.games.notice = NOT_CONNECTED
+                    self._report_bug(error)
                 finally:
                     self._admin = None
                     self.has_answered.set()
@@ -264,7 +267,10 @@ class GameServer:
         with suppress(ClientError):  # there is no such room, or the server has ended
             try:
                 async with self._administrator(game.edition.dialect) as admin:
-                    observation = await admin.observe(game.id)
+                    with trio.move_on_after(REQUEST_TIMEOUT) as asking:  # some servers do not answer at all
+                        observation = await admin.observe(game.id)
+                    if asking.cancelled_caught:
+                        return
                     self.games.add(game)
                     is_known.set()
                     async for data in observation:
