@@ -15,6 +15,7 @@ from spielleiter.cli.options import (
 )
 from spielleiter.cli.output import print_line
 from spielleiter.cli.running import run_until_stopped
+from spielleiter.common.process import hide_this_process
 from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT, DEFAULT_VIEWER_PORT
 
 
@@ -61,6 +62,7 @@ def view(
     needs it too to prepare, pause or cancel games. Of an official server, they show only the games that were prepared
     with them, and those whose room is in the address of the page (`#/room/ROOM`), since it does not tell more.
     """
+    hide_this_process()  # programs that play on this machine may run as the same user
     from spielleiter.server.config import is_loopback
     from spielleiter.server.setting import shown_address
     from spielleiter.viewer.web.companion import serve_view

@@ -14,7 +14,7 @@ b'{"event":"gameStepped","room":"a4b1"}'
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -25,6 +25,8 @@ from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.messages import RoomData, RoomMessage
 from spielleiter.protocol.writer import typed_element
+
+_SeatNumber = Annotated[Seat, msgspec.Meta(ge=0, le=1)]
 
 
 class OfferedEdition(Struct, frozen=True, rename="camel"):
@@ -97,7 +99,7 @@ class MovePlayed(_Event, frozen=True):
 
     room: str
     ply: int
-    seat: Seat
+    seat: _SeatNumber
     move: str
     think_time: float
     hints: tuple[str, ...] = ()
@@ -110,7 +112,7 @@ class ErrorSent(_Event, frozen=True):
     """
 
     room: str
-    seat: Seat | None
+    seat: _SeatNumber | None
     text: str
     original: str | None = None
 
@@ -124,7 +126,7 @@ class RequestChanged(_Event, frozen=True):
     """
 
     room: str
-    seat: Seat | None
+    seat: _SeatNumber | None
     elapsed: float | None
 
 

@@ -70,6 +70,13 @@ def test_other_texts_are_no_events(text: str) -> None:
         feed.decode_events(text)
 
 
+@pytest.mark.parametrize("seat", [-1, 2])
+def test_a_seat_that_does_not_exist_is_no_event(seat: int) -> None:
+    text = feed.encode_event(feed.MovePlayed("r", 0, seat, "<data/>", 0.5)).decode()
+    with pytest.raises(ValueError, match="seat"):
+        feed.decode_events(f"[{text}]")
+
+
 def test_data_are_read_as_they_were_written() -> None:
     for state in random_game(1)[1:]:
         assert state.last_move is not None

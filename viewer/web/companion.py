@@ -229,7 +229,7 @@ class PageProcess:
                 process.kill()
                 await process.wait()
         code = process.returncode or 0
-        return f"the exit code is {code}" if code >= 0 else f"the signal {signal.Signals(-code).name} ended it"
+        return f"the exit code is {code}" if code >= 0 else f"the signal {_signal_name(-code)} ended it"
 
     def _start(self, pid: int) -> bytes:
         """Return what the process `pid` is told."""
@@ -241,6 +241,13 @@ class PageProcess:
 
         start = PageStart(self._settings, tuple(map(handle, self._pages)), tuple(map(handle, self._monitor)))
         return msgspec.json.encode(start) + b"\n"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # most real-time signals have no name
+        return str(number)
 
 
 async def _started(command: Sequence[str], descriptors: Sequence[int]) -> trio.Process:

@@ -267,7 +267,10 @@ class GameServer:
         with suppress(ClientError):  # there is no such room, or the server has ended
             try:
                 async with self._administrator(game.edition.dialect) as admin:
-                    observation = await admin.observe(game.id)
+                    with trio.move_on_after(REQUEST_TIMEOUT) as asking:  # some servers do not answer at all
+                        observation = await admin.observe(game.id)
+                    if asking.cancelled_caught:
+                        return
                     self.games.add(game)
                     is_known.set()
                     async for data in observation:

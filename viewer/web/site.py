@@ -128,7 +128,11 @@ def _editions_of(settings: PageSettings) -> Callable[[Mapping[str, str], Mapping
     """Return the function with which the editions that a server plays are chosen."""
 
     def choose(offered: Mapping[str, str], game_options: Mapping[str, str]) -> Mapping[str, Edition]:
-        known = {game_type: name for game_type, name in offered.items() if name in EDITIONS}
+        known = {
+            game_type: name
+            for game_type, name in offered.items()
+            if name in EDITIONS and EDITIONS[name].game_type == game_type
+        }
         if not known and settings.edition is not None:
             edition = EDITIONS[settings.edition]
             known = {edition.game_type: edition.name}

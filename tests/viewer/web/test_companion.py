@@ -208,6 +208,14 @@ async def test_pages_that_cannot_run_are_told_and_tried_again_later_and_later(
 
 if sys.platform != "win32":
 
+    async def test_a_signal_without_a_name_ends_the_pages_and_not_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+        """Any program of the same user can send one."""
+        command = [sys.executable, "-c", "import os; os.kill(os.getpid(), 40)"]
+        monkeypatch.setattr(companion, "COMMAND", command)
+        async with serving(companion=open_pages, viewer=LOOPBACK) as harness:
+            assert (await logged(harness, "viewer_ended"))["reason"] == "the signal 40 ended it"
+            await (await harness.connect()).aclose()
+
     def page_process_of(parent: int) -> int:
         """The id of the only child of a process that serves pages."""
         (found,) = [
