@@ -331,27 +331,26 @@ class KnownThreads:
             for folder in [f"{_PROC}/{thread}"]
         ]
 
-    @property
-    def has_threads(self) -> bool:
-        return bool(self._readers)
-
-    def look(self) -> Callable[[], Usage]:
+    def look(self) -> Callable[[], Usage] | None:
         """Read the files, and return a function that returns what they say: mostly, nobody needs to know.
+
+        None if one of the threads has ended.
 
         Threads and processes that were started since the search are not found. The cores, the priority and the start of
         a thread are taken for unchanged.
         """
         files = [(thread, schedule(), place(), status()) for thread, schedule, place, status in self._readers]
+        if not all(schedule for _, schedule, _, _ in files):
+            return None
         machine, clocks, now = self._read_machine(), _clocks_of(self._found.clocks), _ticks_now()
 
         def usage() -> Usage:
             threads = {}
             for thread, schedule, place, status in files:
-                with contextlib.suppress(ValueError):  # it had ended
-                    before = self._found.threads[thread]
-                    threads[thread] = _thread_usage(
-                        schedule, place, status, before.started, before.cores, is_yielding=before.is_yielding
-                    )
+                before = self._found.threads[thread]
+                threads[thread] = _thread_usage(
+                    schedule, place, status, before.started, before.cores, is_yielding=before.is_yielding
+                )
             processor = self._found.processor
             if processor is not None:
                 processor += sum(seconds - self._found.clocks[pid] for pid, seconds in clocks.items())

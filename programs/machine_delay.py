@@ -2,8 +2,8 @@
 
 For a program that thinks for too long, only what happened since its request counts, and only what others
 have caused (`Usage`). The processes are looked at before the request is sent, and then again and again until the
-answer, since the system forgets how long a thread has waited that has ended. The threads of a program that answers
-quickly are searched for a few times a second; at its other requests, only the known ones are looked at.
+answer, since the system forgets how long a thread has waited that has ended. The threads of a program are searched for
+four times a second while it answers quickly; at the other requests, only the known ones are looked at.
 
 A thread that sleeps (`nanosleep`) waits for nobody: its sleep takes as long on an idle machine. So a delay excuses at
 most the time in which no thread that was there at the request slept without interruption; and if it slept until after
@@ -28,7 +28,7 @@ FIRST_LOOK: Final = 0.02
 """The seconds from a request to the next look at the processes, and the shortest time between two looks."""
 _QUICK: Final = 2 * FIRST_LOOK  # seconds; mostly, a program that answers within them is looked at once meanwhile
 SEARCH_INTERVAL: Final = 0.25
-"""The seconds after which the threads of a program that answers quickly are searched for again."""
+"""The seconds for which the threads that a search has found are taken for all threads of a program."""
 _GROWTH: Final = 20  # the time between two looks is this part of that since the request, so long requests cost little
 _AFTER_LIMIT: Final = 0.005  # seconds; the clock starts a little later than the measurement
 _AT_LIMIT: Final = 0.0025  # seconds; half of that
@@ -92,9 +92,10 @@ class SchedulingDelayMeter:
         self._asked: int | None = None
         """The program that was asked last."""
         self._requested_at = -math.inf
+        self._found: list[tuple[float, Usage]] = 2 * [(-math.inf, Usage({}))]
+        """By program: when its threads were searched for last, and the result."""
         self._known: list[KnownThreads | None] = [None, None]
-        """By program: the threads that the last search has found; None after an answer that was not quick."""
-        self._searched_at = [-math.inf, -math.inf]
+        """By program: these threads, once they were looked at again."""
         self._usage_at_request: Callable[[], Usage] | None = None
         """Set until the first look after the request."""
         self._due = math.inf
@@ -125,30 +126,42 @@ class SchedulingDelayMeter:
 
     def close(self) -> None:
         """Close what is open; no further request may be noted."""
-        for program in (0, 1):
-            self._forget(program)
+        for known in self._known:
+            if known is not None:
+                known.close()
+        self._known = [None, None]
 
-    def _forget(self, program: int) -> None:
+    def _search(self, program: int) -> Usage:
+        """Return the usage of all threads of `program`."""
         known, self._known[program] = self._known[program], None
         if known is not None:
             known.close()
+        usage = usage_of(self._programs[program])
+        self._found[program] = trio.current_time(), usage
+        return usage
+
+    def _look_at_known(self, program: int) -> Callable[[], Usage] | None:
+        """Return the usage of the threads that the last search has found.
+
+        None if it was too long ago, or if one of them has ended, as the time of its process is then unknown.
+        """
+        searched_at, found = self._found[program]
+        if trio.current_time() >= searched_at + SEARCH_INTERVAL:
+            return None
+        known = self._known[program] = self._known[program] or KnownThreads(found)
+        return known.look()
 
     def start_request(self, program: int) -> None:
         """Note that `program` is asked for a move next."""
         self._asked = program
         self._requested_at = self._last_at = trio.current_time()
-        known = self._known[program]
-        if known is None or self._requested_at >= self._searched_at[program] + SEARCH_INTERVAL:
-            usage = usage_of(self._programs[program])
-            self._forget(program)
-            known = self._known[program] = KnownThreads(usage)
-            self._searched_at[program] = self._requested_at
-            self._usage_at_request = lambda: usage
-        else:
-            self._usage_at_request = known.look()
+        self._usage_at_request = self._look_at_known(program)
+        if self._usage_at_request is None:
+            found = self._search(program)
+            self._usage_at_request = lambda: found
         self._waited = 0.0
         self._sleeps, self._asleep, self._shares = [], {}, {}
-        self._due = self._requested_at + FIRST_LOOK if known.has_threads else math.inf
+        self._due = self._requested_at + FIRST_LOOK if self._found[program][1].threads else math.inf
         if self._due < self._pause.deadline:  # an earlier deadline need not be changed, which would take some time
             self._pause.deadline = self._due
 
@@ -169,17 +182,13 @@ class SchedulingDelayMeter:
         """Look at the program that was asked; `answer` are the seconds after which it has answered."""
         if self._asked is None:
             return
-        known = self._known[self._asked]
-        is_first = self._usage_at_request is not None
-        if self._usage_at_request is not None:
+        look = None
+        if self._usage_at_request is not None:  # the first look
             self._at_request = self._last = self._usage_at_request()
             self._usage_at_request = None
-        at = trio.current_time()
-        if is_first and known is not None and at - self._requested_at < _QUICK and answer == math.inf:
-            now = known.look()()
-        else:
-            self._forget(self._asked)
-            now, at = usage_of(self._programs[self._asked]), trio.current_time()
+            if trio.current_time() - self._requested_at < _QUICK and answer == math.inf:
+                look = self._look_at_known(self._asked)
+        now, at = self._search(self._asked) if look is None else look(), trio.current_time()
         thought = at - self._requested_at
         longest = now.longest_wait(self._last, at - self._last_at, self._cores)
         # a thread that has ended since the last look may have waited until the answer as it did before that look

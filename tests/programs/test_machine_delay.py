@@ -83,12 +83,12 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> list[Program | None]:
     class KnownThreads:
         def __init__(self, found: Usage) -> None:
             self._found = found.threads.keys()
-            self.has_threads = bool(self._found)
 
-        def look(self) -> Callable[[], Usage]:
+        def look(self) -> Callable[[], Usage] | None:
             program = next(each for each in both if each.pids[0] in self._found)
-            usage = Usage({thread: each for thread, each in program.usage().threads.items() if thread in self._found})
-            return lambda: usage
+            threads = program.usage().threads
+            usage = Usage({thread: each for thread, each in threads.items() if thread in self._found})
+            return (lambda: usage) if usage.threads.keys() == self._found else None
 
         def close(self) -> None: ...
 
