@@ -209,18 +209,18 @@ class PageProcess:
     async def _run(self, on_ready: Callable[[], object]) -> str:
         """Run the process to its end, and return why it has ended."""
         try:
-            process = await _started(self._command, [sock.fileno() for sock in (*self._pages, *self._monitor)])
+            sockets = (*self._pages, *self._monitor)
+            process, standard_input = await _started(self._command, [sock.fileno() for sock in sockets])
         except OSError as error:
             return f"it cannot be started: {error.strerror or error}"
-        assert process.stdin is not None
         assert process.stdout is not None
         try:
-            async with process.stdin, process.stdout:
+            async with standard_input, process.stdout:
                 said = await _line(process.stdout)
                 if said and not said.strip().isdigit():  # such as a module that Python loads at each start
                     return "something else has written to its standard output"
                 with suppress(trio.BrokenResourceError, ValueError):  # it has ended already
-                    await process.stdin.send_all(self._start(int(said)))
+                    await standard_input.send_all(self._start(int(said)))
                     if await _line(process.stdout) == READY:
                         on_ready()
                 await process.wait()
@@ -252,26 +252,40 @@ def _signal_name(number: int) -> str:
         return str(number)
 
 
-async def _started(command: Sequence[str], descriptors: Sequence[int]) -> trio.Process:
-    """Start the process, which gets these descriptors where that is possible, and a lower priority. Raises OSError."""
+async def _started(command: Sequence[str], descriptors: Sequence[int]) -> tuple[trio.Process, trio.abc.SendStream]:
+    """Start the process, which gets these descriptors where that is possible, and a lower priority. Raises OSError.
+
+    Returns it with the stream to its standard input.
+    """
     pipe = subprocess.PIPE
     # passwords in variables are for the server only
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
     errors = subprocess.DEVNULL if sys.stderr is None else None
     if sys.platform == "win32":
         flags = subprocess.BELOW_NORMAL_PRIORITY_CLASS
-        return await trio.lowlevel.open_process(
+        process = await trio.lowlevel.open_process(
             command, stdin=pipe, stdout=pipe, stderr=errors, env=environment, creationflags=flags
         )
-    return await trio.lowlevel.open_process(
-        command,
-        stdin=pipe,
-        stdout=pipe,
-        stderr=errors,
-        env=environment,
-        pass_fds=descriptors,
-        process_group=0,  # Ctrl-C is for the server
-    )
+        assert process.stdin is not None
+        return process, process.stdin
+    # no pipe: before the process has hidden itself, others of the same user could open that in /proc, and read it later
+    near, far = socket.socketpair()
+    with far:
+        try:
+            process = await trio.lowlevel.open_process(
+                command,
+                stdin=far,
+                stdout=pipe,
+                stderr=errors,
+                env=environment,
+                pass_fds=descriptors,
+                process_group=0,  # Ctrl-C is for the server
+            )
+        except BaseException:
+            near.close()
+            raise
+    near.setblocking(False)
+    return process, trio.SocketStream(trio.socket.from_stdlib_socket(near))
 
 
 async def _line(stream: trio.abc.ReceiveStream) -> bytes:

@@ -84,7 +84,8 @@ async def test_pages_metrics_and_health_are_served_beside_the_games_until_they_a
             status, figures = await fetch(address, "/metrics")
             assert status == 200
             assert 'spielleiter_rooms{phase="open"} 1.0\n' in figures
-        assert '"state":"waiting"' in (await fetch(pages, "/api/rooms"))[1]
+        while '"state":"waiting"' not in (await fetch(pages, "/api/rooms"))[1]:  # noqa: ASYNC110
+            await trio.sleep(0.01)  # the pages are told soon
         assert (await fetch(monitor, "/api/rooms"))[0] == 404
         await two.send_all(f'<protocol><join gameType="{GAME_TYPE}"/>'.encode())
         await two.receive_some()
@@ -218,6 +219,13 @@ if sys.platform != "win32":
         async with serving(companion=open_pages, viewer=LOOPBACK) as harness:
             assert (await logged(harness, "viewer_ended"))["reason"] == "the signal 40 ended it"
             await (await harness.connect()).aclose()
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no /proc")
+    async def test_nobody_can_open_the_standard_input_of_the_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+        """Not even while they start: who has opened it then could read it when the pages have hidden themselves."""
+        monkeypatch.setattr(companion, "COMMAND", [sys.executable, "-c", "open('/proc/self/fd/0')"])
+        async with serving(companion=open_pages, viewer=LOOPBACK) as harness:
+            assert (await logged(harness, "viewer_ended"))["reason"] == "the exit code is 1"
 
     def page_process_of(parent: int) -> int:
         """The id of the only child of a process that serves pages."""
