@@ -66,6 +66,13 @@ def start_source(seed: int | None) -> Callable[[], random.Random]:
     return lambda: random.Random(games.getrandbits(64))
 
 
+def _are_equal(password: str | None, given: str | None) -> bool:
+    """Return whether there is such a password and it was given; compares in constant time."""
+    return password is not None and hmac.compare_digest(
+        password.encode(), (given or "").encode("utf-8", "surrogatepass")
+    )
+
+
 class Lobby:
     """Handles the requests of all peers.
 
@@ -223,9 +230,11 @@ class Lobby:
 
     def is_password(self, given: str | None) -> bool:
         """Return whether this is a password of administrators; compares in constant time."""
-        attempt = (given or "").encode("utf-8", "surrogatepass")
-        valid = [each.encode() for each in (self.password, self.viewer_secret) if each is not None]
-        return any(hmac.compare_digest(each, attempt) for each in valid)
+        return _are_equal(self.password, given) or self.is_viewer(given)
+
+    def is_viewer(self, given: str | None) -> bool:
+        """Return whether this is the secret of the viewer; compares in constant time."""
+        return _are_equal(self.viewer_secret, given)
 
     def authenticate(self, peer: Peer, request: AuthenticateRequest) -> None:
         """Make the peer an administrator; the protocol has no packet that confirms this."""
@@ -235,7 +244,9 @@ class Lobby:
         if not peer.is_admin:
             peer.is_admin = True
             self.admins[peer] = None
-            self.publish(events.AdminAuthenticated(peer.label))
+            # the viewer logs in for each seat and each request of its visitors, and says itself who logs in there
+            if not self.is_viewer(request.password):
+                self.publish(events.AdminAuthenticated(peer.label))
 
     # -- checks and look-ups ----------------------------------------------------------------------------------------
 

@@ -216,9 +216,11 @@ class PageProcess:
         assert process.stdout is not None
         try:
             async with process.stdin, process.stdout:
+                said = await _line(process.stdout)
+                if said and not said.strip().isdigit():  # such as a module that Python loads at each start
+                    return "something else has written to its standard output"
                 with suppress(trio.BrokenResourceError, ValueError):  # it has ended already
-                    pid = int(await _line(process.stdout))
-                    await process.stdin.send_all(self._start(pid))
+                    await process.stdin.send_all(self._start(int(said)))
                     if await _line(process.stdout) == READY:
                         on_ready()
                 await process.wait()

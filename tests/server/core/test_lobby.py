@@ -144,6 +144,7 @@ def test_the_secret_of_the_viewer_makes_an_administrator_too(settings: dict[str,
     viewer = harness.fake_peer("viewer")
     assert viewer.send(AuthenticateRequest("geheim")) is None
     assert viewer.peer.is_admin
+    assert harness.happened(events.AdminAuthenticated) == []  # nobody whom an operator would look for
     assert fault_of(harness.fake_peer("late").send(AuthenticateRequest("geheim1"))) is Fault.WRONG_PASSWORD
 
 
