@@ -11,6 +11,8 @@ import { MoveButtons } from "./move_buttons.js";
 import { GapFiller } from "./rooms.js";
 import { address, plyOf } from "./routes.js";
 
+const RETRY_INTERVAL = 100; // milliseconds
+
 function field(label, control) {
   return el("label", { class: "form-row" }, el("span", { text: label }), control);
 }
@@ -172,13 +174,16 @@ export function seatView(id) {
       emptyBox(el("p", { text: t("seat.waitingExplanation") }), commandList(state.commands ?? [])), el("div", { class: "actions" }, leave), errors);
   };
   const showRoom = async () => {
-    if (isLoading || view) return;
+    if (isLoading || view || isDisposed) return;
     isLoading = true;
     const roomPath = `/api/rooms/${encodeURIComponent(state.room)}`;
     try {
       const game = await getJson(roomPath);
-      if (isDisposed || !game.positions?.length) {
+      if (isDisposed) return;
+      if (!game.positions?.length) {
         showWaiting();
+        // a seat knows of the start of its game a little earlier than the list of rooms
+        if (state.state === "playing") setTimeout(showRoom, RETRY_INTERVAL);
         return;
       }
       view = new GameView(new GameRecord(game), {
