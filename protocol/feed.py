@@ -195,7 +195,10 @@ def encode_event(event: FeedEvent) -> bytes:
 
 def decode_events(text: str) -> list[FeedEvent]:
     """Return the events in the text of a packet. Raises ValueError for any other text."""
-    return _DECODER.decode(text)
+    try:
+        return _DECODER.decode(text)
+    except msgspec.DecodeError as error:
+        raise ValueError(str(error)) from None
 
 
 def write_data(dialect: Dialect, data: RoomData) -> str:
