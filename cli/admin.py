@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import click
 
 from spielleiter.cli.options import (
-    PASSWORD,
     TEXT,
+    admin_password_option,
     board_option,
     chosen_edition,
     edition_options,
@@ -28,7 +28,6 @@ from spielleiter.cli.options import (
 from spielleiter.cli.output import json_text, print_line
 from spielleiter.cli.running import SUBCOMMANDS, Failure, run_async
 from spielleiter.common.text import count_text
-from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 
 if TYPE_CHECKING:
     from spielleiter.client.admin import AdminClient, ObserverEvent
@@ -84,15 +83,7 @@ def _admin_command(
     """Decorate a command with the options for the server and `which_game`; it gets a _Server in their place."""
 
     @server_options
-    @click.option(
-        "--password",
-        type=PASSWORD,
-        envvar="SPIELLEITER_PASSWORD",
-        default=DEFAULT_PASSWORD,
-        show_default=True,
-        metavar="PASSWORD",
-        help="Password for administrators; also taken from SPIELLEITER_PASSWORD.",
-    )
+    @admin_password_option("Password for administrators")
     @which_game
     @json_option
     @wraps(function)

@@ -28,12 +28,12 @@ from spielleiter.cli.match_and_tournament import (
     pages_option,
 )
 from spielleiter.cli.options import (
-    PASSWORD,
     TEXT,
     TIMEOUTS,
     VARIABLE_OPTIONS,
     Number,
     WholeNumber,
+    admin_password_option,
     edition_options,
     folder_option,
     game_end_option,
@@ -44,7 +44,7 @@ from spielleiter.cli.options import (
 )
 from spielleiter.cli.running import EXIT_FAILURE, EXIT_FAULT, Misuse
 from spielleiter.match.defaults import DEFAULT_GAMES, DEFAULT_MIN_GAMES, ORDERS
-from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT
 from spielleiter.server.setting import MAX_WHOLE_NUMBER
 
 if TYPE_CHECKING:
@@ -265,14 +265,7 @@ match_options: Final = together(
         help="Host of that server; --host and --port together mean the same as --server.",
     ),
     click.option("-p", "--port", type=WholeNumber(0, 65535), metavar="PORT", help="Port of that server."),
-    click.option(
-        "--password",
-        type=PASSWORD,
-        envvar="SPIELLEITER_PASSWORD",
-        default=DEFAULT_PASSWORD,
-        metavar="PASSWORD",
-        help="Password for administrators there; also taken from SPIELLEITER_PASSWORD.",
-    ),
+    admin_password_option("Password for administrators there", show_default=False),
     click.option(
         "--start-server", is_flag=True, help="Use the match's own server and ignore --host, --port and --server."
     ),

@@ -19,7 +19,7 @@ import click
 from click.core import ParameterSource
 
 from spielleiter.cli.completion import completing, editions, game_option_values, game_types
-from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
 from spielleiter.server.setting import MAX_SECONDS, MAX_WHOLE_NUMBER, address, suggestion
 
 if TYPE_CHECKING:
@@ -164,6 +164,20 @@ def _password(text: str) -> str:
 TEXT: Final = click.types.FuncParamType(recovered)
 """The type of values that appear in packets, JSON or reports."""
 PASSWORD: Final = click.types.FuncParamType(_password)
+
+
+def admin_password_option(meaning: str, *, show_default: bool = True) -> Callable[[Decorated], Decorated]:
+    """Return the option --password of a command that becomes an administrator; `meaning` begins its help."""
+    return click.option(
+        "--password",
+        type=PASSWORD,
+        envvar="SPIELLEITER_PASSWORD",
+        default=DEFAULT_PASSWORD,
+        show_default=show_default,
+        metavar="PASSWORD",
+        help=f"{meaning}; also taken from SPIELLEITER_PASSWORD.",
+    )
+
 
 # -- servers ----------------------------------------------------------------------------------------------------------
 

@@ -16,12 +16,19 @@ from spielleiter.cli.match_and_tournament import (
     show_unfit,
     usable_journal,
 )
-from spielleiter.cli.options import PASSWORD, Number, WholeNumber, chosen_edition, edition_options, together
+from spielleiter.cli.options import (
+    Number,
+    WholeNumber,
+    admin_password_option,
+    chosen_edition,
+    edition_options,
+    together,
+)
 from spielleiter.cli.output import print_line
 from spielleiter.cli.running import Misuse, run_async
 from spielleiter.common.text import escaped
 from spielleiter.match.defaults import DEFAULT_GAMES, DEFAULT_MIN_GAMES
-from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT
 
 if TYPE_CHECKING:
     from spielleiter.match.plan import Entrant, MatchSetup, PlannedGame
@@ -193,14 +200,7 @@ def accuracy_lines(summary: Summary) -> list[str]:
     metavar="PORT",
     help="Port of the running server; without effect with --start-server, where every game has ports of its own.",
 )
-@click.option(
-    "--password",
-    type=PASSWORD,
-    envvar="SPIELLEITER_PASSWORD",
-    default=DEFAULT_PASSWORD,
-    metavar="PASSWORD",
-    help="Password for administrators there; also taken from SPIELLEITER_PASSWORD.",
-)
+@admin_password_option("Password for administrators there", show_default=False)
 @click.option("--loglevel", default="INFO", show_default=True, metavar="LEVEL", help="The lowest level to print.")
 @edition_options
 @click.option(

@@ -8,6 +8,7 @@ import click
 
 from spielleiter.cli.options import (
     PASSWORD,
+    admin_password_option,
     chosen_edition,
     edition_options_of_server,
     listening_address,
@@ -16,20 +17,12 @@ from spielleiter.cli.options import (
 from spielleiter.cli.output import print_line
 from spielleiter.cli.running import run_until_stopped
 from spielleiter.common.process import hide_this_process
-from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_PORT, DEFAULT_VIEWER_PORT
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PORT, DEFAULT_VIEWER_PORT
 
 
 @click.command()
 @click.argument("address", metavar="HOST:PORT", default=f"{DEFAULT_HOST}:{DEFAULT_PORT}", callback=server_address)
-@click.option(
-    "--password",
-    type=PASSWORD,
-    envvar="SPIELLEITER_PASSWORD",
-    default=DEFAULT_PASSWORD,
-    show_default=True,
-    metavar="PASSWORD",
-    help="The server's password for administrators; also taken from SPIELLEITER_PASSWORD.",
-)
+@admin_password_option("The server's password for administrators")
 @edition_options_of_server
 @click.option(
     "--viewer",

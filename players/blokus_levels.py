@@ -7,7 +7,7 @@ its search is cut short by the clock, which happens only on a machine that is ve
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from math import exp
@@ -53,14 +53,18 @@ def placements_of(turned: Orientation) -> dict[int, Placement]:
 
 @cache
 def _placements(mask: Bitboard, width: int, height: int) -> dict[int, Placement]:
-    found = {}
+    return {
+        index: Placement(piece, keep, corner_neighbors(piece)) for index, piece, keep in all_places(mask, width, height)
+    }
+
+
+def all_places(mask: Bitboard, width: int, height: int) -> Iterator[tuple[int, Bitboard, Bitboard]]:
+    """Yield each place of an orientation: the index of its corner, and `piece` and `keep` as in a `Placement`."""
     for y in range(SIZE - height + 1):
         for x in range(SIZE - width + 1):
             index = y * STRIDE + x
             piece = mask << index
-            keep = BOARD & ~(piece | edge_neighbors(piece))
-            found[index] = Placement(piece, keep, corner_neighbors(piece))
-    return found
+            yield index, piece, BOARD & ~(piece | edge_neighbors(piece))
 
 
 # -- evaluation -------------------------------------------------------------------------------------------------------

@@ -27,17 +27,14 @@ from spielleiter.game.blokus.moves import (
 )
 from spielleiter.game.blokus.pieces import (
     ALL_SHAPES_MASK,
-    BOARD,
     EMPTY,
     ORIENTATIONS,
-    SIZE,
     SIZES,
     STRIDE,
     Bitboard,
     Orientation,
     Shape,
     corner_neighbors,
-    edge_neighbors,
     scan,
 )
 from spielleiter.game.blokus.state import ALL_PLACED_BONUS, MONO_LAST_BONUS, BlokusState
@@ -50,6 +47,7 @@ from spielleiter.players.blokus_levels import (
     NEAR,
     SAMPLE_EXCESS,
     SHAPES_BY_SIZE,
+    all_places,
     reach_from,
 )
 from spielleiter.players.search_budget import LadderLevel, SearchBudget, no_move
@@ -174,14 +172,10 @@ class SearchPlacement(NamedTuple):
 @cache
 def _placements(mask: Bitboard, width: int, height: int) -> dict[int, SearchPlacement]:
     """Return the placements of an orientation by the index of the upper left corner of the bounding box."""
-    found = {}
-    for y in range(SIZE - height + 1):
-        for x in range(SIZE - width + 1):
-            index = y * STRIDE + x
-            piece = mask << index
-            keep = BOARD & ~(piece | edge_neighbors(piece))
-            found[index] = SearchPlacement(piece, keep, *reach_from(keep, corner_neighbors(piece) & keep)[1:])
-    return found
+    return {
+        index: SearchPlacement(piece, keep, *reach_from(keep, corner_neighbors(piece) & keep)[1:])
+        for index, piece, keep in all_places(mask, width, height)
+    }
 
 
 RatedPlacement: TypeAlias = tuple[float, Orientation, int, SearchPlacement]

@@ -31,10 +31,9 @@ from spielleiter.server.app import Server
 from spielleiter.server.config import Config, is_loopback
 from spielleiter.server.errors import StartError
 from spielleiter.server.garbage import PauseMeter
-from spielleiter.server.log import line_writer, log_events, logged_kinds
 from spielleiter.server.net.sockets import listen
 from spielleiter.server.setting import shown_address
-from spielleiter.viewer.web.page_process import READY, PageStart
+from spielleiter.viewer.web.page_process import READY, PageStart, logged_events
 from spielleiter.viewer.web.page_settings import PageSettings
 
 COMMAND: Final = (*own_python(), "-P", "-m", "spielleiter.viewer.web.page_process")
@@ -372,9 +371,7 @@ async def serve_view(
         admin_password=None if is_known and not is_loopback(viewer[0]) else password,
         viewer_password=viewer_password,
     )
-    with closing(pages), line_writer(sys.stderr) as log:
-        stream = events.EventStream()
-        stream.subscribe(log_events(log, settings.log_format, settings.log_level), logged_kinds(settings.log_level))
+    with closing(pages), logged_events(settings) as stream:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(Site(settings, stream.publish).serve, pages.sockets)
             on_listening(pages.url, pages.note)

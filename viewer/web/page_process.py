@@ -1,4 +1,4 @@
-"""The process of the pages: it is told what to serve through a pipe, and ends with the server that has started it.
+"""The process of the pages: it is told what to serve by its standard input, and ends with the server that started it.
 
 It is started by `companion.py`. First it says its process id, which Windows needs to hand over sockets; then it reads
 one line, a `PageStart`; then it says `READY`. It ends when its standard input does, which happens however the server
@@ -12,8 +12,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import msgspec
@@ -63,13 +63,20 @@ def _read_line() -> bytes:
     return line
 
 
+@contextmanager
+def logged_events(settings: PageSettings) -> Iterator[events.EventStream]:
+    """Return a stream whose events are written to standard error, as `settings` say, until the context is left."""
+    with line_writer(sys.stderr) as log:
+        stream = events.EventStream()
+        stream.subscribe(log_events(log, settings.log_format, settings.log_level), logged_kinds(settings.log_level))
+        yield stream
+
+
 async def _serve(start: PageStart) -> None:
     from spielleiter.viewer.web.site import Site  # most of the time that a start takes
 
     settings = start.settings
-    with line_writer(sys.stderr) as log:
-        stream = events.EventStream()
-        stream.subscribe(log_events(log, settings.log_format, settings.log_level), logged_kinds(settings.log_level))
+    with logged_events(settings) as stream:
         try:
             site = Site(settings, stream.publish)
             async with trio.open_nursery() as nursery:
