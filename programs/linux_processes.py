@@ -417,7 +417,7 @@ def _clocks_of(pids: Iterable[int]) -> dict[int, float]:
 
 
 def _ticks_now() -> int:
-    if sys.platform == "win32":
+    if sys.platform != "linux":
         raise NotImplementedError
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
 

@@ -192,7 +192,8 @@ async def test_an_address_that_cannot_be_used_costs_the_pages_only() -> None:
             [sys.executable, "-c", "import sys; print('what?', flush=True); sys.stdin.read()"],
             "something else has written to its standard output",
         ),
-        (["no-such-program"], "it cannot be started: No such file or directory"),
+        # a path, since a folder on the PATH may be closed to a user, who is then told another reason
+        (["/no-such-program"], "it cannot be started: No such file or directory"),
     ],
 )
 async def test_pages_that_cannot_run_are_told_and_tried_again_later_and_later(
