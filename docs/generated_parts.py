@@ -186,8 +186,9 @@ def feed_events() -> str:
     rows = []
     for kind in typing.get_args(feed.FeedEvent):
         names = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
-        meaning = re.sub(r"`(\w+)`", lambda span: code(names.get(span[1], span[1])), prose(kind.__doc__))
-        meaning = re.sub(r"\bNone\b", "`null`", meaning)
+        meaning = re.sub(r"\bNone\b", "`null`", prose(kind.__doc__))
+        for name, on_the_wire in names.items():
+            meaning = meaning.replace(code(name), code(on_the_wire))
         rows.append((code(kind.__struct_config__.tag), ", ".join(map(code, names.values())), meaning))
     return table(("event", "fields", "meaning"), rows)
 
